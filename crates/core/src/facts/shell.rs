@@ -1,0 +1,198 @@
+//! What a shell line would do, as data.
+//!
+//! These types are filled by the shell reader and judged by the policy. They
+//! know no grammar and no file system.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything a shell line would run, read, write and reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShellFacts {
+    /// Why the list of commands is not known; `None` when it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
+    /// Every simple command at any depth, in the order of the text.
+    #[serde(default)]
+    pub commands: Vec<SimpleCommand>,
+    /// Paths read, absolute and normalised.
+    #[serde(default)]
+    pub reads: Vec<PathUse>,
+    /// Paths written or created, absolute and normalised.
+    #[serde(default)]
+    pub writes: Vec<PathUse>,
+    /// Paths removed or moved away, absolute and normalised.
+    #[serde(default)]
+    pub removes: Vec<PathUse>,
+    /// What the line takes from and puts into the environment.
+    #[serde(default)]
+    pub env: EnvUse,
+    /// Every way the line reaches the network.
+    #[serde(default)]
+    pub network: Vec<NetworkUse>,
+}
+
+/// One simple command of a line: a program with its words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SimpleCommand {
+    /// The program and its operands.
+    pub words: Vec<Word>,
+    /// Names of the wrappers it stands in, outermost first (`timeout`, `env`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
+    /// The same words with the wrappers' own words before them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrapped: Vec<Word>,
+    /// The directory it runs in, absolute; `None` when not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// What kind of program it is.
+    pub class: CommandClass,
+    /// Why its effect is not known; `None` when it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<String>,
+    /// Names assigned for this command alone (`A=1 cmd`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assignments: Vec<String>,
+    /// Whether exit code 0 of the line means that this command ended with 0.
+    #[serde(default)]
+    pub proves_success: bool,
+    /// Whether any exit code of the line is the exit code of this command.
+    #[serde(default)]
+    pub proves_exit: bool,
+    /// Whether its input is a pipe from another command of the line.
+    #[serde(default)]
+    pub from_pipe: bool,
+}
+
+/// One word of a command, after the shell would have expanded it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// The text is known.
+    Literal(String),
+    /// The text is only known when the line runs; holds the source text.
+    Dynamic(String),
+}
+
+impl Word {
+    /// Returns the text of a literal word.
+    #[must_use]
+    pub fn literal(&self) -> Option<&str> {
+        match self {
+            Self::Literal(text) => Some(text),
+            Self::Dynamic(_) => None,
+        }
+    }
+}
+
+/// The kind of program a simple command runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandClass {
+    /// Touches nothing outside the shell (`cd`, `echo`).
+    Nothing,
+    /// Only reads.
+    Reader,
+    /// Writes files.
+    Writer,
+    /// Removes files.
+    Remover,
+    /// Runs code that is given to it.
+    Interpreter,
+    /// Runs code of the project (build tools, test runners).
+    ProjectCode,
+    /// Version control.
+    VersionControl,
+    /// Reaches the network.
+    Network,
+    /// Changes the machine outside the project.
+    System,
+    /// Gains or changes privilege.
+    Privilege,
+    /// Not in any table.
+    #[default]
+    Unknown,
+}
+
+/// A path that a line reads, writes or removes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathUse {
+    /// How much of the path is known.
+    pub path: PathText,
+    /// The command or redirection it belongs to, as the refusal shows it.
+    pub by: String,
+    /// Whether everything below the path is meant (`rm -r`).
+    #[serde(default)]
+    pub recursive: bool,
+    /// Text that will be written there, where the line itself holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether the text is added at the end of the file (`>>`).
+    #[serde(default)]
+    pub append: bool,
+}
+
+/// How much of a path is known before the line runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathText {
+    /// The whole path, absolute and normalised.
+    Whole(String),
+    /// Only its literal beginning, absolute and normalised.
+    Below(String),
+    /// Nothing is known.
+    Unknown,
+}
+
+/// What a line takes from and puts into the environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvUse {
+    /// Names whose value the line uses.
+    #[serde(default)]
+    pub used: Vec<String>,
+    /// Names the line sets, for itself or for a command.
+    #[serde(default)]
+    pub set: Vec<EnvSet>,
+    /// Whether the line shows the whole environment.
+    #[serde(default)]
+    pub dump: bool,
+    /// Whether it reads the environment of another process.
+    #[serde(default)]
+    pub other_process: bool,
+}
+
+/// One name set in the environment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvSet {
+    /// The variable.
+    pub name: String,
+    /// Whether it changes what later programs do (`PATH`, `GIT_*`, `LD_*`).
+    pub changes_programs: bool,
+}
+
+/// One way a line reaches the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkUse {
+    /// What is done there.
+    pub direction: NetworkDirection,
+    /// The host, when the line names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The command it belongs to.
+    pub by: String,
+    /// Index into [`ShellFacts::commands`] of that command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<usize>,
+}
+
+/// What a line does on the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkDirection {
+    /// Fetches with GET or HEAD.
+    Get,
+    /// Sends data or opens a free channel.
+    Send,
+    /// Waits for others to connect.
+    Listen,
+}
