@@ -1,5 +1,24 @@
 //! The interlock engine: a deterministic state machine between an agent and its tools.
 //!
-//! Pure: no input or output, no clock, no randomness, no async.
+//! Three pure functions hold the whole behaviour: [`decide`] answers a
+//! command, [`evolve`] folds an event, [`effects`] says what must be done now.
+//! No input or output, no clock, no randomness, no async.
 
+pub mod call;
+pub mod command;
+pub mod event;
 pub mod facts;
+pub mod guard;
+pub mod machine;
+pub mod names;
+pub mod policy;
+pub mod refusal;
+pub mod run;
+
+mod decide;
+mod effects;
+mod evolve;
+
+pub use decide::{Decision, Reply, decide};
+pub use effects::effects;
+pub use evolve::evolve;

@@ -1,0 +1,153 @@
+//! A proposed tool call, as the engine sees it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    facts::ShellFacts,
+    names::{AgentId, CallId, Digest},
+};
+
+/// A tool call an agent proposes, with the facts a verdict needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Unique within the run.
+    pub id: CallId,
+    /// The client's own name of the tool.
+    pub tool: String,
+    /// The common name of the same tool, when it has another.
+    pub common: Option<String>,
+    /// What kind of tool it is.
+    pub kind: CallKind,
+    /// Of the tool's name and its arguments.
+    pub digest: Digest,
+    /// The arguments in one line, for people.
+    pub summary: String,
+    /// The sub-agent that proposes it; `None`: the main agent.
+    pub agent: Option<AgentId>,
+    /// The branch the call names.
+    pub branch: Option<String>,
+    /// What it would do.
+    pub facts: CallFacts,
+}
+
+impl ToolCall {
+    /// Returns the names that rules may be written with.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = vec![self.tool.as_str()];
+        names.extend(self.common.as_deref().filter(|name| *name != self.tool));
+        names
+    }
+}
+
+/// What kind of tool a call is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallKind {
+    /// One of Interlock's own tools.
+    Control(ControlTool),
+    /// The client's tool that starts a sub-agent.
+    SubAgent,
+    /// A shell.
+    Shell,
+    /// Writes files by itself.
+    Edit,
+    /// Anything else.
+    Other,
+}
+
+/// One of the tools an agent controls its run with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlTool {
+    /// Reports where the run stands.
+    GetState,
+    /// Asks for a transition.
+    Transition,
+    /// Lists the workflows.
+    ListWorkflows,
+    /// Starts a run.
+    Start,
+    /// Pauses the run.
+    Pause,
+    /// Writes a draft workflow.
+    CreateWorkflow,
+}
+
+/// What a call would do, as far as it can be known before it runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallFacts {
+    /// The protected thing it touches, in words.
+    pub protected: Option<String>,
+    /// Why its arguments cannot be judged; such a call is denied.
+    pub malformed: Option<String>,
+    /// Paths it reads, relative to the project root where inside it.
+    pub reads: Vec<String>,
+    /// Every path it writes, by tool or by shell.
+    pub writes: Vec<FileWrite>,
+    /// Lines touched by the operation: the larger of lines removed and added.
+    pub edit_lines: Option<u64>,
+    /// What its shell line would do.
+    pub shell: Option<ShellFacts>,
+    /// Whether the line will run where blocked variables do not exist.
+    pub environment_held: bool,
+}
+
+/// One path a call writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileWrite {
+    /// The normalised absolute path, links resolved; `None`: not known.
+    pub path: Option<String>,
+    /// The same relative to the project root; `None`: not inside it.
+    pub relative: Option<String>,
+    /// Where it lies.
+    pub place: Place,
+    /// What writes it: the tool, or the command or redirection of a shell line.
+    pub by: String,
+    /// Whether it is removed or moved away.
+    pub removes: bool,
+    /// Whether everything below it is meant.
+    pub recursive: bool,
+    /// Lines touched, when known.
+    pub lines: Option<u64>,
+}
+
+/// Where a written path lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Inside the project.
+    Project,
+    /// A temporary or cache directory.
+    Scratch,
+    /// Anywhere else.
+    Outside,
+    /// The project root, one of its parents, `.git`, home or `/` as a whole.
+    Whole,
+    /// Not known.
+    Unknown,
+}
+
+/// What became of an allowed call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallResult {
+    /// Which call; `None`: the last allowed one.
+    pub id: Option<CallId>,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// The exit code of a shell line, when known for sure.
+    pub exit: Option<i64>,
+    /// Bytes of the result.
+    pub bytes: u64,
+    /// Paths it was seen to write, beyond those its facts named.
+    pub wrote: Vec<WrittenPath>,
+}
+
+/// A path that a call was seen to write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenPath {
+    /// The normalised absolute path.
+    pub path: String,
+    /// The same relative to the project root; `None`: not inside it.
+    pub relative: Option<String>,
+}

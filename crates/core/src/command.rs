@@ -1,0 +1,125 @@
+//! Commands: what a run is asked.
+
+use serde_json::Value;
+
+use crate::{
+    call::{CallResult, ToolCall},
+    machine::Object,
+    names::{AgentId, FramePath},
+};
+
+/// A command, with the time it is given at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Command {
+    /// Milliseconds since 1970, as the caller's clock has it.
+    pub at_ms: u64,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// What a run is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// Begin, with keys that patch the machine's context.
+    Start {
+        /// Patches the context, key by key.
+        input: Object,
+        /// Who starts it.
+        by: String,
+    },
+    /// May this call run?
+    Propose(Box<ToolCall>),
+    /// This became of an allowed call.
+    Record(CallResult),
+    /// Take a transition.
+    Transition(TransitionRequest),
+    /// A person says yes to what waits.
+    Approve(Answer),
+    /// A person says no to what waits.
+    Reject(Answer),
+    /// An activity that Interlock carries out has ended.
+    EndActivity {
+        /// Of which frame; `None`: the only one running.
+        path: Option<String>,
+        /// How.
+        outcome: ActivityOutcome,
+    },
+    /// Stand still.
+    Pause {
+        /// Who asks.
+        by: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Go on.
+    Resume {
+        /// Who asks.
+        by: String,
+    },
+    /// End without an outcome.
+    Cancel {
+        /// Who asks.
+        by: String,
+    },
+    /// Time has passed; waits that are due end.
+    Advance,
+}
+
+/// A request for a transition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransitionRequest {
+    /// The event.
+    pub event: String,
+    /// Merged into the context when it succeeds.
+    pub data: Object,
+    /// The branch it is for.
+    pub branch: Option<String>,
+    /// The sub-agent that asks.
+    pub agent: Option<AgentId>,
+    /// Who asks: `agent`, or a person's name.
+    pub by: String,
+    /// The person who has already said yes in the client's own prompt.
+    pub approved_by: Option<String>,
+}
+
+/// A person's answer to what waits.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// Who answers.
+    pub by: String,
+    /// Corrects the data of the transition.
+    pub data: Object,
+    /// Told to the agent.
+    pub note: Option<String>,
+    /// The state or branch path meant; `None`: the only one waiting.
+    pub path: Option<String>,
+}
+
+/// How an activity ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ActivityOutcome {
+    /// With an output.
+    Done(Value),
+    /// With an error.
+    Failed {
+        /// A stable code or a number of the program.
+        code: Value,
+        /// One sentence.
+        message: String,
+    },
+}
+
+/// One frame's effect to be started now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    /// Stable: run, frame path and the sequence number of the state's entry.
+    pub id: String,
+    /// What kind of work it is.
+    pub kind: String,
+    /// The frame.
+    pub frame: FramePath,
+    /// The state's path, as shown.
+    pub path: String,
+    /// What the work is given.
+    pub input: Value,
+}

@@ -1,0 +1,441 @@
+//! Events: what happened. A run is the fold of its events.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    call::WrittenPath,
+    machine::{Object, Outcome},
+    names::{
+        AgentId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId, StateName,
+    },
+    refusal::Refusal,
+};
+
+/// Something that happened to a run. Holds all that `evolve` needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    /// The run began.
+    RunStarted {
+        /// The run.
+        run: RunId,
+        /// Its machine.
+        machine: MachineId,
+        /// The machine's content hash.
+        hash: String,
+        /// The first state.
+        initial: StateName,
+        /// The context, patched by the input.
+        context: Object,
+        /// Who started it.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// A tool call may run.
+    CallAllowed {
+        /// The frame it counts in.
+        path: FramePath,
+        /// The call.
+        call: CallRecord,
+        /// Why it may.
+        source: AllowSource,
+        /// What follows from it for the run.
+        marks: CallMarks,
+    },
+    /// A tool call may not run.
+    CallDenied {
+        /// The frame that was asked.
+        path: FramePath,
+        /// The call.
+        call: CallRecord,
+        /// Why not.
+        refusal: Refusal,
+    },
+    /// A person is asked for a grant for one call.
+    GrantRequested {
+        /// The frame that was asked.
+        path: FramePath,
+        /// The call.
+        call: CallRecord,
+        /// Why it needs one.
+        refusal: Refusal,
+        /// What follows from it once it runs.
+        marks: CallMarks,
+    },
+    /// A person granted one call.
+    GrantIssued {
+        /// The frame.
+        path: FramePath,
+        /// The call's digest.
+        digest: Digest,
+        /// Who.
+        by: String,
+    },
+    /// A person refused one call.
+    GrantDenied {
+        /// The frame.
+        path: FramePath,
+        /// The call's digest.
+        digest: Digest,
+        /// Who.
+        by: String,
+        /// Told to the agent.
+        note: Option<String>,
+    },
+    /// A grant was used up by the call it was for.
+    GrantConsumed {
+        /// The frame.
+        path: FramePath,
+        /// The call's digest.
+        digest: Digest,
+    },
+    /// An allowed call ended.
+    CallEnded {
+        /// The call.
+        call: CallId,
+        /// Whether it succeeded.
+        ok: bool,
+        /// The exit code of a shell line, when known for sure.
+        exit: Option<i64>,
+        /// Bytes of the result.
+        bytes: u64,
+        /// Paths it was seen to write, beyond those foreseen.
+        wrote: Vec<WrittenPath>,
+        /// Whether no outcome was seen and success is taken for granted.
+        assumed: bool,
+    },
+    /// A sub-agent was bound to a branch.
+    AgentBound {
+        /// The sub-agent.
+        agent: AgentId,
+        /// The branch.
+        path: FramePath,
+    },
+    /// A frame moved.
+    TransitionTaken {
+        /// The frame.
+        path: FramePath,
+        /// The event.
+        event: EventName,
+        /// The state left.
+        from: StateName,
+        /// The state entered.
+        to: StateName,
+        /// How the target was found.
+        how: How,
+        /// Merged into the context.
+        data: Object,
+        /// Who asked.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// A transition was asked for and not taken.
+    TransitionRejected {
+        /// The frame that was asked, if one was found.
+        path: FramePath,
+        /// The event asked for.
+        event: String,
+        /// Why not.
+        refusal: Refusal,
+    },
+    /// A transition waits for a person.
+    ApprovalRequested {
+        /// The frame, now parked.
+        path: FramePath,
+        /// The event.
+        event: EventName,
+        /// Which of its transitions.
+        index: usize,
+        /// What the agent wants merged.
+        data: Object,
+        /// What the person is asked.
+        message: String,
+        /// Who asked for the transition.
+        by: String,
+    },
+    /// A person said yes.
+    ApprovalGranted {
+        /// The frame.
+        path: FramePath,
+        /// Who.
+        by: String,
+    },
+    /// A person said no.
+    ApprovalRejected {
+        /// The frame.
+        path: FramePath,
+        /// Who.
+        by: String,
+        /// Told to the agent.
+        note: Option<String>,
+    },
+    /// An approval lapsed because its guards no longer hold.
+    ApprovalDropped {
+        /// The frame.
+        path: FramePath,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A written file moved a frame to a handler.
+    InterruptRaised {
+        /// The frame.
+        path: FramePath,
+        /// The interrupt.
+        interrupt: InterruptName,
+        /// The file that matched, relative to the project root.
+        file: String,
+        /// The state left, to be returned to.
+        from: StateName,
+        /// The handler.
+        to: StateName,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// A match is kept until the handler returns or a person answers.
+    InterruptQueued {
+        /// The frame.
+        path: FramePath,
+        /// The interrupt.
+        interrupt: InterruptName,
+        /// The file that matched.
+        file: String,
+    },
+    /// A kept match left the queue.
+    InterruptDequeued {
+        /// The frame.
+        path: FramePath,
+    },
+    /// Branches began.
+    ForkOpened {
+        /// The frame that forked.
+        path: FramePath,
+        /// Each branch with its first state and the context keys it starts with beside a copy.
+        branches: Vec<BranchStart>,
+    },
+    /// A branch ended.
+    BranchEnded {
+        /// The branch's frame.
+        path: FramePath,
+        /// How.
+        outcome: BranchOutcome,
+        /// The first cause of a failure.
+        cause: Option<Cause>,
+    },
+    /// Branches joined.
+    ForkJoined {
+        /// The frame that forked.
+        path: FramePath,
+        /// How.
+        outcome: Outcome,
+        /// Merged into its context.
+        merged: Object,
+    },
+    /// A machine was called.
+    MachineCalled {
+        /// The frame that calls.
+        path: FramePath,
+        /// Key of the called machine.
+        machine: MachineId,
+        /// Its name in paths.
+        shown: String,
+        /// Its first state.
+        initial: StateName,
+        /// Its context.
+        context: Object,
+    },
+    /// A called machine ended.
+    MachineReturned {
+        /// The frame that called.
+        path: FramePath,
+        /// How.
+        outcome: Outcome,
+        /// Merged into the caller's context.
+        merged: Object,
+    },
+    /// An activity that Interlock carries out ended.
+    ActivityEnded {
+        /// The frame.
+        path: FramePath,
+        /// Its output; null after an error.
+        output: Value,
+        /// Its error.
+        error: Option<Cause>,
+    },
+    /// The run stands still.
+    RunPaused {
+        /// Who asked.
+        by: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// The run goes on.
+    RunResumed {
+        /// Who asked.
+        by: String,
+    },
+    /// The run was ended by a person.
+    RunCancelled {
+        /// Who.
+        by: String,
+    },
+    /// The run ended.
+    RunEnded {
+        /// How.
+        outcome: Outcome,
+        /// The first cause of a failure, when no final state was reached.
+        cause: Option<Cause>,
+    },
+}
+
+/// How the target of a transition was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// The event's own transition.
+    Written,
+    /// The state's `safe_next`.
+    SafeNext,
+    /// Back to where an interrupt came from.
+    Returned,
+}
+
+/// Why a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllowSource {
+    /// The state's policy lets it pass.
+    Policy,
+    /// A person granted it.
+    Grant,
+    /// It is a control tool.
+    Control,
+}
+
+/// A call, as the log keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// The call.
+    pub id: CallId,
+    /// The client's own name of the tool.
+    pub tool: String,
+    /// Of name and arguments.
+    pub digest: Digest,
+    /// The arguments in one line.
+    pub summary: String,
+    /// The sub-agent that proposed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+}
+
+/// What follows from an allowed call for the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CallMarks {
+    /// Whether it counts against the state's calls.
+    pub counts: bool,
+    /// Whether it counts as a write, so that earlier evidence is void.
+    pub writes: bool,
+    /// Whether it is a shell line.
+    pub shell: bool,
+    /// Normalised absolute paths it writes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Interrupts it raises when it succeeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hits: Vec<InterruptHit>,
+    /// Evidence it gives when it succeeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<EvidenceMark>,
+}
+
+/// A written file that matches an interrupt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterruptHit {
+    /// The interrupt.
+    pub interrupt: InterruptName,
+    /// The file, relative to the project root.
+    pub file: String,
+}
+
+/// A piece of evidence a call may give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceMark {
+    /// Under which the run keeps it.
+    pub key: String,
+    /// Whether exit code 0 of the call proves it.
+    pub proves_success: bool,
+    /// Whether any exit code of the call is its own.
+    pub proves_exit: bool,
+}
+
+/// A branch as it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BranchStart {
+    /// Its name.
+    pub name: String,
+    /// Its first state.
+    pub initial: StateName,
+    /// Keys set in its copy of the context.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub context: Object,
+}
+
+/// How a branch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchOutcome {
+    /// It reached its terminal.
+    Succeeded,
+    /// It reached another end.
+    Failed,
+    /// The join no longer needed it.
+    Cancelled,
+}
+
+/// The first cause of a failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// A stable code, or the program's own.
+    pub code: Value,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Event {
+    /// Returns the name of the event.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::RunStarted { .. } => "RunStarted",
+            Self::CallAllowed { .. } => "CallAllowed",
+            Self::CallDenied { .. } => "CallDenied",
+            Self::GrantRequested { .. } => "GrantRequested",
+            Self::GrantIssued { .. } => "GrantIssued",
+            Self::GrantDenied { .. } => "GrantDenied",
+            Self::GrantConsumed { .. } => "GrantConsumed",
+            Self::CallEnded { .. } => "CallEnded",
+            Self::AgentBound { .. } => "AgentBound",
+            Self::TransitionTaken { .. } => "TransitionTaken",
+            Self::TransitionRejected { .. } => "TransitionRejected",
+            Self::ApprovalRequested { .. } => "ApprovalRequested",
+            Self::ApprovalGranted { .. } => "ApprovalGranted",
+            Self::ApprovalRejected { .. } => "ApprovalRejected",
+            Self::ApprovalDropped { .. } => "ApprovalDropped",
+            Self::InterruptRaised { .. } => "InterruptRaised",
+            Self::InterruptQueued { .. } => "InterruptQueued",
+            Self::InterruptDequeued { .. } => "InterruptDequeued",
+            Self::ForkOpened { .. } => "ForkOpened",
+            Self::BranchEnded { .. } => "BranchEnded",
+            Self::ForkJoined { .. } => "ForkJoined",
+            Self::MachineCalled { .. } => "MachineCalled",
+            Self::MachineReturned { .. } => "MachineReturned",
+            Self::ActivityEnded { .. } => "ActivityEnded",
+            Self::RunPaused { .. } => "RunPaused",
+            Self::RunResumed { .. } => "RunResumed",
+            Self::RunCancelled { .. } => "RunCancelled",
+            Self::RunEnded { .. } => "RunEnded",
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Guards: conditions on the context, on an output or on what was seen.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::names::GuardName;
+
+/// A condition that a transition needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Guard {
+    /// Compares one field.
+    Field(FieldGuard),
+    /// Every item holds.
+    All(Vec<GuardRef>),
+    /// At least one item holds.
+    Any(Vec<GuardRef>),
+    /// The item does not hold.
+    Not(Box<GuardRef>),
+    /// Interlock saw it happen.
+    Evidence(EvidenceGuard),
+}
+
+/// A guard by name, or written in place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardRef {
+    /// A key of the machine's guards.
+    Named(GuardName),
+    /// A guard without a name.
+    Inline(Box<Guard>),
+}
+
+/// A comparison of one field with a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FieldGuard {
+    /// A top-level key, or a JSON Pointer when it begins with `/`.
+    pub field: String,
+    /// What the field is looked up in.
+    #[serde(default)]
+    pub from: Source,
+    /// How it is compared.
+    pub op: Op,
+    /// What it is compared with; `None` for `exists` and `not_exists`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+/// What a field guard reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The context from before the transition.
+    #[default]
+    Context,
+    /// The output of the state's own activity.
+    Output,
+}
+
+/// How a field guard compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// Deeply equal.
+    Eq,
+    /// There, and not deeply equal.
+    Neq,
+    /// A number greater than the value.
+    Gt,
+    /// A number not less than the value.
+    Gte,
+    /// A number less than the value.
+    Lt,
+    /// A number not greater than the value.
+    Lte,
+    /// Deeply equal to an item of the value.
+    In,
+    /// Text that holds the value, or a list with an item equal to it.
+    Contains,
+    /// There, and not null.
+    Exists,
+    /// Missing, or null.
+    NotExists,
+}
+
+/// A call that must have been seen to succeed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceGuard {
+    /// What was called.
+    pub of: EvidenceOf,
+    /// After what it must have begun.
+    #[serde(default)]
+    pub since: Since,
+}
+
+/// What an evidence guard wants to have seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceOf {
+    /// A shell command that begins with these words and ended with this exit code.
+    Command {
+        /// As written.
+        text: String,
+        /// Split as shell words.
+        words: Vec<String>,
+        /// The exit code it must have ended with.
+        exit: i64,
+    },
+    /// A call of a tool that succeeded.
+    Tool {
+        /// The tool, with `*` as wildcard.
+        tool: String,
+        /// The path it was called with, relative to the project root.
+        path: Option<String>,
+    },
+}
+
+/// After what a call must have begun to be evidence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Since {
+    /// The last write that was allowed.
+    #[default]
+    LastEdit,
+    /// The entry of the state whose transition asks.
+    StateEntry,
+    /// The start of the run.
+    RunStart,
+}
+
+impl EvidenceOf {
+    /// Returns the name under which a run keeps what it saw of this.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::Command { text, .. } => format!("command:{text}"),
+            Self::Tool { tool, path } => {
+                format!("tool:{tool}:{}", path.as_deref().unwrap_or("*"))
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The policy of a state: which tool calls it allows.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// What tool calls a state allows. Every field left out restricts nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Policy {
+    /// Tools that pass; `None`: all, empty: none. `*` is a wildcard.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Tools denied even when allowed.
+    pub disallowed_tools: Vec<String>,
+    /// What becomes of a call outside `allowed_tools`.
+    pub on_denied: OnDenied,
+    /// Allowed calls in one stay.
+    pub iterations_max: Option<u64>,
+    /// Lines touched by one edit.
+    pub edit_lines_max: Option<u64>,
+    /// Distinct files written in one stay.
+    pub files_max: Option<u64>,
+    /// Bytes of tool results in one stay.
+    pub result_bytes_max: Option<u64>,
+    /// Commands a shell line may run; `None`: not restricted.
+    pub allowed_commands: Option<Vec<CommandEntry>>,
+    /// Variables that a shell line may not use.
+    pub blocked_env: Vec<String>,
+    /// Variables set for shell lines.
+    pub env_overrides: IndexMap<String, String>,
+}
+
+/// What becomes of a call outside `allowed_tools`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDenied {
+    /// It is refused.
+    #[default]
+    Deny,
+    /// A person is asked for a grant.
+    Ask,
+}
+
+/// One entry of `allowed_commands`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandEntry {
+    /// As written.
+    pub text: String,
+    /// Split as shell words, all literal; never empty.
+    pub words: Vec<String>,
+}
+
+/// How far a state lets a shell line go; see `allowed_tools` and the shell rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stance {
+    /// No rule restricts it.
+    Free,
+    /// The shell passes and no writing tool does.
+    NoWrite,
+    /// Every other state.
+    Writing,
+}
+
+/// The common names of the tools that write files.
+pub const WRITING_TOOLS: [&str; 5] = ["Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"];
+
+impl Policy {
+    /// Tells whether a tool known by `names` passes the two tool lists.
+    #[must_use]
+    pub fn lets_pass(&self, names: &[&str]) -> bool {
+        self.lists(names) && !self.disallows(names)
+    }
+
+    /// Tells whether `allowed_tools` lists one of `names`, or lists nothing at all.
+    #[must_use]
+    pub fn lists(&self, names: &[&str]) -> bool {
+        self.allowed_tools
+            .as_ref()
+            .is_none_or(|patterns| matches_any(patterns, names))
+    }
+
+    /// Tells whether `disallowed_tools` has one of `names`.
+    #[must_use]
+    pub fn disallows(&self, names: &[&str]) -> bool {
+        matches_any(&self.disallowed_tools, names)
+    }
+
+    /// Returns how far the state lets a shell line go.
+    #[must_use]
+    pub fn stance(&self) -> Stance {
+        let restricts = self.allowed_tools.is_some()
+            || !self.disallowed_tools.is_empty()
+            || self.allowed_commands.is_some()
+            || !self.blocked_env.is_empty();
+        let limits_writes = self.edit_lines_max.is_some() || self.files_max.is_some();
+        if !restricts && !limits_writes {
+            return Stance::Free;
+        }
+        let writes = WRITING_TOOLS.iter().any(|tool| self.lets_pass(&[tool]));
+        if self.lets_pass(&["Bash"]) && !writes {
+            Stance::NoWrite
+        } else {
+            Stance::Writing
+        }
+    }
+}
+
+fn matches_any(patterns: &[String], names: &[&str]) -> bool {
+    patterns
+        .iter()
+        .any(|pattern| names.iter().any(|name| wildcard_matches(pattern, name)))
+}
+
+/// Matches `name` against `pattern`, where `*` stands for any text, also none.
+///
+/// Linear in the product of the lengths; no other character is special.
+#[must_use]
+pub fn wildcard_matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}

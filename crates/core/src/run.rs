@@ -1,0 +1,287 @@
+//! The run: the value that events fold to.
+//!
+//! Bounded in memory: counters and the evidence that some guard names, never
+//! the history.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    event::{BranchOutcome, CallMarks, Cause, InterruptHit},
+    machine::{Object, Outcome},
+    names::{
+        AgentId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId, StateName,
+    },
+};
+
+/// One execution of a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// Events folded so far; the next event has this sequence number.
+    pub seq: u64,
+    /// Whether it goes on.
+    pub phase: Phase,
+    /// Why and by whom it stands still.
+    pub paused: Option<Pause>,
+    /// The outermost line of execution.
+    pub root: Frame,
+    /// What was seen, by the evidence guard's key.
+    pub evidence: BTreeMap<String, Seen>,
+    /// Sequence number of the last allowed write.
+    pub last_write: Option<u64>,
+    /// Allowed calls whose outcome is not known yet, oldest first.
+    pub calls: VecDeque<OpenCall>,
+    /// The branch each sub-agent works in.
+    pub agents: BTreeMap<AgentId, FramePath>,
+    /// Requests for grants, and grants not used yet.
+    pub grants: Vec<Grant>,
+}
+
+/// Whether a run goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Not begun.
+    New,
+    /// Going on.
+    Open,
+    /// Ended by its machine.
+    Ended {
+        /// How.
+        outcome: Outcome,
+        /// The first cause of a failure.
+        cause: Option<Cause>,
+    },
+    /// Ended by a person.
+    Cancelled,
+}
+
+/// Why a run stands still.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Who asked.
+    pub by: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// One line of execution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Key of the called machine it runs in; `None`: the caller's own.
+    pub machine: Option<MachineId>,
+    /// The current state.
+    pub at: StateName,
+    /// Its own copy of the context.
+    pub context: Object,
+    /// What has been used up since the state was entered.
+    pub used: Used,
+    /// Sequence number of the state's entry.
+    pub entered_seq: u64,
+    /// Time of the state's entry, in milliseconds since 1970.
+    pub entered_ms: u64,
+    /// The transition that waits for a person.
+    pub parked: Option<Parked>,
+    /// The interrupt being handled.
+    pub handling: Option<Handling>,
+    /// Matches kept for later, oldest first.
+    pub queue: VecDeque<InterruptHit>,
+    /// The output of the state's own activity, for guards that read it.
+    pub output: Value,
+    /// What the last person who said no had to say.
+    pub note: Option<String>,
+    /// Branches, or the called machine, in the order written.
+    pub children: Vec<Child>,
+}
+
+/// What has been used up since a state was entered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// Allowed calls.
+    pub calls: u64,
+    /// Distinct files written.
+    pub files: BTreeSet<String>,
+    /// Bytes of results.
+    pub bytes: u64,
+}
+
+/// A transition that waits for a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parked {
+    /// The event.
+    pub event: EventName,
+    /// Which of its transitions.
+    pub index: usize,
+    /// What the agent wants merged.
+    pub data: Object,
+    /// What the person is asked.
+    pub message: String,
+    /// Who asked for the transition.
+    pub by: String,
+}
+
+/// An interrupt being handled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handling {
+    /// The interrupt.
+    pub interrupt: InterruptName,
+    /// The file that matched.
+    pub file: String,
+    /// The state to return to.
+    pub return_to: StateName,
+}
+
+/// A frame below another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Child {
+    /// The branch, or the called machine's id.
+    pub name: String,
+    /// Its frame.
+    pub frame: Frame,
+    /// How it ended; `None`: still open.
+    pub ended: Option<BranchOutcome>,
+    /// The first cause of a failure.
+    pub cause: Option<Cause>,
+}
+
+/// What was seen of one evidence guard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Sequence number of the verdict that let the call begin.
+    pub begun_seq: u64,
+    /// The exit code, 0 for a tool that succeeded; `None`: not known.
+    pub exit: Option<i64>,
+}
+
+/// An allowed call whose outcome is not known yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenCall {
+    /// The call.
+    pub id: CallId,
+    /// The frame it counts in.
+    pub path: FramePath,
+    /// When that frame had entered its state.
+    pub entered_seq: u64,
+    /// Sequence number of its verdict.
+    pub begun_seq: u64,
+    /// Whether it waits for a person's grant.
+    pub asked: bool,
+    /// What follows from it.
+    pub marks: CallMarks,
+}
+
+/// A request for a grant, or a grant not used yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// The frame.
+    pub path: FramePath,
+    /// When that frame had entered its state; a grant ends with the stay.
+    pub entered_seq: u64,
+    /// Exactly which call.
+    pub digest: Digest,
+    /// The tool, for people.
+    pub tool: String,
+    /// The arguments, for people.
+    pub summary: String,
+    /// Who said yes; `None`: nobody yet.
+    pub granted_by: Option<String>,
+}
+
+impl Run {
+    /// Makes a run that has not begun.
+    #[must_use]
+    pub fn new(id: RunId) -> Self {
+        Self {
+            id,
+            seq: 0,
+            phase: Phase::New,
+            paused: None,
+            root: Frame::entering(None, StateName::new(""), Object::new(), 0, 0),
+            evidence: BTreeMap::new(),
+            last_write: None,
+            calls: VecDeque::new(),
+            agents: BTreeMap::new(),
+            grants: Vec::new(),
+        }
+    }
+
+    /// Tells whether the run has ended.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Ended { .. } | Phase::Cancelled)
+    }
+
+    /// Returns the frame at `path`.
+    #[must_use]
+    pub fn frame(&self, path: &FramePath) -> Option<&Frame> {
+        path.names().iter().try_fold(&self.root, |frame, name| {
+            frame
+                .children
+                .iter()
+                .find(|child| child.name == *name)
+                .map(|child| &child.frame)
+        })
+    }
+
+    /// Returns the frame at `path`, to be changed.
+    pub(crate) fn frame_mut(&mut self, path: &FramePath) -> Option<&mut Frame> {
+        path.names().iter().try_fold(&mut self.root, |frame, name| {
+            frame
+                .children
+                .iter_mut()
+                .find(|child| child.name == *name)
+                .map(|child| &mut child.frame)
+        })
+    }
+
+    /// Returns the path of every frame that can act now, in the order written.
+    #[must_use]
+    pub fn open_leaves(&self) -> Vec<FramePath> {
+        let mut leaves = Vec::new();
+        if self.phase == Phase::Open {
+            collect_leaves(&self.root, &FramePath::root(), &mut leaves);
+        }
+        leaves
+    }
+}
+
+fn collect_leaves(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
+    if frame.children.is_empty() {
+        leaves.push(path.clone());
+        return;
+    }
+    for child in frame.children.iter().filter(|child| child.ended.is_none()) {
+        collect_leaves(&child.frame, &path.child(&child.name), leaves);
+    }
+}
+
+impl Frame {
+    /// Makes a frame that has just entered `at`.
+    #[must_use]
+    pub fn entering(
+        machine: Option<MachineId>,
+        at: StateName,
+        context: Object,
+        entered_seq: u64,
+        entered_ms: u64,
+    ) -> Self {
+        Self {
+            machine,
+            at,
+            context,
+            used: Used::default(),
+            entered_seq,
+            entered_ms,
+            parked: None,
+            handling: None,
+            queue: VecDeque::new(),
+            output: Value::Null,
+            note: None,
+            children: Vec::new(),
+        }
+    }
+}
