@@ -4,6 +4,7 @@
 //! command, [`evolve`] folds an event, [`effects`] says what must be done now.
 //! No input or output, no clock, no randomness, no async.
 
+pub mod briefing;
 pub mod call;
 pub mod command;
 pub mod event;
@@ -13,12 +14,15 @@ pub mod machine;
 pub mod names;
 pub mod policy;
 pub mod refusal;
+pub mod report;
 pub mod run;
 
 mod decide;
 mod effects;
 mod evolve;
 
+pub use briefing::{briefing, notice, teach};
 pub use decide::{Decision, Reply, decide};
 pub use effects::effects;
 pub use evolve::evolve;
+pub use report::{Report, report};
