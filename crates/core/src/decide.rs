@@ -10,8 +10,8 @@ mod transitions;
 
 use crate::{
     command::{Ask, Command},
-    evolve,
     event::Event,
+    evolve,
     machine::{Machine, Object},
     names::FramePath,
     refusal::{Code, Refusal},
@@ -54,7 +54,13 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         // The path taken most: no copy of the run is made.
         return calls::propose(machine, run, call);
     }
-    let mut work = Work { machine, run: run.clone(), events: Vec::new(), at_ms: command.at_ms, path: FramePath::root() };
+    let mut work = Work {
+        machine,
+        run: run.clone(),
+        events: Vec::new(),
+        at_ms: command.at_ms,
+        path: FramePath::root(),
+    };
     let reply = match &command.ask {
         Ask::Start { input, by } => work.start(input, by),
         Ask::Propose(_) => work.propose_outside_a_run(),
@@ -69,7 +75,11 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::Advance => work.advance(),
     };
     let reply = reply.unwrap_or_else(Reply::Refused);
-    Decision { events: work.events, reply, path: work.path }
+    Decision {
+        events: work.events,
+        reply,
+        path: work.path,
+    }
 }
 
 /// What a command is told, or why not.
@@ -97,17 +107,24 @@ impl<'a> Work<'a> {
     /// Returns the frame at `path` and the machine it runs in.
     fn stand(&self, path: &FramePath) -> Result<(&Frame, &'a Machine), Refusal> {
         let frame = self.run.frame(path).ok_or_else(|| lost(path))?;
-        let machine = self.machine.called(frame.machine.as_ref()).ok_or_else(|| lost(path))?;
+        let machine = self
+            .machine
+            .called(frame.machine.as_ref())
+            .ok_or_else(|| lost(path))?;
         Ok((frame, machine))
     }
 
     fn open(&self) -> Result<(), Refusal> {
         match self.run.phase {
             Phase::Open => Ok(()),
-            Phase::New => Err(Refusal::new(Code::RunOver, "the run has not begun: start it first")),
-            Phase::Ended { .. } | Phase::Cancelled => {
-                Err(Refusal::new(Code::RunOver, "the run is over and cannot go on: start a new one"))
-            }
+            Phase::New => Err(Refusal::new(
+                Code::RunOver,
+                "the run has not begun: start it first",
+            )),
+            Phase::Ended { .. } | Phase::Cancelled => Err(Refusal::new(
+                Code::RunOver,
+                "the run is over and cannot go on: start a new one",
+            )),
         }
     }
 
@@ -141,7 +158,10 @@ impl<'a> Work<'a> {
     fn pause(&mut self, by: &str, reason: Option<&String>) -> Answered {
         self.open()?;
         if self.run.paused.is_none() {
-            self.emit(Event::RunPaused { by: by.to_owned(), reason: reason.cloned() });
+            self.emit(Event::RunPaused {
+                by: by.to_owned(),
+                reason: reason.cloned(),
+            });
         }
         Ok(Reply::Accepted)
     }
@@ -163,5 +183,8 @@ impl<'a> Work<'a> {
 
 /// A frame that the run or its machine no longer has.
 fn lost(path: &FramePath) -> Refusal {
-    Refusal::new(Code::UnknownBranch, format!("no frame `{path}` is open in this run"))
+    Refusal::new(
+        Code::UnknownBranch,
+        format!("no frame `{path}` is open in this run"),
+    )
 }

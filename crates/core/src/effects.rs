@@ -16,14 +16,22 @@ pub fn effects(machine: &Machine, run: &Run) -> Vec<Effect> {
     if run.paused.is_some() {
         return Vec::new();
     }
-    run.open_leaves().iter().filter_map(|path| effect(machine, run, path)).collect()
+    run.open_leaves()
+        .iter()
+        .filter_map(|path| effect(machine, run, path))
+        .collect()
 }
 
 fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
     let frame = run.frame(path).filter(|frame| frame.parked.is_none())?;
-    let state = machine.called(frame.machine.as_ref())?.states.get(&frame.at)?;
+    let state = machine
+        .called(frame.machine.as_ref())?
+        .states
+        .get(&frame.at)?;
     let (kind, input) = match &state.activity {
-        Activity::Task(work) | Activity::Stage(work) | Activity::Ask(work) => (work.kind.clone(), work.input.clone()),
+        Activity::Task(work) | Activity::Stage(work) | Activity::Ask(work) => {
+            (work.kind.clone(), work.input.clone())
+        }
         Activity::Wait { wait_ms } => ("wait".to_owned(), json!({ "wait_ms": wait_ms })),
         Activity::Await
         | Activity::Choice

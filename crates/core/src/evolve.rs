@@ -22,26 +22,45 @@ pub fn evolve(mut run: Run, event: &Event) -> Run {
 
 fn apply(run: &mut Run, event: &Event) {
     match event {
-        Event::RunStarted { run: id, initial, context, at_ms, .. } => {
+        Event::RunStarted {
+            run: id,
+            initial,
+            context,
+            at_ms,
+            ..
+        } => {
             run.id = id.clone();
             run.phase = Phase::Open;
             run.root = Frame::entering(None, initial.clone(), context.clone(), run.seq, *at_ms);
         }
-        Event::CallAllowed { path, call, marks, .. } => allow(run, path, call, marks),
-        Event::GrantRequested { path, call, marks, .. } => request_grant(run, path, call, marks),
+        Event::CallAllowed {
+            path, call, marks, ..
+        } => allow(run, path, call, marks),
+        Event::GrantRequested {
+            path, call, marks, ..
+        } => request_grant(run, path, call, marks),
         Event::GrantIssued { path, digest, by } => {
             if let Some(grant) = find_grant(run, path, digest) {
                 grant.granted_by = Some(by.clone());
             }
         }
-        Event::GrantDenied { path, digest, note, .. } => {
+        Event::GrantDenied {
+            path, digest, note, ..
+        } => {
             drop_grant(run, path, digest);
             if let Some(frame) = run.frame_mut(path) {
                 frame.note.clone_from(note);
             }
         }
         Event::GrantConsumed { path, digest } => drop_grant(run, path, digest),
-        Event::CallEnded { call, ok, exit, bytes, wrote, .. } => {
+        Event::CallEnded {
+            call,
+            ok,
+            exit,
+            bytes,
+            wrote,
+            ..
+        } => {
             end_call(run, call, *ok, *exit, *bytes);
             if !wrote.is_empty() {
                 run.last_write = run.last_write.max(Some(run.seq));
@@ -50,10 +69,25 @@ fn apply(run: &mut Run, event: &Event) {
         Event::AgentBound { agent, path } => {
             run.agents.insert(agent.clone(), path.clone());
         }
-        Event::TransitionTaken { path, from, to, how, data, at_ms, .. } => {
+        Event::TransitionTaken {
+            path,
+            from,
+            to,
+            how,
+            data,
+            at_ms,
+            ..
+        } => {
             take_transition(run, path, from, to, *how, data, *at_ms);
         }
-        Event::ApprovalRequested { path, event, index, data, message, by } => {
+        Event::ApprovalRequested {
+            path,
+            event,
+            index,
+            data,
+            message,
+            by,
+        } => {
             if let Some(frame) = run.frame_mut(path) {
                 frame.parked = Some(Parked {
                     event: event.clone(),
@@ -65,9 +99,18 @@ fn apply(run: &mut Run, event: &Event) {
                 frame.note = None;
             }
         }
-        Event::ApprovalGranted { path, .. } | Event::ApprovalDropped { path, .. } => unpark(run, path, None),
+        Event::ApprovalGranted { path, .. } | Event::ApprovalDropped { path, .. } => {
+            unpark(run, path, None)
+        }
         Event::ApprovalRejected { path, note, .. } => unpark(run, path, note.as_ref()),
-        Event::InterruptRaised { path, interrupt, file, from, to, at_ms } => {
+        Event::InterruptRaised {
+            path,
+            interrupt,
+            file,
+            from,
+            to,
+            at_ms,
+        } => {
             let seq = run.seq;
             if let Some(frame) = run.frame_mut(path) {
                 enter(frame, to, seq, *at_ms);
@@ -78,9 +121,16 @@ fn apply(run: &mut Run, event: &Event) {
                 });
             }
         }
-        Event::InterruptQueued { path, interrupt, file } => {
+        Event::InterruptQueued {
+            path,
+            interrupt,
+            file,
+        } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.queue.push_back(InterruptHit { interrupt: interrupt.clone(), file: file.clone() });
+                frame.queue.push_back(InterruptHit {
+                    interrupt: interrupt.clone(),
+                    file: file.clone(),
+                });
             }
         }
         Event::InterruptDequeued { path } => {
@@ -89,14 +139,30 @@ fn apply(run: &mut Run, event: &Event) {
             }
         }
         Event::ForkOpened { path, branches } => open_fork(run, path, branches),
-        Event::MachineCalled { path, machine, shown, initial, context } => {
+        Event::MachineCalled {
+            path,
+            machine,
+            shown,
+            initial,
+            context,
+        } => {
             let (seq, ms) = entry(run, path);
             if let Some(frame) = run.frame_mut(path) {
-                let child = Frame::entering(Some(machine.clone()), initial.clone(), context.clone(), seq, ms);
+                let child = Frame::entering(
+                    Some(machine.clone()),
+                    initial.clone(),
+                    context.clone(),
+                    seq,
+                    ms,
+                );
                 frame.children = vec![Child::open(shown, child)];
             }
         }
-        Event::BranchEnded { path, outcome, cause } => {
+        Event::BranchEnded {
+            path,
+            outcome,
+            cause,
+        } => {
             end_branch(run, path, *outcome);
             if let Some(child) = child_mut(run, path) {
                 child.cause.clone_from(cause);
@@ -111,12 +177,21 @@ fn apply(run: &mut Run, event: &Event) {
             }
         }
         Event::RunPaused { by, reason } => {
-            run.paused = Some(Pause { by: by.clone(), reason: reason.clone() });
+            run.paused = Some(Pause {
+                by: by.clone(),
+                reason: reason.clone(),
+            });
         }
         Event::RunResumed { .. } => run.paused = None,
         Event::RunCancelled { .. } => end_run(run, Phase::Cancelled),
         Event::RunEnded { outcome, cause } => {
-            end_run(run, Phase::Ended { outcome: *outcome, cause: cause.clone() });
+            end_run(
+                run,
+                Phase::Ended {
+                    outcome: *outcome,
+                    cause: cause.clone(),
+                },
+            );
         }
         Event::CallDenied { .. } | Event::TransitionRejected { .. } => {}
     }
@@ -170,8 +245,12 @@ fn remember(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMark
 }
 
 fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64) {
-    let Some(index) = run.calls.iter().position(|call| call.id == *id) else { return };
-    let Some(call) = run.calls.remove(index) else { return };
+    let Some(index) = run.calls.iter().position(|call| call.id == *id) else {
+        return;
+    };
+    let Some(call) = run.calls.remove(index) else {
+        return;
+    };
     if call.asked {
         // The client's own prompt said yes: the call ran, so it counts from here.
         count(run, &call.path, &call.marks);
@@ -179,7 +258,10 @@ fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64)
             run.last_write = Some(run.seq);
         }
     }
-    if let Some(frame) = run.frame_mut(&call.path).filter(|frame| frame.entered_seq == call.entered_seq) {
+    if let Some(frame) = run
+        .frame_mut(&call.path)
+        .filter(|frame| frame.entered_seq == call.entered_seq)
+    {
         frame.used.bytes = frame.used.bytes.saturating_add(bytes);
     }
     let begun_seq = call.begun_seq;
@@ -192,19 +274,31 @@ fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64)
             (true, Some(exit)) if mark.proves_exit => Some(exit),
             (true, _) => None,
         };
-        let newer = run.evidence.get(&mark.key).is_none_or(|known| known.begun_seq <= begun_seq);
+        let newer = run
+            .evidence
+            .get(&mark.key)
+            .is_none_or(|known| known.begun_seq <= begun_seq);
         if newer {
-            run.evidence.insert(mark.key.clone(), Seen { begun_seq, exit: seen });
+            run.evidence.insert(
+                mark.key.clone(),
+                Seen {
+                    begun_seq,
+                    exit: seen,
+                },
+            );
         }
     }
 }
 
 fn find_grant<'a>(run: &'a mut Run, path: &FramePath, digest: &Digest) -> Option<&'a mut Grant> {
-    run.grants.iter_mut().find(|grant| grant.path == *path && grant.digest == *digest)
+    run.grants
+        .iter_mut()
+        .find(|grant| grant.path == *path && grant.digest == *digest)
 }
 
 fn drop_grant(run: &mut Run, path: &FramePath, digest: &Digest) {
-    run.grants.retain(|grant| grant.path != *path || grant.digest != *digest);
+    run.grants
+        .retain(|grant| grant.path != *path || grant.digest != *digest);
 }
 
 fn take_transition(
@@ -266,7 +360,13 @@ fn open_fork(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
             .map(|branch| {
                 let mut context = frame.context.clone();
                 context.extend(branch.context.clone());
-                let child = Frame::entering(frame.machine.clone(), branch.initial.clone(), context, seq, ms);
+                let child = Frame::entering(
+                    frame.machine.clone(),
+                    branch.initial.clone(),
+                    context,
+                    seq,
+                    ms,
+                );
                 Child::open(&branch.name, child)
             })
             .collect();
@@ -275,7 +375,10 @@ fn open_fork(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
 
 fn child_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Child> {
     let (parent, name) = path.split_last()?;
-    run.frame_mut(&parent)?.children.iter_mut().find(|child| child.name == name)
+    run.frame_mut(&parent)?
+        .children
+        .iter_mut()
+        .find(|child| child.name == name)
 }
 
 fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {
@@ -292,8 +395,10 @@ fn close_children(run: &mut Run, path: &FramePath, merged: &Object) {
         frame.children = Vec::new();
         frame.context.extend(merged.clone());
     }
-    run.agents.retain(|_, bound| bound == path || !path.holds(bound));
-    run.grants.retain(|grant| grant.path == *path || !path.holds(&grant.path));
+    run.agents
+        .retain(|_, bound| bound == path || !path.holds(bound));
+    run.grants
+        .retain(|grant| grant.path == *path || !path.holds(&grant.path));
 }
 
 fn release(run: &mut Run, path: &FramePath) {
@@ -311,6 +416,11 @@ fn end_run(run: &mut Run, phase: Phase) {
 
 impl Child {
     fn open(name: &str, frame: Frame) -> Self {
-        Self { name: name.to_owned(), frame, ended: None, cause: None }
+        Self {
+            name: name.to_owned(),
+            frame,
+            ended: None,
+            cause: None,
+        }
     }
 }

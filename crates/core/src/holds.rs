@@ -39,7 +39,10 @@ pub struct Scope<'a> {
 /// Returns every guard of `guards` that does not hold, in order; none: they hold.
 #[must_use]
 pub fn unmet(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Unmet> {
-    guards.iter().filter_map(|guard| check_ref(scope, guard, 0).err()).collect()
+    guards
+        .iter()
+        .filter_map(|guard| check_ref(scope, guard, 0).err())
+        .collect()
 }
 
 fn check_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize) -> Result<(), Unmet> {
@@ -50,8 +53,10 @@ fn check_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize) -> Result<(), Unm
         GuardRef::Inline(guard) => check(scope, guard, depth + 1),
         GuardRef::Named(name) => match scope.machine.guards.get(name) {
             None => Err(Unmet::new(name.as_str(), "it is not defined")),
-            Some(guard) => check(scope, guard, depth + 1)
-                .map_err(|inner| Unmet { guard: name.to_string(), ..inner }),
+            Some(guard) => check(scope, guard, depth + 1).map_err(|inner| Unmet {
+                guard: name.to_string(),
+                ..inner
+            }),
         },
     }
 }
@@ -59,7 +64,9 @@ fn check_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize) -> Result<(), Unm
 fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
     match guard {
         Guard::Field(field) => check_field(scope, field),
-        Guard::All(items) => items.iter().try_for_each(|item| check_ref(scope, item, depth)),
+        Guard::All(items) => items
+            .iter()
+            .try_for_each(|item| check_ref(scope, item, depth)),
         Guard::Any(items) => {
             let mut reasons = Vec::new();
             for item in items {
@@ -68,7 +75,10 @@ fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
                     Err(unmet) => reasons.push(unmet.reason),
                 }
             }
-            Err(Unmet::new("any", format!("none of its parts holds: {}", reasons.join("; "))))
+            Err(Unmet::new(
+                "any",
+                format!("none of its parts holds: {}", reasons.join("; ")),
+            ))
         }
         Guard::Not(item) => match check_ref(scope, item, depth) {
             Ok(()) => Err(Unmet::new("not", "what it negates holds")),
@@ -80,7 +90,11 @@ fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
 
 impl Unmet {
     fn new(guard: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { guard: guard.into(), reason: reason.into(), key: None }
+        Self {
+            guard: guard.into(),
+            reason: reason.into(),
+            key: None,
+        }
     }
 }
 
@@ -98,10 +112,17 @@ fn check_field(scope: Scope<'_>, guard: &FieldGuard) -> Result<(), Unmet> {
         return Ok(());
     }
     let seen = seen.map_or_else(|| "missing".to_owned(), brief);
-    let wanted = guard.value.as_ref().map_or_else(String::new, |value| format!(" {}", brief(value)));
+    let wanted = guard
+        .value
+        .as_ref()
+        .map_or_else(String::new, |value| format!(" {}", brief(value)));
     Err(Unmet {
         guard: guard.field.clone(),
-        reason: format!("`{}` is {seen}, wanted {}{wanted}", guard.field, guard.op.as_str()),
+        reason: format!(
+            "`{}` is {seen}, wanted {}{wanted}",
+            guard.field,
+            guard.op.as_str()
+        ),
         key: (guard.from == Source::Context).then(|| top_key(&guard.field)),
     })
 }
@@ -142,7 +163,9 @@ fn compares(op: Op, seen: &Value, wanted: &Value) -> bool {
         Op::Gte => ordered(seen, wanted).is_some_and(Ordering::is_ge),
         Op::Lt => ordered(seen, wanted).is_some_and(Ordering::is_lt),
         Op::Lte => ordered(seen, wanted).is_some_and(Ordering::is_le),
-        Op::In => wanted.as_array().is_some_and(|list| list.iter().any(|item| deep_equal(seen, item))),
+        Op::In => wanted
+            .as_array()
+            .is_some_and(|list| list.iter().any(|item| deep_equal(seen, item))),
         Op::Contains => match (seen, wanted) {
             (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
             (Value::Array(list), part) => list.iter().any(|item| deep_equal(item, part)),
@@ -166,7 +189,10 @@ fn check_evidence(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet> 
     };
     let what = match &guard.of {
         EvidenceOf::Command { text, exit, .. } => format!("`{text}` ending with {exit}"),
-        EvidenceOf::Tool { tool, path: Some(path) } => format!("a call of `{tool}` on `{path}`"),
+        EvidenceOf::Tool {
+            tool,
+            path: Some(path),
+        } => format!("a call of `{tool}` on `{path}`"),
         EvidenceOf::Tool { tool, path: None } => format!("a call of `{tool}`"),
     };
     let no = |reason: String| Err(Unmet::new("evidence", reason));
@@ -174,9 +200,15 @@ fn check_evidence(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet> 
         return no(format!("{what} was not seen in this run"));
     };
     match seen.exit {
-        None => return no(format!("{what} was not seen: how the last call ended is not known")),
+        None => {
+            return no(format!(
+                "{what} was not seen: how the last call ended is not known"
+            ));
+        }
         Some(exit) if exit != wanted_exit => {
-            return no(format!("{what} was not seen: the last call ended with {exit}"));
+            return no(format!(
+                "{what} was not seen: the last call ended with {exit}"
+            ));
         }
         Some(_) => {}
     }

@@ -6,7 +6,7 @@ mod environment;
 mod marks;
 mod shell;
 
-pub(crate) use marks::marks;
+pub(crate) use marks::{interrupt_hits, marks};
 
 use crate::{
     call::{CallKind, ControlTool, ToolCall},
@@ -58,8 +58,8 @@ pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
         return Verdict::Deny(refusal);
     }
     if let Err(refusal) = listed(bench) {
-        let asks = bench.state.policy.on_denied == OnDenied::Ask
-            && refusal.code == Code::ToolNotAllowed;
+        let asks =
+            bench.state.policy.on_denied == OnDenied::Ask && refusal.code == Code::ToolNotAllowed;
         if !asks {
             return Verdict::Deny(refusal);
         }
@@ -79,10 +79,19 @@ pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
 
 fn untouchable(bench: Bench<'_>) -> Check {
     if let Some(thing) = &bench.call.facts.protected {
-        return refuse(Code::Protected, format!("{thing} is protected: a guarded agent may not touch it"));
+        return refuse(
+            Code::Protected,
+            format!("{thing} is protected: a guarded agent may not touch it"),
+        );
     }
     if let Some(why) = &bench.call.facts.malformed {
-        return refuse(Code::InvalidArguments, format!("the arguments of `{}` cannot be judged: {why}", bench.call.tool));
+        return refuse(
+            Code::InvalidArguments,
+            format!(
+                "the arguments of `{}` cannot be judged: {why}",
+                bench.call.tool
+            ),
+        );
     }
     Ok(())
 }
@@ -96,13 +105,25 @@ fn standing(bench: Bench<'_>) -> Check {
         return Ok(());
     }
     if let Some(pause) = &bench.run.paused {
-        let why = pause.reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
-        return refuse(Code::Paused, format!("the run is paused by {}{why}; a person resumes it", pause.by));
+        let why = pause
+            .reason
+            .as_deref()
+            .map_or_else(String::new, |reason| format!(": {reason}"));
+        return refuse(
+            Code::Paused,
+            format!(
+                "the run is paused by {}{why}; a person resumes it",
+                pause.by
+            ),
+        );
     }
     if let Some(parked) = &bench.frame.parked {
         return refuse(
             Code::AwaitingApproval,
-            format!("`{}` waits for a person's approval: {}", parked.event, parked.message),
+            format!(
+                "`{}` waits for a person's approval: {}",
+                parked.event, parked.message
+            ),
         );
     }
     Ok(())
@@ -113,7 +134,10 @@ fn iterations(bench: Bench<'_>) -> Check {
     match bench.state.policy.iterations_max {
         Some(limit) if used >= limit => refuse(
             Code::IterationLimit,
-            format!("`{}` allows {limit} tool calls and {used} are used: decide on a transition now", bench.frame.at),
+            format!(
+                "`{}` allows {limit} tool calls and {used} are used: decide on a transition now",
+                bench.frame.at
+            ),
         ),
         _ => Ok(()),
     }
@@ -124,23 +148,37 @@ fn bytes(bench: Bench<'_>) -> Check {
     match bench.state.policy.result_bytes_max {
         Some(limit) if used >= limit => refuse(
             Code::ContextBudget,
-            format!("`{}` allows {limit} bytes of tool results and {used} are used: decide on a transition now", bench.frame.at),
+            format!(
+                "`{}` allows {limit} bytes of tool results and {used} are used: decide on a transition now",
+                bench.frame.at
+            ),
         ),
         _ => Ok(()),
     }
 }
 
 fn listed(bench: Bench<'_>) -> Check {
-    let Bench { state: State { policy, .. }, call, frame, .. } = bench;
+    let Bench {
+        state: State { policy, .. },
+        call,
+        frame,
+        ..
+    } = bench;
     let names = call.names();
     if call.kind == CallKind::SubAgent && frame_is_branch(bench) && !policy.disallows(&names) {
         return Ok(());
     }
     if policy.disallows(&names) {
-        return refuse(Code::ToolDisallowed, format!("`{}` is disallowed in `{}`", call.tool, frame.at));
+        return refuse(
+            Code::ToolDisallowed,
+            format!("`{}` is disallowed in `{}`", call.tool, frame.at),
+        );
     }
     if !policy.lists(&names) {
-        return refuse(Code::ToolNotAllowed, format!("`{}` is not allowed in `{}`", call.tool, frame.at));
+        return refuse(
+            Code::ToolNotAllowed,
+            format!("`{}` is not allowed in `{}`", call.tool, frame.at),
+        );
     }
     Ok(())
 }
@@ -151,9 +189,11 @@ fn frame_is_branch(bench: Bench<'_>) -> bool {
 }
 
 fn forks_below(frame: &Frame) -> bool {
-    frame.children.iter().filter(|child| child.ended.is_none()).any(|child| {
-        child.frame.children.len() > 1 || forks_below(&child.frame)
-    })
+    frame
+        .children
+        .iter()
+        .filter(|child| child.ended.is_none())
+        .any(|child| child.frame.children.len() > 1 || forks_below(&child.frame))
 }
 
 /// Checks what the call would do: shell rules, environment, edit rules.
@@ -165,17 +205,26 @@ fn contents(bench: Bench<'_>, granted: bool) -> Check {
 }
 
 fn edits(bench: Bench<'_>) -> Check {
-    let Policy { edit_lines_max, files_max, .. } = bench.state.policy;
+    let Policy {
+        edit_lines_max,
+        files_max,
+        ..
+    } = bench.state.policy;
     let facts = &bench.call.facts;
     if let (Some(limit), Some(lines)) = (edit_lines_max, facts.edit_lines)
         && lines > limit
     {
         return refuse(
             Code::EditTooLarge,
-            format!("the edit touches {lines} lines and `{}` allows {limit}: make it smaller", bench.frame.at),
+            format!(
+                "the edit touches {lines} lines and `{}` allows {limit}: make it smaller",
+                bench.frame.at
+            ),
         );
     }
-    let Some(limit) = files_max else { return Ok(()) };
+    let Some(limit) = files_max else {
+        return Ok(());
+    };
     let known = &bench.frame.used.files;
     let new: std::collections::BTreeSet<&str> = counted_files(bench.call)
         .filter(|path| !known.contains(*path))
@@ -184,7 +233,10 @@ fn edits(bench: Bench<'_>) -> Check {
     if u64::try_from(wanted).unwrap_or(u64::MAX) > limit && !new.is_empty() {
         return refuse(
             Code::TooManyFiles,
-            format!("`{}` allows {limit} files to be written and this would be file {wanted}", bench.frame.at),
+            format!(
+                "`{}` allows {limit} files to be written and this would be file {wanted}",
+                bench.frame.at
+            ),
         );
     }
     Ok(())

@@ -14,30 +14,49 @@ struct Decimal {
 
 impl Decimal {
     fn parse(text: &str) -> Option<Self> {
-        let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (negative, text) = text
+            .strip_prefix('-')
+            .map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
             None => (text, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+        if !whole
+            .bytes()
+            .chain(fraction.bytes())
+            .all(|byte| byte.is_ascii_digit())
+        {
             return None;
         }
-        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).skip_while(|b| *b == b'0').collect();
+        let mut digits: Vec<u8> = whole
+            .bytes()
+            .chain(fraction.bytes())
+            .skip_while(|b| *b == b'0')
+            .collect();
         let mut scale = exponent.saturating_sub(i64::try_from(fraction.len()).ok()?);
         while digits.last() == Some(&b'0') {
             digits.pop();
             scale = scale.saturating_add(1);
         }
         if digits.is_empty() {
-            return Some(Self { negative: false, digits, scale: 0 });
+            return Some(Self {
+                negative: false,
+                digits,
+                scale: 0,
+            });
         }
-        Some(Self { negative, digits, scale })
+        Some(Self {
+            negative,
+            digits,
+            scale,
+        })
     }
 
     /// Returns the power of ten of the first digit.
     fn magnitude(&self) -> i64 {
-        self.scale.saturating_add(i64::try_from(self.digits.len()).unwrap_or(i64::MAX))
+        self.scale
+            .saturating_add(i64::try_from(self.digits.len()).unwrap_or(i64::MAX))
     }
 
     fn compare_size(&self, other: &Self) -> Ordering {
@@ -45,9 +64,10 @@ impl Decimal {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
-            (false, false) => {
-                self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits))
-            }
+            (false, false) => self
+                .magnitude()
+                .cmp(&other.magnitude())
+                .then_with(|| self.digits.cmp(&other.digits)),
         }
     }
 
@@ -71,13 +91,17 @@ pub fn compare(left: &Number, right: &Number) -> Option<Ordering> {
 #[must_use]
 pub fn deep_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => compare(left, right) == Some(Ordering::Equal),
+        (Value::Number(left), Value::Number(right)) => {
+            compare(left, right) == Some(Ordering::Equal)
+        }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(l, r)| deep_equal(l, r))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left.iter().all(|(key, l)| right.get(key).is_some_and(|r| deep_equal(l, r)))
+                && left
+                    .iter()
+                    .all(|(key, l)| right.get(key).is_some_and(|r| deep_equal(l, r)))
         }
         _ => left == right,
     }
@@ -90,8 +114,16 @@ mod tests {
 
     fn check(left: &str, right: &str, wanted: Ordering) {
         let number = |text: &str| serde_json::from_str::<Number>(text).unwrap();
-        assert_eq!(compare(&number(left), &number(right)), Some(wanted), "{left} {right}");
-        assert_eq!(compare(&number(right), &number(left)), Some(wanted.reverse()), "{right} {left}");
+        assert_eq!(
+            compare(&number(left), &number(right)),
+            Some(wanted),
+            "{left} {right}"
+        );
+        assert_eq!(
+            compare(&number(right), &number(left)),
+            Some(wanted.reverse()),
+            "{right} {left}"
+        );
     }
 
     #[test]

@@ -33,12 +33,16 @@ pub(super) fn locate(
                 format!("this sub-agent works in branch `{bound}` and may not act in `{name}`"),
             ));
         }
-        let bind = agent.filter(|_| bound.is_none() && !path.is_root()).cloned();
+        let bind = agent
+            .filter(|_| bound.is_none() && !path.is_root())
+            .cloned();
         return Ok(Address { path, bind });
     }
     if let Some(bound) = bound {
         let below = first_open(run.frame(bound), bound);
-        return below.map(|path| Address { path, bind: None }).ok_or_else(|| none_open(run));
+        return below
+            .map(|path| Address { path, bind: None })
+            .ok_or_else(|| none_open(run));
     }
     match agent {
         Some(agent) if in_fork(machine, run) => {
@@ -47,8 +51,14 @@ pub(super) fn locate(
                 .into_iter()
                 .find(|leaf| !run.agents.values().any(|taken| taken.holds(leaf)));
             match free {
-                Some(path) => Ok(Address { path, bind: Some(agent.clone()) }),
-                None => Err(Refusal::new(Code::UnknownBranch, "every open branch has a sub-agent of its own already")),
+                Some(path) => Ok(Address {
+                    path,
+                    bind: Some(agent.clone()),
+                }),
+                None => Err(Refusal::new(
+                    Code::UnknownBranch,
+                    "every open branch has a sub-agent of its own already",
+                )),
             }
         }
         _ => {
@@ -90,9 +100,21 @@ fn first_open(frame: Option<&Frame>, path: &FramePath) -> Option<FramePath> {
 /// Names of called machines may be left out: a call has one frame below it.
 fn named(run: &Run, name: &str) -> Result<FramePath, Refusal> {
     let unknown = || {
-        let open: Vec<String> = run.open_leaves().iter().map(ToString::to_string).filter(|leaf| !leaf.is_empty()).collect();
-        let open = if open.is_empty() { "no branch is open".to_owned() } else { format!("open: {}", open.join(", ")) };
-        Refusal::new(Code::UnknownBranch, format!("no open branch is named `{name}`; {open}"))
+        let open: Vec<String> = run
+            .open_leaves()
+            .iter()
+            .map(ToString::to_string)
+            .filter(|leaf| !leaf.is_empty())
+            .collect();
+        let open = if open.is_empty() {
+            "no branch is open".to_owned()
+        } else {
+            format!("open: {}", open.join(", "))
+        };
+        Refusal::new(
+            Code::UnknownBranch,
+            format!("no open branch is named `{name}`; {open}"),
+        )
     };
     let mut path = FramePath::root();
     let mut frame = &run.root;
@@ -117,6 +139,10 @@ fn named(run: &Run, name: &str) -> Result<FramePath, Refusal> {
 }
 
 fn none_open(run: &Run) -> Refusal {
-    let text = if run.is_over() { "the run is over" } else { "no branch is open" };
+    let text = if run.is_over() {
+        "the run is over"
+    } else {
+        "no branch is open"
+    };
     Refusal::new(Code::UnknownBranch, text)
 }

@@ -14,20 +14,29 @@ use crate::{
 
 /// Judges a proposed call in an open run.
 pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall) -> Decision {
-    let (address, found) = match address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref()) {
-        Ok(address) => {
-            let found = bench_of(machine, run, call, &address.path);
-            (address, found)
-        }
-        Err(refusal) => return denied(machine, run, call, FramePath::root(), Vec::new(), refusal),
-    };
+    let (address, found) =
+        match address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref()) {
+            Ok(address) => {
+                let found = bench_of(machine, run, call, &address.path);
+                (address, found)
+            }
+            Err(refusal) => {
+                return denied(machine, run, call, FramePath::root(), Vec::new(), refusal);
+            }
+        };
     let mut events = Vec::new();
     if let Some(agent) = address.bind {
-        events.push(Event::AgentBound { agent, path: address.path.clone() });
+        events.push(Event::AgentBound {
+            agent,
+            path: address.path.clone(),
+        });
     }
     let path = address.path;
     let Some(bench) = found else {
-        let refusal = Refusal::new(Code::UnknownBranch, "the run stands in a state its machine does not have");
+        let refusal = Refusal::new(
+            Code::UnknownBranch,
+            "the run stands in a state its machine does not have",
+        );
         return denied(machine, run, call, path, events, refusal);
     };
     match judge::judge(bench) {
@@ -37,11 +46,26 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall) -> Decision
     }
 }
 
-fn bench_of<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall, path: &FramePath) -> Option<Bench<'a>> {
+fn bench_of<'a>(
+    machine: &'a Machine,
+    run: &'a Run,
+    call: &'a ToolCall,
+    path: &FramePath,
+) -> Option<Bench<'a>> {
     let frame = run.frame(path)?;
-    let state = machine.called(frame.machine.as_ref())?.states.get(&frame.at)?;
+    let state = machine
+        .called(frame.machine.as_ref())?
+        .states
+        .get(&frame.at)?;
     let granted = granted(run, frame, path, call);
-    Some(Bench { machine, run, frame, state, call, granted })
+    Some(Bench {
+        machine,
+        run,
+        frame,
+        state,
+        call,
+        granted,
+    })
 }
 
 fn granted(run: &Run, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
@@ -57,7 +81,10 @@ fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decisio
     let source = if matches!(bench.call.kind, CallKind::Control(_)) {
         AllowSource::Control
     } else if bench.granted && !bench.state.policy.lists(&bench.call.names()) {
-        events.push(Event::GrantConsumed { path: path.clone(), digest: bench.call.digest.clone() });
+        events.push(Event::GrantConsumed {
+            path: path.clone(),
+            digest: bench.call.digest.clone(),
+        });
         AllowSource::Grant
     } else {
         AllowSource::Policy
@@ -68,12 +95,18 @@ fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decisio
         source,
         marks: judge::marks(bench),
     });
-    Decision { events, reply: Reply::Accepted, path }
+    Decision {
+        events,
+        reply: Reply::Accepted,
+        path,
+    }
 }
 
 fn asked(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>, refusal: Refusal) -> Decision {
     let open = bench.run.grants.iter().any(|grant| {
-        grant.path == path && grant.entered_seq == bench.frame.entered_seq && grant.digest == bench.call.digest
+        grant.path == path
+            && grant.entered_seq == bench.frame.entered_seq
+            && grant.digest == bench.call.digest
     });
     let refusal = taught(bench.machine, bench.run, &path, refusal);
     if !open {
@@ -84,7 +117,11 @@ fn asked(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>, refusal: Ref
             marks: judge::marks(bench),
         });
     }
-    Decision { events, reply: Reply::Ask(refusal), path }
+    Decision {
+        events,
+        reply: Reply::Ask(refusal),
+        path,
+    }
 }
 
 fn denied(
@@ -96,14 +133,26 @@ fn denied(
     refusal: Refusal,
 ) -> Decision {
     let refusal = taught(machine, run, &path, refusal);
-    events.push(Event::CallDenied { path: path.clone(), call: record(call), refusal: refusal.clone() });
-    Decision { events, reply: Reply::Refused(refusal), path }
+    events.push(Event::CallDenied {
+        path: path.clone(),
+        call: record(call),
+        refusal: refusal.clone(),
+    });
+    Decision {
+        events,
+        reply: Reply::Refused(refusal),
+        path,
+    }
 }
 
 /// Adds to a refusal what is possible instead.
 fn taught(machine: &Machine, run: &Run, path: &FramePath, refusal: Refusal) -> Refusal {
     let teach = teach(machine, run, Some(path));
-    let message = if teach.is_empty() { refusal.message } else { format!("{}. {teach}", refusal.message) };
+    let message = if teach.is_empty() {
+        refusal.message
+    } else {
+        format!("{}. {teach}", refusal.message)
+    };
     Refusal { message, ..refusal }
 }
 

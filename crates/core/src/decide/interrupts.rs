@@ -14,11 +14,26 @@ impl Work<'_> {
     /// Raises the interrupts that `call` matched, now that its outcome is known.
     ///
     /// A write that failed raises nothing; paths seen written raise all the same.
-    pub(super) fn raise_after(&mut self, call: &OpenCall, ok: bool, wrote: &[WrittenPath]) -> Result<(), Refusal> {
-        let Some(frame) = self.run.frame(&call.path) else { return Ok(()) };
-        let mut hits: Vec<InterruptHit> = if ok { call.marks.hits.clone() } else { Vec::new() };
+    pub(super) fn raise_after(
+        &mut self,
+        call: &OpenCall,
+        ok: bool,
+        wrote: &[WrittenPath],
+    ) -> Result<(), Refusal> {
+        let Some(frame) = self.run.frame(&call.path) else {
+            return Ok(());
+        };
+        let mut hits: Vec<InterruptHit> = if ok {
+            call.marks.hits.clone()
+        } else {
+            Vec::new()
+        };
         let seen = wrote.iter().filter_map(|path| path.relative.as_deref());
-        hits.extend(interrupt_hits(self.machine, frame.machine.as_ref().map(crate::names::MachineId::as_str), seen));
+        hits.extend(interrupt_hits(
+            self.machine,
+            frame.machine.as_ref().map(crate::names::MachineId::as_str),
+            seen,
+        ));
         self.raise(&call.path, &hits)
     }
 
@@ -34,11 +49,23 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn raise_one(&mut self, path: &FramePath, hit: &InterruptHit) -> Result<(), Refusal> {
+    pub(super) fn raise_one(
+        &mut self,
+        path: &FramePath,
+        hit: &InterruptHit,
+    ) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let Some(interrupt) = machine.interrupts.get(&hit.interrupt) else { return Ok(()) };
-        let own = frame.handling.as_ref().is_some_and(|handling| handling.interrupt == hit.interrupt);
-        let kept = frame.queue.iter().any(|known| known.interrupt == hit.interrupt);
+        let Some(interrupt) = machine.interrupts.get(&hit.interrupt) else {
+            return Ok(());
+        };
+        let own = frame
+            .handling
+            .as_ref()
+            .is_some_and(|handling| handling.interrupt == hit.interrupt);
+        let kept = frame
+            .queue
+            .iter()
+            .any(|known| known.interrupt == hit.interrupt);
         let busy = frame.handling.is_some() || frame.parked.is_some();
         if own || (busy && kept) || frame.queue.len() >= self.machine.limits.queue_max {
             return Ok(());
@@ -65,11 +92,15 @@ impl Work<'_> {
 
     /// Raises the oldest kept match, where nothing stands in its way.
     pub(super) fn raise_kept(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        let Some(frame) = self.run.frame(path) else { return Ok(()) };
+        let Some(frame) = self.run.frame(path) else {
+            return Ok(());
+        };
         if frame.handling.is_some() || frame.parked.is_some() {
             return Ok(());
         }
-        let Some(hit) = frame.queue.front().cloned() else { return Ok(()) };
+        let Some(hit) = frame.queue.front().cloned() else {
+            return Ok(());
+        };
         self.emit(Event::InterruptDequeued { path: path.clone() });
         self.raise_one(path, &hit)
     }

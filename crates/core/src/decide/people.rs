@@ -24,13 +24,20 @@ impl Work<'_> {
     pub(super) fn approve(&mut self, answer: &Answer) -> Answered {
         self.open()?;
         if let Some(key) = answer.data.keys().find(|key| key.starts_with('_')) {
-            return Err(Refusal::new(Code::ReservedKey, format!("`{key}` is reserved: leave out keys that begin with `_`")));
+            return Err(Refusal::new(
+                Code::ReservedKey,
+                format!("`{key}` is reserved: leave out keys that begin with `_`"),
+            ));
         }
         for waiting in self.meant(answer)? {
             self.path = waiting.path.clone();
             match waiting.digest {
                 Some(digest) => {
-                    self.emit(Event::GrantIssued { path: waiting.path, digest, by: answer.by.clone() });
+                    self.emit(Event::GrantIssued {
+                        path: waiting.path,
+                        digest,
+                        by: answer.by.clone(),
+                    });
                 }
                 None => self.approve_parked(&waiting.path, answer)?,
             }
@@ -39,32 +46,68 @@ impl Work<'_> {
     }
 
     fn approve_parked(&mut self, path: &FramePath, answer: &Answer) -> Result<(), Refusal> {
-        let target = match self.recheck(path).and_then(|target| self.possible(path, &target).map(|()| target)) {
+        let target = match self
+            .recheck(path)
+            .and_then(|target| self.possible(path, &target).map(|()| target))
+        {
             Ok(target) => target,
             Err(refusal) => {
-                self.emit(Event::ApprovalDropped { path: path.clone(), refusal: refusal.clone() });
+                self.emit(Event::ApprovalDropped {
+                    path: path.clone(),
+                    refusal: refusal.clone(),
+                });
                 self.raise_kept(path)?;
                 return Err(refusal);
             }
         };
         let (frame, _) = self.stand(path)?;
-        let Some(parked) = frame.parked.clone() else { return Ok(()) };
+        let Some(parked) = frame.parked.clone() else {
+            return Ok(());
+        };
         let mut data: Object = parked.data;
         data.extend(answer.data.clone());
-        self.emit(Event::ApprovalGranted { path: path.clone(), by: answer.by.clone() });
-        self.take_kept_along(path, &target, Taking { event: parked.event, data, by: parked.by })
+        self.emit(Event::ApprovalGranted {
+            path: path.clone(),
+            by: answer.by.clone(),
+        });
+        self.take_kept_along(
+            path,
+            &target,
+            Taking {
+                event: parked.event,
+                data,
+                by: parked.by,
+            },
+        )
     }
 
     /// Takes an approved transition; a match kept while parked is raised after it.
-    fn take_kept_along(&mut self, path: &FramePath, target: &crate::machine::Target, taking: Taking) -> Result<(), Refusal> {
-        let kept = self.run.frame(path).map(|frame| frame.queue.clone()).unwrap_or_default();
-        let handling = self.run.frame(path).is_some_and(|frame| frame.handling.is_some());
+    fn take_kept_along(
+        &mut self,
+        path: &FramePath,
+        target: &crate::machine::Target,
+        taking: Taking,
+    ) -> Result<(), Refusal> {
+        let kept = self
+            .run
+            .frame(path)
+            .map(|frame| frame.queue.clone())
+            .unwrap_or_default();
+        let handling = self
+            .run
+            .frame(path)
+            .is_some_and(|frame| frame.handling.is_some());
         self.take(path, target, taking)?;
         if handling {
             return Ok(());
         }
         for hit in kept {
-            if self.run.frame(path).is_some_and(|frame| frame.children.is_empty()) && !self.run.is_over() {
+            if self
+                .run
+                .frame(path)
+                .is_some_and(|frame| frame.children.is_empty())
+                && !self.run.is_over()
+            {
                 self.raise_one(path, &hit)?;
             }
         }
@@ -78,9 +121,18 @@ impl Work<'_> {
             self.path = waiting.path.clone();
             let (path, by, note) = (waiting.path, answer.by.clone(), answer.note.clone());
             match waiting.digest {
-                Some(digest) => self.emit(Event::GrantDenied { path, digest, by, note }),
+                Some(digest) => self.emit(Event::GrantDenied {
+                    path,
+                    digest,
+                    by,
+                    note,
+                }),
                 None => {
-                    self.emit(Event::ApprovalRejected { path: path.clone(), by, note });
+                    self.emit(Event::ApprovalRejected {
+                        path: path.clone(),
+                        by,
+                        note,
+                    });
                     self.raise_kept(&path)?;
                 }
             }
@@ -92,7 +144,10 @@ impl Work<'_> {
     fn meant(&self, answer: &Answer) -> Result<Vec<Waiting>, Refusal> {
         let all = self.waiting();
         if all.is_empty() {
-            return Err(Refusal::new(Code::NothingPending, "nothing waits for an answer: it was answered already, or never asked"));
+            return Err(Refusal::new(
+                Code::NothingPending,
+                "nothing waits for an answer: it was answered already, or never asked",
+            ));
         }
         if let Some(wanted) = &answer.path {
             let meant: Vec<Waiting> = all
@@ -108,11 +163,17 @@ impl Work<'_> {
             }
             return Ok(meant);
         }
-        let first = all.first().map(|waiting| waiting.shown.clone()).unwrap_or_default();
+        let first = all
+            .first()
+            .map(|waiting| waiting.shown.clone())
+            .unwrap_or_default();
         if all.iter().any(|waiting| waiting.shown != first) {
             return Err(Refusal::new(
                 Code::UnknownBranch,
-                format!("several states wait for an answer, name one: {}", names(&all)),
+                format!(
+                    "several states wait for an answer, name one: {}",
+                    names(&all)
+                ),
             ));
         }
         Ok(all)
@@ -123,14 +184,24 @@ impl Work<'_> {
         let shown = |path: &FramePath| shown_path(self.machine, &self.run, path);
         let mut frames = vec![FramePath::root()];
         while let Some(path) = frames.pop() {
-            let Some(frame) = self.run.frame(&path) else { continue };
+            let Some(frame) = self.run.frame(&path) else {
+                continue;
+            };
             if frame.parked.is_some() {
-                all.push(Waiting { shown: shown(&path), path: path.clone(), digest: None });
+                all.push(Waiting {
+                    shown: shown(&path),
+                    path: path.clone(),
+                    digest: None,
+                });
             }
             let below = frame.children.iter().filter(|child| child.ended.is_none());
             frames.extend(below.rev().map(|child| path.child(&child.name)));
         }
-        let asked = self.run.grants.iter().filter(|grant| grant.granted_by.is_none());
+        let asked = self
+            .run
+            .grants
+            .iter()
+            .filter(|grant| grant.granted_by.is_none());
         all.extend(asked.map(|grant| Waiting {
             shown: shown(&grant.path),
             path: grant.path.clone(),

@@ -2,13 +2,13 @@
 
 use super::{Answered, Reply, Work, address};
 use crate::{
+    command::TransitionRequest,
     event::{Event, How},
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
     names::{EventName, FramePath, StateName},
     refusal::{Code, Refusal},
     run::{Frame, Parked},
-    command::TransitionRequest,
 };
 
 impl Work<'_> {
@@ -30,20 +30,34 @@ impl Work<'_> {
     fn try_transition(&mut self, request: &TransitionRequest) -> Answered {
         self.open()?;
         if let Some(pause) = &self.run.paused {
-            return Err(Refusal::new(Code::Paused, format!("the run is paused by {}; a person resumes it", pause.by)));
+            return Err(Refusal::new(
+                Code::Paused,
+                format!("the run is paused by {}; a person resumes it", pause.by),
+            ));
         }
-        let address = address::locate(self.machine, &self.run, request.branch.as_deref(), request.agent.as_ref())?;
+        let address = address::locate(
+            self.machine,
+            &self.run,
+            request.branch.as_deref(),
+            request.agent.as_ref(),
+        )?;
         let path = address.path;
         self.path = path.clone();
         if let Some(agent) = address.bind {
-            self.emit(Event::AgentBound { agent, path: path.clone() });
+            self.emit(Event::AgentBound {
+                agent,
+                path: path.clone(),
+            });
         }
         let (frame, _) = self.stand(&path)?;
         if let Some(parked) = &frame.parked {
             return Err(waiting(parked));
         }
         if let Some(key) = request.data.keys().find(|key| key.starts_with('_')) {
-            return Err(Refusal::new(Code::ReservedKey, format!("`{key}` is reserved: leave out keys that begin with `_`")));
+            return Err(Refusal::new(
+                Code::ReservedKey,
+                format!("`{key}` is reserved: leave out keys that begin with `_`"),
+            ));
         }
         self.assume_writes(&path)?;
         self.ask_event(&path, request)
@@ -54,17 +68,29 @@ impl Work<'_> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
         let own = state.raises_own_events() && matches!(request.event.as_str(), "done" | "error");
-        let Some((event, rule)) = state.on.get_key_value(request.event.as_str()).filter(|_| !own) else {
+        let Some((event, rule)) = state
+            .on
+            .get_key_value(request.event.as_str())
+            .filter(|_| !own)
+        else {
             return self.unknown_event(path, request, own);
         };
         let (event, rule) = (event.clone(), rule.clone());
-        let (index, transition) = choose(Scope { machine, run: &self.run, frame }, &event, &rule, &request.data)?;
+        let (index, transition) = choose(
+            Scope {
+                machine,
+                run: &self.run,
+                frame,
+            },
+            &event,
+            &rule,
+            &request.data,
+        )?;
         self.possible(path, &transition.target)?;
         if let (Some(approval), None) = (&transition.approval, &request.approved_by) {
-            let message = approval
-                .message
-                .clone()
-                .unwrap_or_else(|| format!("approve `{event}` from `{}`?", machine.shown(&frame.at)));
+            let message = approval.message.clone().unwrap_or_else(|| {
+                format!("approve `{event}` from `{}`?", machine.shown(&frame.at))
+            });
             self.emit(Event::ApprovalRequested {
                 path: path.clone(),
                 event,
@@ -76,14 +102,26 @@ impl Work<'_> {
             return Ok(Reply::Parked { message });
         }
         if let (Some(_), Some(by)) = (&transition.approval, &request.approved_by) {
-            self.emit(Event::ApprovalGranted { path: path.clone(), by: by.clone() });
+            self.emit(Event::ApprovalGranted {
+                path: path.clone(),
+                by: by.clone(),
+            });
         }
-        let taking = Taking { event, data: request.data.clone(), by: request.by.clone() };
+        let taking = Taking {
+            event,
+            data: request.data.clone(),
+            by: request.by.clone(),
+        };
         self.take(path, &transition.target, taking)?;
         Ok(Reply::Accepted)
     }
 
-    fn unknown_event(&mut self, path: &FramePath, request: &TransitionRequest, own: bool) -> Answered {
+    fn unknown_event(
+        &mut self,
+        path: &FramePath,
+        request: &TransitionRequest,
+        own: bool,
+    ) -> Answered {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
         if let (false, Some(to)) = (own, &state.safe_next) {
@@ -103,11 +141,20 @@ impl Work<'_> {
             return Ok(Reply::Accepted);
         }
         let known: Vec<&str> = state.on.keys().map(EventName::as_str).collect();
-        let list = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-        let nearest = nearest(&request.event, &known).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        let list = if known.is_empty() {
+            "it has none".to_owned()
+        } else {
+            format!("it has {}", known.join(", "))
+        };
+        let nearest = nearest(&request.event, &known)
+            .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
         Err(Refusal::new(
             Code::UnknownEvent,
-            format!("`{}` has no event `{}`: {list}{nearest}", machine.shown(&frame.at), request.event),
+            format!(
+                "`{}` has no event `{}`: {list}{nearest}",
+                machine.shown(&frame.at),
+                request.event
+            ),
         ))
     }
 
@@ -117,14 +164,23 @@ impl Work<'_> {
         match target {
             Target::Return if frame.handling.is_none() => Err(Refusal::new(
                 Code::NoReturn,
-                format!("`{}` was not entered by an interrupt, so there is nowhere to return to", frame.at),
+                format!(
+                    "`{}` was not entered by an interrupt, so there is nowhere to return to",
+                    frame.at
+                ),
             )),
             Target::State(to) => {
-                let calls = machine.states.get(to).is_some_and(|state| matches!(state.activity, Activity::Call(_)));
+                let calls = machine
+                    .states
+                    .get(to)
+                    .is_some_and(|state| matches!(state.activity, Activity::Call(_)));
                 let depth = self.call_depth(path);
                 let limit = self.machine.limits.call_depth_max;
                 if calls && depth >= limit {
-                    return Err(Refusal::new(Code::LimitExceeded, format!("calls are nested {depth} deep and {limit} is the limit")));
+                    return Err(Refusal::new(
+                        Code::LimitExceeded,
+                        format!("calls are nested {depth} deep and {limit} is the limit"),
+                    ));
                 }
                 Ok(())
             }
@@ -137,7 +193,9 @@ impl Work<'_> {
         let mut frame = &self.run.root;
         let mut depth = 0;
         for name in path.names() {
-            let Some(child) = frame.children.iter().find(|child| child.name == *name) else { break };
+            let Some(child) = frame.children.iter().find(|child| child.name == *name) else {
+                break;
+            };
             let machine = self.machine.called(frame.machine.as_ref());
             let calls = machine
                 .and_then(|machine| machine.states.get(&frame.at))
@@ -154,15 +212,24 @@ impl Work<'_> {
         if data.is_empty() {
             return Ok(());
         }
-        let size = |object: &Object| serde_json::to_string(object).map_or(usize::MAX, |text| text.len());
+        let size =
+            |object: &Object| serde_json::to_string(object).map_or(usize::MAX, |text| text.len());
         if size(data).saturating_add(size(&frame.context)) > limit {
-            return Err(Refusal::new(Code::LimitExceeded, format!("the context would pass {limit} bytes: send less data")));
+            return Err(Refusal::new(
+                Code::LimitExceeded,
+                format!("the context would pass {limit} bytes: send less data"),
+            ));
         }
         Ok(())
     }
 
     /// Takes a transition whose guards hold.
-    pub(super) fn take(&mut self, path: &FramePath, target: &Target, taking: Taking) -> Result<(), Refusal> {
+    pub(super) fn take(
+        &mut self,
+        path: &FramePath,
+        target: &Target,
+        taking: Taking,
+    ) -> Result<(), Refusal> {
         self.check_context(path, &taking.data)?;
         let (frame, _) = self.stand(path)?;
         let from = frame.at.clone();
@@ -203,14 +270,20 @@ pub(super) struct Taking {
 pub(super) fn waiting(parked: &Parked) -> Refusal {
     Refusal::new(
         Code::AwaitingApproval,
-        format!("`{}` waits for a person's approval: {}", parked.event, parked.message),
+        format!(
+            "`{}` waits for a person's approval: {}",
+            parked.event, parked.message
+        ),
     )
 }
 
 /// Returns the state a frame stands in.
 pub(super) fn state_of<'a>(machine: &'a Machine, frame: &Frame) -> Result<&'a State, Refusal> {
     machine.states.get(&frame.at).ok_or_else(|| {
-        Refusal::new(Code::UnknownBranch, format!("`{}` is not a state of `{}`", frame.at, machine.id))
+        Refusal::new(
+            Code::UnknownBranch,
+            format!("`{}` is not a state of `{}`", frame.at, machine.id),
+        )
     })
 }
 
@@ -230,11 +303,20 @@ pub(super) fn choose(
         failed.extend(unmet);
     }
     let (code, head) = if rule.branched {
-        (Code::NoBranchMatched, format!("no branch of `{event}` has guards that hold"))
+        (
+            Code::NoBranchMatched,
+            format!("no branch of `{event}` has guards that hold"),
+        )
     } else {
-        (Code::GuardFailed, format!("`{event}` needs guards that do not hold"))
+        (
+            Code::GuardFailed,
+            format!("`{event}` needs guards that do not hold"),
+        )
     };
-    Err(Refusal::new(code, format!("{head}: {}{}", reasons(&failed), later(&failed, data))))
+    Err(Refusal::new(
+        code,
+        format!("{head}: {}{}", reasons(&failed), later(&failed, data)),
+    ))
 }
 
 pub(super) fn reasons(failed: &[Unmet]) -> String {
@@ -247,7 +329,10 @@ pub(super) fn reasons(failed: &[Unmet]) -> String {
 
 /// Tells an agent that sent the value along that it counts from the next transition on.
 fn later(failed: &[Unmet], data: &Object) -> String {
-    let sent = failed.iter().filter_map(|unmet| unmet.key.as_deref()).find(|key| data.contains_key(*key));
+    let sent = failed
+        .iter()
+        .filter_map(|unmet| unmet.key.as_deref())
+        .find(|key| data.contains_key(*key));
     sent.map_or_else(String::new, |key| {
         format!("; guards see the context from before this transition, so `{key}` counts only from the next one on: set it with a transition that is taken first")
     })

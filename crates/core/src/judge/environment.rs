@@ -9,16 +9,32 @@ pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Che
     }
     let blocked = &bench.state.policy.blocked_env;
     let set = facts.env.set.iter().map(|set| &set.name);
-    if let Some(name) = facts.env.used.iter().chain(set).find(|name| blocked.contains(name)) {
-        return refuse(Code::EnvBlocked, format!("`{name}` is blocked in `{}`: leave it out", bench.frame.at));
+    if let Some(name) = facts
+        .env
+        .used
+        .iter()
+        .chain(set)
+        .find(|name| blocked.contains(name))
+    {
+        return refuse(
+            Code::EnvBlocked,
+            format!("`{name}` is blocked in `{}`: leave it out", bench.frame.at),
+        );
     }
     if facts.env.other_process {
-        return refuse(Code::EnvBlocked, "the environment of another process may not be read");
+        return refuse(
+            Code::EnvBlocked,
+            "the environment of another process may not be read",
+        );
     }
     if facts.env.dump && !blocked.is_empty() && !bench.call.facts.environment_held {
         return refuse(
             Code::EnvBlocked,
-            format!("the whole environment would be shown, and `{}` blocks {}: name the variables you need", bench.frame.at, blocked.join(", ")),
+            format!(
+                "the whole environment would be shown, and `{}` blocks {}: name the variables you need",
+                bench.frame.at,
+                blocked.join(", ")
+            ),
         );
     }
     Ok(())

@@ -13,10 +13,44 @@ use crate::{
 
 /// Words behind a test command that select no fewer tests.
 const SELECTS_NOTHING: [&str; 38] = [
-    "-q", "--quiet", "-v", "-vv", "-vvv", "--verbose", "-s", "-x", "-ra", "--silent", "--ci", "--workspace", "--all",
-    "--all-targets", "--all-features", "--release", "--locked", "--offline", "--frozen", "--no-fail-fast", "--fail-fast",
-    "--color", "--no-color", "--color=always", "--color=never", "--color=auto", "--coverage", "--watchAll=false",
-    "--run", "--nocapture", "--show-output", "-race", "-count=1", "./...", "--tb=short", "--tb=long", "--tb=line", "--",
+    "-q",
+    "--quiet",
+    "-v",
+    "-vv",
+    "-vvv",
+    "--verbose",
+    "-s",
+    "-x",
+    "-ra",
+    "--silent",
+    "--ci",
+    "--workspace",
+    "--all",
+    "--all-targets",
+    "--all-features",
+    "--release",
+    "--locked",
+    "--offline",
+    "--frozen",
+    "--no-fail-fast",
+    "--fail-fast",
+    "--color",
+    "--no-color",
+    "--color=always",
+    "--color=never",
+    "--color=auto",
+    "--coverage",
+    "--watchAll=false",
+    "--run",
+    "--nocapture",
+    "--show-output",
+    "-race",
+    "-count=1",
+    "./...",
+    "--tb=short",
+    "--tb=long",
+    "--tb=line",
+    "--",
 ];
 
 /// Derives what follows from `bench.call`, should it run.
@@ -37,11 +71,22 @@ pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
 
 fn writes(bench: Bench<'_>) -> bool {
     let facts = &bench.call.facts;
-    if bench.call.kind == CallKind::Edit || facts.writes.iter().any(|write| write.place != Place::Scratch) {
+    if bench.call.kind == CallKind::Edit
+        || facts
+            .writes
+            .iter()
+            .any(|write| write.place != Place::Scratch)
+    {
         return true;
     }
-    let Some(line) = &facts.shell else { return false };
-    line.unreadable.is_some() || line.commands.iter().any(|command| command.opaque.is_some() && !is_named(bench, command))
+    let Some(line) = &facts.shell else {
+        return false;
+    };
+    line.unreadable.is_some()
+        || line
+            .commands
+            .iter()
+            .any(|command| command.opaque.is_some() && !is_named(bench, command))
 }
 
 /// Tells whether a list of commands or an evidence guard names `command`.
@@ -60,8 +105,17 @@ fn is_named(bench: Bench<'_>, command: &SimpleCommand) -> bool {
 }
 
 fn hits(bench: Bench<'_>) -> Vec<InterruptHit> {
-    let paths = bench.call.facts.writes.iter().filter_map(|write| write.relative.as_deref());
-    interrupt_hits(bench.machine, bench.frame.machine.as_ref().map(|key| key.as_str()), paths)
+    let paths = bench
+        .call
+        .facts
+        .writes
+        .iter()
+        .filter_map(|write| write.relative.as_deref());
+    interrupt_hits(
+        bench.machine,
+        bench.frame.machine.as_ref().map(|key| key.as_str()),
+        paths,
+    )
 }
 
 /// Returns the interrupts that `paths` match, in the order the machine has them.
@@ -71,13 +125,20 @@ pub(crate) fn interrupt_hits<'a>(
     paths: impl Iterator<Item = &'a str>,
 ) -> Vec<InterruptHit> {
     let of = called.map_or(Some(machine), |key| machine.machines.get(key));
-    let Some(of) = of.filter(|of| !of.interrupts.is_empty()) else { return Vec::new() };
+    let Some(of) = of.filter(|of| !of.interrupts.is_empty()) else {
+        return Vec::new();
+    };
     let paths: Vec<&str> = paths.collect();
     of.interrupts
         .iter()
         .filter_map(|(name, interrupt)| {
-            let file = paths.iter().find(|path| path_matches(&interrupt.file_pattern, path))?;
-            Some(InterruptHit { interrupt: name.clone(), file: (*file).to_owned() })
+            let file = paths
+                .iter()
+                .find(|path| path_matches(&interrupt.file_pattern, path))?;
+            Some(InterruptHit {
+                interrupt: name.clone(),
+                file: (*file).to_owned(),
+            })
         })
         .collect()
 }
@@ -90,7 +151,11 @@ fn evidence(bench: Bench<'_>) -> Vec<EvidenceMark> {
             continue;
         }
         if let Some((proves_success, proves_exit)) = proof(bench, of) {
-            marks.push(EvidenceMark { key, proves_success, proves_exit });
+            marks.push(EvidenceMark {
+                key,
+                proves_success,
+                proves_exit,
+            });
         }
     }
     marks
@@ -100,7 +165,11 @@ fn evidence(bench: Bench<'_>) -> Vec<EvidenceMark> {
 fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<(bool, bool)> {
     match of {
         EvidenceOf::Tool { tool, path } => {
-            let named = bench.call.names().iter().any(|name| wildcard_matches(tool, name));
+            let named = bench
+                .call
+                .names()
+                .iter()
+                .any(|name| wildcard_matches(tool, name));
             let touched = path.as_deref().is_none_or(|path| touches(bench, path));
             (named && touched).then_some((true, true))
         }
@@ -111,17 +180,30 @@ fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<(bool, bool)> {
 fn touches(bench: Bench<'_>, path: &str) -> bool {
     let path = path.strip_prefix("./").unwrap_or(path);
     let facts = &bench.call.facts;
-    let written = facts.writes.iter().filter_map(|write| write.relative.as_deref());
-    facts.reads.iter().map(String::as_str).chain(written).any(|touched| touched == path)
+    let written = facts
+        .writes
+        .iter()
+        .filter_map(|write| write.relative.as_deref());
+    facts
+        .reads
+        .iter()
+        .map(String::as_str)
+        .chain(written)
+        .any(|touched| touched == path)
 }
 
 fn command_proof(line: &ShellFacts, words: &[String]) -> Option<(bool, bool)> {
     let mut found: Option<(bool, bool)> = None;
     for command in &line.commands {
-        let Some(beyond) = shell::rest_after(words, &command.words) else { continue };
+        let Some(beyond) = shell::rest_after(words, &command.words) else {
+            continue;
+        };
         let whole = line.unreadable.is_none() && selects_nothing(command, beyond);
         let (success, exit) = found.unwrap_or((true, true));
-        found = Some((success && whole && command.proves_success, exit && command.proves_exit));
+        found = Some((
+            success && whole && command.proves_success,
+            exit && command.proves_exit,
+        ));
     }
     found
 }
@@ -132,7 +214,11 @@ fn selects_nothing(command: &SimpleCommand, beyond: &[Word]) -> bool {
         command.class,
         CommandClass::ProjectCode | CommandClass::Interpreter | CommandClass::Unknown
     );
-    !runs_code || beyond.iter().all(|word| word.literal().is_some_and(|text| SELECTS_NOTHING.contains(&text)))
+    !runs_code
+        || beyond.iter().all(|word| {
+            word.literal()
+                .is_some_and(|text| SELECTS_NOTHING.contains(&text))
+        })
 }
 
 /// Returns every evidence guard of `machine` and of the machines it calls.

@@ -11,8 +11,14 @@ use crate::{
 };
 
 /// Where programs of the system lie: their last part is their name.
-const PROGRAM_DIRECTORIES: [&str; 6] =
-    ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
+const PROGRAM_DIRECTORIES: [&str; 6] = [
+    "/bin/",
+    "/sbin/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/opt/homebrew/bin/",
+];
 
 /// Commands that pass beside a listed one: `true` where they must not read files.
 const COMPANIONS: [(&str, bool); 21] = [
@@ -68,27 +74,41 @@ pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, granted: bool) -> Chec
 
 fn readable(facts: &ShellFacts, stance: Stance) -> Check {
     match &facts.unreadable {
-        Some(why) if stance != Stance::Free => {
-            refuse(Code::ShellUnreadable, format!("the shell line cannot be read: {why}"))
-        }
+        Some(why) if stance != Stance::Free => refuse(
+            Code::ShellUnreadable,
+            format!("the shell line cannot be read: {why}"),
+        ),
         _ => Ok(()),
     }
 }
 
 fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts) -> Check {
-    let Some(entries) = &bench.state.policy.allowed_commands else { return Ok(()) };
-    let anything_listed = facts.commands.iter().any(|command| is_listed(entries, command));
+    let Some(entries) = &bench.state.policy.allowed_commands else {
+        return Ok(());
+    };
+    let anything_listed = facts
+        .commands
+        .iter()
+        .any(|command| is_listed(entries, command));
     let stranger = facts.commands.iter().find(|command| {
-        !is_listed(entries, command) && !(anything_listed && is_companion(bench, command))
+        !(is_listed(entries, command) || anything_listed && is_companion(bench, command))
     });
     match stranger {
         None => Ok(()),
         Some(command) => {
             let listed: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
-            let listed = if listed.is_empty() { "none".to_owned() } else { listed.join(", ") };
+            let listed = if listed.is_empty() {
+                "none".to_owned()
+            } else {
+                listed.join(", ")
+            };
             refuse(
                 Code::CommandNotAllowed,
-                format!("`{}` is not among the allowed commands of `{}`: {listed}", show(command), bench.frame.at),
+                format!(
+                    "`{}` is not among the allowed commands of `{}`: {listed}",
+                    show(command),
+                    bench.frame.at
+                ),
             )
         }
     }
@@ -100,32 +120,49 @@ fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
     match facts.env.set.iter().find(|set| set.changes_programs) {
         Some(set) if strict => refuse(
             Code::ShellUnreadable,
-            format!("setting `{}` changes what programs do: leave it out", set.name),
+            format!(
+                "setting `{}` changes what programs do: leave it out",
+                set.name
+            ),
         ),
         _ => Ok(()),
     }
 }
 
 fn options_of_listed(bench: Bench<'_>, facts: &ShellFacts) -> Check {
-    let Some(entries) = &bench.state.policy.allowed_commands else { return Ok(()) };
+    let Some(entries) = &bench.state.policy.allowed_commands else {
+        return Ok(());
+    };
     for command in &facts.commands {
-        let Some(beyond) = entries.iter().filter_map(|entry| beyond(entry, command)).min_by_key(|rest| rest.len())
+        let Some(beyond) = entries
+            .iter()
+            .filter_map(|entry| beyond(entry, command))
+            .min_by_key(|rest| rest.len())
         else {
             continue;
         };
         let pytest = command.words.first().and_then(Word::literal) == Some("pytest");
-        let odd = beyond.iter().filter_map(Word::literal).take_while(|word| *word != "--").find(|word| {
-            let name = word.split('=').next().unwrap_or_default();
-            (pytest && name.starts_with("-p"))
-                || (name.len() >= 4
-                    && name.starts_with("--")
-                    && name != "--target"
-                    && REDIRECTING_OPTIONS.iter().any(|option| option.starts_with(name)))
-        });
+        let odd = beyond
+            .iter()
+            .filter_map(Word::literal)
+            .take_while(|word| *word != "--")
+            .find(|word| {
+                let name = word.split('=').next().unwrap_or_default();
+                (pytest && name.starts_with("-p"))
+                    || (name.len() >= 4
+                        && name.starts_with("--")
+                        && name != "--target"
+                        && REDIRECTING_OPTIONS
+                            .iter()
+                            .any(|option| option.starts_with(name)))
+            });
         if let Some(option) = odd {
             return refuse(
                 Code::ShellUnreadable,
-                format!("`{option}` makes `{}` run or touch something else: list it with the command", show(command)),
+                format!(
+                    "`{option}` makes `{}` run or touch something else: list it with the command",
+                    show(command)
+                ),
             );
         }
     }
@@ -136,7 +173,11 @@ fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
     if stance != Stance::NoWrite {
         return Ok(());
     }
-    match facts.commands.iter().find(|command| command.opaque.is_some() && !is_covered(bench, command)) {
+    match facts
+        .commands
+        .iter()
+        .find(|command| command.opaque.is_some() && !is_covered(bench, command))
+    {
         Some(command) => refuse(
             Code::ShellUnreadable,
             format!(
@@ -155,12 +196,18 @@ fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
         return Ok(());
     }
     let found = facts.commands.iter().find(|command| {
-        matches!(command.class, CommandClass::Privilege | CommandClass::System) && !is_covered(bench, command)
+        matches!(
+            command.class,
+            CommandClass::Privilege | CommandClass::System
+        ) && !is_covered(bench, command)
     });
     match found {
         Some(command) => refuse(
             Code::CommandNotAllowed,
-            format!("`{}` changes the machine or its privileges: a person has to run it", show(command)),
+            format!(
+                "`{}` changes the machine or its privileges: a person has to run it",
+                show(command)
+            ),
         ),
         None => Ok(()),
     }
@@ -168,7 +215,12 @@ fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
 
 fn writes(bench: Bench<'_>, stance: Stance) -> Check {
     let own_history = |write: &FileWrite| covered_history(bench, write);
-    let mut writes = bench.call.facts.writes.iter().filter(|write| !own_history(write));
+    let mut writes = bench
+        .call
+        .facts
+        .writes
+        .iter()
+        .filter(|write| !own_history(write));
     let found = match stance {
         Stance::Free => None,
         Stance::NoWrite => writes.next(),
@@ -179,20 +231,31 @@ fn writes(bench: Bench<'_>, stance: Stance) -> Check {
         }),
     };
     let Some(write) = found else { return Ok(()) };
-    let path = write.relative.as_deref().or(write.path.as_deref()).unwrap_or("an unknown path");
+    let path = write
+        .relative
+        .as_deref()
+        .or(write.path.as_deref())
+        .unwrap_or("an unknown path");
     let verb = if write.removes { "removes" } else { "writes" };
     let hint = match stance {
         Stance::NoWrite => "this state may not write",
         _ => "only the project and temporary directories may be written",
     };
-    refuse(Code::ShellWrite, format!("`{}` {verb} `{path}`: {hint}", write.by))
+    refuse(
+        Code::ShellWrite,
+        format!("`{}` {verb} `{path}`: {hint}", write.by),
+    )
 }
 
 /// Tells whether a write is the history of a version control command that is listed.
 fn covered_history(bench: Bench<'_>, write: &FileWrite) -> bool {
-    let Some(facts) = &bench.call.facts.shell else { return false };
+    let Some(facts) = &bench.call.facts.shell else {
+        return false;
+    };
     facts.commands.iter().any(|command| {
-        command.class == CommandClass::VersionControl && write.by == show(command) && is_covered(bench, command)
+        command.class == CommandClass::VersionControl
+            && write.by == show(command)
+            && is_covered(bench, command)
     })
 }
 
@@ -212,38 +275,63 @@ fn network(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
     match found {
         Some(reach) => refuse(
             Code::CommandNotAllowed,
-            format!("`{}` reaches the network, which `{}` does not allow", reach.by, bench.frame.at),
+            format!(
+                "`{}` reaches the network, which `{}` does not allow",
+                reach.by, bench.frame.at
+            ),
         ),
         None => Ok(()),
     }
 }
 
 fn sizes(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
-    let Some(limit) = bench.state.policy.edit_lines_max else { return Ok(()) };
+    let Some(limit) = bench.state.policy.edit_lines_max else {
+        return Ok(());
+    };
     if stance != Stance::Writing {
         return Ok(());
     }
-    for write in bench.call.facts.writes.iter().filter(|write| write.place != Place::Scratch) {
+    for write in bench
+        .call
+        .facts
+        .writes
+        .iter()
+        .filter(|write| write.place != Place::Scratch)
+    {
         match write.lines {
             Some(lines) if lines > limit => {
                 return refuse(
                     Code::EditTooLarge,
-                    format!("`{}` writes {lines} lines and `{}` allows {limit}: make it smaller", write.by, bench.frame.at),
+                    format!(
+                        "`{}` writes {lines} lines and `{}` allows {limit}: make it smaller",
+                        write.by, bench.frame.at
+                    ),
                 );
             }
             Some(_) => {}
             None => {
                 return refuse(
                     Code::ShellWrite,
-                    format!("how much `{}` writes cannot be seen, and `{}` limits edits: use the Edit tool", write.by, bench.frame.at),
+                    format!(
+                        "how much `{}` writes cannot be seen, and `{}` limits edits: use the Edit tool",
+                        write.by, bench.frame.at
+                    ),
                 );
             }
         }
     }
-    match facts.commands.iter().find(|command| command.class == CommandClass::Interpreter && !is_covered(bench, command)) {
+    match facts
+        .commands
+        .iter()
+        .find(|command| command.class == CommandClass::Interpreter && !is_covered(bench, command))
+    {
         Some(command) => refuse(
             Code::ShellWrite,
-            format!("what `{}` writes cannot be seen, and `{}` limits edits: use the Edit tool", show(command), bench.frame.at),
+            format!(
+                "what `{}` writes cannot be seen, and `{}` limits edits: use the Edit tool",
+                show(command),
+                bench.frame.at
+            ),
         ),
         None => Ok(()),
     }
@@ -282,7 +370,10 @@ pub(super) fn rest_after<'a>(wanted: &[String], words: &'a [Word]) -> Option<&'a
         return None;
     }
     let (head, tail) = rest.split_at_checked(operands.len())?;
-    head.iter().zip(operands).all(|(word, wanted)| word.literal() == Some(wanted.as_str())).then_some(tail)
+    head.iter()
+        .zip(operands)
+        .all(|(word, wanted)| word.literal() == Some(wanted.as_str()))
+        .then_some(tail)
 }
 
 /// Returns the last part of a path into a directory of system programs.
@@ -294,11 +385,16 @@ fn program_name(path: &str) -> Option<&str> {
 }
 
 fn is_companion(bench: Bench<'_>, command: &SimpleCommand) -> bool {
-    let Some(name) = command.words.first().and_then(Word::literal) else { return false };
+    let Some(name) = command.words.first().and_then(Word::literal) else {
+        return false;
+    };
     let name = program_name(name).unwrap_or(name);
-    let Some((_, piped)) = COMPANIONS.iter().find(|(companion, _)| *companion == name) else { return false };
+    let Some((_, piped)) = COMPANIONS.iter().find(|(companion, _)| *companion == name) else {
+        return false;
+    };
     if name == "cd" {
-        return command.words.get(1).and_then(Word::literal).is_some() && !leaves_project(bench, command);
+        return command.words.get(1).and_then(Word::literal).is_some()
+            && !leaves_project(bench, command);
     }
     !piped || (command.from_pipe && !names_files(name, command))
 }

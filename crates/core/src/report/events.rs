@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
+    holds::{Scope, unmet},
     machine::{Activity, Machine, Rule, State, Target, Transition},
     names::{EventName, FramePath, StateName},
     run::Run,
@@ -94,9 +95,27 @@ fn ready(machine: &Machine, run: &Run, path: &FramePath, transition: &Transition
     somewhere && guards_hold(machine, run, path, transition)
 }
 
-/// Stands in for the engine's guards until they are there.
-pub(crate) fn guards_hold(_: &Machine, _: &Run, _: &FramePath, transition: &Transition) -> bool {
-    transition.guards.is_empty()
+/// Tells whether every guard of `transition` holds now at `path`.
+pub(crate) fn guards_hold(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    transition: &Transition,
+) -> bool {
+    let own = run
+        .frame(path)
+        .and_then(|frame| Some((frame, machine.called(frame.machine.as_ref())?)));
+    own.is_some_and(|(frame, machine)| {
+        unmet(
+            Scope {
+                machine,
+                run,
+                frame,
+            },
+            &transition.guards,
+        )
+        .is_empty()
+    })
 }
 
 fn rule_targets(machine: &Machine, run: &Run, path: &FramePath, rule: &Rule) -> Targets {
