@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::anthropic::{self, Call, Model, Request, Script};
 use crate::confined::{self, Confinement};
+use crate::processes;
 use crate::room::Room;
 
 /// How long a session may take before its processes are killed.
@@ -151,7 +152,13 @@ impl<'a> Session<'a> {
     fn command(&self, program: &Path, model: &Model, confinement: Confinement) -> Command {
         let mut command = self.room.command(program);
         command
-            .args(["-p", &self.prompt, "--output-format", "stream-json", "--verbose"])
+            .args([
+                "-p",
+                &self.prompt,
+                "--output-format",
+                "stream-json",
+                "--verbose",
+            ])
             .args(["--permission-mode", self.mode.word()])
             .args(&self.arguments)
             .env("ANTHROPIC_BASE_URL", model.url())
@@ -179,10 +186,17 @@ impl<'a> Session<'a> {
     ) -> io::Result<Outcome> {
         let (stdout, stderr) = (self.room.path("stdout"), self.room.path("stderr"));
         command.stdin(Stdio::null());
-        command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+        command
+            .stdout(File::create(&stdout)?)
+            .stderr(File::create(&stderr)?);
         let started = Instant::now();
-        let exit = wait(in_own_group(&mut command).spawn()?, self.deadline)?;
+        let exit = wait(
+            processes::in_own_group(&mut command).spawn()?,
+            self.deadline,
+        )?;
         let elapsed = started.elapsed();
+        // What the agent's shell started stands in groups of its own.
+        processes::kill_of_home(&self.room.home());
         let stderr = fs::read_to_string(stderr)?;
         let stdout = fs::read_to_string(stdout)?;
         let Some(exit) = exit else {
@@ -191,7 +205,10 @@ impl<'a> Session<'a> {
             return Err(io::Error::other(message));
         };
         Ok(Outcome {
-            messages: stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
+            messages: stdout
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect(),
             requests: model.requests(),
             stderr,
             exit: exit.code(),
@@ -239,14 +256,15 @@ impl Outcome {
     }
 }
 
-/// Waits for `child`; past the deadline it is killed with its group and there is no status.
-fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<std::process::ExitStatus>> {
+/// Waits for `child`; past the deadline its group is killed and there is no status.
+fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<ExitStatus>> {
     let group = child.id();
     let (ended, end) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
         let late = end.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout);
-        // At its deadline the client goes, and at its end whatever it left running.
-        kill_group(group);
+        if late {
+            processes::kill_group(group);
+        }
         late
     });
     let status = child.wait()?;
@@ -254,26 +272,3 @@ fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<std::process:
     let late = watch.join().unwrap_or(true);
     Ok((!late).then_some(status))
 }
-
-#[cfg(unix)]
-fn in_own_group(command: &mut Command) -> &mut Command {
-    std::os::unix::process::CommandExt::process_group(command, 0)
-}
-
-#[cfg(unix)]
-fn kill_group(group: u32) {
-    use nix::sys::signal::{Signal, killpg};
-    use nix::unistd::Pid;
-    if let Ok(group) = i32::try_from(group) {
-        // An empty group is what is wanted.
-        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn in_own_group(command: &mut Command) -> &mut Command {
-    command
-}
-
-#[cfg(not(unix))]
-fn kill_group(_group: u32) {}

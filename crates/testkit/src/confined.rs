@@ -15,7 +15,9 @@ pub(crate) enum Confinement {
 /// Runs `work` on a thread of its own, in a network namespace if it may make one.
 ///
 /// Sockets opened and processes started by `work` belong to that namespace; other threads cannot reach them.
-pub(crate) fn run<T: Send>(work: impl FnOnce(Confinement) -> io::Result<T> + Send) -> io::Result<T> {
+pub(crate) fn run<T: Send>(
+    work: impl FnOnce(Confinement) -> io::Result<T> + Send,
+) -> io::Result<T> {
     thread::scope(|scope| {
         let thread = scope.spawn(|| work(leave_network()));
         let joined = thread.join();
@@ -29,13 +31,21 @@ fn leave_network() -> Confinement {
     use std::process::Command;
 
     // `ip` must be there before the namespace is left behind: a namespace without loopback is of no use.
-    let Ok(true) = Command::new("ip").arg("-V").output().map(|it| it.status.success()) else {
+    let Ok(true) = Command::new("ip")
+        .arg("-V")
+        .output()
+        .map(|it| it.status.success())
+    else {
         return Confinement::None;
     };
     if unshare(CloneFlags::CLONE_NEWNET).is_err() {
         return Confinement::None;
     }
-    drop(Command::new("ip").args(["link", "set", "lo", "up"]).status());
+    drop(
+        Command::new("ip")
+            .args(["link", "set", "lo", "up"])
+            .status(),
+    );
     Confinement::Namespace
 }
 

@@ -11,4 +11,5 @@ pub mod anthropic;
 pub mod claude;
 mod confined;
 mod http;
+mod processes;
 pub mod room;

@@ -17,9 +17,17 @@ pub struct Room {
 impl Room {
     /// Makes an empty project, a home, and state and configuration directories.
     pub fn new() -> io::Result<Room> {
-        let directory = tempfile::Builder::new().prefix("interlock-room-").tempdir()?;
+        let directory = tempfile::Builder::new()
+            .prefix("interlock-room-")
+            .tempdir()?;
         let room = Room { directory };
-        for path in [room.project(), room.home(), room.state(), room.config(), room.path("tmp")] {
+        for path in [
+            room.project(),
+            room.home(),
+            room.state(),
+            room.config(),
+            room.path("tmp"),
+        ] {
             fs::create_dir_all(path)?;
         }
         let git = room.command("git").args(["init", "--quiet"]).output()?;
@@ -51,7 +59,9 @@ impl Room {
     pub fn path(&self, relative: &str) -> PathBuf {
         // A temporary directory may be a link (macOS); clients report resolved paths.
         let root = self.directory.path();
-        root.canonicalize().unwrap_or_else(|_| root.to_owned()).join(relative)
+        root.canonicalize()
+            .unwrap_or_else(|_| root.to_owned())
+            .join(relative)
     }
 
     /// A path below the project, as text for tool inputs.
@@ -112,7 +122,10 @@ pub fn expect_success(what: &str, output: &Output) -> io::Result<()> {
     }
     let printed = [&output.stdout[..], &output.stderr[..]].concat();
     let printed = String::from_utf8_lossy(&printed);
-    Err(io::Error::other(format!("`{what}` ended with {}: {printed}", output.status)))
+    Err(io::Error::other(format!(
+        "`{what}` ended with {}: {printed}",
+        output.status
+    )))
 }
 
 #[cfg(unix)]

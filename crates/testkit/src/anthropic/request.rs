@@ -63,15 +63,26 @@ impl Request {
 
     /// All tool results in the transcript, in order.
     pub fn results(&self) -> Vec<ToolResult> {
-        let blocks = self.messages().iter().flat_map(|message| blocks(message, "tool_result"));
+        let blocks = self
+            .messages()
+            .iter()
+            .flat_map(|message| blocks(message, "tool_result"));
         blocks.map(tool_result).collect()
     }
 
     /// The tool results in the newest message.
     pub fn last_results(&self) -> Vec<ToolResult> {
-        let last = self.messages().iter().rev().find(|message| word(message, "role") == "user");
+        let last = self
+            .messages()
+            .iter()
+            .rev()
+            .find(|message| word(message, "role") == "user");
         let blocks = last.map(|message| blocks(message, "tool_result"));
-        blocks.unwrap_or_default().into_iter().map(tool_result).collect()
+        blocks
+            .unwrap_or_default()
+            .into_iter()
+            .map(tool_result)
+            .collect()
     }
 
     /// The system prompt.
@@ -91,14 +102,20 @@ impl Request {
 
     /// The text of the first message, by which a script tells a sub-agent from the agent.
     pub fn prompt(&self) -> String {
-        let first = self.messages().first().and_then(|message| message.get("content"));
+        let first = self
+            .messages()
+            .first()
+            .and_then(|message| message.get("content"));
         text_of(first.unwrap_or(&Value::Null))
     }
 
     /// Tool calls of the transcript that have been answered, with what came back.
     pub fn calls(&self) -> Vec<Call> {
         let results = self.results();
-        let uses = self.messages().iter().flat_map(|message| blocks(message, "tool_use"));
+        let uses = self
+            .messages()
+            .iter()
+            .flat_map(|message| blocks(message, "tool_use"));
         let answered = |block: &Value| {
             let id = word(block, "id");
             let result = results.iter().find(|result| result.id == id)?;
@@ -152,11 +169,16 @@ fn text_of(content: &Value) -> String {
 
 fn blocks<'a>(message: &'a Value, kind: &str) -> Vec<&'a Value> {
     let content = items(message, "content").iter();
-    content.filter(|block| word(block, "type") == kind).collect()
+    content
+        .filter(|block| word(block, "type") == kind)
+        .collect()
 }
 
 fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn word<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -25,7 +25,9 @@ pub(super) fn message(request: &Request, blocks: &[Block], turn: usize) -> Value
             }),
         })
         .collect();
-    let calls = blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
+    let calls = blocks
+        .iter()
+        .any(|block| matches!(block, Block::ToolUse { .. }));
     json!({
         "id": format!("msg_{mark:016x}_{turn}"), "type": "message", "role": "assistant",
         "model": request.model(), "content": content,
@@ -46,13 +48,22 @@ pub(super) fn events(message: &Value) -> String {
     let content = message.get("content").and_then(Value::as_array);
     for (index, block) in content.into_iter().flatten().enumerate() {
         let (opened, delta) = halves(block);
-        events += &event("content_block_start", json!({"index": index, "content_block": opened}));
-        events += &event("content_block_delta", json!({"index": index, "delta": delta}));
+        events += &event(
+            "content_block_start",
+            json!({"index": index, "content_block": opened}),
+        );
+        events += &event(
+            "content_block_delta",
+            json!({"index": index, "delta": delta}),
+        );
         events += &event("content_block_stop", json!({"index": index}));
     }
     let stop = message.get("stop_reason").unwrap_or(&Value::Null);
     let delta = json!({"stop_reason": stop, "stop_sequence": null});
-    events += &event("message_delta", json!({"delta": delta, "usage": {"output_tokens": 5}}));
+    events += &event(
+        "message_delta",
+        json!({"delta": delta, "usage": {"output_tokens": 5}}),
+    );
     events + &event("message_stop", json!({}))
 }
 

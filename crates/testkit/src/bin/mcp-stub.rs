@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 fn main() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?).map_err(io::Error::other)?;
-        let Some(id) = message.get("id") else { continue };
+        let Some(id) = message.get("id") else {
+            continue;
+        };
         let mut answer = reply(&message);
         if let Some(answer) = answer.as_object_mut() {
             answer.insert("jsonrpc".to_owned(), json!("2.0"));
