@@ -27,6 +27,7 @@ impl Room {
             room.state(),
             room.config(),
             room.path("tmp"),
+            room.path("bin"),
         ] {
             fs::create_dir_all(path)?;
         }
@@ -92,6 +93,11 @@ impl Room {
         Ok(path)
     }
 
+    /// Makes `program` found under `name`, before any other program of that name.
+    pub fn install(&self, name: &str, program: &Path) -> io::Result<()> {
+        link(program, &self.path("bin").join(name))
+    }
+
     /// A program in the project with the room's environment and nothing else of this machine but `PATH`.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
@@ -102,7 +108,9 @@ impl Room {
 
     /// The variables every program of the room sees.
     pub fn environment(&self) -> Vec<(&'static str, PathBuf)> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut path = self.path("bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
         vec![
             ("PATH", PathBuf::from(path)),
             ("HOME", self.home()),
@@ -132,6 +140,16 @@ pub fn expect_success(what: &str, output: &Output) -> io::Result<()> {
 fn make_executable(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(unix)]
+fn link(program: &Path, name: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(program, name)
+}
+
+#[cfg(not(unix))]
+fn link(program: &Path, name: &Path) -> io::Result<()> {
+    fs::copy(program, name).map(drop)
 }
 
 #[cfg(not(unix))]
