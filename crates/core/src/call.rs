@@ -89,6 +89,8 @@ pub struct CallFacts {
     pub edit_lines: Option<u64>,
     /// What its shell line would do.
     pub shell: Option<ShellFacts>,
+    /// Directories a shell line changes to that lie outside the project, as written.
+    pub outside_directories: Vec<String>,
     /// Whether the line will run where blocked variables do not exist.
     pub environment_held: bool,
 }

@@ -1,11 +1,21 @@
 //! Answers a command against a run: events and a reply, or a refusal.
 
+mod activities;
+mod address;
+mod calls;
+mod interrupts;
+mod people;
+mod settle;
+mod transitions;
+
 use crate::{
-    command::Command,
+    command::{Ask, Command},
     event::Event,
-    machine::Machine,
+    evolve,
+    machine::{Machine, Object},
+    names::FramePath,
     refusal::{Code, Refusal},
-    run::Run,
+    run::{Frame, Phase, Run},
 };
 
 /// What a command brought about.
@@ -15,6 +25,8 @@ pub struct Decision {
     pub events: Vec<Event>,
     /// What the one who asked is told.
     pub reply: Reply,
+    /// The frame that was addressed, where one was found.
+    pub path: FramePath,
 }
 
 /// What the one who asked is told.
@@ -37,9 +49,142 @@ pub enum Reply {
 ///
 /// Total and pure: same inputs, same decision; never panics.
 #[must_use]
-pub fn decide(_machine: &Machine, _run: &Run, _command: &Command) -> Decision {
-    Decision {
-        events: Vec::new(),
-        reply: Reply::Refused(Refusal::new(Code::LimitExceeded, "not built yet")),
+pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
+    if let (Ask::Propose(call), Phase::Open) = (&command.ask, &run.phase) {
+        // The path taken most: no copy of the run is made.
+        return calls::propose(machine, run, call);
     }
+    let mut work = Work {
+        machine,
+        run: run.clone(),
+        events: Vec::new(),
+        at_ms: command.at_ms,
+        path: FramePath::root(),
+    };
+    let reply = match &command.ask {
+        Ask::Start { input, by } => work.start(input, by),
+        Ask::Propose(_) => work.propose_outside_a_run(),
+        Ask::Record(result) => work.record(result),
+        Ask::Transition(request) => work.transition(request),
+        Ask::Approve(answer) => work.approve(answer),
+        Ask::Reject(answer) => work.reject(answer),
+        Ask::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
+        Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
+        Ask::Resume { by } => work.resume(by),
+        Ask::Cancel { by } => work.cancel(by),
+        Ask::Advance => work.advance(),
+    };
+    let reply = reply.unwrap_or_else(Reply::Refused);
+    Decision {
+        events: work.events,
+        reply,
+        path: work.path,
+    }
+}
+
+/// What a command is told, or why not.
+type Answered = Result<Reply, Refusal>;
+
+/// A decision in the making: events so far, and the run as they leave it.
+#[derive(Debug)]
+struct Work<'a> {
+    machine: &'a Machine,
+    run: Run,
+    events: Vec<Event>,
+    at_ms: u64,
+    path: FramePath,
+}
+
+impl<'a> Work<'a> {
+    /// Records an event and folds it at once.
+    fn emit(&mut self, event: Event) {
+        let blank = Run::new(self.run.id.clone());
+        let run = std::mem::replace(&mut self.run, blank);
+        self.run = evolve(run, &event);
+        self.events.push(event);
+    }
+
+    /// Returns the frame at `path` and the machine it runs in.
+    fn stand(&self, path: &FramePath) -> Result<(&Frame, &'a Machine), Refusal> {
+        let frame = self.run.frame(path).ok_or_else(|| lost(path))?;
+        let machine = self
+            .machine
+            .called(frame.machine.as_ref())
+            .ok_or_else(|| lost(path))?;
+        Ok((frame, machine))
+    }
+
+    fn open(&self) -> Result<(), Refusal> {
+        match self.run.phase {
+            Phase::Open => Ok(()),
+            Phase::New => Err(Refusal::new(
+                Code::RunOver,
+                "the run has not begun: start it first",
+            )),
+            Phase::Ended { .. } | Phase::Cancelled => Err(Refusal::new(
+                Code::RunOver,
+                "the run is over and cannot go on: start a new one",
+            )),
+        }
+    }
+
+    fn start(&mut self, input: &Object, by: &str) -> Answered {
+        if self.run.phase != Phase::New {
+            return Err(Refusal::new(Code::RunOpen, "the run has begun already"));
+        }
+        let mut context = self.machine.context.clone();
+        context.extend(input.clone());
+        self.emit(Event::RunStarted {
+            run: self.run.id.clone(),
+            machine: self.machine.id.clone(),
+            hash: self.machine.hash.clone(),
+            initial: self.machine.initial.clone(),
+            context,
+            by: by.to_owned(),
+            at_ms: self.at_ms,
+        });
+        self.settle(&FramePath::root())?;
+        Ok(Reply::Accepted)
+    }
+
+    fn propose_outside_a_run(&self) -> Answered {
+        match self.run.phase {
+            // An ended run guards nothing.
+            Phase::Ended { .. } | Phase::Cancelled => Ok(Reply::Accepted),
+            Phase::New | Phase::Open => self.open().map(|()| Reply::Accepted),
+        }
+    }
+
+    fn pause(&mut self, by: &str, reason: Option<&String>) -> Answered {
+        self.open()?;
+        if self.run.paused.is_none() {
+            self.emit(Event::RunPaused {
+                by: by.to_owned(),
+                reason: reason.cloned(),
+            });
+        }
+        Ok(Reply::Accepted)
+    }
+
+    fn resume(&mut self, by: &str) -> Answered {
+        self.open()?;
+        if self.run.paused.is_some() {
+            self.emit(Event::RunResumed { by: by.to_owned() });
+        }
+        Ok(Reply::Accepted)
+    }
+
+    fn cancel(&mut self, by: &str) -> Answered {
+        self.open()?;
+        self.emit(Event::RunCancelled { by: by.to_owned() });
+        Ok(Reply::Accepted)
+    }
+}
+
+/// A frame that the run or its machine no longer has.
+fn lost(path: &FramePath) -> Refusal {
+    Refusal::new(
+        Code::UnknownBranch,
+        format!("no frame `{path}` is open in this run"),
+    )
 }

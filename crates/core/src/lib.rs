@@ -4,21 +4,29 @@
 //! command, [`evolve`] folds an event, [`effects`] says what must be done now.
 //! No input or output, no clock, no randomness, no async.
 
+pub mod briefing;
 pub mod call;
 pub mod command;
 pub mod event;
 pub mod facts;
+pub mod glob;
 pub mod guard;
+pub mod holds;
 pub mod machine;
 pub mod names;
+pub mod number;
 pub mod policy;
 pub mod refusal;
+pub mod report;
 pub mod run;
 
 mod decide;
 mod effects;
 mod evolve;
+mod judge;
 
+pub use briefing::{briefing, notice, teach};
 pub use decide::{Decision, Reply, decide};
 pub use effects::effects;
 pub use evolve::evolve;
+pub use report::{Report, report};

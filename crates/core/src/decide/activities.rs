@@ -1,0 +1,118 @@
+//! Outcomes of what Interlock itself carries out.
+
+use super::{
+    Answered, Reply, Work,
+    transitions::{done, error, state_of},
+};
+use crate::{
+    command::ActivityOutcome,
+    event::{Cause, Event},
+    machine::Activity,
+    names::FramePath,
+    refusal::{Code, Refusal},
+    report::shown_path,
+};
+use serde_json::Value;
+
+impl Work<'_> {
+    /// Takes the outcome of a running task, stage, question or wait.
+    pub(super) fn end_activity(
+        &mut self,
+        wanted: Option<&str>,
+        outcome: &ActivityOutcome,
+    ) -> Answered {
+        self.open()?;
+        if let Some(pause) = &self.run.paused {
+            return Err(Refusal::new(
+                Code::Paused,
+                format!("the run is paused by {}", pause.by),
+            ));
+        }
+        let path = self.running(wanted)?;
+        self.path = path.clone();
+        let (output, cause) = match outcome {
+            ActivityOutcome::Done(output) => (output.clone(), None),
+            ActivityOutcome::Failed { code, message } => (
+                Value::Null,
+                Some(Cause {
+                    code: code.clone(),
+                    message: message.clone(),
+                }),
+            ),
+        };
+        self.emit(Event::ActivityEnded {
+            path: path.clone(),
+            output,
+            error: cause.clone(),
+        });
+        let event = if cause.is_some() { error() } else { done() };
+        self.raise_own(&path, &event, cause)?;
+        Ok(Reply::Accepted)
+    }
+
+    /// Ends every wait that is due.
+    pub(super) fn advance(&mut self) -> Answered {
+        self.open()?;
+        for path in self.run.open_leaves() {
+            let (frame, machine) = self.stand(&path)?;
+            let Activity::Wait { wait_ms } = state_of(machine, frame)?.activity else {
+                continue;
+            };
+            if self.at_ms < frame.entered_ms.saturating_add(wait_ms) || self.run.paused.is_some() {
+                continue;
+            }
+            self.emit(Event::ActivityEnded {
+                path: path.clone(),
+                output: Value::Null,
+                error: None,
+            });
+            self.raise_own(&path, &done(), None)?;
+            if self.run.is_over() {
+                break;
+            }
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Finds the frame whose activity is meant.
+    fn running(&self, wanted: Option<&str>) -> Result<FramePath, Refusal> {
+        let running: Vec<(FramePath, String)> = self
+            .run
+            .open_leaves()
+            .into_iter()
+            .filter(|path| self.carries_out(path))
+            .map(|path| {
+                let shown = shown_path(self.machine, &self.run, &path);
+                (path, shown)
+            })
+            .collect();
+        let mut meant = running.iter().filter(|(path, shown)| {
+            wanted.is_none_or(|wanted| shown == wanted || path.to_string() == wanted)
+        });
+        match (meant.next(), meant.next()) {
+            (Some((path, _)), None) => Ok(path.clone()),
+            (None, _) => Err(Refusal::new(
+                Code::NothingPending,
+                "no activity of that name is running",
+            )),
+            (Some(_), Some(_)) => {
+                let names: Vec<&str> = running.iter().map(|(_, shown)| shown.as_str()).collect();
+                Err(Refusal::new(
+                    Code::UnknownBranch,
+                    format!(
+                        "several activities are running, name one: {}",
+                        names.join(", ")
+                    ),
+                ))
+            }
+        }
+    }
+
+    fn carries_out(&self, path: &FramePath) -> bool {
+        self.stand(path)
+            .and_then(|(frame, machine)| {
+                Ok(frame.parked.is_none() && state_of(machine, frame)?.raises_own_events())
+            })
+            .unwrap_or(false)
+    }
+}

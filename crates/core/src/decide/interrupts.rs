@@ -1,0 +1,130 @@
+//! Detours taken because a file was written.
+
+use super::Work;
+use crate::{
+    call::WrittenPath,
+    event::{Event, InterruptHit},
+    judge::interrupt_hits,
+    names::FramePath,
+    refusal::Refusal,
+    run::OpenCall,
+};
+
+impl Work<'_> {
+    /// Raises the interrupts that `call` matched, now that its outcome is known.
+    ///
+    /// A write that failed raises nothing; paths seen written raise all the same.
+    pub(super) fn raise_after(
+        &mut self,
+        call: &OpenCall,
+        ok: bool,
+        wrote: &[WrittenPath],
+    ) -> Result<(), Refusal> {
+        let Some(frame) = self.run.frame(&call.path) else {
+            return Ok(());
+        };
+        let mut hits: Vec<InterruptHit> = if ok {
+            call.marks.hits.clone()
+        } else {
+            Vec::new()
+        };
+        let seen = wrote.iter().filter_map(|path| path.relative.as_deref());
+        hits.extend(interrupt_hits(
+            self.machine,
+            frame.machine.as_ref().map(crate::names::MachineId::as_str),
+            seen,
+        ));
+        self.raise(&call.path, &hits)
+    }
+
+    /// Raises `hits` at one frame: the first as written at once, the rest kept.
+    fn raise(&mut self, path: &FramePath, hits: &[InterruptHit]) -> Result<(), Refusal> {
+        let (_, machine) = self.stand(path)?;
+        // First as written in the workflow, whatever order the paths came in.
+        let mut ordered: Vec<&InterruptHit> = hits.iter().collect();
+        ordered.sort_by_key(|hit| machine.interrupts.get_index_of(&hit.interrupt));
+        for hit in ordered {
+            self.raise_one(path, hit)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn raise_one(
+        &mut self,
+        path: &FramePath,
+        hit: &InterruptHit,
+    ) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let Some(interrupt) = machine.interrupts.get(&hit.interrupt) else {
+            return Ok(());
+        };
+        let own = frame
+            .handling
+            .as_ref()
+            .is_some_and(|handling| handling.interrupt == hit.interrupt);
+        let kept = frame
+            .queue
+            .iter()
+            .any(|known| known.interrupt == hit.interrupt);
+        let busy = frame.handling.is_some() || frame.parked.is_some();
+        if own || (busy && kept) || frame.queue.len() >= self.machine.limits.queue_max {
+            return Ok(());
+        }
+        if busy {
+            self.emit(Event::InterruptQueued {
+                path: path.clone(),
+                interrupt: hit.interrupt.clone(),
+                file: hit.file.clone(),
+            });
+            return Ok(());
+        }
+        let (from, to) = (frame.at.clone(), interrupt.target.clone());
+        self.emit(Event::InterruptRaised {
+            path: path.clone(),
+            interrupt: hit.interrupt.clone(),
+            file: hit.file.clone(),
+            from,
+            to,
+            at_ms: self.at_ms,
+        });
+        self.settle(path)
+    }
+
+    /// Raises the oldest kept match, where nothing stands in its way.
+    pub(super) fn raise_kept(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let Some(frame) = self.run.frame(path) else {
+            return Ok(());
+        };
+        if frame.handling.is_some() || frame.parked.is_some() {
+            return Ok(());
+        }
+        let Some(hit) = frame.queue.front().cloned() else {
+            return Ok(());
+        };
+        self.emit(Event::InterruptDequeued { path: path.clone() });
+        self.raise_one(path, &hit)
+    }
+
+    /// Takes writes without an outcome for succeeded, now that a transition is asked for.
+    pub(super) fn assume_writes(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let pending: Vec<OpenCall> = self
+            .run
+            .calls
+            .iter()
+            .filter(|call| call.path == *path && !call.asked && !call.marks.hits.is_empty())
+            .cloned()
+            .collect();
+        for call in pending {
+            self.emit(Event::CallEnded {
+                call: call.id.clone(),
+                ok: true,
+                exit: None,
+                bytes: 0,
+                wrote: Vec::new(),
+                assumed: true,
+            });
+            self.raise_after(&call, true, &[])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,385 @@
+//! Transitions: which one an event takes, and what taking it means.
+
+use super::{Answered, Reply, Work, address};
+use crate::{
+    command::TransitionRequest,
+    event::{Event, How},
+    holds::{Scope, Unmet, unmet},
+    machine::{Activity, Machine, Object, Rule, State, Target, Transition},
+    names::{EventName, FramePath, StateName},
+    refusal::{Code, Refusal},
+    run::{Frame, Parked},
+};
+
+impl Work<'_> {
+    /// Answers a request for a transition; a refusal is recorded.
+    pub(super) fn transition(&mut self, request: &TransitionRequest) -> Answered {
+        let answered = self.try_transition(request);
+        if let Err(refusal) = &answered
+            && !self.run.is_over()
+        {
+            self.emit(Event::TransitionRejected {
+                path: self.path.clone(),
+                event: request.event.clone(),
+                refusal: refusal.clone(),
+            });
+        }
+        answered
+    }
+
+    fn try_transition(&mut self, request: &TransitionRequest) -> Answered {
+        self.open()?;
+        if let Some(pause) = &self.run.paused {
+            return Err(Refusal::new(
+                Code::Paused,
+                format!("the run is paused by {}; a person resumes it", pause.by),
+            ));
+        }
+        let address = address::locate(
+            self.machine,
+            &self.run,
+            request.branch.as_deref(),
+            request.agent.as_ref(),
+        )?;
+        let path = address.path;
+        self.path = path.clone();
+        if let Some(agent) = address.bind {
+            self.emit(Event::AgentBound {
+                agent,
+                path: path.clone(),
+            });
+        }
+        let (frame, _) = self.stand(&path)?;
+        if let Some(parked) = &frame.parked {
+            return Err(waiting(parked));
+        }
+        if let Some(key) = request.data.keys().find(|key| key.starts_with('_')) {
+            return Err(Refusal::new(
+                Code::ReservedKey,
+                format!("`{key}` is reserved: leave out keys that begin with `_`"),
+            ));
+        }
+        self.assume_writes(&path)?;
+        self.ask_event(&path, request)
+    }
+
+    /// Finds what the event leads to and takes it, or parks it.
+    fn ask_event(&mut self, path: &FramePath, request: &TransitionRequest) -> Answered {
+        let (frame, machine) = self.stand(path)?;
+        let state = state_of(machine, frame)?;
+        let own = state.raises_own_events() && matches!(request.event.as_str(), "done" | "error");
+        let Some((event, rule)) = state
+            .on
+            .get_key_value(request.event.as_str())
+            .filter(|_| !own)
+        else {
+            return self.unknown_event(path, request, own);
+        };
+        let (event, rule) = (event.clone(), rule.clone());
+        let (index, transition) = choose(
+            Scope {
+                machine,
+                run: &self.run,
+                frame,
+            },
+            &event,
+            &rule,
+            &request.data,
+        )?;
+        self.possible(path, &transition.target)?;
+        if let (Some(approval), None) = (&transition.approval, &request.approved_by) {
+            let message = approval.message.clone().unwrap_or_else(|| {
+                format!("approve `{event}` from `{}`?", machine.shown(&frame.at))
+            });
+            self.emit(Event::ApprovalRequested {
+                path: path.clone(),
+                event,
+                index,
+                data: request.data.clone(),
+                message: message.clone(),
+                by: request.by.clone(),
+            });
+            return Ok(Reply::Parked { message });
+        }
+        if let (Some(_), Some(by)) = (&transition.approval, &request.approved_by) {
+            self.emit(Event::ApprovalGranted {
+                path: path.clone(),
+                by: by.clone(),
+            });
+        }
+        let taking = Taking {
+            event,
+            data: request.data.clone(),
+            by: request.by.clone(),
+        };
+        self.take(path, &transition.target, taking)?;
+        Ok(Reply::Accepted)
+    }
+
+    fn unknown_event(
+        &mut self,
+        path: &FramePath,
+        request: &TransitionRequest,
+        own: bool,
+    ) -> Answered {
+        let (frame, machine) = self.stand(path)?;
+        let state = state_of(machine, frame)?;
+        if let (false, Some(to)) = (own, &state.safe_next) {
+            self.check_context(path, &request.data)?;
+            let (from, to) = (frame.at.clone(), to.clone());
+            self.emit(Event::TransitionTaken {
+                path: path.clone(),
+                event: EventName::new(request.event.clone()),
+                from,
+                to,
+                how: How::SafeNext,
+                data: request.data.clone(),
+                by: request.by.clone(),
+                at_ms: self.at_ms,
+            });
+            self.settle(path)?;
+            return Ok(Reply::Accepted);
+        }
+        let known: Vec<&str> = state.on.keys().map(EventName::as_str).collect();
+        let list = if known.is_empty() {
+            "it has none".to_owned()
+        } else {
+            format!("it has {}", known.join(", "))
+        };
+        let nearest = nearest(&request.event, &known)
+            .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        Err(Refusal::new(
+            Code::UnknownEvent,
+            format!(
+                "`{}` has no event `{}`: {list}{nearest}",
+                machine.shown(&frame.at),
+                request.event
+            ),
+        ))
+    }
+
+    /// Refuses, before anything is recorded, what taking `target` would run into.
+    pub(super) fn possible(&self, path: &FramePath, target: &Target) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        match target {
+            Target::Return if frame.handling.is_none() => Err(Refusal::new(
+                Code::NoReturn,
+                format!(
+                    "`{}` was not entered by an interrupt, so there is nowhere to return to",
+                    frame.at
+                ),
+            )),
+            Target::State(to) => {
+                let calls = machine
+                    .states
+                    .get(to)
+                    .is_some_and(|state| matches!(state.activity, Activity::Call(_)));
+                let depth = self.call_depth(path);
+                let limit = self.machine.limits.call_depth_max;
+                if calls && depth >= limit {
+                    return Err(Refusal::new(
+                        Code::LimitExceeded,
+                        format!("calls are nested {depth} deep and {limit} is the limit"),
+                    ));
+                }
+                Ok(())
+            }
+            Target::Return | Target::End(_) => Ok(()),
+        }
+    }
+
+    /// Counts the calls that the frame at `path` stands in.
+    pub(super) fn call_depth(&self, path: &FramePath) -> usize {
+        let mut frame = &self.run.root;
+        let mut depth = 0;
+        for name in path.names() {
+            let Some(child) = frame.children.iter().find(|child| child.name == *name) else {
+                break;
+            };
+            let machine = self.machine.called(frame.machine.as_ref());
+            let calls = machine
+                .and_then(|machine| machine.states.get(&frame.at))
+                .is_some_and(|state| matches!(state.activity, Activity::Call(_)));
+            depth += usize::from(calls);
+            frame = &child.frame;
+        }
+        depth
+    }
+
+    fn check_context(&self, path: &FramePath, data: &Object) -> Result<(), Refusal> {
+        let limit = self.machine.limits.context_bytes_max;
+        let (frame, _) = self.stand(path)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        let size =
+            |object: &Object| serde_json::to_string(object).map_or(usize::MAX, |text| text.len());
+        if size(data).saturating_add(size(&frame.context)) > limit {
+            return Err(Refusal::new(
+                Code::LimitExceeded,
+                format!("the context would pass {limit} bytes: send less data"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Takes a transition whose guards hold.
+    pub(super) fn take(
+        &mut self,
+        path: &FramePath,
+        target: &Target,
+        taking: Taking,
+    ) -> Result<(), Refusal> {
+        self.check_context(path, &taking.data)?;
+        let (frame, _) = self.stand(path)?;
+        let from = frame.at.clone();
+        let (to, how) = match target {
+            Target::State(to) => (to.clone(), How::Written),
+            Target::Return => match &frame.handling {
+                Some(handling) => (handling.return_to.clone(), How::Returned),
+                None => return self.possible(path, target),
+            },
+            Target::End(outcome) => return self.end_frame(path, *outcome, None),
+        };
+        self.emit(Event::TransitionTaken {
+            path: path.clone(),
+            event: taking.event,
+            from,
+            to,
+            how,
+            data: taking.data,
+            by: taking.by,
+            at_ms: self.at_ms,
+        });
+        self.settle(path)?;
+        if how == How::Returned {
+            self.raise_kept(path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whose transition is taken, and with what.
+#[derive(Debug)]
+pub(super) struct Taking {
+    pub(super) event: EventName,
+    pub(super) data: Object,
+    pub(super) by: String,
+}
+
+pub(super) fn waiting(parked: &Parked) -> Refusal {
+    Refusal::new(
+        Code::AwaitingApproval,
+        format!(
+            "`{}` waits for a person's approval: {}",
+            parked.event, parked.message
+        ),
+    )
+}
+
+/// Returns the state a frame stands in.
+pub(super) fn state_of<'a>(machine: &'a Machine, frame: &Frame) -> Result<&'a State, Refusal> {
+    machine.states.get(&frame.at).ok_or_else(|| {
+        Refusal::new(
+            Code::UnknownBranch,
+            format!("`{}` is not a state of `{}`", frame.at, machine.id),
+        )
+    })
+}
+
+/// Returns the first transition of `rule` whose guards hold.
+pub(super) fn choose(
+    scope: Scope<'_>,
+    event: &EventName,
+    rule: &Rule,
+    data: &Object,
+) -> Result<(usize, Transition), Refusal> {
+    let mut failed: Vec<Unmet> = Vec::new();
+    for (index, transition) in rule.transitions.iter().enumerate() {
+        let unmet = unmet(scope, &transition.guards);
+        if unmet.is_empty() {
+            return Ok((index, transition.clone()));
+        }
+        failed.extend(unmet);
+    }
+    let (code, head) = if rule.branched {
+        (
+            Code::NoBranchMatched,
+            format!("no branch of `{event}` has guards that hold"),
+        )
+    } else {
+        (
+            Code::GuardFailed,
+            format!("`{event}` needs guards that do not hold"),
+        )
+    };
+    Err(Refusal::new(
+        code,
+        format!("{head}: {}{}", reasons(&failed), later(&failed, data)),
+    ))
+}
+
+pub(super) fn reasons(failed: &[Unmet]) -> String {
+    let reasons: Vec<String> = failed
+        .iter()
+        .map(|unmet| format!("`{}`: {}", unmet.guard, unmet.reason))
+        .collect();
+    reasons.join("; ")
+}
+
+/// Tells an agent that sent the value along that it counts from the next transition on.
+fn later(failed: &[Unmet], data: &Object) -> String {
+    let sent = failed
+        .iter()
+        .filter_map(|unmet| unmet.key.as_deref())
+        .find(|key| data.contains_key(*key));
+    sent.map_or_else(String::new, |key| {
+        format!("; guards see the context from before this transition, so `{key}` counts only from the next one on: set it with a transition that is taken first")
+    })
+}
+
+/// Returns the name closest to `wanted`, when one is close.
+fn nearest<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
+    let lower = wanted.to_lowercase();
+    known
+        .iter()
+        .map(|name| (distance(&lower, &name.to_lowercase()), *name))
+        .filter(|(distance, name)| *distance <= name.chars().count().div_ceil(3).max(2))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// Counts the edits between two names; both are cut at 64 characters.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.chars().take(64).enumerate() {
+        let mut diagonal = i;
+        let mut last = i + 1;
+        for (cell, r) in row.iter_mut().skip(1).zip(&right) {
+            let change = diagonal + usize::from(l != *r);
+            diagonal = *cell;
+            last = change.min(last + 1).min(diagonal + 1);
+            *cell = last;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+/// Names a state for the events of composite states.
+pub(super) fn done() -> EventName {
+    EventName::new("done")
+}
+
+/// Names the event of a failed activity.
+pub(super) fn error() -> EventName {
+    EventName::new("error")
+}
+
+/// Tells whether `state` is named as a failure of a branch.
+pub(super) fn is_failed(state: &StateName) -> bool {
+    state.as_str() == "failed"
+}

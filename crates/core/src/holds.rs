@@ -1,0 +1,252 @@
+//! Evaluates guards. An undefined guard does not hold.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use crate::{
+    guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
+    machine::Machine,
+    number::{compare, deep_equal},
+    run::{Frame, Run},
+};
+
+/// How deep guards may be composed of guards.
+const DEPTH_MAX: usize = 64;
+
+/// A guard that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmet {
+    /// The guard's name, or what it compares.
+    pub guard: String,
+    /// What it saw and what it wanted, as one clause.
+    pub reason: String,
+    /// The top-level context key it read, if it read one.
+    pub key: Option<String>,
+}
+
+/// What guards are evaluated against.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope<'a> {
+    /// The machine the frame runs in; defines the named guards.
+    pub machine: &'a Machine,
+    /// The run, for evidence.
+    pub run: &'a Run,
+    /// The frame, for its context and its output.
+    pub frame: &'a Frame,
+}
+
+/// Returns every guard of `guards` that does not hold, in order; none: they hold.
+#[must_use]
+pub fn unmet(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Unmet> {
+    guards
+        .iter()
+        .filter_map(|guard| check_ref(scope, guard, 0).err())
+        .collect()
+}
+
+fn check_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize) -> Result<(), Unmet> {
+    if depth > DEPTH_MAX {
+        return Err(Unmet::new("guards", "they are nested too deep"));
+    }
+    match guard {
+        GuardRef::Inline(guard) => check(scope, guard, depth + 1),
+        GuardRef::Named(name) => match scope.machine.guards.get(name) {
+            None => Err(Unmet::new(name.as_str(), "it is not defined")),
+            Some(guard) => check(scope, guard, depth + 1).map_err(|inner| Unmet {
+                guard: name.to_string(),
+                ..inner
+            }),
+        },
+    }
+}
+
+fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
+    match guard {
+        Guard::Field(field) => check_field(scope, field),
+        Guard::All(items) => items
+            .iter()
+            .try_for_each(|item| check_ref(scope, item, depth)),
+        Guard::Any(items) => {
+            let mut reasons = Vec::new();
+            for item in items {
+                match check_ref(scope, item, depth) {
+                    Ok(()) => return Ok(()),
+                    Err(unmet) => reasons.push(unmet.reason),
+                }
+            }
+            Err(Unmet::new(
+                "any",
+                format!("none of its parts holds: {}", reasons.join("; ")),
+            ))
+        }
+        Guard::Not(item) => match check_ref(scope, item, depth) {
+            Ok(()) => Err(Unmet::new("not", "what it negates holds")),
+            Err(_) => Ok(()),
+        },
+        Guard::Evidence(evidence) => check_evidence(scope, evidence),
+    }
+}
+
+impl Unmet {
+    fn new(guard: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            guard: guard.into(),
+            reason: reason.into(),
+            key: None,
+        }
+    }
+}
+
+fn check_field(scope: Scope<'_>, guard: &FieldGuard) -> Result<(), Unmet> {
+    let seen = read_field(scope.frame, guard);
+    let holds = match guard.op {
+        Op::Exists => seen.is_some_and(|value| !value.is_null()),
+        Op::NotExists => seen.is_none_or(Value::is_null),
+        op => match (seen, &guard.value) {
+            (Some(seen), Some(wanted)) => compares(op, seen, wanted),
+            _ => false,
+        },
+    };
+    if holds {
+        return Ok(());
+    }
+    let seen = seen.map_or_else(|| "missing".to_owned(), brief);
+    let wanted = guard
+        .value
+        .as_ref()
+        .map_or_else(String::new, |value| format!(" {}", brief(value)));
+    Err(Unmet {
+        guard: guard.field.clone(),
+        reason: format!(
+            "`{}` is {seen}, wanted {}{wanted}",
+            guard.field,
+            guard.op.as_str()
+        ),
+        key: (guard.from == Source::Context).then(|| top_key(&guard.field)),
+    })
+}
+
+fn read_field<'a>(frame: &'a Frame, guard: &FieldGuard) -> Option<&'a Value> {
+    let pointer = guard.field.starts_with('/');
+    match guard.from {
+        Source::Output if pointer => frame.output.pointer(&guard.field),
+        Source::Output => frame.output.get(&guard.field),
+        Source::Context if pointer => {
+            let mut parts = guard.field.splitn(3, '/').skip(1);
+            let first = frame.context.get(&unescape(parts.next()?))?;
+            match parts.next() {
+                Some(rest) => first.pointer(&format!("/{rest}")),
+                None => Some(first),
+            }
+        }
+        Source::Context => frame.context.get(&guard.field),
+    }
+}
+
+fn top_key(field: &str) -> String {
+    match field.strip_prefix('/') {
+        Some(rest) => unescape(rest.split('/').next().unwrap_or_default()),
+        None => field.to_owned(),
+    }
+}
+
+fn unescape(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}
+
+fn compares(op: Op, seen: &Value, wanted: &Value) -> bool {
+    match op {
+        Op::Eq => deep_equal(seen, wanted),
+        Op::Neq => !deep_equal(seen, wanted),
+        Op::Gt => ordered(seen, wanted).is_some_and(Ordering::is_gt),
+        Op::Gte => ordered(seen, wanted).is_some_and(Ordering::is_ge),
+        Op::Lt => ordered(seen, wanted).is_some_and(Ordering::is_lt),
+        Op::Lte => ordered(seen, wanted).is_some_and(Ordering::is_le),
+        Op::In => wanted
+            .as_array()
+            .is_some_and(|list| list.iter().any(|item| deep_equal(seen, item))),
+        Op::Contains => match (seen, wanted) {
+            (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
+            (Value::Array(list), part) => list.iter().any(|item| deep_equal(item, part)),
+            _ => false,
+        },
+        Op::Exists | Op::NotExists => false,
+    }
+}
+
+fn ordered(seen: &Value, wanted: &Value) -> Option<Ordering> {
+    match (seen, wanted) {
+        (Value::Number(seen), Value::Number(wanted)) => compare(seen, wanted),
+        _ => None,
+    }
+}
+
+fn check_evidence(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet> {
+    let wanted_exit = match &guard.of {
+        EvidenceOf::Command { exit, .. } => *exit,
+        EvidenceOf::Tool { .. } => 0,
+    };
+    let what = match &guard.of {
+        EvidenceOf::Command { text, exit, .. } => format!("`{text}` ending with {exit}"),
+        EvidenceOf::Tool {
+            tool,
+            path: Some(path),
+        } => format!("a call of `{tool}` on `{path}`"),
+        EvidenceOf::Tool { tool, path: None } => format!("a call of `{tool}`"),
+    };
+    let no = |reason: String| Err(Unmet::new("evidence", reason));
+    let Some(seen) = scope.run.evidence.get(&guard.of.key()) else {
+        return no(format!("{what} was not seen in this run"));
+    };
+    match seen.exit {
+        None => {
+            return no(format!(
+                "{what} was not seen: how the last call ended is not known"
+            ));
+        }
+        Some(exit) if exit != wanted_exit => {
+            return no(format!(
+                "{what} was not seen: the last call ended with {exit}"
+            ));
+        }
+        Some(_) => {}
+    }
+    let (after, since) = match guard.since {
+        Since::LastEdit => (scope.run.last_write, "the last edit"),
+        Since::StateEntry => (Some(scope.frame.entered_seq), "this state was entered"),
+        Since::RunStart => (None, "the run began"),
+    };
+    if after.is_some_and(|after| seen.begun_seq <= after) {
+        return no(format!("{what} was not seen since {since}; run it again"));
+    }
+    Ok(())
+}
+
+/// Writes a value in at most 60 characters.
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 60 {
+        return text;
+    }
+    text.chars().take(57).chain("...".chars()).collect()
+}
+
+impl Op {
+    /// Returns the operator as workflow files write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Eq => "eq",
+            Self::Neq => "neq",
+            Self::Gt => "gt",
+            Self::Gte => "gte",
+            Self::Lt => "lt",
+            Self::Lte => "lte",
+            Self::In => "in",
+            Self::Contains => "contains",
+            Self::Exists => "exists",
+            Self::NotExists => "not_exists",
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Judges a tool call: the one checker behind hook, gateway, stage and simulation.
+//!
+//! The checks run in the order of the rows of [`judge`]; the first refusal wins.
+
+mod environment;
+mod marks;
+mod shell;
+
+pub(crate) use marks::{interrupt_hits, marks};
+
+use crate::{
+    call::{CallKind, ControlTool, ToolCall},
+    machine::{Machine, State},
+    policy::{OnDenied, Policy},
+    refusal::{Code, Refusal},
+    run::{Frame, Run},
+};
+
+/// What a call is judged against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bench<'a> {
+    /// The run's machine.
+    pub(crate) machine: &'a Machine,
+    /// The run.
+    pub(crate) run: &'a Run,
+    /// The frame the call counts in.
+    pub(crate) frame: &'a Frame,
+    /// That frame's state.
+    pub(crate) state: &'a State,
+    /// The call.
+    pub(crate) call: &'a ToolCall,
+    /// Whether a person granted exactly this call.
+    pub(crate) granted: bool,
+}
+
+/// What a call is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It may run.
+    Allow,
+    /// A person is asked.
+    Ask(Refusal),
+    /// It may not run.
+    Deny(Refusal),
+}
+
+/// The outcome of one check: go on, or this refusal.
+pub(crate) type Check = Result<(), Refusal>;
+
+/// Judges `bench.call`. Total: never panics.
+pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
+    match untouchable(bench).and_then(|()| standing(bench)) {
+        Err(refusal) => return Verdict::Deny(refusal),
+        Ok(()) if matches!(bench.call.kind, CallKind::Control(_)) => return Verdict::Allow,
+        Ok(()) => {}
+    }
+    if let Err(refusal) = iterations(bench).and_then(|()| bytes(bench)) {
+        return Verdict::Deny(refusal);
+    }
+    if let Err(refusal) = listed(bench) {
+        let asks =
+            bench.state.policy.on_denied == OnDenied::Ask && refusal.code == Code::ToolNotAllowed;
+        if !asks {
+            return Verdict::Deny(refusal);
+        }
+        if !bench.granted {
+            // What no grant excuses is refused before a person is asked.
+            return match contents(bench, true) {
+                Err(worse) => Verdict::Deny(worse),
+                Ok(()) => Verdict::Ask(refusal),
+            };
+        }
+    }
+    match contents(bench, bench.granted) {
+        Err(refusal) => Verdict::Deny(refusal),
+        Ok(()) => Verdict::Allow,
+    }
+}
+
+fn untouchable(bench: Bench<'_>) -> Check {
+    if let Some(thing) = &bench.call.facts.protected {
+        return refuse(
+            Code::Protected,
+            format!("{thing} is protected: a guarded agent may not touch it"),
+        );
+    }
+    if let Some(why) = &bench.call.facts.malformed {
+        return refuse(
+            Code::InvalidArguments,
+            format!(
+                "the arguments of `{}` cannot be judged: {why}",
+                bench.call.tool
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn standing(bench: Bench<'_>) -> Check {
+    let answers_always = matches!(
+        bench.call.kind,
+        CallKind::Control(ControlTool::GetState | ControlTool::ListWorkflows)
+    );
+    if answers_always {
+        return Ok(());
+    }
+    if let Some(pause) = &bench.run.paused {
+        let why = pause
+            .reason
+            .as_deref()
+            .map_or_else(String::new, |reason| format!(": {reason}"));
+        return refuse(
+            Code::Paused,
+            format!(
+                "the run is paused by {}{why}; a person resumes it",
+                pause.by
+            ),
+        );
+    }
+    if let Some(parked) = &bench.frame.parked {
+        return refuse(
+            Code::AwaitingApproval,
+            format!(
+                "`{}` waits for a person's approval: {}",
+                parked.event, parked.message
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn iterations(bench: Bench<'_>) -> Check {
+    let used = bench.frame.used.calls;
+    match bench.state.policy.iterations_max {
+        Some(limit) if used >= limit => refuse(
+            Code::IterationLimit,
+            format!(
+                "`{}` allows {limit} tool calls and {used} are used: decide on a transition now",
+                bench.frame.at
+            ),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn bytes(bench: Bench<'_>) -> Check {
+    let used = bench.frame.used.bytes;
+    match bench.state.policy.result_bytes_max {
+        Some(limit) if used >= limit => refuse(
+            Code::ContextBudget,
+            format!(
+                "`{}` allows {limit} bytes of tool results and {used} are used: decide on a transition now",
+                bench.frame.at
+            ),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn listed(bench: Bench<'_>) -> Check {
+    let Bench {
+        state: State { policy, .. },
+        call,
+        frame,
+        ..
+    } = bench;
+    let names = call.names();
+    if call.kind == CallKind::SubAgent && frame_is_branch(bench) && !policy.disallows(&names) {
+        return Ok(());
+    }
+    if policy.disallows(&names) {
+        return refuse(
+            Code::ToolDisallowed,
+            format!("`{}` is disallowed in `{}`", call.tool, frame.at),
+        );
+    }
+    if !policy.lists(&names) {
+        return refuse(
+            Code::ToolNotAllowed,
+            format!("`{}` is not allowed in `{}`", call.tool, frame.at),
+        );
+    }
+    Ok(())
+}
+
+/// Tells whether a fork is open, so that sub-agents may be sent into its branches.
+fn frame_is_branch(bench: Bench<'_>) -> bool {
+    bench.run.root.children.len() > 1 || forks_below(&bench.run.root)
+}
+
+fn forks_below(frame: &Frame) -> bool {
+    frame
+        .children
+        .iter()
+        .filter(|child| child.ended.is_none())
+        .any(|child| child.frame.children.len() > 1 || forks_below(&child.frame))
+}
+
+/// Checks what the call would do: shell rules, environment, edit rules.
+fn contents(bench: Bench<'_>, granted: bool) -> Check {
+    if let Some(facts) = &bench.call.facts.shell {
+        shell::check(bench, facts, granted)?;
+    }
+    edits(bench)
+}
+
+fn edits(bench: Bench<'_>) -> Check {
+    let Policy {
+        edit_lines_max,
+        files_max,
+        ..
+    } = bench.state.policy;
+    let facts = &bench.call.facts;
+    if let (Some(limit), Some(lines)) = (edit_lines_max, facts.edit_lines)
+        && lines > limit
+    {
+        return refuse(
+            Code::EditTooLarge,
+            format!(
+                "the edit touches {lines} lines and `{}` allows {limit}: make it smaller",
+                bench.frame.at
+            ),
+        );
+    }
+    let Some(limit) = files_max else {
+        return Ok(());
+    };
+    let known = &bench.frame.used.files;
+    let new: std::collections::BTreeSet<&str> = counted_files(bench.call)
+        .filter(|path| !known.contains(*path))
+        .collect();
+    let wanted = known.len() + new.len();
+    if u64::try_from(wanted).unwrap_or(u64::MAX) > limit && !new.is_empty() {
+        return refuse(
+            Code::TooManyFiles,
+            format!(
+                "`{}` allows {limit} files to be written and this would be file {wanted}",
+                bench.frame.at
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Returns the paths that count as files written: all of a tool's, a shell's inside the project.
+fn counted_files(call: &ToolCall) -> impl Iterator<Item = &str> {
+    let by_tool = call.facts.shell.is_none();
+    call.facts
+        .writes
+        .iter()
+        .filter(move |write| by_tool || write.relative.is_some())
+        .filter_map(|write| write.path.as_deref())
+}
+
+pub(crate) fn refuse(code: Code, message: impl Into<String>) -> Check {
+    Err(Refusal::new(code, message))
+}

@@ -1,0 +1,251 @@
+//! What follows from an allowed call for its run: counts, writes, interrupts, evidence.
+
+use super::{Bench, counted_files, shell};
+use crate::{
+    call::{CallKind, Place},
+    event::{CallMarks, EvidenceMark, InterruptHit},
+    facts::{CommandClass, ShellFacts, SimpleCommand, Word},
+    glob::path_matches,
+    guard::{EvidenceOf, Guard, GuardRef},
+    machine::Machine,
+    policy::wildcard_matches,
+};
+
+/// Words behind a test command that select no fewer tests.
+const SELECTS_NOTHING: [&str; 38] = [
+    "-q",
+    "--quiet",
+    "-v",
+    "-vv",
+    "-vvv",
+    "--verbose",
+    "-s",
+    "-x",
+    "-ra",
+    "--silent",
+    "--ci",
+    "--workspace",
+    "--all",
+    "--all-targets",
+    "--all-features",
+    "--release",
+    "--locked",
+    "--offline",
+    "--frozen",
+    "--no-fail-fast",
+    "--fail-fast",
+    "--color",
+    "--no-color",
+    "--color=always",
+    "--color=never",
+    "--color=auto",
+    "--coverage",
+    "--watchAll=false",
+    "--run",
+    "--nocapture",
+    "--show-output",
+    "-race",
+    "-count=1",
+    "./...",
+    "--tb=short",
+    "--tb=long",
+    "--tb=line",
+    "--",
+];
+
+/// Derives what follows from `bench.call`, should it run.
+pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
+    let call = bench.call;
+    if matches!(call.kind, CallKind::Control(_)) {
+        return CallMarks::default();
+    }
+    CallMarks {
+        counts: true,
+        writes: writes(bench),
+        shell: call.kind == CallKind::Shell,
+        files: counted_files(call).map(str::to_owned).collect(),
+        hits: hits(bench),
+        evidence: evidence(bench),
+    }
+}
+
+fn writes(bench: Bench<'_>) -> bool {
+    let facts = &bench.call.facts;
+    if bench.call.kind == CallKind::Edit
+        || facts
+            .writes
+            .iter()
+            .any(|write| write.place != Place::Scratch)
+    {
+        return true;
+    }
+    let Some(line) = &facts.shell else {
+        return false;
+    };
+    line.unreadable.is_some()
+        || line
+            .commands
+            .iter()
+            .any(|command| command.opaque.is_some() && !is_named(bench, command))
+}
+
+/// Tells whether a list of commands or an evidence guard names `command`.
+fn is_named(bench: Bench<'_>, command: &SimpleCommand) -> bool {
+    let listed = bench
+        .state
+        .policy
+        .allowed_commands
+        .as_ref()
+        .is_some_and(|entries| shell::is_listed(entries, command));
+    listed
+        || evidence_guards(bench.machine).any(|of| match of {
+            EvidenceOf::Command { words, .. } => shell::rest_after(words, &command.words).is_some(),
+            EvidenceOf::Tool { .. } => false,
+        })
+}
+
+fn hits(bench: Bench<'_>) -> Vec<InterruptHit> {
+    let paths = bench
+        .call
+        .facts
+        .writes
+        .iter()
+        .filter_map(|write| write.relative.as_deref());
+    interrupt_hits(
+        bench.machine,
+        bench.frame.machine.as_ref().map(|key| key.as_str()),
+        paths,
+    )
+}
+
+/// Returns the interrupts that `paths` match, in the order the machine has them.
+pub(crate) fn interrupt_hits<'a>(
+    machine: &Machine,
+    called: Option<&str>,
+    paths: impl Iterator<Item = &'a str>,
+) -> Vec<InterruptHit> {
+    let of = called.map_or(Some(machine), |key| machine.machines.get(key));
+    let Some(of) = of.filter(|of| !of.interrupts.is_empty()) else {
+        return Vec::new();
+    };
+    let paths: Vec<&str> = paths.collect();
+    of.interrupts
+        .iter()
+        .filter_map(|(name, interrupt)| {
+            let file = paths
+                .iter()
+                .find(|path| path_matches(&interrupt.file_pattern, path))?;
+            Some(InterruptHit {
+                interrupt: name.clone(),
+                file: (*file).to_owned(),
+            })
+        })
+        .collect()
+}
+
+fn evidence(bench: Bench<'_>) -> Vec<EvidenceMark> {
+    let mut marks: Vec<EvidenceMark> = Vec::new();
+    for of in evidence_guards(bench.machine) {
+        let key = of.key();
+        if marks.iter().any(|mark| mark.key == key) {
+            continue;
+        }
+        if let Some((proves_success, proves_exit)) = proof(bench, of) {
+            marks.push(EvidenceMark {
+                key,
+                proves_success,
+                proves_exit,
+            });
+        }
+    }
+    marks
+}
+
+/// Returns what an outcome of the call would prove, where it is of the kind wanted.
+fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<(bool, bool)> {
+    match of {
+        EvidenceOf::Tool { tool, path } => {
+            let named = bench
+                .call
+                .names()
+                .iter()
+                .any(|name| wildcard_matches(tool, name));
+            let touched = path.as_deref().is_none_or(|path| touches(bench, path));
+            (named && touched).then_some((true, true))
+        }
+        EvidenceOf::Command { words, .. } => command_proof(bench.call.facts.shell.as_ref()?, words),
+    }
+}
+
+fn touches(bench: Bench<'_>, path: &str) -> bool {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let facts = &bench.call.facts;
+    let written = facts
+        .writes
+        .iter()
+        .filter_map(|write| write.relative.as_deref());
+    facts
+        .reads
+        .iter()
+        .map(String::as_str)
+        .chain(written)
+        .any(|touched| touched == path)
+}
+
+fn command_proof(line: &ShellFacts, words: &[String]) -> Option<(bool, bool)> {
+    let mut found: Option<(bool, bool)> = None;
+    for command in &line.commands {
+        let Some(beyond) = shell::rest_after(words, &command.words) else {
+            continue;
+        };
+        let whole = line.unreadable.is_none() && selects_nothing(command, beyond);
+        let (success, exit) = found.unwrap_or((true, true));
+        found = Some((
+            success && whole && command.proves_success,
+            exit && command.proves_exit,
+        ));
+    }
+    found
+}
+
+/// Tells whether the words behind an evidence entry leave the command what it is.
+fn selects_nothing(command: &SimpleCommand, beyond: &[Word]) -> bool {
+    let runs_code = matches!(
+        command.class,
+        CommandClass::ProjectCode | CommandClass::Interpreter | CommandClass::Unknown
+    );
+    !runs_code
+        || beyond.iter().all(|word| {
+            word.literal()
+                .is_some_and(|text| SELECTS_NOTHING.contains(&text))
+        })
+}
+
+/// Returns every evidence guard of `machine` and of the machines it calls.
+fn evidence_guards(machine: &Machine) -> impl Iterator<Item = &EvidenceOf> {
+    std::iter::once(machine)
+        .chain(machine.machines.values())
+        .flat_map(|machine| machine.guards.values().flat_map(evidence_of))
+}
+
+fn evidence_of(guard: &Guard) -> Vec<&EvidenceOf> {
+    let mut found = Vec::new();
+    let mut pending = vec![guard];
+    while let Some(guard) = pending.pop() {
+        let items: &[GuardRef] = match guard {
+            Guard::Evidence(evidence) => {
+                found.push(&evidence.of);
+                &[]
+            }
+            Guard::All(items) | Guard::Any(items) => items,
+            Guard::Not(item) => std::slice::from_ref(item.as_ref()),
+            Guard::Field(_) => &[],
+        };
+        for item in items {
+            if let GuardRef::Inline(inner) = item {
+                pending.push(inner);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,128 @@
+//! Where the frames of a run stand, as paths a person reads.
+
+use serde::{Serialize, Serializer};
+
+use crate::{
+    machine::Machine,
+    names::FramePath,
+    run::{Frame, Phase, Run},
+};
+
+/// The paths of the open states, in the order written.
+///
+/// Serialises to a text when there is one, else to a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatePaths(pub Vec<String>);
+
+impl Serialize for StatePaths {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [only] => serializer.serialize_str(only),
+            several => serializer.collect_seq(several),
+        }
+    }
+}
+
+impl std::fmt::Display for StatePaths {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+/// Returns the machine that the frame at `path` runs in.
+#[must_use]
+pub fn machine_of<'a>(machine: &'a Machine, run: &Run, path: &FramePath) -> Option<&'a Machine> {
+    let mut own = machine.called(run.root.machine.as_ref())?;
+    let mut frame = &run.root;
+    for name in path.names() {
+        frame = child(frame, name)?;
+        if let Some(key) = &frame.machine {
+            own = machine.machines.get(key)?;
+        }
+    }
+    Some(own)
+}
+
+/// Returns the path of the state that the frame at `path` stands in, as shown.
+///
+/// The state written in the file, then the branch or machine id, then the
+/// inner state: `building/lint/lint_run`.
+#[must_use]
+pub fn shown_path(machine: &Machine, run: &Run, path: &FramePath) -> String {
+    let mut own = machine.called(run.root.machine.as_ref());
+    let mut frame = &run.root;
+    let mut shown = shown_state(own, frame);
+    for name in path.names() {
+        let Some(next) = child(frame, name) else {
+            break;
+        };
+        frame = next;
+        if let Some(key) = &frame.machine {
+            own = machine.machines.get(key);
+        }
+        shown.push('/');
+        shown.push_str(name);
+        shown.push('/');
+        shown.push_str(&shown_state(own, frame));
+    }
+    shown
+}
+
+fn shown_state(own: Option<&Machine>, frame: &Frame) -> String {
+    own.map_or(&frame.at, |own| own.shown(&frame.at))
+        .to_string()
+}
+
+fn child<'a>(frame: &'a Frame, name: &str) -> Option<&'a Frame> {
+    frame
+        .children
+        .iter()
+        .find(|child| child.name == name)
+        .map(|child| &child.frame)
+}
+
+/// Returns the paths of all states to show for `run`.
+pub(super) fn state_paths(machine: &Machine, run: &Run) -> StatePaths {
+    let leaves = standing(run);
+    StatePaths(
+        leaves
+            .iter()
+            .map(|leaf| shown_path(machine, run, leaf))
+            .collect(),
+    )
+}
+
+/// Returns the frame to report from: below `wanted` if that is open, else the first open one.
+#[must_use]
+pub fn focus(run: &Run, wanted: Option<&FramePath>) -> FramePath {
+    let leaves = standing(run);
+    let named = wanted.and_then(|wanted| leaves.iter().find(|leaf| wanted.holds(leaf)));
+    named.or(leaves.first()).cloned().unwrap_or_default()
+}
+
+/// Returns the frames a run stands in, also once it is over; never empty.
+fn standing(run: &Run) -> Vec<FramePath> {
+    let mut leaves = run.open_leaves();
+    if run.phase == Phase::Cancelled {
+        collect(&run.root, &FramePath::root(), &mut leaves);
+    }
+    if leaves.is_empty() {
+        leaves.push(FramePath::root());
+    }
+    leaves
+}
+
+fn collect(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
+    let mut open = frame
+        .children
+        .iter()
+        .filter(|child| child.ended.is_none())
+        .peekable();
+    if open.peek().is_none() {
+        leaves.push(path.clone());
+        return;
+    }
+    for child in open {
+        collect(&child.frame, &path.child(&child.name), leaves);
+    }
+}
