@@ -1,1 +1,17 @@
-//! Placeholder while the workspace is being laid out.
+//! Scripted models and real clients for tests. Never shipped.
+//!
+//! [`anthropic`] plays the model: it offers the client whatever tool calls a test wants and remembers what came back.
+//! [`room`] is a project, a home and a state directory of one test, away from everything of this machine.
+//! [`claude`] runs the real Claude Code in a room against a scripted model, with no way out to any network.
+//! [`interlock`] calls the built `interlock` program in a room, as a person at a terminal would.
+//!
+//! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
+//! own output saw.
+
+pub mod anthropic;
+pub mod claude;
+mod confined;
+mod http;
+pub mod interlock;
+mod processes;
+pub mod room;

@@ -30,6 +30,9 @@ impl Work<'_> {
             ));
         }
         for waiting in self.meant(answer)? {
+            if !self.still_waits(&waiting) {
+                continue;
+            }
             self.path = waiting.path.clone();
             match waiting.digest {
                 Some(digest) => {
@@ -118,6 +121,9 @@ impl Work<'_> {
     pub(super) fn reject(&mut self, answer: &Answer) -> Answered {
         self.open()?;
         for waiting in self.meant(answer)? {
+            if !self.still_waits(&waiting) {
+                continue;
+            }
             self.path = waiting.path.clone();
             let (path, by, note) = (waiting.path, answer.by.clone(), answer.note.clone());
             match waiting.digest {
@@ -177,6 +183,21 @@ impl Work<'_> {
             ));
         }
         Ok(all)
+    }
+
+    /// Tells whether an earlier answer of the same command has not settled it.
+    fn still_waits(&self, waiting: &Waiting) -> bool {
+        match &waiting.digest {
+            None => self
+                .run
+                .frame(&waiting.path)
+                .is_some_and(|frame| frame.parked.is_some()),
+            Some(digest) => self
+                .run
+                .grants
+                .iter()
+                .any(|grant| grant.path == waiting.path && grant.digest == *digest),
+        }
     }
 
     fn waiting(&self) -> Vec<Waiting> {

@@ -1,0 +1,389 @@
+//! What the command line may hold. The table of commands; help, man page and completions come from it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A state machine between an AI agent and its tools.
+///
+/// A workflow file says which phases the work has, what may be done in each, and what must hold
+/// before it moves on. The machine decides; the model only asks.
+#[derive(Debug, Parser)]
+#[command(name = "interlock", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Examples:
+  interlock demo                    see it work, in a temporary folder
+  interlock init                    guard the agents of this project
+  interlock start bugfix            hold the next session to the bugfix workflow
+  interlock status                  where the run stands
+  interlock approve                 say yes to what waits
+
+Exit codes: 0 done, 1 refused or errors found, 2 usage, 75 waiting for a person, 130 cancelled.")]
+pub(crate) struct Cli {
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub(crate) color: Colour,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Guard the agents of this project: hooks and the control server.
+    #[command(after_help = "Examples:
+  interlock init                    show the changes, ask once, make them
+  interlock init --yes              make them without asking
+  interlock init --remove           take out exactly what init put in
+  interlock init --user             in your own settings, for every project")]
+    Init(InitArgs),
+    /// Try every hook and server that is installed and say what holds.
+    #[command(after_help = "Exit code 1 when a client that looks guarded is not.")]
+    Doctor(JsonArgs),
+    /// Check workflow files.
+    #[command(after_help = "Examples:
+  interlock check .interlock/workflows/bugfix.yaml
+  interlock check --deny-warnings *.yaml
+  interlock check --json flow.json | jq .")]
+    Check(CheckArgs),
+    /// Feed a workflow commands without an agent, and see what it answers.
+    #[command(after_help = "Examples:
+  interlock simulate bugfix
+  echo '{\"tool\":\"Edit\",\"input\":{\"file_path\":\"a.py\"}}' | interlock simulate bugfix --steps -
+  interlock simulate flow.yaml --steps steps.jsonl")]
+    Simulate(SimulateArgs),
+    /// Run the cases of *.test.yaml files.
+    #[command(after_help = "Examples:
+  interlock test                    every case below .interlock/workflows/
+  interlock test flows/bugfix.test.yaml")]
+    Test(TestArgs),
+    /// Say what a shell line would do, and whether a state allows it.
+    #[command(after_help = "Examples:
+  interlock explain bugfix testing 'cargo test | tee log.txt'
+  interlock explain flow.yaml planning 'rm -rf build' --json")]
+    Explain(ExplainArgs),
+    /// Print the JSON Schema of workflow files, for editors.
+    Schema,
+    /// Draw a workflow, or where a run stands in it.
+    #[command(after_help = "Examples:
+  interlock graph bugfix > bugfix.mmd
+  interlock graph bugfix --format svg -o bugfix.svg
+  interlock graph --run 01j --format dot | dot -Tpng -o run.png")]
+    Graph(GraphArgs),
+    /// Start a run that the next session of this project is held to.
+    #[command(after_help = "Examples:
+  interlock start bugfix
+  interlock start flow.yaml --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c
+  interlock start release --input '{\"version\":\"1.4.0\"}'")]
+    Start(StartArgs),
+    /// Say where a run stands.
+    Status(RunArgs),
+    /// Ask a run for a transition, as a person.
+    #[command(after_help = "Examples:
+  interlock send READY
+  interlock send PASS --data '{\"coverage\":92}' --branch lint")]
+    Send(SendArgs),
+    /// Say yes to what waits for a person.
+    Approve(ApproveArgs),
+    /// Say no to what waits for a person.
+    Reject(RejectArgs),
+    /// Make a run stand still.
+    Pause(PauseArgs),
+    /// Let a paused run go on, or bind a session to an open run.
+    Resume(ResumeArgs),
+    /// End a run.
+    Cancel(RunArgs),
+    /// Print the events of a run.
+    #[command(after_help = "Examples:
+  interlock log
+  interlock log 01j --follow
+  interlock log 01j --verify")]
+    Log(LogArgs),
+    /// List the runs.
+    List(ListArgs),
+    /// See it work: a guarded agent in a temporary folder.
+    Demo(DemoArgs),
+    /// Show a token that lets scripts of yours answer for you.
+    Token(TokenArgs),
+    /// Answer a hook of an agent client (used by the client).
+    #[command(hide = true)]
+    Hook(HookArgs),
+    /// Serve the control tools over MCP on standard input and output (used by the client).
+    Gateway(GatewayArgs),
+    /// Print a completion script for a shell.
+    #[command(after_help = "Example:
+  interlock completions bash > ~/.local/share/bash-completion/completions/interlock")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JsonArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Take out exactly what init put in.
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// In your own settings, for every project.
+    #[arg(long)]
+    pub(crate) user: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Also write this shipped workflow into `.interlock/workflows/`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workflow: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The files, or names of workflows.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Warnings make the exit code 1, too.
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// The workflow: a file or a name.
+    #[arg(value_name = "FILE")]
+    pub(crate) workflow: String,
+    /// One JSON object a line; `-`: standard input.
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) steps: Option<String>,
+    /// Print JSON lines on a terminal, too.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// Files or folders; the project's workflows when none is given.
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The workflow: a file or a name.
+    #[arg(value_name = "FILE")]
+    pub(crate) workflow: String,
+    /// The state.
+    pub(crate) state: String,
+    /// The shell line.
+    #[arg(value_name = "LINE", allow_hyphen_values = true)]
+    pub(crate) line: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a graph is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// Mermaid, for Markdown.
+    Mermaid,
+    /// Graphviz.
+    Dot,
+    /// A picture drawn here.
+    Svg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GraphArgs {
+    /// The workflow: a file or a name; left out with --run.
+    #[arg(value_name = "FILE", required_unless_present = "run")]
+    pub(crate) workflow: Option<String>,
+    /// Draw a run: where it stands and the way it took.
+    #[arg(long, value_name = "RUN", conflicts_with = "workflow")]
+    pub(crate) run: Option<String>,
+    /// How it is written.
+    #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
+    pub(crate) format: GraphFormat,
+    /// Where it is written; standard output when left out.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StartArgs {
+    /// The workflow: a file or a name.
+    pub(crate) workflow: String,
+    /// Bind the client session with this id; otherwise the next one of this project.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// An object that patches the workflow's context.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) input: Option<String>,
+    /// A name for the run.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// A run's id, a unique prefix of it or its name; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// The event.
+    pub(crate) event: String,
+    /// The run; the newest of this project when left out.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// An object merged into the context.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) data: Option<String>,
+    /// The branch it is for.
+    #[arg(long)]
+    pub(crate) branch: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// The state that waits, when several do.
+    pub(crate) path: Option<String>,
+    /// An object that corrects the agent's data.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) data: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RejectArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// The state that waits, when several do.
+    pub(crate) path: Option<String>,
+    /// What the agent is told.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PauseArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// What the agent is told.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// Bind the client session with this id.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// Go on printing as events are added.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Check the chain of hashes from the first event to the last.
+    #[arg(long, conflicts_with = "follow")]
+    pub(crate) verify: bool,
+    /// Print JSON lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// The runs of every project.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Keep the temporary folder.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Print JSON lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenArgs {
+    /// Make the token that is in use worthless.
+    #[arg(long)]
+    pub(crate) revoke: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArgs {
+    /// The client.
+    pub(crate) client: String,
+    /// The event, where the input does not name it.
+    pub(crate) event: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GatewayArgs {
+    /// What the names of the control tools begin with.
+    #[arg(long, value_name = "PREFIX", default_value = "interlock")]
+    pub(crate) tool_prefix: String,
+}

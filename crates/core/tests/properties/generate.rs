@@ -1,0 +1,455 @@
+//! Random machines and commands from a seed.
+
+use indexmap::IndexMap;
+use interlock_core::{
+    call::{CallFacts, CallKind, CallResult, ControlTool, FileWrite, Place, ToolCall, WrittenPath},
+    command::{ActivityOutcome, Answer, Ask, Command, TransitionRequest},
+    guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
+    machine::{
+        Activity, ApprovalRule, Branch, Call, Fork, Interrupt, Join, Machine, Object, Outcome,
+        Rule, State, Target, Transition, Work,
+    },
+    names::{AgentId, CallId, Digest, EventName, GuardName, InterruptName, MachineId, StateName},
+    policy::{OnDenied, Policy},
+};
+use serde_json::{Value, json};
+
+/// A small generator of numbers (SplitMix64): the same seed, the same numbers.
+#[derive(Debug)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn one_in(&mut self, bound: u64) -> bool {
+        self.below(bound) == 0
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        let index = usize::try_from(self.next()).unwrap_or(0) % from.len();
+        from.get(index).expect("the list is not empty")
+    }
+}
+
+pub(crate) const TOOLS: [&str; 5] = ["Read", "Edit", "Bash", "Task", "mcp__x__y"];
+const EVENTS: [&str; 4] = ["A", "B", "C", "D"];
+const KEYS: [&str; 3] = ["x", "y", "z"];
+const FILES: [&str; 4] = ["src/a.rs", "db/one.sql", "docs/b.md", "db/two.sql"];
+
+fn state_name(index: u64) -> StateName {
+    StateName::new(format!("s{index}"))
+}
+
+pub(crate) fn machine(dice: &mut Dice) -> Machine {
+    let mut root = plain_machine(dice, "root", true);
+    for name in ["sub", "sub2"] {
+        let mut called = plain_machine(dice, name, false);
+        if dice.one_in(2) {
+            add_call(dice, &mut called);
+        }
+        root.machines.insert(MachineId::new(name), called);
+    }
+    if dice.one_in(2) {
+        add_call(dice, &mut root);
+    }
+    root
+}
+
+fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
+    let count = 3 + dice.below(4);
+    let mut states = IndexMap::new();
+    for index in 0..count {
+        states.insert(state_name(index), state(dice, count, index + 1 == count));
+    }
+    states.insert(
+        StateName::new("failed"),
+        State {
+            activity: Activity::Final {
+                outcome: Outcome::Failure,
+            },
+            ..State::default()
+        },
+    );
+    let mut machine = Machine {
+        id: MachineId::new(id),
+        hash: String::new(),
+        initial: state_name(0),
+        context: Object::new(),
+        states,
+        guards: guards(dice),
+        interrupts: IndexMap::new(),
+        machines: IndexMap::new(),
+        limits: Default::default(),
+        meta: Object::new(),
+    };
+    if dice.one_in(2) {
+        for (name, pattern) in [("sql", "db/**"), ("docs", "docs/*.md")] {
+            let target = state_name(dice.below(count - 1));
+            machine.interrupts.insert(
+                InterruptName::new(name),
+                Interrupt {
+                    file_pattern: pattern.to_owned(),
+                    target,
+                },
+            );
+        }
+    }
+    if forks && dice.one_in(2) {
+        add_fork(dice, &mut machine, count);
+    }
+    machine
+}
+
+fn guards(dice: &mut Dice) -> IndexMap<GuardName, Guard> {
+    let mut guards = IndexMap::new();
+    for name in ["g0", "g1"] {
+        let op = *dice.pick(&[Op::Eq, Op::Neq, Op::Gt, Op::Lte, Op::Exists, Op::NotExists]);
+        let value = (!matches!(op, Op::Exists | Op::NotExists)).then(|| json!(dice.below(3)));
+        let field = (*dice.pick(&KEYS)).to_owned();
+        guards.insert(
+            GuardName::new(name),
+            Guard::Field(FieldGuard {
+                field,
+                from: Source::Context,
+                op,
+                value,
+            }),
+        );
+    }
+    guards.insert(
+        GuardName::new("not"),
+        Guard::Not(Box::new(GuardRef::Named(GuardName::new("g0")))),
+    );
+    guards.insert(
+        GuardName::new("seen"),
+        Guard::Evidence(EvidenceGuard {
+            of: EvidenceOf::Tool {
+                tool: "Read".to_owned(),
+                path: None,
+            },
+            since: *dice.pick(&[Since::LastEdit, Since::StateEntry, Since::RunStart]),
+        }),
+    );
+    guards
+}
+
+fn state(dice: &mut Dice, count: u64, last: bool) -> State {
+    if last {
+        return State {
+            activity: Activity::Final {
+                outcome: Outcome::Success,
+            },
+            ..State::default()
+        };
+    }
+    let mut on = IndexMap::new();
+    for event in EVENTS
+        .iter()
+        .take(1 + usize::try_from(dice.below(4)).unwrap_or(0))
+    {
+        on.insert(EventName::new(*event), rule(dice, count));
+    }
+    let activity = if dice.one_in(8) {
+        on.insert(EventName::new("done"), rule(dice, count));
+        on.insert(EventName::new("error"), rule(dice, count));
+        Activity::Task(Work {
+            kind: "bash".to_owned(),
+            input: Value::Null,
+        })
+    } else {
+        Activity::Await
+    };
+    State {
+        activity,
+        policy: policy(dice),
+        on,
+        safe_next: dice.one_in(5).then(|| state_name(dice.below(count))),
+        ..State::default()
+    }
+}
+
+fn policy(dice: &mut Dice) -> Policy {
+    let allowed = dice.one_in(3).then(|| {
+        TOOLS
+            .iter()
+            .filter(|_| dice.one_in(2))
+            .map(|tool| (*tool).to_owned())
+            .collect::<Vec<String>>()
+    });
+    Policy {
+        allowed_tools: allowed,
+        disallowed_tools: if dice.one_in(4) {
+            vec![(*dice.pick(&TOOLS)).to_owned()]
+        } else {
+            Vec::new()
+        },
+        on_denied: *dice.pick(&[OnDenied::Deny, OnDenied::Deny, OnDenied::Ask]),
+        iterations_max: dice.one_in(3).then(|| 1 + dice.below(3)),
+        edit_lines_max: dice.one_in(3).then(|| 1 + dice.below(5)),
+        files_max: dice.one_in(3).then(|| 1 + dice.below(2)),
+        result_bytes_max: dice.one_in(4).then(|| 1 + dice.below(100)),
+        ..Policy::default()
+    }
+}
+
+fn rule(dice: &mut Dice, count: u64) -> Rule {
+    let branched = dice.one_in(4);
+    let many = if branched { 1 + dice.below(3) } else { 1 };
+    Rule {
+        branched,
+        transitions: (0..many).map(|_| transition(dice, count)).collect(),
+    }
+}
+
+fn transition(dice: &mut Dice, count: u64) -> Transition {
+    let guards = if dice.one_in(3) {
+        vec![GuardRef::Named(GuardName::new(
+            *dice.pick(&["g0", "g1", "not", "seen", "missing"]),
+        ))]
+    } else {
+        Vec::new()
+    };
+    let target = if dice.one_in(6) {
+        Target::Return
+    } else {
+        Target::State(state_name(dice.below(count)))
+    };
+    let approval = dice.one_in(5).then(ApprovalRule::default);
+    Transition {
+        guards,
+        target,
+        approval,
+    }
+}
+
+fn add_fork(dice: &mut Dice, machine: &mut Machine, count: u64) {
+    let branches = ["left", "right", "third"]
+        .iter()
+        .take(2 + usize::try_from(dice.below(2)).unwrap_or(0))
+        .map(|name| {
+            let branch = Branch {
+                initial: state_name(dice.below(count)),
+                terminal: state_name(dice.below(count)),
+            };
+            ((*name).to_owned(), branch)
+        })
+        .collect();
+    let fork = Fork {
+        branches,
+        join: *dice.pick(&[Join::All, Join::Any]),
+    };
+    insert_composite(dice, machine, count, "fork", Activity::Fork(fork));
+}
+
+fn add_call(dice: &mut Dice, machine: &mut Machine) {
+    let count = u64::try_from(machine.states.len()).unwrap_or(1) - 1;
+    let call = Call {
+        machine: MachineId::new(*dice.pick(&["sub", "sub2"])),
+        input: Object::new(),
+        output: None,
+    };
+    insert_composite(dice, machine, count.min(3), "call", Activity::Call(call));
+}
+
+fn insert_composite(
+    dice: &mut Dice,
+    machine: &mut Machine,
+    count: u64,
+    name: &str,
+    activity: Activity,
+) {
+    let to = |target: StateName| Rule {
+        branched: false,
+        transitions: vec![Transition {
+            guards: Vec::new(),
+            target: Target::State(target),
+            approval: None,
+        }],
+    };
+    let mut on = IndexMap::new();
+    on.insert(EventName::new("done"), to(state_name(dice.below(count))));
+    if dice.one_in(2) {
+        on.insert(EventName::new("error"), to(StateName::new("failed")));
+    }
+    machine.states.insert(
+        StateName::new(name),
+        State {
+            activity,
+            on,
+            ..State::default()
+        },
+    );
+    if let Some(first) = machine.states.get_mut("s0") {
+        first
+            .on
+            .insert(EventName::new("GO"), to(StateName::new(name)));
+    }
+}
+
+pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command {
+    let ask = if step == 0 {
+        Ask::Start {
+            input: Object::new(),
+            by: "test".to_owned(),
+        }
+    } else {
+        match dice.below(20) {
+            0..8 => Ask::Transition(request(dice, machine)),
+            8..13 => Ask::Propose(Box::new(call(dice, step))),
+            13..15 => Ask::Record(result(dice, step)),
+            15 => Ask::Approve(answer(dice)),
+            16 => Ask::Reject(answer(dice)),
+            17 => Ask::EndActivity {
+                path: None,
+                outcome: outcome(dice),
+            },
+            18 => match dice.below(4) {
+                0 => Ask::Pause {
+                    by: "ana".to_owned(),
+                    reason: None,
+                },
+                _ => Ask::Resume {
+                    by: "ana".to_owned(),
+                },
+            },
+            _ => Ask::Advance,
+        }
+    };
+    Command {
+        at_ms: step * 1000,
+        ask,
+    }
+}
+
+fn outcome(dice: &mut Dice) -> ActivityOutcome {
+    if dice.one_in(2) {
+        ActivityOutcome::Done(json!({"x": 1}))
+    } else {
+        ActivityOutcome::Failed {
+            code: json!(1),
+            message: "it failed".to_owned(),
+        }
+    }
+}
+
+fn answer(dice: &mut Dice) -> Answer {
+    Answer {
+        by: "ana".to_owned(),
+        data: data(dice),
+        ..Answer::default()
+    }
+}
+
+fn data(dice: &mut Dice) -> Object {
+    let mut data = Object::new();
+    for key in KEYS {
+        if dice.one_in(2) {
+            data.insert(key.to_owned(), json!(dice.below(4)));
+        }
+    }
+    if dice.one_in(20) {
+        data.insert("_secret".to_owned(), json!(1));
+    }
+    data
+}
+
+fn request(dice: &mut Dice, machine: &Machine) -> TransitionRequest {
+    let known = machine
+        .states
+        .values()
+        .flat_map(|state| state.on.keys())
+        .count();
+    let event = if known == 0 || dice.one_in(12) {
+        "NOPE"
+    } else {
+        dice.pick(&["A", "B", "C", "D", "GO", "GO", "done", "error"])
+    };
+    TransitionRequest {
+        event: event.to_owned(),
+        data: data(dice),
+        branch: dice
+            .one_in(6)
+            .then(|| (*dice.pick(&["left", "right", "nowhere", "left/right"])).to_owned()),
+        agent: agent(dice),
+        by: "agent".to_owned(),
+        approved_by: dice.one_in(10).then(|| "ana".to_owned()),
+    }
+}
+
+fn agent(dice: &mut Dice) -> Option<AgentId> {
+    dice.one_in(5)
+        .then(|| AgentId::new(*dice.pick(&["a1", "a2", "a3"])))
+}
+
+fn call(dice: &mut Dice, step: u64) -> ToolCall {
+    let tool = *dice.pick(&TOOLS);
+    let kind = match tool {
+        "Edit" => CallKind::Edit,
+        "Task" => CallKind::SubAgent,
+        _ if dice.one_in(12) => CallKind::Control(ControlTool::GetState),
+        _ => CallKind::Other,
+    };
+    let mut facts = CallFacts::default();
+    if kind == CallKind::Edit {
+        let file = *dice.pick(&FILES);
+        facts.edit_lines = Some(dice.below(8));
+        facts.writes.push(FileWrite {
+            path: Some(format!("/p/{file}")),
+            relative: Some(file.to_owned()),
+            place: Place::Project,
+            by: "Edit".to_owned(),
+            removes: false,
+            recursive: false,
+            lines: facts.edit_lines,
+        });
+    }
+    if dice.one_in(25) {
+        facts.protected = Some("the state directory".to_owned());
+    }
+    ToolCall {
+        id: CallId::new(format!("c{step}")),
+        tool: tool.to_owned(),
+        common: None,
+        kind,
+        digest: Digest::new(format!("d{}", dice.below(3))),
+        summary: String::new(),
+        agent: agent(dice),
+        branch: None,
+        facts,
+    }
+}
+
+fn result(dice: &mut Dice, step: u64) -> CallResult {
+    let wrote = if dice.one_in(6) {
+        let file = *dice.pick(&FILES);
+        vec![WrittenPath {
+            path: format!("/p/{file}"),
+            relative: Some(file.to_owned()),
+        }]
+    } else {
+        Vec::new()
+    };
+    CallResult {
+        id: dice
+            .one_in(2)
+            .then(|| CallId::new(format!("c{}", dice.below(step + 1)))),
+        ok: !dice.one_in(4),
+        exit: None,
+        bytes: dice.below(80),
+        wrote,
+    }
+}

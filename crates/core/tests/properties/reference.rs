@@ -1,0 +1,239 @@
+//! A deliberately simple second opinion on every event.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use interlock_core::{
+    event::{AllowSource, Event, How},
+    glob::path_matches,
+    guard::{Guard, GuardRef, Op},
+    machine::{Machine, Object, Target, Transition},
+    names::FramePath,
+    policy::wildcard_matches,
+    run::{Frame, Run},
+};
+use serde_json::Value;
+
+/// What the reference remembers beside the run: yeses and counts, by frame.
+#[derive(Debug)]
+pub(crate) struct Reference<'a> {
+    machine: &'a Machine,
+    yes: BTreeSet<FramePath>,
+    calls: BTreeMap<FramePath, u64>,
+    over: bool,
+}
+
+type Checked = Result<(), String>;
+
+impl<'a> Reference<'a> {
+    pub(crate) fn new(machine: &'a Machine) -> Self {
+        Self {
+            machine,
+            yes: BTreeSet::new(),
+            calls: BTreeMap::new(),
+            over: false,
+        }
+    }
+
+    /// Checks an event against the run as it was before it.
+    pub(crate) fn check(&self, run: &Run, event: &Event) -> Checked {
+        if self.over {
+            return Err("an event after the end of the run".to_owned());
+        }
+        match event {
+            Event::TransitionTaken {
+                path,
+                event,
+                from,
+                to,
+                how,
+                ..
+            } => {
+                let (frame, machine) = self.stand(run, path)?;
+                ensure(frame.at == *from, "it leaves a state the frame is not in")?;
+                let state = machine.states.get(from).ok_or("an unknown state is left")?;
+                match how {
+                    How::Returned => {
+                        let back = frame.handling.as_ref().map(|handling| &handling.return_to);
+                        ensure(
+                            back == Some(to),
+                            "it returns to where no interrupt came from",
+                        )
+                    }
+                    How::SafeNext => {
+                        ensure(
+                            !state.on.contains_key(event),
+                            "safe_next is used for an event that exists",
+                        )?;
+                        ensure(
+                            state.safe_next.as_ref() == Some(to),
+                            "safe_next leads elsewhere",
+                        )
+                    }
+                    How::Written => {
+                        let rule = state.on.get(event).ok_or("the event is not written")?;
+                        let fits = |transition: &&Transition| {
+                            transition.target == Target::State(to.clone())
+                                && self.guards_hold(machine, frame, &transition.guards)
+                                && (transition.approval.is_none() || self.yes.contains(path))
+                        };
+                        ensure(
+                            rule.transitions.iter().any(|t| fits(&t)),
+                            "no written transition with true guards and its approval leads there",
+                        )
+                    }
+                }
+            }
+            Event::InterruptRaised {
+                path,
+                interrupt,
+                file,
+                from,
+                to,
+                ..
+            } => {
+                let (frame, machine) = self.stand(run, path)?;
+                let rule = machine
+                    .interrupts
+                    .get(interrupt)
+                    .ok_or("an unknown interrupt")?;
+                ensure(
+                    rule.target == *to && frame.at == *from,
+                    "the interrupt leads elsewhere",
+                )?;
+                ensure(
+                    frame.handling.is_none() && frame.parked.is_none(),
+                    "an interrupt inside a handler or while parked",
+                )?;
+                ensure(
+                    path_matches(&rule.file_pattern, file),
+                    "the file does not match",
+                )
+            }
+            Event::CallAllowed {
+                path,
+                call,
+                source,
+                marks,
+            } => self.check_call(run, path, &call.tool, *source, marks.counts),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_call(
+        &self,
+        run: &Run,
+        path: &FramePath,
+        tool: &str,
+        source: AllowSource,
+        counts: bool,
+    ) -> Checked {
+        if !counts {
+            return ensure(source == AllowSource::Control, "a call that does not count");
+        }
+        let (frame, machine) = self.stand(run, path)?;
+        ensure(
+            run.paused.is_none() && frame.parked.is_none(),
+            "a call passes while the run stands still",
+        )?;
+        let policy = &machine
+            .states
+            .get(&frame.at)
+            .ok_or("an unknown state")?
+            .policy;
+        let has = |list: &[String]| list.iter().any(|pattern| wildcard_matches(pattern, tool));
+        let listed = policy.allowed_tools.as_ref().is_none_or(|list| has(list));
+        let into_a_fork = tool == "Task" && !path.is_root();
+        ensure(
+            listed || source == AllowSource::Grant || into_a_fork,
+            "a tool the state does not list",
+        )?;
+        ensure(!has(&policy.disallowed_tools), "a tool the state disallows")?;
+        let used = self.calls.get(path).copied().unwrap_or(0);
+        ensure(
+            policy.iterations_max.is_none_or(|limit| used < limit),
+            "a call over the limit",
+        )
+    }
+
+    /// Remembers what later checks need.
+    pub(crate) fn follow(&mut self, event: &Event) {
+        match event {
+            Event::ApprovalGranted { path, .. } => {
+                self.yes.insert(path.clone());
+            }
+            Event::TransitionTaken { path, .. } | Event::InterruptRaised { path, .. } => {
+                self.yes.remove(path);
+                self.calls.retain(|known, _| !path.holds(known));
+            }
+            Event::ForkOpened { path, .. } | Event::MachineCalled { path, .. } => {
+                self.calls.retain(|known, _| !path.holds(known));
+            }
+            Event::CallAllowed { path, marks, .. } if marks.counts => {
+                *self.calls.entry(path.clone()).or_default() += 1;
+            }
+            Event::RunEnded { .. } | Event::RunCancelled { .. } => self.over = true,
+            _ => {}
+        }
+    }
+
+    fn stand<'r>(
+        &self,
+        run: &'r Run,
+        path: &FramePath,
+    ) -> Result<(&'r Frame, &'a Machine), String> {
+        let frame = run.frame(path).ok_or("no such frame")?;
+        let machine = match &frame.machine {
+            None => self.machine,
+            Some(key) => self.machine.machines.get(key).ok_or("no such machine")?,
+        };
+        Ok((frame, machine))
+    }
+
+    fn guards_hold(&self, machine: &Machine, frame: &Frame, guards: &[GuardRef]) -> bool {
+        guards
+            .iter()
+            .all(|guard| holds(machine, &frame.context, guard))
+    }
+}
+
+/// Evaluates the generator's guards; evidence is taken for true, it has tests of its own.
+fn holds(machine: &Machine, context: &Object, guard: &GuardRef) -> bool {
+    let guard = match guard {
+        GuardRef::Inline(guard) => guard.as_ref(),
+        GuardRef::Named(name) => match machine.guards.get(name) {
+            Some(guard) => guard,
+            None => return false,
+        },
+    };
+    match guard {
+        Guard::Not(inner) => !holds(machine, context, inner),
+        Guard::Evidence(_) => true,
+        Guard::Field(field) => {
+            let seen = context.get(&field.field).filter(|value| !value.is_null());
+            let number = seen.and_then(Value::as_i64);
+            let wanted = field.value.as_ref().and_then(Value::as_i64);
+            match field.op {
+                Op::Exists => seen.is_some(),
+                Op::NotExists => seen.is_none(),
+                Op::Eq => number.is_some() && number == wanted,
+                Op::Neq => number.is_some() && number != wanted,
+                Op::Gt => number
+                    .zip(wanted)
+                    .is_some_and(|(seen, wanted)| seen > wanted),
+                Op::Lte => number
+                    .zip(wanted)
+                    .is_some_and(|(seen, wanted)| seen <= wanted),
+                _ => false,
+            }
+        }
+        Guard::All(_) | Guard::Any(_) => false,
+    }
+}
+
+fn ensure(holds: bool, otherwise: &str) -> Checked {
+    if holds {
+        Ok(())
+    } else {
+        Err(otherwise.to_owned())
+    }
+}

@@ -1,0 +1,11 @@
+//! What a project and a person have set: the root, the configuration, the workflow files.
+//!
+//! Reads files; knows no run and no client.
+
+mod config;
+mod library;
+mod places;
+
+pub use config::{Config, ConfigError};
+pub use library::{Entry, Library, NotFound, Origin};
+pub use places::{configuration_directory, project_root};

@@ -1,0 +1,30 @@
+//! Where things lie.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// Returns the project that `directory` lies in.
+///
+/// The nearest directory at or above with `.interlock/` or `.git`, else
+/// `directory` itself. Links in `directory` are resolved where it exists.
+#[must_use]
+pub fn project_root(directory: &Path) -> PathBuf {
+    let start = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let root = start
+        .ancestors()
+        .find(|above| above.join(".interlock").is_dir() || above.join(".git").exists());
+    root.map_or_else(|| start.clone(), Path::to_owned)
+}
+
+/// Returns a person's own configuration directory, absolute.
+///
+/// `$XDG_CONFIG_HOME/interlock`, else `~/.config/interlock`; `None` without a home.
+#[must_use]
+pub fn configuration_directory(env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name: &str| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_CONFIG_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".config")))
+        .map(|base| base.join("interlock"))
+}

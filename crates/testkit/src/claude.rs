@@ -1,0 +1,274 @@
+//! The real Claude Code, one session at a time, in a [`Room`] against a scripted model.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::anthropic::{self, Call, Model, Request, Script};
+use crate::confined::{self, Confinement};
+use crate::processes;
+use crate::room::Room;
+
+/// How long a session may take before its processes are killed.
+const DEADLINE: Duration = Duration::from_secs(90);
+
+/// The versions of Claude Code that the tests run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// The older one: it ignores `onFailure`, so a hook that dies lets the call run.
+    V2_1_197,
+    /// The newer one.
+    V2_1_329,
+}
+
+impl Version {
+    /// All versions, oldest first.
+    pub const ALL: [Version; 2] = [Version::V2_1_197, Version::V2_1_329];
+
+    /// The version as the program prints it.
+    pub fn number(self) -> &'static str {
+        match self {
+            Version::V2_1_197 => "2.1.197",
+            Version::V2_1_329 => "2.1.329",
+        }
+    }
+
+    /// Where `cargo xtask setup` installed the program.
+    ///
+    /// # Errors
+    /// When it is not there; the message names the command that installs it.
+    pub fn program(self) -> io::Result<PathBuf> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        // The package ships its native program under this name on every platform.
+        let program = root.join("tests/e2e/node_modules");
+        let program = program.join(format!("claude-{}/bin/claude.exe", self.number()));
+        program.canonicalize().map_err(|_| {
+            let (number, program) = (self.number(), program.display());
+            io::Error::other(format!(
+                "Claude Code {number} is not installed at `{program}`: run `cargo xtask setup`"
+            ))
+        })
+    }
+}
+
+/// A session to be run.
+#[derive(Debug)]
+pub struct Session<'a> {
+    version: Version,
+    room: &'a Room,
+    script: Script,
+    prompt: String,
+    mode: Mode,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    deadline: Duration,
+}
+
+/// The permission mode a session runs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Tools that change something need a person's yes; in a session without a person that is a no.
+    Default,
+    /// Edits pass, shell commands need a yes.
+    AcceptEdits,
+    /// Nothing needs a yes: whatever stops a call is a hook.
+    BypassPermissions,
+}
+
+impl Mode {
+    fn word(self) -> &'static str {
+        match self {
+            Mode::Default => "default",
+            Mode::AcceptEdits => "acceptEdits",
+            Mode::BypassPermissions => "bypassPermissions",
+        }
+    }
+}
+
+impl<'a> Session<'a> {
+    /// A session in which the model follows `script` and nothing but hooks stops a call.
+    pub fn new(version: Version, room: &'a Room, script: Script) -> Session<'a> {
+        Session {
+            version,
+            room,
+            script,
+            prompt: "Do the scripted thing.".to_owned(),
+            mode: Mode::BypassPermissions,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            deadline: DEADLINE,
+        }
+    }
+
+    /// Says something else to the agent.
+    pub fn prompt(mut self, prompt: &str) -> Session<'a> {
+        prompt.clone_into(&mut self.prompt);
+        self
+    }
+
+    /// Runs in another permission mode.
+    pub fn mode(mut self, mode: Mode) -> Session<'a> {
+        self.mode = mode;
+        self
+    }
+
+    /// Adds arguments for the client.
+    pub fn args<const N: usize>(mut self, arguments: [&str; N]) -> Session<'a> {
+        self.arguments.extend(arguments.map(str::to_owned));
+        self
+    }
+
+    /// Sets a variable for the client and everything below it.
+    pub fn env(mut self, name: &str, value: &str) -> Session<'a> {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Gives it another deadline.
+    pub fn deadline(mut self, deadline: Duration) -> Session<'a> {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Runs the session to its end.
+    ///
+    /// # Errors
+    /// When the client is not installed, cannot be started, or has not ended at its deadline.
+    pub fn run(self) -> io::Result<Outcome> {
+        let program = self.version.program()?;
+        confined::run(|confinement| {
+            let model = Model::start(self.script.clone())?;
+            let command = self.command(&program, &model, confinement);
+            self.follow(command, &model, confinement)
+        })
+    }
+
+    fn command(&self, program: &Path, model: &Model, confinement: Confinement) -> Command {
+        let mut command = self.room.command(program);
+        command
+            .args([
+                "-p",
+                &self.prompt,
+                "--output-format",
+                "stream-json",
+                "--verbose",
+            ])
+            .args(["--permission-mode", self.mode.word()])
+            .args(&self.arguments)
+            .env("ANTHROPIC_BASE_URL", model.url())
+            .env("ANTHROPIC_API_KEY", "scripted")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+            // Bypassing permissions as root is refused unless the client believes in a sandbox.
+            .env("IS_SANDBOX", "1");
+        if confinement == Confinement::None {
+            // Nothing listens on the discard port: whoever honours a proxy reaches nothing.
+            for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+                command.env(name, "http://127.0.0.1:9");
+            }
+            command.env("NO_PROXY", "127.0.0.1,localhost");
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    fn follow(
+        &self,
+        mut command: Command,
+        model: &Model,
+        confinement: Confinement,
+    ) -> io::Result<Outcome> {
+        let (stdout, stderr) = (self.room.path("stdout"), self.room.path("stderr"));
+        command.stdin(Stdio::null());
+        command
+            .stdout(File::create(&stdout)?)
+            .stderr(File::create(&stderr)?);
+        let started = Instant::now();
+        let exit = wait(
+            processes::in_own_group(&mut command).spawn()?,
+            self.deadline,
+        )?;
+        let elapsed = started.elapsed();
+        // What the agent's shell started stands in groups of its own.
+        processes::kill_of_home(&self.room.home());
+        let stderr = fs::read_to_string(stderr)?;
+        let stdout = fs::read_to_string(stdout)?;
+        let Some(exit) = exit else {
+            let deadline = self.deadline;
+            let message = format!("no end after {deadline:?}\n{stdout}\n{stderr}");
+            return Err(io::Error::other(message));
+        };
+        Ok(Outcome {
+            messages: stdout
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect(),
+            requests: model.requests(),
+            stderr,
+            exit: exit.code(),
+            elapsed,
+            cut_off: confinement == Confinement::Namespace,
+        })
+    }
+}
+
+/// What a session left behind, apart from the files in its room.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What the client printed, one message a line.
+    pub messages: Vec<Value>,
+    /// What the client asked of the model, in order.
+    pub requests: Vec<Request>,
+    /// What the client printed as diagnostics.
+    pub stderr: String,
+    /// Its exit code; `None` when a signal ended it.
+    pub exit: Option<i32>,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Whether it ran with no network but a loopback of its own.
+    pub cut_off: bool,
+}
+
+impl Outcome {
+    /// Every tool call that was answered, with what the model got to read.
+    pub fn calls(&self) -> Vec<Call> {
+        anthropic::calls(&self.requests)
+    }
+
+    /// The tools the client offered to the model, in its first request that offers any.
+    pub fn tools(&self) -> Vec<String> {
+        let mut offers = self.requests.iter().map(Request::tools);
+        let first = offers.find(|tools| !tools.is_empty()).unwrap_or_default();
+        first.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Everything the model read by the end of the session.
+    pub fn text(&self) -> String {
+        let with_tools = |request: &&Request| !request.tools().is_empty();
+        let last = self.requests.iter().rev().find(with_tools);
+        last.map(Request::text).unwrap_or_default()
+    }
+}
+
+/// Waits for `child`; past the deadline its group is killed and there is no status.
+fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<ExitStatus>> {
+    let group = child.id();
+    let (ended, end) = mpsc::channel::<()>();
+    let watch = thread::spawn(move || {
+        let late = end.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout);
+        if late {
+            processes::kill_group(group);
+        }
+        late
+    });
+    let status = child.wait()?;
+    drop(ended);
+    let late = watch.join().unwrap_or(true);
+    Ok((!late).then_some(status))
+}

@@ -1,0 +1,158 @@
+//! A place of its own for one test: a project, a home, a state directory, and no variable of this machine.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A git project and the directories of the person who works in it; gone when dropped.
+#[derive(Debug)]
+pub struct Room {
+    directory: TempDir,
+}
+
+impl Room {
+    /// Makes an empty project, a home, and state and configuration directories.
+    pub fn new() -> io::Result<Room> {
+        let directory = tempfile::Builder::new()
+            .prefix("interlock-room-")
+            .tempdir()?;
+        let room = Room { directory };
+        for path in [
+            room.project(),
+            room.home(),
+            room.state(),
+            room.config(),
+            room.path("tmp"),
+            room.path("bin"),
+        ] {
+            fs::create_dir_all(path)?;
+        }
+        let git = room.command("git").args(["init", "--quiet"]).output()?;
+        expect_success("git init", &git)?;
+        Ok(room)
+    }
+
+    /// The project directory, a git repository.
+    pub fn project(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    /// The person's home directory.
+    pub fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    /// What `XDG_STATE_HOME` names.
+    pub fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    /// What `XDG_CONFIG_HOME` names.
+    pub fn config(&self) -> PathBuf {
+        self.path("config")
+    }
+
+    /// A path of the room outside the project.
+    pub fn path(&self, relative: &str) -> PathBuf {
+        // A temporary directory may be a link (macOS); clients report resolved paths.
+        let root = self.directory.path();
+        root.canonicalize()
+            .unwrap_or_else(|_| root.to_owned())
+            .join(relative)
+    }
+
+    /// A path below the project, as text for tool inputs.
+    pub fn file(&self, relative: &str) -> String {
+        self.project().join(relative).to_string_lossy().into_owned()
+    }
+
+    /// Writes a file of the project, with the directories above it.
+    pub fn write(&self, relative: &str, text: &str) -> io::Result<PathBuf> {
+        let path = self.project().join(relative);
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above)?;
+        }
+        fs::write(&path, text)?;
+        Ok(path)
+    }
+
+    /// Reads a file of the project; `None` when it does not exist.
+    pub fn read(&self, relative: &str) -> Option<String> {
+        fs::read_to_string(self.project().join(relative)).ok()
+    }
+
+    /// Writes an executable shell script outside the project.
+    pub fn script(&self, name: &str, body: &str) -> io::Result<PathBuf> {
+        let path = self.path(name);
+        fs::write(&path, format!("#!/bin/sh\n{body}\n"))?;
+        make_executable(&path)?;
+        Ok(path)
+    }
+
+    /// Makes `program` found under `name`, before any other program of that name.
+    pub fn install(&self, name: &str, program: &Path) -> io::Result<()> {
+        link(program, &self.path("bin").join(name))
+    }
+
+    /// A program in the project with the room's environment and nothing else of this machine but `PATH`.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.project()).env_clear();
+        command.envs(self.environment());
+        command
+    }
+
+    /// The variables every program of the room sees.
+    pub fn environment(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut path = self.path("bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        vec![
+            ("PATH", PathBuf::from(path)),
+            ("HOME", self.home()),
+            ("XDG_STATE_HOME", self.state()),
+            ("XDG_CONFIG_HOME", self.config()),
+            ("TMPDIR", self.path("tmp")),
+            ("LANG", PathBuf::from("C.UTF-8")),
+            ("TZ", PathBuf::from("UTC")),
+        ]
+    }
+}
+
+/// Turns an unsuccessful end of a program into an error that holds what it printed.
+pub fn expect_success(what: &str, output: &Output) -> io::Result<()> {
+    if output.status.success() {
+        return Ok(());
+    }
+    let printed = [&output.stdout[..], &output.stderr[..]].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    Err(io::Error::other(format!(
+        "`{what}` ended with {}: {printed}",
+        output.status
+    )))
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(unix)]
+fn link(program: &Path, name: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(program, name)
+}
+
+#[cfg(not(unix))]
+fn link(program: &Path, name: &Path) -> io::Result<()> {
+    fs::copy(program, name).map(drop)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! The scripted model itself, asked by hand.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use interlock_testkit::anthropic::{Model, Script, text, tool};
+use serde_json::{Value, json};
+
+/// Sends one request and returns the body of the answer.
+fn ask(model: &Model, body: &Value) -> String {
+    let address = model.url();
+    let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
+    let body = body.to_string();
+    let length = body.len();
+    write!(
+        stream,
+        "POST /v1/messages?beta=true HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+fn with_results(count: usize) -> Value {
+    let result =
+        json!({"type": "tool_result", "tool_use_id": "t", "content": "seen", "is_error": true});
+    let mut messages = vec![json!({"role": "user", "content": "begin"})];
+    messages.extend((0..count).map(|_| json!({"role": "user", "content": [result.clone()]})));
+    json!({"model": "m", "system": "be good", "tools": [{"name": "Read"}], "messages": messages})
+}
+
+#[test]
+fn turns_are_counted_by_the_results_that_came_back() {
+    let call = tool("Read", json!({"file_path": "/a"}));
+    let model = Model::start(Script::turns(vec![vec![call], vec![text("second")]])).unwrap();
+    let first: Value = serde_json::from_str(&ask(&model, &with_results(0))).unwrap();
+    assert_eq!(first.pointer("/stop_reason"), Some(&json!("tool_use")));
+    assert_eq!(
+        first.pointer("/content/0/input/file_path"),
+        Some(&json!("/a"))
+    );
+    assert_eq!(ask(&model, &with_results(0)), first.to_string());
+    assert!(ask(&model, &with_results(1)).contains("second"));
+    assert!(ask(&model, &with_results(2)).contains("done"));
+}
+
+#[test]
+fn a_stream_carries_the_same_message_in_pieces() {
+    let model = Model::start(Script::calls(vec![tool(
+        "Read",
+        json!({"file_path": "/a"}),
+    )]))
+    .unwrap();
+    let mut request = with_results(0);
+    request
+        .as_object_mut()
+        .unwrap()
+        .insert("stream".to_owned(), json!(true));
+    let events = ask(&model, &request);
+    let names = events
+        .lines()
+        .filter_map(|line| line.strip_prefix("event: "));
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        [
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+            "message_delta",
+            "message_stop",
+        ]
+    );
+    assert!(
+        events.contains(r#""partial_json":"{\"file_path\":\"/a\"}""#),
+        "{events}"
+    );
+}
+
+#[test]
+fn side_requests_get_ok_and_everything_is_remembered() {
+    let model = Model::start(Script::new(|request| {
+        vec![text(format!("turn {}", request.turn()))]
+    }));
+    let model = model.unwrap();
+    assert!(ask(&model, &json!({"model": "m", "messages": []})).contains("\"ok\""));
+    assert!(ask(&model, &with_results(1)).contains("turn 1"));
+    let requests = model.requests();
+    let last = requests.last().unwrap();
+    assert_eq!(last.tools(), ["Read"]);
+    assert_eq!(last.text(), "be good\nbegin\nseen");
+    assert!(
+        last.last_results()
+            .iter()
+            .all(|result| result.failed && result.text == "seen")
+    );
+}
+
+#[test]
+fn a_script_without_end_is_ended() {
+    let model = Model::start(Script::new(|_| vec![tool("Read", json!({}))])).unwrap();
+    for _ in 0..200 {
+        assert!(ask(&model, &with_results(0)).contains("tool_use"));
+    }
+    assert!(ask(&model, &with_results(0)).contains("the script is over"));
+}
