@@ -144,7 +144,11 @@ impl Simulation {
                 self.answer(Ask::Approve(answer(line)), said, focus)
             }
             InputLine::Reject(line) => {
-                let said = format!("{} said no", line.by);
+                let note = line
+                    .note
+                    .as_deref()
+                    .map_or_else(String::new, |note| format!(": {note}"));
+                let said = format!("{} said no{note}", line.by);
                 let focus = line.path.is_some();
                 self.answer(Ask::Reject(answer(line)), said, focus)
             }
