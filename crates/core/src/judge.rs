@@ -126,6 +126,12 @@ fn standing(bench: Bench<'_>) -> Check {
             ),
         );
     }
+    if bench.call.kind == CallKind::Control(ControlTool::Start) {
+        return refuse(
+            Code::RunOpen,
+            "a run is open already: it has to end before another is started",
+        );
+    }
     Ok(())
 }
 
