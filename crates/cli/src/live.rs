@@ -10,7 +10,8 @@ use interlock_core::{
     run::Run,
 };
 use interlock_formats::{Loaded, load as load_workflow, render};
-use interlock_store::{EventLog as _, Home, RunLog, submit};
+use interlock_project::Config;
+use interlock_store::{Durability, EventLog as _, Home, RunLog, submit};
 use serde_json::{Value, json};
 
 use crate::{
@@ -47,8 +48,8 @@ impl Live {
     /// Returns where the run stands, in the shape of `status --json`.
     pub(crate) fn status(&self, decision: Option<&Decision>) -> Result<Value, Failure> {
         let mut line = json!({ "run": self.run.id, "workflow": self.machine.id });
-        let sessions = self.home.sessions_of(&self.run.id)?;
-        put(&mut line, "session", json!(sessions.first()));
+        let held = self.home.session_of(&self.run.id)?;
+        put(&mut line, "session", json!(held.map(|binding| binding.session.session)));
         let focus = decision.map(|decision| &decision.path).filter(|path| !path.is_root());
         if let Value::Object(report) = serde_json::to_value(report(&self.machine, &self.run, focus))? {
             for (key, value) in report {
@@ -127,4 +128,12 @@ pub(crate) fn now_ms() -> u64 {
 /// Tells whether a run has ended.
 pub(crate) fn is_over(home: &Home, run: &interlock_core::names::RunId) -> Result<bool, Failure> {
     Ok(home.open_run(run)?.load()?.is_over())
+}
+
+/// Returns what the events of a run survive, as configured.
+pub(crate) const fn durability(config: &Config) -> Durability {
+    match config.store.durability {
+        interlock_project::Durability::Process => Durability::Process,
+        interlock_project::Durability::Power => Durability::Power,
+    }
 }

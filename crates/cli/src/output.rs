@@ -2,7 +2,7 @@
 //!
 //! A reader that went away ends the program quietly, as it does every filter.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use serde::Serialize;
 

@@ -1,7 +1,6 @@
 //! `list`: one line a run.
 
 use interlock_store::{Listed, RunSummary};
-use interlock_core::{machine::Outcome, run::Phase};
 use serde_json::{Value, json};
 
 use crate::{app::App, args::ListArgs, commands::log::time, failure::Done, output::Style};
@@ -30,21 +29,10 @@ fn line(run: &RunSummary) -> Value {
             "name": card.name,
             "project": card.project_root,
             "created": time(card.created_ms),
-            "state": card.at,
-            "status": status(&card.phase, card.paused, card.awaits_person),
+            "state": card.state.join(", "),
+            "status": card.status,
             "events": card.events,
         }),
-    }
-}
-
-const fn status(phase: &Phase, paused: bool, awaits: bool) -> &'static str {
-    match phase {
-        Phase::Cancelled => "cancelled",
-        Phase::Ended { outcome: Outcome::Success, .. } => "completed",
-        Phase::Ended { outcome: Outcome::Failure, .. } => "failed",
-        Phase::New | Phase::Open if paused => "paused",
-        Phase::New | Phase::Open if awaits => "awaiting_approval",
-        Phase::New | Phase::Open => "running",
     }
 }
 

@@ -1,6 +1,7 @@
 //! What only a person may do: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
 
 use interlock_core::command::{Answer, Ask, TransitionRequest};
+use interlock_store::{Binding, SessionKey};
 use serde_json::{Value, json};
 
 use crate::{
@@ -51,9 +52,31 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
     if !live.run.is_over() {
-        live.home.bind_again(&live.run.id, &app.project(), args.session.as_deref())?;
+        bind_again(app, &live, args.session.as_deref())?;
     }
     answer(app, live, Ask::Resume { by }, args.json)
+}
+
+/// Binds the session named, or the next of this project, to a run that has none.
+fn bind_again(app: &App, live: &Live, session: Option<&str>) -> Done {
+    let (home, run, project) = (&live.home, &live.run.id, app.project());
+    let held = home.session_of(run)?;
+    let bindings = home.lock_bindings()?;
+    match (session, held) {
+        (Some(session), _) => {
+            let binding = Binding {
+                run: run.clone(),
+                session: SessionKey::of_any_client(session),
+                project_root: project,
+                process: None,
+                at_ms: live::now_ms(),
+            };
+            bindings.bind(binding, None)?;
+        }
+        (None, None) => bindings.wait_for_next(run, &project, None)?,
+        (None, Some(_)) => {}
+    }
+    Ok(())
 }
 
 pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {

@@ -2,7 +2,7 @@
 
 use interlock_core::{names::RunId, report};
 use interlock_project::Config;
-use interlock_store::{Binding, Durability, Home, Lookup, NewRun, SessionKey, SourceFile};
+use interlock_store::{Binding, Home, Lookup, NewRun, SessionKey, SourceFile};
 use serde_json::json;
 
 use crate::{
@@ -14,9 +14,6 @@ use crate::{
     output::Style,
 };
 
-/// The client whose sessions `--session` names.
-const CLIENT: &str = "claude-code";
-
 pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     authority::not_below_an_agent(app)?;
     let input = live::object("--input", args.input.as_deref())?;
@@ -26,7 +23,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     let home = app.home()?;
     let bindings = home.lock_bindings()?;
     // Looked at before anything is made, so that a refusal leaves nothing behind.
-    let key = args.session.as_ref().map(|session| SessionKey::new(CLIENT, session));
+    let key = args.session.as_ref().map(|session| SessionKey::of_any_client(session));
     let replaced = occupant(&home, key.as_ref(), &bindings.look_up(&free_key(key.as_ref()), &project)?)?;
     let config = Config::of_project(&project)?;
     let at_ms = live::now_ms();
@@ -35,10 +32,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         source: &SourceFile { name: source.name.clone(), text: source.text.clone() },
         project_root: &project,
         name: args.name.as_deref(),
-        durability: match config.store.durability {
-            interlock_project::Durability::Process => Durability::Process,
-            interlock_project::Durability::Power => Durability::Power,
-        },
+        durability: live::durability(&config),
         at_ms,
     };
     let started = home.start_run(&new, input, &authority::name())?;
@@ -46,7 +40,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     match key {
         Some(session) => {
             let binding = Binding { run: id.clone(), session, project_root: project, process: None, at_ms };
-            bindings.bind(&binding, replaced.as_ref())?;
+            bindings.bind(binding, replaced.as_ref())?;
         }
         None => bindings.wait_for_next(&id, &project, replaced.as_ref())?,
     }
