@@ -19,6 +19,7 @@ pub mod policy;
 pub mod refusal;
 pub mod report;
 pub mod run;
+pub mod validate;
 
 mod decide;
 mod effects;
@@ -30,3 +31,4 @@ pub use decide::{Decision, Reply, decide};
 pub use effects::effects;
 pub use evolve::evolve;
 pub use report::{Report, report};
+pub use validate::validate;

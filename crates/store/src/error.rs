@@ -1,0 +1,210 @@
+//! What can go wrong with the store, and what to do about it.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use interlock_core::names::RunId;
+
+/// Why the store could not answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No variable tells where the state directory is.
+    #[error("cannot tell where the state directory is: set `HOME` or `XDG_STATE_HOME`")]
+    NoHome,
+    /// A variable names a state directory by a relative path.
+    #[error("`{variable}` is `{value}`: it must be an absolute path")]
+    RelativeHome {
+        /// The variable.
+        variable: &'static str,
+        /// What it holds.
+        value: PathBuf,
+    },
+    /// A file or directory is not safe to use.
+    #[error("`{path}` is not safe to use: {why}")]
+    Unsafe {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why, with what to do.
+        why: String,
+    },
+    /// The system refuses access.
+    #[error("no permission for `{path}`: give its access back to your user")]
+    Forbidden {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: Option<io::Error>,
+    },
+    /// The disk or the quota is full.
+    #[error(
+        "no room left to write `{path}`: nothing was recorded; free some space, then try again"
+    )]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process holds the file for too long.
+    #[error("`{path}` is held by another process: try again, or end that process")]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Reading or writing failed otherwise.
+    #[error("cannot {doing} `{path}`: check the disk it is on")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The database failed otherwise.
+    #[error("the database of `{path}` failed: check the disk it is on")]
+    Database {
+        /// The database file.
+        path: PathBuf,
+        /// What the database said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The content is not what was written.
+    #[error("`{path}` is damaged: {what}; put back a copy of it, or start a new run")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The file is of another program.
+    #[error("`{path}` was not written by Interlock: move it away")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is of a newer version.
+    #[error("`{path}` has format {found} and this Interlock knows up to {known}: update Interlock")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The format it has.
+        found: i64,
+        /// The newest format known.
+        known: i64,
+    },
+    /// What is to be written could not be read again.
+    #[error("`{path}` cannot hold {what}: nothing was recorded")]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What, and why not.
+        what: String,
+    },
+    /// Events and engine disagree: a bug.
+    #[error("folding event {seq} of `{path}` went wrong: {what}; please report this")]
+    Diverged {
+        /// The file.
+        path: PathBuf,
+        /// The event.
+        seq: u64,
+        /// How.
+        what: String,
+    },
+    /// The text is not the id of a run.
+    #[error("`{text}` is not the id of a run: `interlock list` shows the ids")]
+    BadRunId {
+        /// The text.
+        text: String,
+    },
+    /// The text cannot name a run.
+    #[error("`{text}` cannot name a run: {why}")]
+    BadName {
+        /// The text.
+        text: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The run is not there.
+    #[error("run `{run}` is missing: put back `{path}`, or start a new run")]
+    MissingRun {
+        /// The run.
+        run: RunId,
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// No run has this id, prefix or name.
+    #[error("no run is called `{wanted}`: `interlock list` shows them all")]
+    NoSuchRun {
+        /// What was asked for.
+        wanted: String,
+    },
+    /// The project has no run.
+    #[error("no run belongs to `{project_root}`: name one, or `interlock start` one")]
+    NoRunHere {
+        /// The project.
+        project_root: PathBuf,
+    },
+    /// Several runs have this prefix or name.
+    #[error("`{wanted}` may be any of {}: name one by its id", quoted(.candidates))]
+    Ambiguous {
+        /// What was asked for.
+        wanted: String,
+        /// The runs it may be, newest first.
+        candidates: Vec<RunId>,
+    },
+    /// Others were first too often.
+    #[error("other processes wrote to the run {tries} times in between: try again")]
+    Contended {
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes: {what}")]
+    NoRandom {
+        /// What it said.
+        what: String,
+    },
+}
+
+fn quoted(runs: &[RunId]) -> String {
+    let mut text: Vec<String> = runs.iter().take(8).map(|run| format!("`{run}`")).collect();
+    if let Some(more) = runs.len().checked_sub(8).filter(|more| *more > 0) {
+        text.push(format!("{more} more"));
+    }
+    text.join(", ")
+}
+
+impl StoreError {
+    /// Names what the system said about `path`.
+    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+            let why = "it is a link; move it away".to_owned();
+            return Self::Unsafe { path, why };
+        }
+        match source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Self::Forbidden {
+                    path,
+                    source: Some(source),
+                }
+            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
+            _ => Self::Io {
+                doing,
+                path,
+                source,
+            },
+        }
+    }
+
+    /// Says what is wrong with the content of `path`.
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
+        Self::Damaged {
+            path: path.to_owned(),
+            what: what.into(),
+        }
+    }
+}

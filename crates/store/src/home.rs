@@ -1,0 +1,111 @@
+//! The state directory: where it is and whether it may be trusted.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use interlock_core::names::RunId;
+
+use crate::{error::StoreError, files, id};
+
+/// The state directory, with everything Interlock remembers.
+///
+/// Nothing is created before the first write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// Finds the state directory by the variables that `env` looks up.
+    ///
+    /// `$XDG_STATE_HOME/interlock`, else `$HOME/.local/state/interlock`.
+    ///
+    /// # Errors
+    /// Neither variable is set, or one is not an absolute path.
+    pub fn locate(env: impl Fn(&str) -> Option<OsString>) -> Result<Self, StoreError> {
+        let look = |variable: &'static str| match env(variable).filter(|value| !value.is_empty()) {
+            Some(value) if Path::new(&value).is_absolute() => Ok(Some(PathBuf::from(value))),
+            Some(value) => Err(StoreError::RelativeHome {
+                variable,
+                value: PathBuf::from(value),
+            }),
+            None => Ok(None),
+        };
+        if let Some(state) = look("XDG_STATE_HOME")? {
+            return Ok(Self::at(state.join("interlock")));
+        }
+        look("HOME")?
+            .map(|home| Self::at(home.join(".local/state/interlock")))
+            .ok_or(StoreError::NoHome)
+    }
+
+    /// Takes `root` as the state directory.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Returns the state directory, as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the real path of the directory; `None` when there is none yet.
+    pub(crate) fn existing(&self) -> Result<Option<PathBuf>, StoreError> {
+        let failed = |error| StoreError::io("read", &self.root, error);
+        let real = match fs::canonicalize(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // A link that leads nowhere is there and cannot be read.
+                return match fs::symlink_metadata(&self.root) {
+                    Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(None),
+                    _ => Err(failed(error)),
+                };
+            }
+            real => real.map_err(failed)?,
+        };
+        self.check(&fs::metadata(&real).map_err(failed)?)?;
+        Ok(Some(real))
+    }
+
+    /// Returns the real path of the directory, made when there is none.
+    pub(crate) fn made(&self) -> Result<PathBuf, StoreError> {
+        if let Some(real) = self.existing()? {
+            return Ok(real);
+        }
+        files::make_directory(&self.root)?;
+        self.existing()?.ok_or(StoreError::NoHome)
+    }
+
+    /// Returns the real path of `place` in the directory, made when there is none.
+    pub(crate) fn made_place(&self, place: &str) -> Result<PathBuf, StoreError> {
+        let path = self.made()?.join(place);
+        files::make_directory(&path)?;
+        Ok(path)
+    }
+
+    /// Returns where the files of `run` are or would be, below the real `root`.
+    pub(crate) fn run_directory(root: &Path, run: &RunId) -> Result<PathBuf, StoreError> {
+        id::check(run)?;
+        Ok(root.join("runs").join(run.as_str()))
+    }
+
+    fn check(&self, found: &fs::Metadata) -> Result<(), StoreError> {
+        let why = if !found.is_dir() {
+            "it is not a directory; move it away"
+        } else if found.uid() != rustix::process::geteuid().as_raw() {
+            "it belongs to another user; set `XDG_STATE_HOME` to a directory of your own"
+        } else if found.mode() & 0o022 != 0 {
+            "others may write there; run `chmod 700` on it"
+        } else {
+            return Ok(());
+        };
+        Err(StoreError::Unsafe {
+            path: self.root.clone(),
+            why: why.to_owned(),
+        })
+    }
+}

@@ -1,0 +1,216 @@
+//! The list of runs, with an index that spares opening each database.
+//!
+//! The index is never the truth: it is rebuilt from the run databases wherever
+//! it is missing, damaged or older than they are.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use interlock_core::{
+    names::{MachineId, RunId},
+    report::{Status, report},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::StoreError,
+    files::{self, Sync, Versioned},
+    home::Home,
+    log::EventLog as _,
+    run_log::FILE_NAME,
+};
+
+/// One run in the list of all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// Its id.
+    pub id: RunId,
+    /// What is known of it.
+    pub listed: Listed,
+}
+
+/// What the list knows of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Listed {
+    /// It could be read.
+    Known(RunCard),
+    /// It could not.
+    Damaged {
+        /// Why, with what to do.
+        why: String,
+    },
+}
+
+/// What the list says of a run that could be read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunCard {
+    /// The machine it follows.
+    pub workflow: MachineId,
+    /// What people call it.
+    pub name: Option<String>,
+    /// The project it belongs to.
+    pub project_root: PathBuf,
+    /// When it was made, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// Whether it goes on, and if not, why.
+    pub status: Status,
+    /// The path of every open state.
+    pub state: Vec<String>,
+    /// How many events it has.
+    pub events: u64,
+}
+
+impl RunSummary {
+    /// Tells whether the run is known to belong to `project_root`.
+    #[must_use]
+    pub fn is_of(&self, project_root: &Path) -> bool {
+        matches!(&self.listed, Listed::Known(card) if card.project_root == project_root)
+    }
+
+    /// Tells whether the run is known to be called `name`.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        matches!(&self.listed, Listed::Known(card) if card.name.as_deref() == Some(name))
+    }
+}
+
+impl RunCard {
+    /// Tells whether the run has ended.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(
+            self.status,
+            Status::Completed | Status::Failed | Status::Cancelled
+        )
+    }
+}
+
+/// What a database looked like from outside when it was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Look {
+    database: (u64, i64, i64),
+    log: (u64, i64, i64),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    look: Look,
+    card: RunCard,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Index(BTreeMap<RunId, Entry>);
+
+impl Versioned for Index {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 64 * 1024 * 1024;
+}
+
+/// A file younger than this may change again without looking different.
+const SETTLED_SECONDS: i64 = 2;
+
+impl Home {
+    /// Lists all runs, newest first. A damaged one is listed as such and hides no other.
+    ///
+    /// # Errors
+    /// The state directory itself cannot be read.
+    pub fn list_runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(Vec::new());
+        };
+        let path = root.join("index.json");
+        // Whatever is wrong with the index, the runs are the truth.
+        let before: Index = files::read(&path).ok().flatten().unwrap_or_default();
+        let mut after = Index::default();
+        let mut runs = Vec::new();
+        for id in self.run_ids()? {
+            let (listed, entry) = self.summarise(&root, &id, before.0.get(&id));
+            after.0.extend(entry.map(|entry| (id.clone(), entry)));
+            runs.push(RunSummary { id, listed });
+        }
+        if after != before {
+            // A list can be shown without having been remembered.
+            let _ = files::write(&path, &after, Sync::Later);
+        }
+        Ok(runs)
+    }
+
+    fn summarise(
+        &self,
+        root: &Path,
+        run: &RunId,
+        known: Option<&Entry>,
+    ) -> (Listed, Option<Entry>) {
+        let look = Home::run_directory(root, run).and_then(|directory| Look::at(&directory));
+        if let (Ok(look), Some(known)) = (&look, known)
+            && known.look == *look
+        {
+            return (Listed::Known(known.card.clone()), Some(known.clone()));
+        }
+        match self.card(run) {
+            Ok(card) => {
+                let entry = look.ok().filter(Look::is_settled).map(|look| Entry {
+                    look,
+                    card: card.clone(),
+                });
+                (Listed::Known(card), entry)
+            }
+            Err(error) => {
+                let why = error.to_string();
+                (Listed::Damaged { why }, None)
+            }
+        }
+    }
+
+    fn card(&self, run: &RunId) -> Result<RunCard, StoreError> {
+        let log = self.open_run(run)?;
+        let pin = log.pin()?;
+        let folded = log.load()?;
+        let seen = report(&log.machine()?, &folded, None);
+        Ok(RunCard {
+            workflow: MachineId::new(pin.workflow),
+            name: pin.name,
+            project_root: PathBuf::from(pin.project_root),
+            created_ms: pin.created_ms,
+            status: seen.status,
+            state: seen.state.0,
+            events: folded.seq,
+        })
+    }
+}
+
+impl Look {
+    fn at(directory: &Path) -> Result<Self, StoreError> {
+        let of = |name: &str| {
+            let path = directory.join(name);
+            match fs::symlink_metadata(&path) {
+                Ok(found) => Ok((found.size(), found.mtime(), found.mtime_nsec())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((0, 0, 0)),
+                Err(error) => Err(StoreError::io("read", &path, error)),
+            }
+        };
+        Ok(Self {
+            database: of(FILE_NAME)?,
+            log: of(&format!("{FILE_NAME}-wal"))?,
+        })
+    }
+
+    /// Tells whether a later change must show in the times of the files.
+    fn is_settled(&self) -> bool {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .ok()
+            .and_then(|since| i64::try_from(since.as_secs()).ok())
+            .unwrap_or_default();
+        self.database.1.max(self.log.1) + SETTLED_SECONDS < now
+    }
+}

@@ -1,0 +1,235 @@
+//! What a run pins when it is made: its machine and the workflow it came from.
+
+use std::path::Path;
+
+use interlock_core::{machine::Machine, names::RunId};
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use crate::{chain::ChainHash, error::StoreError, sqlite};
+
+/// A workflow file, as it was when a run began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The name or path it was read under.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// What a run's events survive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A killed process; after power loss the last events may be missing.
+    #[default]
+    Process,
+    /// Power loss too, at some milliseconds an append.
+    Power,
+}
+
+impl Durability {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Power => "power",
+        }
+    }
+
+    /// Finds the setting a word stands for.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        [Self::Process, Self::Power]
+            .into_iter()
+            .find(|durability| durability.word() == word)
+    }
+}
+
+/// A run to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct NewRun<'a> {
+    /// What it follows; pinned as compiled.
+    pub machine: &'a Machine,
+    /// The workflow file; pinned as written.
+    pub source: &'a SourceFile,
+    /// The project it belongs to.
+    pub project_root: &'a Path,
+    /// What people may call it.
+    pub name: Option<&'a str>,
+    /// What its events survive.
+    pub durability: Durability,
+    /// When it is made, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// What a database says about its run before any event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pin {
+    pub(crate) run: RunId,
+    pub(crate) created_ms: u64,
+    pub(crate) project_root: String,
+    pub(crate) name: Option<String>,
+    pub(crate) workflow: String,
+    pub(crate) source: SourceFile,
+    pub(crate) machine: Vec<u8>,
+}
+
+/// The part of a pin that every call needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PinHead {
+    /// What the pin hashes to.
+    pub(crate) digest: ChainHash,
+    pub(crate) durability: Durability,
+}
+
+impl PinHead {
+    /// Reads it, from the database of `run` and no other.
+    pub(crate) fn read(
+        connection: &Connection,
+        path: &Path,
+        run: &RunId,
+    ) -> Result<Self, StoreError> {
+        let row: Option<(String, String, Vec<u8>)> = connection
+            .query_row(
+                "SELECT run, durability, digest FROM pin WHERE id = 0",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )
+            .optional()
+            .map_err(sqlite::failed(path))?;
+        let (found, durability, digest) =
+            row.ok_or_else(|| StoreError::damaged(path, "its pinned workflow is missing"))?;
+        if found != run.as_str() {
+            return Err(StoreError::damaged(path, format!("it is of run `{found}`")));
+        }
+        Durability::from_word(&durability)
+            .zip(ChainHash::from_bytes(&digest))
+            .map(|(durability, digest)| Self { digest, durability })
+            .ok_or_else(|| StoreError::damaged(path, "its settings were changed"))
+    }
+}
+
+const NAME_CHARS_MAX: usize = 100;
+
+impl Pin {
+    pub(crate) fn new(run: &RunId, new: &NewRun<'_>, path: &Path) -> Result<Self, StoreError> {
+        let unwritable = |what: String| StoreError::Unwritable {
+            path: path.to_owned(),
+            what,
+        };
+        let machine =
+            serde_json::to_vec(new.machine).map_err(|error| unwritable(error.to_string()))?;
+        let again = serde_json::from_slice::<Machine>(&machine)
+            .map_err(|error| unwritable(format!("this machine ({error})")))?;
+        if again != *new.machine {
+            return Err(unwritable("this machine without a change".to_owned()));
+        }
+        let project_root = new.project_root.to_str().ok_or_else(|| {
+            unwritable(format!(
+                "a project whose path is not text (`{}`)",
+                new.project_root.display()
+            ))
+        })?;
+        Ok(Self {
+            run: run.clone(),
+            created_ms: new.at_ms,
+            project_root: project_root.to_owned(),
+            name: new.name.map(checked_name).transpose()?,
+            workflow: new.machine.id.to_string(),
+            source: new.source.clone(),
+            machine,
+        })
+    }
+
+    /// Returns the hash that the first event is chained to, so that the chain covers the pin.
+    pub(crate) fn digest(&self) -> ChainHash {
+        ChainHash::of_parts(&[
+            b"interlock run",
+            self.run.as_str().as_bytes(),
+            &self.created_ms.to_be_bytes(),
+            self.project_root.as_bytes(),
+            &[u8::from(self.name.is_some())],
+            self.name.as_deref().unwrap_or_default().as_bytes(),
+            self.workflow.as_bytes(),
+            self.source.name.as_bytes(),
+            self.source.text.as_bytes(),
+            &self.machine,
+        ])
+    }
+
+    pub(crate) fn insert(
+        &self,
+        connection: &Connection,
+        durability: Durability,
+        path: &Path,
+    ) -> Result<(), StoreError> {
+        connection
+            .execute(
+                "INSERT INTO pin (id, run, created_ms, project_root, name, workflow, durability, \
+                 digest, source_name, machine, source) \
+                 VALUES (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                rusqlite::params![
+                    self.run.as_str(),
+                    sqlite::to_integer(self.created_ms, path)?,
+                    self.project_root,
+                    self.name,
+                    self.workflow,
+                    durability.word(),
+                    self.digest().as_bytes(),
+                    self.source.name,
+                    self.machine,
+                    self.source.text,
+                ],
+            )
+            .map_err(sqlite::failed(path))?;
+        Ok(())
+    }
+
+    /// Reads the pin and checks it against its own hash.
+    pub(crate) fn read(connection: &Connection, path: &Path) -> Result<Self, StoreError> {
+        let read = connection
+            .query_row(
+                "SELECT run, created_ms, project_root, name, workflow, source_name, machine, \
+                 source, digest FROM pin WHERE id = 0",
+                [],
+                |row| Ok((Self::from_row(row)?, row.get::<_, Vec<u8>>(8)?)),
+            )
+            .optional()
+            .map_err(sqlite::failed(path))?;
+        let (pin, digest) =
+            read.ok_or_else(|| StoreError::damaged(path, "its pinned workflow is missing"))?;
+        if pin.digest().as_bytes().as_slice() == digest {
+            Ok(pin)
+        } else {
+            Err(StoreError::damaged(path, "its pinned workflow was changed"))
+        }
+    }
+
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            run: RunId::new(row.get::<_, String>(0)?),
+            created_ms: u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default(),
+            project_root: row.get(2)?,
+            name: row.get(3)?,
+            workflow: row.get(4)?,
+            source: SourceFile {
+                name: row.get(5)?,
+                text: row.get(7)?,
+            },
+            machine: row.get(6)?,
+        })
+    }
+}
+
+fn checked_name(name: &str) -> Result<String, StoreError> {
+    let why = if name.trim() != name || name.is_empty() {
+        "it is empty, or begins or ends with a space"
+    } else if name.chars().any(char::is_control) {
+        "it holds a control character"
+    } else if name.chars().count() > NAME_CHARS_MAX {
+        "it is longer than 100 characters"
+    } else {
+        return Ok(name.to_owned());
+    };
+    Err(StoreError::BadName {
+        text: name.to_owned(),
+        why,
+    })
+}

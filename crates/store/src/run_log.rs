@@ -1,0 +1,443 @@
+//! The log of one run in its own SQLite file.
+
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use interlock_core::{event::Event, evolve, machine::Machine, names::RunId, run::Run};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
+
+use crate::{
+    chain::ChainHash,
+    error::StoreError,
+    log::{AppendError, EventLog, Recorded},
+    pin::{Durability, Pin, PinHead, SourceFile},
+    snapshot::{self, Snapshot},
+    sqlite::{self, OnClose},
+    verify::Broken,
+};
+
+/// Name of a run's database in the run's directory.
+pub(crate) const FILE_NAME: &str = "run.db";
+/// Time between two looks at a log that is followed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Events read at once while a log is walked.
+const PAGE: usize = 256;
+
+/// The log of one run, open.
+#[derive(Debug)]
+pub struct RunLog {
+    pub(crate) run: RunId,
+    pub(crate) path: PathBuf,
+    pub(crate) connection: Connection,
+    pub(crate) head: PinHead,
+}
+
+/// A row of the log, not yet read as an event.
+pub(crate) struct Row {
+    pub(crate) seq: u64,
+    pub(crate) at_ms: u64,
+    pub(crate) body: Vec<u8>,
+    pub(crate) hash: Vec<u8>,
+}
+
+impl Row {
+    /// Reads the event, which must be number `expected` and chained to `prev`.
+    pub(crate) fn read(
+        &self,
+        expected: u64,
+        prev: ChainHash,
+    ) -> Result<(Event, ChainHash), Broken> {
+        if self.seq != expected {
+            return Err(Broken::Missing);
+        }
+        let hash = ChainHash::link(prev, self.seq, self.at_ms, &self.body);
+        if hash.as_bytes().as_slice() != self.hash {
+            return Err(Broken::Hash);
+        }
+        let event = serde_json::from_slice(&self.body)
+            .map_err(|error| Broken::Unreadable(error.to_string()))?;
+        Ok((event, hash))
+    }
+}
+
+impl RunLog {
+    /// Opens the database of `run` in `directory`.
+    pub(crate) fn open(run: &RunId, directory: &Path) -> Result<Self, StoreError> {
+        let path = directory.join(FILE_NAME);
+        let connection = sqlite::open(&path)?;
+        let head = PinHead::read(&connection, &path, run)?;
+        sqlite::configure(&connection, &path, head.durability, OnClose::Leave)?;
+        Ok(Self {
+            run: run.clone(),
+            path,
+            connection,
+            head,
+        })
+    }
+
+    /// Takes a database that was just made.
+    pub(crate) const fn made(
+        run: RunId,
+        path: PathBuf,
+        connection: Connection,
+        head: PinHead,
+    ) -> Self {
+        Self {
+            run,
+            path,
+            connection,
+            head,
+        }
+    }
+
+    /// Closes the database and says whether that went well.
+    pub(crate) fn close(self) -> Result<(), StoreError> {
+        let path = self.path;
+        self.connection
+            .close()
+            .map_err(|(_, error)| sqlite::failed(&path)(error))
+    }
+
+    /// Returns the run's id.
+    #[must_use]
+    pub const fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Returns the directory that is the run's own.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
+    /// Returns what the run's events survive.
+    #[must_use]
+    pub const fn durability(&self) -> Durability {
+        self.head.durability
+    }
+
+    /// Returns the workflow file as it was when the run began.
+    ///
+    /// # Errors
+    /// The pin cannot be read or was changed.
+    pub fn source(&self) -> Result<SourceFile, StoreError> {
+        self.pin().map(|pin| pin.source)
+    }
+
+    /// Returns the machine that the run follows, whatever its file says today.
+    ///
+    /// # Errors
+    /// The pin cannot be read, was changed, or is not what the first event names.
+    pub fn machine(&self) -> Result<Machine, StoreError> {
+        let pin = self.pin()?;
+        let machine: Machine = serde_json::from_slice(&pin.machine)
+            .map_err(|error| self.damaged(format!("its machine does not parse: {error}")))?;
+        if let Some(row) = self.row(0)? {
+            row.read(0, self.head.digest)
+                .and_then(|(event, _)| self.check_start(&event, &machine))
+                .map_err(|broken| self.broken(0, &broken))?;
+        }
+        Ok(machine)
+    }
+
+    pub(crate) fn pin(&self) -> Result<Pin, StoreError> {
+        Pin::read(&self.connection, &self.path)
+    }
+
+    /// Checks that the first event is the start of this run with the pinned machine.
+    pub(crate) fn check_start(&self, event: &Event, machine: &Machine) -> Result<(), Broken> {
+        match event {
+            Event::RunStarted { run, .. } if *run != self.run => Err(Broken::OfRun(run.clone())),
+            Event::RunStarted { hash, .. } if *hash != machine.hash => Err(Broken::OtherMachine),
+            Event::RunStarted { .. } => Ok(()),
+            other => Err(Broken::NotAStart(other.name())),
+        }
+    }
+
+    pub(crate) fn damaged(&self, what: impl Into<String>) -> StoreError {
+        StoreError::damaged(&self.path, what)
+    }
+
+    /// Returns what says in our words how the database failed.
+    pub(crate) fn failed(&self) -> impl Fn(rusqlite::Error) -> StoreError {
+        sqlite::failed(&self.path)
+    }
+
+    fn transaction(&self, behavior: TransactionBehavior) -> Result<Transaction<'_>, StoreError> {
+        Transaction::new_unchecked(&self.connection, behavior).map_err(self.failed())
+    }
+
+    /// Says where the log is not as it was recorded.
+    fn broken(&self, seq: u64, broken: &Broken) -> StoreError {
+        self.damaged(format!("event {seq} {broken}"))
+    }
+
+    /// Reads up to `limit` rows from number `from` on.
+    pub(crate) fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let failed = self.failed();
+        let mut select = self
+            .connection
+            .prepare_cached(
+                "SELECT seq, at_ms, body, hash FROM events WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
+            )
+            .map_err(&failed)?;
+        let from = sqlite::to_integer(from, &self.path)?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut found = select.query([from, limit]).map_err(&failed)?;
+        let mut rows = Vec::new();
+        while let Some(row) = found.next().map_err(&failed)? {
+            rows.push(self.row_of(row)?);
+        }
+        Ok(rows)
+    }
+
+    pub(crate) fn row(&self, seq: u64) -> Result<Option<Row>, StoreError> {
+        Ok(self.rows(seq, 1)?.pop().filter(|row| row.seq == seq))
+    }
+
+    fn row_of(&self, row: &rusqlite::Row<'_>) -> Result<Row, StoreError> {
+        let failed = self.failed();
+        Ok(Row {
+            seq: sqlite::from_integer(row.get(0).map_err(&failed)?, &self.path)?,
+            at_ms: sqlite::from_integer(row.get(1).map_err(&failed)?, &self.path)?,
+            body: row.get(2).map_err(&failed)?,
+            hash: row.get(3).map_err(&failed)?,
+        })
+    }
+
+    /// Returns the number of events and the hash of the last.
+    fn tip(&self) -> Result<(u64, ChainHash), StoreError> {
+        let last: Option<(i64, Vec<u8>)> = self
+            .connection
+            .prepare_cached("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1")
+            .and_then(|mut select| {
+                select
+                    .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+                    .optional()
+            })
+            .map_err(self.failed())?;
+        let Some((seq, hash)) = last else {
+            return Ok((0, self.head.digest));
+        };
+        let hash = ChainHash::from_bytes(&hash)
+            .ok_or_else(|| self.damaged(format!("event {seq} has no hash")))?;
+        Ok((sqlite::from_integer(seq, &self.path)? + 1, hash))
+    }
+
+    /// Folds the log from the newest snapshot that can be used, or from the start.
+    pub(crate) fn fold(&self) -> Result<Snapshot, StoreError> {
+        let begin = snapshot::newest(&self.connection, &self.path, &self.run)?;
+        let mut folded = begin.unwrap_or_else(|| self.unfolded());
+        loop {
+            let rows = self.rows(folded.run.seq, PAGE)?;
+            if rows.is_empty() {
+                return Ok(folded);
+            }
+            for row in &rows {
+                folded = self.fold_row(folded, row)?;
+            }
+        }
+    }
+
+    /// Returns the run before its first event.
+    pub(crate) fn unfolded(&self) -> Snapshot {
+        Snapshot {
+            run: Run::new(self.run.clone()),
+            head: self.head.digest,
+        }
+    }
+
+    fn fold_row(&self, folded: Snapshot, row: &Row) -> Result<Snapshot, StoreError> {
+        let seq = folded.run.seq;
+        let (event, head) = row
+            .read(seq, folded.head)
+            .map_err(|broken| self.broken(seq, &broken))?;
+        self.fold_event(folded, &event, head)
+    }
+
+    /// Folds an event that was read and checked.
+    pub(crate) fn fold_event(
+        &self,
+        folded: Snapshot,
+        event: &Event,
+        head: ChainHash,
+    ) -> Result<Snapshot, StoreError> {
+        let seq = folded.run.seq;
+        let run = evolve(folded.run, event);
+        if run.seq == seq + 1 && run.id == self.run {
+            return Ok(Snapshot { run, head });
+        }
+        Err(StoreError::Diverged {
+            path: self.path.clone(),
+            seq,
+            what: format!("run `{}` has then {} events", run.id, run.seq),
+        })
+    }
+
+    fn insert(
+        &self,
+        seq: u64,
+        at_ms: u64,
+        prev: ChainHash,
+        event: &Event,
+    ) -> Result<ChainHash, StoreError> {
+        let unwritable = |what: String| StoreError::Unwritable {
+            path: self.path.clone(),
+            what,
+        };
+        let body = serde_json::to_vec(event).map_err(|error| unwritable(error.to_string()))?;
+        // INVARIANT: no event is recorded that could not be read back, such as one nested too deep.
+        match serde_json::from_slice::<Event>(&body) {
+            Ok(again) if again == *event => {}
+            Ok(_) => return Err(unwritable(format!("`{}` without a change", event.name()))),
+            Err(error) => return Err(unwritable(format!("this `{}` ({error})", event.name()))),
+        }
+        let hash = ChainHash::link(prev, seq, at_ms, &body);
+        self.connection
+            .prepare_cached("INSERT INTO events (seq, at_ms, body, hash) VALUES (?1, ?2, ?3, ?4)")
+            .and_then(|mut insert| {
+                insert.execute(rusqlite::params![
+                    sqlite::to_integer(seq, &self.path).unwrap_or(i64::MAX),
+                    sqlite::to_integer(at_ms, &self.path).unwrap_or(i64::MAX),
+                    body,
+                    hash.as_bytes()
+                ])
+            })
+            .map_err(self.failed())?;
+        Ok(hash)
+    }
+}
+
+impl EventLog for RunLog {
+    fn append(
+        &mut self,
+        expected_seq: u64,
+        at_ms: u64,
+        events: &[Event],
+    ) -> Result<(), AppendError> {
+        let behavior = if events.is_empty() {
+            TransactionBehavior::Deferred
+        } else {
+            TransactionBehavior::Immediate
+        };
+        sqlite::to_integer(at_ms, &self.path)?;
+        let transaction = self.transaction(behavior)?;
+        let (found, mut head) = self.tip()?;
+        if found != expected_seq {
+            return Err(AppendError::Conflict {
+                expected: expected_seq,
+                found,
+            });
+        }
+        let mut seq = expected_seq;
+        for event in events {
+            head = self.insert(seq, at_ms, head, event)?;
+            seq += 1;
+        }
+        if snapshot::is_due(expected_seq, seq) {
+            snapshot::write(&self.connection, &self.path, &self.fold()?)?;
+        }
+        transaction.commit().map_err(self.failed())?;
+        Ok(())
+    }
+
+    fn load(&self) -> Result<Run, StoreError> {
+        // One transaction, so that snapshot and events are of the same moment.
+        let _transaction = self.transaction(TransactionBehavior::Deferred)?;
+        self.fold().map(|folded| folded.run)
+    }
+
+    fn count(&self) -> Result<u64, StoreError> {
+        self.tip().map(|(count, _)| count)
+    }
+
+    fn events(&self, from: u64) -> Box<dyn Iterator<Item = Result<Recorded, StoreError>> + '_> {
+        Box::new(Walk {
+            log: self,
+            next: from,
+            prev: None,
+            rows: Vec::new().into_iter(),
+            over: false,
+        })
+    }
+
+    fn wait(&self, seen: u64, timeout: Duration) -> Result<bool, StoreError> {
+        let began = Instant::now();
+        while self.count()? <= seen {
+            let left = timeout.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            thread::sleep(left.min(LOOK_EVERY));
+        }
+        Ok(true)
+    }
+}
+
+/// Walks a log page by page, so that no transaction stays open meanwhile.
+struct Walk<'a> {
+    log: &'a RunLog,
+    next: u64,
+    prev: Option<ChainHash>,
+    rows: std::vec::IntoIter<Row>,
+    over: bool,
+}
+
+impl Walk<'_> {
+    fn step(&mut self) -> Result<Option<Recorded>, StoreError> {
+        let prev = match self.prev {
+            Some(prev) => prev,
+            None => self.before()?,
+        };
+        let row = match self.rows.next() {
+            Some(row) => row,
+            None => {
+                self.rows = self.log.rows(self.next, PAGE)?.into_iter();
+                match self.rows.next() {
+                    Some(row) => row,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let (event, hash) = row
+            .read(self.next, prev)
+            .map_err(|broken| self.log.broken(self.next, &broken))?;
+        self.next += 1;
+        self.prev = Some(hash);
+        Ok(Some(Recorded {
+            seq: row.seq,
+            at_ms: row.at_ms,
+            event,
+            prev,
+            hash,
+        }))
+    }
+
+    fn before(&self) -> Result<ChainHash, StoreError> {
+        let Some(seq) = self.next.checked_sub(1) else {
+            return Ok(self.log.head.digest);
+        };
+        match self.log.row(seq)? {
+            Some(row) => ChainHash::from_bytes(&row.hash)
+                .ok_or_else(|| self.log.damaged(format!("event {seq} has no hash"))),
+            // Beyond the end: nothing will be read, so nothing is chained.
+            None => Ok(self.log.head.digest),
+        }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<Recorded, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let step = self.step().transpose();
+        self.over = !matches!(step, Some(Ok(_)));
+        step
+    }
+}

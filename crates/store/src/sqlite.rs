@@ -1,0 +1,247 @@
+//! One SQLite file a run: opening, layout and errors. The only module that knows its settings.
+
+use std::{
+    fs::{self, OpenOptions},
+    io,
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+    time::Duration,
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, ffi};
+
+use crate::{error::StoreError, pin::Durability};
+
+/// Marks a database as a run of Interlock: `ILCK`.
+const APPLICATION_ID: i64 = 0x494c_434b;
+/// The layout this code writes and reads.
+const LAYOUT: i64 = 1;
+/// Longest wait for another process's transaction.
+const BUSY_WAIT: Duration = Duration::from_millis(1_500);
+/// Pages in the write-ahead log after which an append carries them over.
+///
+/// Without another open connection each call reads that log once, so it stays small.
+const CHECKPOINT_PAGES: i64 = 128;
+
+// The small columns stand before the large ones, so that reading them reads one page.
+const TABLES: &str = "
+CREATE TABLE pin (
+    id INTEGER PRIMARY KEY CHECK (id = 0),
+    run TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    project_root TEXT NOT NULL,
+    name TEXT,
+    workflow TEXT NOT NULL,
+    durability TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    source_name TEXT NOT NULL,
+    machine BLOB NOT NULL,
+    source TEXT NOT NULL
+) STRICT;
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+CREATE TABLE snapshots (
+    seq INTEGER PRIMARY KEY,
+    engine TEXT NOT NULL,
+    head BLOB NOT NULL,
+    body BLOB NOT NULL,
+    digest BLOB NOT NULL
+) STRICT;
+";
+
+/// Makes an empty database at `path`, where nothing may be yet.
+pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|error| StoreError::io("write", path, error))?;
+    let connection = connect(path)?;
+    let failed = failed(path);
+    // Once; the file remembers it.
+    connection
+        .pragma_update(None, "journal_mode", "WAL")
+        .and_then(|()| connection.execute_batch(TABLES))
+        .and_then(|()| connection.pragma_update(None, "user_version", LAYOUT))
+        .and_then(|()| connection.pragma_update(None, "application_id", APPLICATION_ID))
+        .map_err(failed)?;
+    // The new file is carried over whole when it is closed; nobody else has it yet.
+    configure(&connection, path, Durability::Power, OnClose::Carry)?;
+    Ok(connection)
+}
+
+/// Opens the database of a run that exists, to be configured; never makes one.
+pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let found = fs::symlink_metadata(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => StoreError::damaged(path, "the file is missing"),
+        _ => StoreError::io("read", path, error),
+    })?;
+    if !found.is_file() {
+        return Err(StoreError::Unsafe {
+            path: path.to_owned(),
+            why: "it is not a plain file; move it away".to_owned(),
+        });
+    }
+    if found.len() == 0 {
+        return Err(StoreError::damaged(path, "the file is empty"));
+    }
+    let connection = connect(path)?;
+    check_layout(&connection, path)?;
+    Ok(connection)
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed(path))?;
+    let settings = [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        // A tampered file must not act while it is read.
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ];
+    connection
+        .busy_timeout(BUSY_WAIT)
+        .and_then(|()| {
+            settings
+                .into_iter()
+                .try_for_each(|(setting, on)| connection.set_db_config(setting, on).map(|_| ()))
+        })
+        .map_err(failed(path))?;
+    Ok(connection)
+}
+
+/// What the last connection to close does with the write-ahead log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnClose {
+    /// Carries it over into the database.
+    Carry,
+    /// Leaves it: carrying over at each close would cost each call a disk's time.
+    Leave,
+}
+
+/// Sets what an open connection does; nothing of it is kept in the file.
+pub(crate) fn configure(
+    connection: &Connection,
+    path: &Path,
+    durability: Durability,
+    on_close: OnClose,
+) -> Result<(), StoreError> {
+    let synchronous = match durability {
+        Durability::Process => "NORMAL",
+        Durability::Power => "FULL",
+    };
+    connection
+        .pragma_update(None, "synchronous", synchronous)
+        .and_then(|()| connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES))
+        .and_then(|()| {
+            connection.set_db_config(
+                DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+                on_close == OnClose::Leave,
+            )
+        })
+        .map(|_| ())
+        .map_err(failed(path))
+}
+
+fn check_layout(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let number = |pragma: &str| -> Result<i64, StoreError> {
+        connection
+            .pragma_query_value(None, pragma, |row| row.get(0))
+            .map_err(failed(path))
+    };
+    if number("application_id")? != APPLICATION_ID {
+        return Err(StoreError::Foreign {
+            path: path.to_owned(),
+        });
+    }
+    match number("user_version")? {
+        LAYOUT => Ok(()),
+        found if found > LAYOUT => Err(StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known: LAYOUT,
+        }),
+        found => Err(StoreError::damaged(
+            path,
+            format!("no Interlock writes format {found}"),
+        )),
+    }
+}
+
+/// Says in our words what the database said about `path`.
+pub(crate) fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    move |error| {
+        let path = path.clone();
+        let Some(code) = error.sqlite_error_code() else {
+            return StoreError::damaged(&path, error.to_string());
+        };
+        match code {
+            ErrorCode::DiskFull => StoreError::Full { path },
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy { path },
+            ErrorCode::PermissionDenied | ErrorCode::ReadOnly => {
+                StoreError::Forbidden { path, source: None }
+            }
+            ErrorCode::NotADatabase => {
+                StoreError::damaged(&path, "it is not a database, or its first page is lost")
+            }
+            ErrorCode::DatabaseCorrupt => StoreError::damaged(&path, error.to_string()),
+            ErrorCode::CannotOpen => cannot_open(path, error),
+            // A table or column that should be there is not.
+            ErrorCode::Unknown if is_plain_error(&error) => {
+                StoreError::damaged(&path, error.to_string())
+            }
+            _ => StoreError::Database {
+                path,
+                source: Box::new(error),
+            },
+        }
+    }
+}
+
+fn is_plain_error(error: &rusqlite::Error) -> bool {
+    error
+        .sqlite_error()
+        .is_some_and(|error| error.extended_code == ffi::SQLITE_ERROR)
+}
+
+fn cannot_open(path: std::path::PathBuf, error: rusqlite::Error) -> StoreError {
+    if error
+        .sqlite_error()
+        .is_some_and(|error| error.extended_code == ffi::SQLITE_CANTOPEN_SYMLINK)
+    {
+        return StoreError::Unsafe {
+            path,
+            why: "a link leads there; move it away".to_owned(),
+        };
+    }
+    match OpenOptions::new().read(true).write(true).open(&path) {
+        Err(source) => StoreError::io("open", &path, source),
+        Ok(_) => StoreError::Database {
+            path,
+            source: Box::new(error),
+        },
+    }
+}
+
+/// Takes a number into the database.
+pub(crate) fn to_integer(number: u64, path: &Path) -> Result<i64, StoreError> {
+    i64::try_from(number).map_err(|_| StoreError::Unwritable {
+        path: path.to_owned(),
+        what: format!("the number {number}"),
+    })
+}
+
+/// Takes a number out of the database.
+pub(crate) fn from_integer(number: i64, path: &Path) -> Result<u64, StoreError> {
+    u64::try_from(number)
+        .map_err(|_| StoreError::damaged(path, format!("{number} stands where a count should")))
+}

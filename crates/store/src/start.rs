@@ -1,0 +1,253 @@
+//! Making runs, opening them, finding the one that is meant.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use interlock_core::{
+    Decision, Reply,
+    command::{Ask, Command},
+    decide,
+    event::Event,
+    evolve,
+    machine::Object,
+    names::RunId,
+    run::Run,
+};
+
+use crate::{
+    error::StoreError,
+    files,
+    home::Home,
+    id,
+    list::RunSummary,
+    log::{AppendError, EventLog as _},
+    pin::{NewRun, Pin, PinHead},
+    run_log::{FILE_NAME, RunLog},
+    sqlite,
+};
+
+/// A run that has just begun.
+#[derive(Debug)]
+pub struct Started {
+    /// Its log, with the first events in it.
+    pub log: RunLog,
+    /// The run as those events leave it.
+    pub run: Run,
+    /// What the start brought about.
+    pub decision: Decision,
+}
+
+/// Why no run began.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The engine refused; nothing was written.
+    #[error("the run was not started: {}", refusal(.0))]
+    Refused(Box<Decision>),
+    /// The store failed; no run is left behind.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn refusal(decision: &Decision) -> &str {
+    match &decision.reply {
+        Reply::Ask(refusal) | Reply::Refused(refusal) => &refusal.message,
+        Reply::Parked { message } => message,
+        Reply::Accepted => "",
+    }
+}
+
+impl Home {
+    /// Makes a run that has not begun: its directory, its database, its pinned workflow.
+    ///
+    /// # Errors
+    /// The state directory cannot be written; then no run is left behind.
+    pub fn create_run(&self, new: &NewRun<'_>) -> Result<RunLog, StoreError> {
+        self.write_run(&id::run_id(new.at_ms)?, new, &[])
+    }
+
+    /// Makes a run and begins it, in one step: there is a run that began, or none.
+    ///
+    /// # Errors
+    /// The engine refuses the input, or the state directory cannot be written.
+    pub fn start_run(
+        &self,
+        new: &NewRun<'_>,
+        input: Object,
+        by: &str,
+    ) -> Result<Started, StartError> {
+        let id = id::run_id(new.at_ms)?;
+        let ask = Ask::Start {
+            input,
+            by: by.to_owned(),
+        };
+        let command = Command {
+            at_ms: new.at_ms,
+            ask,
+        };
+        let fresh = Run::new(id.clone());
+        let decision = decide(new.machine, &fresh, &command);
+        if matches!(decision.reply, Reply::Refused(_)) {
+            return Err(StartError::Refused(Box::new(decision)));
+        }
+        let log = self.write_run(&id, new, &decision.events)?;
+        let run = decision.events.iter().fold(fresh, evolve);
+        Ok(Started { log, run, decision })
+    }
+
+    /// Opens a run that exists.
+    ///
+    /// # Errors
+    /// There is no such run, or it is damaged, foreign or held by others.
+    pub fn open_run(&self, run: &RunId) -> Result<RunLog, StoreError> {
+        RunLog::open(run, &self.present_directory(run)?)
+    }
+
+    /// Returns the directory of `run`, which must be there.
+    pub(crate) fn present_directory(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        let root = self.existing()?.unwrap_or_else(|| self.path().to_owned());
+        let directory = Self::run_directory(&root, run)?;
+        match fs::symlink_metadata(&directory) {
+            Ok(found) if found.is_dir() => Ok(directory),
+            Ok(_) => Err(StoreError::Unsafe {
+                path: directory,
+                why: "it is not a directory; move it away".to_owned(),
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::MissingRun {
+                run: run.clone(),
+                path: directory,
+            }),
+            Err(error) => Err(StoreError::io("read", &directory, error)),
+        }
+    }
+
+    /// Finds the run that is meant: an id, a unique prefix of one, a name, or the newest of the project.
+    ///
+    /// A name is looked for in the project first, then anywhere.
+    ///
+    /// # Errors
+    /// No run fits, or several do; then they are named.
+    pub fn find_run(&self, wanted: Option<&str>, project_root: &Path) -> Result<RunId, StoreError> {
+        let Some(wanted) = wanted else {
+            let newest = self
+                .list_runs()?
+                .into_iter()
+                .find(|run| run.is_of(project_root));
+            return newest
+                .map(|run| run.id)
+                .ok_or_else(|| StoreError::NoRunHere {
+                    project_root: project_root.to_owned(),
+                });
+        };
+        let mut fitting = self.runs_by_prefix(wanted)?;
+        if fitting.iter().all(|run| run.as_str().len() != wanted.len()) {
+            let named = self.runs_by_name(wanted, project_root)?;
+            fitting.extend(named);
+            fitting.sort_unstable_by(|a, b| b.cmp(a));
+            fitting.dedup();
+        }
+        match fitting.as_slice() {
+            [] => Err(StoreError::NoSuchRun {
+                wanted: wanted.to_owned(),
+            }),
+            [run] => Ok(run.clone()),
+            _ => Err(StoreError::Ambiguous {
+                wanted: wanted.to_owned(),
+                candidates: fitting,
+            }),
+        }
+    }
+
+    fn runs_by_prefix(&self, wanted: &str) -> Result<Vec<RunId>, StoreError> {
+        let prefix = wanted.to_ascii_lowercase();
+        if !id::is_prefix(&prefix) {
+            return Ok(Vec::new());
+        }
+        let mut runs = self.run_ids()?;
+        runs.retain(|run| run.as_str().starts_with(&prefix));
+        Ok(runs)
+    }
+
+    fn runs_by_name(&self, wanted: &str, project_root: &Path) -> Result<Vec<RunId>, StoreError> {
+        let named: Vec<RunSummary> = self
+            .list_runs()?
+            .into_iter()
+            .filter(|run| run.is_called(wanted))
+            .collect();
+        let here: Vec<RunId> = named
+            .iter()
+            .filter(|run| run.is_of(project_root))
+            .map(|run| run.id.clone())
+            .collect();
+        if here.is_empty() {
+            Ok(named.into_iter().map(|run| run.id).collect())
+        } else {
+            Ok(here)
+        }
+    }
+
+    /// Lists the ids of all runs, newest first.
+    pub(crate) fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(Vec::new());
+        };
+        let mut runs: Vec<RunId> = files::names(&root.join("runs"))?
+            .into_iter()
+            .map(RunId::new)
+            .filter(|run| id::check(run).is_ok())
+            .collect();
+        runs.reverse();
+        Ok(runs)
+    }
+
+    // Written beside and renamed: whoever sees the directory sees a whole run.
+    fn write_run(
+        &self,
+        run: &RunId,
+        new: &NewRun<'_>,
+        events: &[Event],
+    ) -> Result<RunLog, StoreError> {
+        let runs = self.made_place("runs")?;
+        let directory = runs.join(run.as_str());
+        let beside = runs.join(format!(".new-{run}"));
+        files::make_directory(&beside)?;
+        let written = write_database(&beside, run, new, events)
+            .and_then(|()| files::sync_directory(&beside.join(FILE_NAME)))
+            .and_then(|()| {
+                fs::rename(&beside, &directory)
+                    .map_err(|error| StoreError::io("write", &directory, error))
+            })
+            .and_then(|()| files::sync_directory(&directory));
+        if let Err(error) = written {
+            // Only our own unfinished directory; the error that counts is the first.
+            let _ = fs::remove_dir_all(&beside);
+            return Err(error);
+        }
+        RunLog::open(run, &directory)
+    }
+}
+
+fn write_database(
+    directory: &Path,
+    run: &RunId,
+    new: &NewRun<'_>,
+    events: &[Event],
+) -> Result<(), StoreError> {
+    let path = directory.join(FILE_NAME);
+    let pin = Pin::new(run, new, &path)?;
+    let connection = sqlite::create(&path)?;
+    pin.insert(&connection, new.durability, &path)?;
+    let head = PinHead {
+        digest: pin.digest(),
+        durability: new.durability,
+    };
+    let mut log = RunLog::made(run.clone(), path, connection, head);
+    log.append(0, new.at_ms, events)
+        .map_err(|error| match error {
+            AppendError::Store(error) => error,
+            // Nobody else knows the file yet.
+            AppendError::Conflict { .. } => log.damaged(error.to_string()),
+        })?;
+    log.close()
+}

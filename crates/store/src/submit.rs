@@ -1,0 +1,40 @@
+//! From a command to its events in the log.
+
+use interlock_core::{Decision, command::Command, decide, evolve, machine::Machine, run::Run};
+
+use crate::{
+    error::StoreError,
+    log::{AppendError, EventLog},
+};
+
+/// How often a command is decided anew because another writer was first.
+const TRIES_MAX: u32 = 64;
+
+/// Answers `command`, records what happened and folds it into `run`.
+///
+/// `run` is as it was loaded. Where another writer was first it is loaded and
+/// the command decided again, so that two never both take the last of anything.
+/// What is answered has been recorded.
+///
+/// # Errors
+/// The log cannot be read or written, or others were first too often. The
+/// command then has no answer, and `run` is as it was last loaded.
+pub fn submit(
+    log: &mut dyn EventLog,
+    machine: &Machine,
+    run: &mut Run,
+    command: &Command,
+) -> Result<Decision, StoreError> {
+    for _ in 0..TRIES_MAX {
+        let decision = decide(machine, run, command);
+        match log.append(run.seq, command.at_ms, &decision.events) {
+            Ok(()) => {
+                *run = decision.events.iter().fold(run.clone(), evolve);
+                return Ok(decision);
+            }
+            Err(AppendError::Conflict { .. }) => *run = log.load()?,
+            Err(AppendError::Store(error)) => return Err(error),
+        }
+    }
+    Err(StoreError::Contended { tries: TRIES_MAX })
+}

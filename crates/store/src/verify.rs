@@ -1,0 +1,128 @@
+//! Checks a whole log: the chain, each event, the pinned workflow, the snapshots.
+//!
+//! What no check of the file alone can see: events removed from the end
+//! together with every snapshot beyond them, and a file that was rewritten whole.
+
+use interlock_core::{machine::Machine, names::RunId};
+
+use crate::{
+    error::StoreError,
+    run_log::RunLog,
+    snapshot::{self, Snapshot},
+};
+
+/// The first event that is not as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("event {seq} {broken}")]
+pub struct FirstBroken {
+    /// Its place in the log.
+    pub seq: u64,
+    /// What is wrong with it.
+    pub broken: Broken,
+}
+
+/// What is wrong with an event of a log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// It is not there, and later ones or a snapshot are.
+    #[error("is missing")]
+    Missing,
+    /// Its hash is not that of its content after the one before it.
+    #[error("is not what was recorded there")]
+    Hash,
+    /// Its content is not an event this version knows.
+    #[error("does not parse, unless a newer Interlock wrote it: {0}")]
+    Unreadable(String),
+    /// It belongs to another run.
+    #[error("is of run `{0}`")]
+    OfRun(RunId),
+    /// It began with another machine than the pinned one.
+    #[error("names another workflow than the pinned one")]
+    OtherMachine,
+    /// It stands first and is no start.
+    #[error("is `{0}` where the run should start")]
+    NotAStart(&'static str),
+    /// The snapshot that was made after it says otherwise.
+    #[error("contradicts the snapshot made after it")]
+    Snapshot,
+}
+
+/// Why a log could not be verified.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// An event is not as it was recorded.
+    #[error(transparent)]
+    Broken(#[from] FirstBroken),
+    /// The log could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl RunLog {
+    /// Checks the whole log and counts its events.
+    ///
+    /// # Errors
+    /// The first event that is not as it was recorded, or the log cannot be read.
+    pub fn verify(&self) -> Result<u64, VerifyError> {
+        self.quick_check()?;
+        let machine = self.pinned_machine()?;
+        let snapshots = snapshot::whole(&self.connection, &self.path, &self.run, usize::MAX)?;
+        let mut folded = self.unfolded();
+        loop {
+            let rows = self.rows(folded.run.seq, 256)?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in &rows {
+                let seq = folded.run.seq;
+                let (event, head) = row
+                    .read(seq, folded.head)
+                    .map_err(|found| broken(seq, found))?;
+                if seq == 0 {
+                    self.check_start(&event, &machine)
+                        .map_err(|found| broken(seq, found))?;
+                }
+                folded = self.fold_event(folded, &event, head)?;
+                check_snapshots(&snapshots, &folded)?;
+            }
+        }
+        let count = folded.run.seq;
+        match snapshots.iter().find(|snapshot| snapshot.run.seq > count) {
+            Some(_) => Err(broken(count, Broken::Missing)),
+            None => Ok(count),
+        }
+    }
+
+    fn pinned_machine(&self) -> Result<Machine, StoreError> {
+        serde_json::from_slice(&self.pin()?.machine)
+            .map_err(|error| self.damaged(format!("its machine does not parse: {error}")))
+    }
+
+    fn quick_check(&self) -> Result<(), StoreError> {
+        let found: String = self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(self.failed())?;
+        if found == "ok" {
+            Ok(())
+        } else {
+            Err(self.damaged(found))
+        }
+    }
+}
+
+fn check_snapshots(snapshots: &[Snapshot], folded: &Snapshot) -> Result<(), VerifyError> {
+    let here = snapshots
+        .iter()
+        .find(|snapshot| snapshot.run.seq == folded.run.seq);
+    match here {
+        Some(snapshot) if snapshot != folded => {
+            Err(broken(folded.run.seq.saturating_sub(1), Broken::Snapshot))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn broken(seq: u64, broken: Broken) -> VerifyError {
+    VerifyError::Broken(FirstBroken { seq, broken })
+}
