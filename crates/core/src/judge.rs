@@ -9,6 +9,7 @@ mod shell;
 pub(crate) use marks::{interrupt_hits, marks};
 
 use crate::{
+    decide::in_fork,
     call::{CallKind, ControlTool, ToolCall},
     machine::{Machine, State},
     policy::{OnDenied, Policy},
@@ -171,7 +172,7 @@ fn listed(bench: Bench<'_>) -> Check {
         ..
     } = bench;
     let names = call.names();
-    if call.kind == CallKind::SubAgent && frame_is_branch(bench) && !policy.disallows(&names) {
+    if call.kind == CallKind::SubAgent && in_fork(bench.machine, bench.run) && !policy.disallows(&names) {
         return Ok(());
     }
     if policy.disallows(&names) {
@@ -189,19 +190,6 @@ fn listed(bench: Bench<'_>) -> Check {
     Ok(())
 }
 
-/// Tells whether a fork is open, so that sub-agents may be sent into its branches.
-fn frame_is_branch(bench: Bench<'_>) -> bool {
-    bench.run.root.children.len() > 1 || forks_below(&bench.run.root)
-}
-
-fn forks_below(frame: &Frame) -> bool {
-    frame
-        .children
-        .iter()
-        .filter(|child| child.ended.is_none())
-        .any(|child| child.frame.children.len() > 1 || forks_below(&child.frame))
-}
-
 /// Checks what the call would do: shell rules, environment, edit rules.
 fn contents(bench: Bench<'_>, granted: bool) -> Check {
     if let Some(facts) = &bench.call.facts.shell {
@@ -217,16 +205,21 @@ fn edits(bench: Bench<'_>) -> Check {
         ..
     } = bench.state.policy;
     let facts = &bench.call.facts;
-    if let (Some(limit), Some(lines)) = (edit_lines_max, facts.edit_lines)
-        && lines > limit
-    {
-        return refuse(
-            Code::EditTooLarge,
-            format!(
-                "the edit touches {lines} lines and `{}` allows {limit}: make it smaller",
-                bench.frame.at
-            ),
-        );
+    let at = &bench.frame.at;
+    match (edit_lines_max, facts.edit_lines) {
+        (Some(limit), Some(lines)) if lines > limit => {
+            return refuse(
+                Code::EditTooLarge,
+                format!("the edit touches {lines} lines and `{at}` allows {limit}: make it smaller"),
+            );
+        }
+        (Some(limit), None) if bench.call.kind == CallKind::Edit => {
+            return refuse(
+                Code::EditTooLarge,
+                format!("how many lines the edit touches cannot be seen, and `{at}` allows {limit}"),
+            );
+        }
+        _ => {}
     }
     let Some(limit) = files_max else {
         return Ok(());
