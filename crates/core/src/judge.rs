@@ -9,8 +9,8 @@ mod shell;
 pub(crate) use marks::{interrupt_hits, marks};
 
 use crate::{
-    decide::in_fork,
     call::{CallKind, ControlTool, ToolCall},
+    decide::in_fork,
     machine::{Machine, State},
     policy::{OnDenied, Policy},
     refusal::{Code, Refusal},
@@ -172,7 +172,10 @@ fn listed(bench: Bench<'_>) -> Check {
         ..
     } = bench;
     let names = call.names();
-    if call.kind == CallKind::SubAgent && in_fork(bench.machine, bench.run) && !policy.disallows(&names) {
+    if call.kind == CallKind::SubAgent
+        && in_fork(bench.machine, bench.run)
+        && !policy.disallows(&names)
+    {
         return Ok(());
     }
     if policy.disallows(&names) {
@@ -210,13 +213,17 @@ fn edits(bench: Bench<'_>) -> Check {
         (Some(limit), Some(lines)) if lines > limit => {
             return refuse(
                 Code::EditTooLarge,
-                format!("the edit touches {lines} lines and `{at}` allows {limit}: make it smaller"),
+                format!(
+                    "the edit touches {lines} lines and `{at}` allows {limit}: make it smaller"
+                ),
             );
         }
         (Some(limit), None) if bench.call.kind == CallKind::Edit => {
             return refuse(
                 Code::EditTooLarge,
-                format!("how many lines the edit touches cannot be seen, and `{at}` allows {limit}"),
+                format!(
+                    "how many lines the edit touches cannot be seen, and `{at}` allows {limit}"
+                ),
             );
         }
         _ => {}

@@ -9,7 +9,10 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
     let project = app.project();
     let runs = app.home()?.list_runs()?;
     let damaged = |run: &RunSummary| matches!(run.listed, Listed::Damaged { .. });
-    for run in runs.iter().filter(|run| args.all || run.is_of(&project) || damaged(run)) {
+    for run in runs
+        .iter()
+        .filter(|run| args.all || run.is_of(&project) || damaged(run))
+    {
         let line = line(run);
         if args.json {
             app.output.json(&line)?;
@@ -40,8 +43,22 @@ fn sentence(app: &App, line: &Value) -> String {
     let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
     let id = app.output.styled(Style::Bold, get("run"));
     if get("status") == "damaged" {
-        return format!("{id}  {}  {}", app.output.styled(Style::Red, "damaged"), get("message"));
+        return format!(
+            "{id}  {}  {}",
+            app.output.styled(Style::Red, "damaged"),
+            get("message")
+        );
     }
-    let name = if get("name").is_empty() { String::new() } else { format!(" ({})", get("name")) };
-    format!("{id}  {:<18} {}{name} in {}  {}", get("status"), get("workflow"), get("state"), get("created"))
+    let name = if get("name").is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", get("name"))
+    };
+    format!(
+        "{id}  {:<18} {}{name} in {}  {}",
+        get("status"),
+        get("workflow"),
+        get("state"),
+        get("created")
+    )
 }

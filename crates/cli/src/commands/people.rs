@@ -32,20 +32,43 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     let by = authority::person(app)?;
     let data = live::object("--data", args.data.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
-    answer(app, live, Ask::Approve(Answer { by, data, note: None, path: args.path }), args.json)
+    answer(
+        app,
+        live,
+        Ask::Approve(Answer {
+            by,
+            data,
+            note: None,
+            path: args.path,
+        }),
+        args.json,
+    )
 }
 
 pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
-    let answered = Answer { by, note: args.note, path: args.path, ..Answer::default() };
+    let answered = Answer {
+        by,
+        note: args.note,
+        path: args.path,
+        ..Answer::default()
+    };
     answer(app, live, Ask::Reject(answered), args.json)
 }
 
 pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
-    answer(app, live, Ask::Pause { by, reason: args.reason }, args.json)
+    answer(
+        app,
+        live,
+        Ask::Pause {
+            by,
+            reason: args.reason,
+        },
+        args.json,
+    )
 }
 
 pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
@@ -97,7 +120,11 @@ fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
                 live::put(&mut line, &key, value);
             }
         }
-        let log: Vec<&str> = decision.events.iter().map(interlock_core::event::Event::name).collect();
+        let log: Vec<&str> = decision
+            .events
+            .iter()
+            .map(interlock_core::event::Event::name)
+            .collect();
         live::put(&mut line, "log", json!(log));
         app.output.json(&line)?;
     } else if ok {
@@ -106,7 +133,14 @@ fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
         }
         status::print(app, &status)?;
     } else {
-        app.output.error(&format!("refused ({}): {message}\n", code.unwrap_or_default()))?;
+        app.output.error(&format!(
+            "refused ({}): {message}\n",
+            code.unwrap_or_default()
+        ))?;
     }
-    if ok { Ok(()) } else { Err(Failure::Said(Exit::Failed)) }
+    if ok {
+        Ok(())
+    } else {
+        Err(Failure::Said(Exit::Failed))
+    }
 }

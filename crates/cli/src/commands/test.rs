@@ -23,7 +23,9 @@ pub(crate) fn run(app: &App, args: &TestArgs) -> Done {
     let library = app.library();
     let load = |name: &str, text: &str| -> Result<Machine, String> {
         let loaded = load(&Source::new(name, text), None, &library);
-        loaded.map(|loaded| loaded.machine).map_err(|found| render(&found, false))
+        loaded
+            .map(|loaded| loaded.machine)
+            .map_err(|found| render(&found, false))
     };
     for file in files(app, args)? {
         match play_file(&file, &Setting::default(), &load) {
@@ -40,11 +42,17 @@ pub(crate) fn run(app: &App, args: &TestArgs) -> Done {
         }
     }
     if args.json {
-        app.output.json(&json!({ "passed": tally.passed, "failed": tally.failed }))?;
+        app.output
+            .json(&json!({ "passed": tally.passed, "failed": tally.failed }))?;
     } else {
-        app.output.line(&format!("{} passed, {} failed", tally.passed, tally.failed))?;
+        app.output
+            .line(&format!("{} passed, {} failed", tally.passed, tally.failed))?;
     }
-    if tally.failed == 0 { Ok(()) } else { Err(Failure::Said(Exit::Failed)) }
+    if tally.failed == 0 {
+        Ok(())
+    } else {
+        Err(Failure::Said(Exit::Failed))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -72,12 +80,19 @@ fn files(app: &App, args: &TestArgs) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         let found = find_case_files(&path)
-            .with_context(|| format!("`{}` cannot be read: name a file or a folder with `*.test.yaml` files", path.display()))
+            .with_context(|| {
+                format!(
+                    "`{}` cannot be read: name a file or a folder with `*.test.yaml` files",
+                    path.display()
+                )
+            })
             .map_err(Failure::usage)?;
         files.extend(found);
     }
     if files.is_empty() {
-        return Err(Failure::usage(anyhow::anyhow!("no `*.test.yaml` file there")));
+        return Err(Failure::usage(anyhow::anyhow!(
+            "no `*.test.yaml` file there"
+        )));
     }
     Ok(files)
 }
@@ -96,9 +111,11 @@ fn report(app: &App, args: &TestArgs, file: &Path, outcome: &CaseOutcome) -> Don
         None => app.output.styled(Style::Green, "ok    "),
         Some(_) => app.output.styled(Style::Red, "FAILED"),
     };
-    app.output.line(&format!("{word} {}: {}", file.display(), outcome.name))?;
+    app.output
+        .line(&format!("{word} {}: {}", file.display(), outcome.name))?;
     if let Some(failure) = failure {
-        app.output.line(&format!("       step {}: {}", failure.step, failure.line))?;
+        app.output
+            .line(&format!("       step {}: {}", failure.step, failure.line))?;
         for difference in &failure.differences {
             app.output.line(&format!("       {difference}"))?;
         }
@@ -108,7 +125,13 @@ fn report(app: &App, args: &TestArgs, file: &Path, outcome: &CaseOutcome) -> Don
 
 fn report_unreadable(app: &App, args: &TestArgs, file: &Path, error: &BadCaseFile) -> Done {
     if args.json {
-        return app.output.json(&json!({ "file": file, "passed": false, "message": format!("{error}") }));
+        return app
+            .output
+            .json(&json!({ "file": file, "passed": false, "message": format!("{error}") }));
     }
-    app.output.line(&format!("{} {}: {error}", app.output.styled(Style::Red, "FAILED"), file.display()))
+    app.output.line(&format!(
+        "{} {}: {error}",
+        app.output.styled(Style::Red, "FAILED"),
+        file.display()
+    ))
 }
