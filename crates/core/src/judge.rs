@@ -52,7 +52,7 @@ pub(crate) type Check = Result<(), Refusal>;
 pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
     match untouchable(bench).and_then(|()| standing(bench)) {
         Err(refusal) => return Verdict::Deny(refusal),
-        Ok(()) if matches!(bench.call.kind, CallKind::Control(_)) => return Verdict::Allow,
+        Ok(()) if matches!(bench.call.kind, CallKind::Control(_)) => return control(bench),
         Ok(()) => {}
     }
     if let Err(refusal) = iterations(bench).and_then(|()| bytes(bench)) {
@@ -76,6 +76,18 @@ pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
         Err(refusal) => Verdict::Deny(refusal),
         Ok(()) => Verdict::Allow,
     }
+}
+
+/// Lets control tools pass; a second run beside this one is refused.
+fn control(bench: Bench<'_>) -> Verdict {
+    if bench.call.kind != CallKind::Control(ControlTool::Start) {
+        return Verdict::Allow;
+    }
+    let message = format!(
+        "run `{}` is open in this session: finish it first",
+        bench.run.id
+    );
+    Verdict::Deny(Refusal::new(Code::RunOpen, message))
 }
 
 fn untouchable(bench: Bench<'_>) -> Check {
