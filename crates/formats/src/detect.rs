@@ -42,7 +42,7 @@ pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n
             "`{}` is a mark of the {} format and `{}` of the {} format",
             first.field, first.format, second.field, second.format
         );
-        report.error(second.span, "two_formats", message).help("keep to one format in a file");
+        report.error(tree.span, "two_formats", message).help("keep to one format in a file");
         return None;
     }
     match first.map(|mark| (mark.format, mark.field, mark.span)) {
@@ -85,7 +85,7 @@ fn marks(tree: &Node) -> Vec<Mark> {
     tree.entries().iter().filter_map(mark).collect()
 }
 
-/// Tells whether a file without any mark begins like a native one.
+/// Tells whether a file without any mark looks like a native one.
 fn looks_native(tree: &Node) -> bool {
-    ["initial", "id"].iter().any(|field| tree.get(field).is_some())
+    tree.get("initial").is_some()
 }

@@ -3,11 +3,11 @@
 use interlock_core::machine::Machine;
 use serde_json::Value;
 
+use interlock_core::nearest::nearest;
 use crate::{
     detect::{Found, detect},
     diagnostic::{Diagnostic, Report},
     native::{self, Reading, Start},
-    nearest::nearest,
     node::{Entry, Node},
     parse::parse,
     source::{Files, Source, Span, Workflows},
