@@ -55,9 +55,7 @@ fn next_row(
     let mut previous = None;
     for (at, other) in right.iter().enumerate() {
         let change = cell(row, at) + usize::from(letter != *other);
-        let mut best = change
-            .min(cell(row, at + 1) + 1)
-            .min(cell(&next, at) + 1);
+        let mut best = change.min(cell(row, at + 1) + 1).min(cell(&next, at) + 1);
         if last == Some(*other) && previous == Some(letter) {
             best = best.min(cell(before, at.saturating_sub(1)) + 1);
         }

@@ -8,8 +8,15 @@ use crate::diagnostic::Diagnostic;
 /// Writes `diagnostics` for a person: message, place, line, and what to do.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
-    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-    diagnostics.iter().map(|diagnostic| one(&renderer, diagnostic)).collect()
+    let renderer = if colour {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    diagnostics
+        .iter()
+        .map(|diagnostic| one(&renderer, diagnostic))
+        .collect()
 }
 
 fn one(renderer: &Renderer, diagnostic: &Diagnostic) -> String {
@@ -22,11 +29,15 @@ fn one(renderer: &Renderer, diagnostic: &Diagnostic) -> String {
     let excerpt = Snippet::source(diagnostic.excerpt.as_str())
         .line_start(diagnostic.line)
         .annotation(AnnotationKind::Primary.span(diagnostic.marked.clone()));
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
+    let title = level
+        .primary_title(diagnostic.message.as_str())
+        .id(diagnostic.code);
     let mut group = if diagnostic.is_cut {
         let origin = Origin::path(diagnostic.file.as_str());
         let origin = origin.line(diagnostic.line).char_column(diagnostic.column);
-        title.element(Element::from(origin)).element(Element::from(excerpt))
+        title
+            .element(Element::from(origin))
+            .element(Element::from(excerpt))
     } else {
         title.element(Element::from(excerpt.path(diagnostic.file.as_str())))
     };

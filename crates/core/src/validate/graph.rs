@@ -342,9 +342,20 @@ mod tests {
 
     #[test]
     fn circles_are_found_whatever_hangs_on_them() {
-        assert_eq!(circles(&[vec![1], vec![2], vec![]]), Vec::<Vec<usize>>::new());
+        assert_eq!(
+            circles(&[vec![1], vec![2], vec![]]),
+            Vec::<Vec<usize>>::new()
+        );
         assert_eq!(circles(&[vec![0], vec![]]), vec![vec![0]]);
-        let two = [vec![1], vec![2, 3], vec![1], vec![4], vec![5], vec![3], vec![0]];
+        let two = [
+            vec![1],
+            vec![2, 3],
+            vec![1],
+            vec![4],
+            vec![5],
+            vec![3],
+            vec![0],
+        ];
         assert_eq!(circles(&two), vec![vec![1, 2], vec![3, 4, 5]]);
     }
 

@@ -50,7 +50,11 @@ impl<'m> Check<'m, '_> {
         match guard {
             Guard::Field(field) => self.field_guard(field, site),
             Guard::All(items) | Guard::Any(items) => {
-                let word = if matches!(guard, Guard::All(_)) { "all" } else { "any" };
+                let word = if matches!(guard, Guard::All(_)) {
+                    "all"
+                } else {
+                    "any"
+                };
                 if items.is_empty() {
                     self.error(
                         FindingCode::EmptyGuard,
@@ -80,7 +84,9 @@ impl<'m> Check<'m, '_> {
         let word = guard.op.as_str();
         match (guard.op, &guard.value) {
             (Op::Exists | Op::NotExists, None) => {}
-            (Op::Exists | Op::NotExists, Some(value)) => self.value_of_exists(guard.op, value, site),
+            (Op::Exists | Op::NotExists, Some(value)) => {
+                self.value_of_exists(guard.op, value, site)
+            }
             (_, None) => self.error(
                 FindingCode::NeverHolds,
                 Place::GuardOperator(site.clone()),
@@ -90,13 +96,19 @@ impl<'m> Check<'m, '_> {
             (Op::Gt | Op::Gte | Op::Lt | Op::Lte, Some(value)) if !value.is_number() => self.error(
                 FindingCode::NeverHolds,
                 Place::GuardValue(site.clone()),
-                format!("`{word}` compares numbers, so with {} it can never hold", kind(value)),
+                format!(
+                    "`{word}` compares numbers, so with {} it can never hold",
+                    kind(value)
+                ),
                 "write a number, without quotes",
             ),
             (Op::In, Some(value)) if value.as_array().is_none_or(Vec::is_empty) => self.error(
                 FindingCode::NeverHolds,
                 Place::GuardValue(site.clone()),
-                format!("`in` looks for the field in a list, so with {} it can never hold", kind(value)),
+                format!(
+                    "`in` looks for the field in a list, so with {} it can never hold",
+                    kind(value)
+                ),
                 "write a list of the values that are right",
             ),
             _ => {}
@@ -107,12 +119,20 @@ impl<'m> Check<'m, '_> {
         let word = op.as_str();
         let place = Place::GuardValue(site.clone());
         if *value == Value::Bool(false) {
-            let other = if op == Op::Exists { Op::NotExists } else { Op::Exists };
+            let other = if op == Op::Exists {
+                Op::NotExists
+            } else {
+                Op::Exists
+            };
             self.error(
                 FindingCode::NeverHolds,
                 place,
                 format!("`{word}` looks at no value, so `false` does not turn it round"),
-                if other == Op::Exists { "use `exists`" } else { "use `not_exists`" },
+                if other == Op::Exists {
+                    "use `exists`"
+                } else {
+                    "use `not_exists`"
+                },
             );
         } else {
             self.warning(
@@ -159,7 +179,9 @@ impl<'m> Check<'m, '_> {
                 .iter()
                 .filter_map(|at| guards.get_index(*at).map(|(name, _)| name))
                 .collect();
-            let Some(first) = members.first() else { continue };
+            let Some(first) = members.first() else {
+                continue;
+            };
             let place = Place::Guard(GuardRoot::Named((*first).clone()).whole());
             let named: Vec<String> = members.iter().map(|name| format!("`{name}`")).collect();
             let message = match named.as_slice() {
@@ -219,7 +241,11 @@ fn collect_names<'g>(guard: &'g Guard, names: &mut Vec<&'g GuardName>) {
 }
 
 /// Tells whether `guard` or a guard it is made of reads an output; `seen` holds names already looked at.
-fn reads_output<'g>(machine: &'g Machine, guard: &'g GuardRef, seen: &mut Vec<&'g GuardName>) -> bool {
+fn reads_output<'g>(
+    machine: &'g Machine,
+    guard: &'g GuardRef,
+    seen: &mut Vec<&'g GuardName>,
+) -> bool {
     let guard = match guard {
         GuardRef::Inline(guard) => guard.as_ref(),
         GuardRef::Named(name) => {

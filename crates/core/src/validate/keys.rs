@@ -97,7 +97,11 @@ fn fields(guard: &Guard, site: &GuardSite, look: &mut impl FnMut(&FieldGuard, &G
     }
 }
 
-fn fields_of_ref(guard: &GuardRef, site: &GuardSite, look: &mut impl FnMut(&FieldGuard, &GuardSite)) {
+fn fields_of_ref(
+    guard: &GuardRef,
+    site: &GuardSite,
+    look: &mut impl FnMut(&FieldGuard, &GuardSite),
+) {
     if let GuardRef::Inline(guard) = guard {
         fields(guard, site, look);
     }

@@ -20,7 +20,10 @@ impl Check<'_, '_> {
             .enumerate()
             .map(|(at, node)| {
                 let edges = node.edges.iter().filter(|edge| is_free(at) && !edge.branch);
-                edges.map(|edge| edge.to).filter(|to| is_free(*to)).collect()
+                edges
+                    .map(|edge| edge.to)
+                    .filter(|to| is_free(*to))
+                    .collect()
             })
             .collect();
         for circle in circles(&leads) {
@@ -36,8 +39,13 @@ impl Check<'_, '_> {
         let Some(first) = members.first() else { return };
         let named: Vec<String> = members.iter().map(|name| format!("`{name}`")).collect();
         let message = match named.as_slice() {
-            [only] => format!("{only} leads to itself and has no `max_iterations`: nothing bounds the loop"),
-            named => format!("nothing bounds the loop of {}: none of them has `max_iterations`", named.join(", ")),
+            [only] => format!(
+                "{only} leads to itself and has no `max_iterations`: nothing bounds the loop"
+            ),
+            named => format!(
+                "nothing bounds the loop of {}: none of them has `max_iterations`",
+                named.join(", ")
+            ),
         };
         self.warning(
             FindingCode::UnboundedLoop,
@@ -51,14 +59,21 @@ impl Check<'_, '_> {
     ///
     /// A fork is bounded by a state of its branches, a call by one of the called machine.
     fn is_bounded(&self, at: usize) -> bool {
-        let Some(node) = self.graph.node(at) else { return true };
+        let Some(node) = self.graph.node(at) else {
+            return true;
+        };
         match &node.state.activity {
             Activity::Call(call) => self.root.machines.get(&call.machine).is_some_and(|called| {
                 let mut states = called.states.values();
                 states.any(|state| state.policy.iterations_max.is_some())
             }),
             Activity::Fork(_) | Activity::Map(_) => {
-                let starts: Vec<usize> = node.edges.iter().filter(|edge| edge.branch).map(|edge| edge.to).collect();
+                let starts: Vec<usize> = node
+                    .edges
+                    .iter()
+                    .filter(|edge| edge.branch)
+                    .map(|edge| edge.to)
+                    .collect();
                 let inside = self.graph.reached(&starts, |_| true);
                 let mut nodes = self.graph.nodes().iter().zip(inside);
                 nodes.any(|(node, inside)| inside && node.state.policy.iterations_max.is_some())

@@ -9,8 +9,9 @@ use crate::{
 
 /// Programs that write or remove and nothing else.
 const WRITING_PROGRAMS: &[&str] = &[
-    "rm", "rmdir", "unlink", "shred", "srm", "trash", "cp", "mv", "ln", "install", "touch", "mkdir", "mkfifo", "mknod",
-    "truncate", "chmod", "chown", "chgrp", "tee", "dd", "rsync", "patch", "sponge",
+    "rm", "rmdir", "unlink", "shred", "srm", "trash", "cp", "mv", "ln", "install", "touch",
+    "mkdir", "mkfifo", "mknod", "truncate", "chmod", "chown", "chgrp", "tee", "dd", "rsync",
+    "patch", "sponge",
 ];
 
 impl Check<'_, '_> {
@@ -51,7 +52,9 @@ impl Check<'_, '_> {
         let disallowed = policy.disallowed_tools.iter().enumerate();
         let all = allowed
             .map(|(index, tool)| (tool, Place::AllowedTool(name.clone(), index)))
-            .chain(disallowed.map(|(index, tool)| (tool, Place::DisallowedTool(name.clone(), index))));
+            .chain(
+                disallowed.map(|(index, tool)| (tool, Place::DisallowedTool(name.clone(), index))),
+            );
         for (tool, place) in all.filter(|(tool, _)| !tools::may_exist(tool)) {
             let near = nearest(tool, tools::known())
                 .map(|near| format!(": did you mean `{near}`?"))

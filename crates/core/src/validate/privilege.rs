@@ -89,7 +89,12 @@ impl Check<'_, '_> {
 
     fn jumps(&mut self) {
         let mut found: Vec<(Place, String)> = Vec::new();
-        for node in self.graph.nodes().iter().filter(|node| node.hosts_an_agent()) {
+        for node in self
+            .graph
+            .nodes()
+            .iter()
+            .filter(|node| node.hosts_an_agent())
+        {
             let from = Level::of(&node.state.policy);
             for (edge, target) in self.ways(node) {
                 let to = Level::of(&target.state.policy);
@@ -120,7 +125,9 @@ impl Check<'_, '_> {
     fn ways<'c>(&'c self, node: &'c Node<'_>) -> Vec<(&'c Edge, &'c Node<'c>)> {
         let mut ways = Vec::new();
         for edge in &node.edges {
-            let Some(target) = self.graph.node(edge.to) else { continue };
+            let Some(target) = self.graph.node(edge.to) else {
+                continue;
+            };
             if !target.is_generated() {
                 ways.push((edge, target));
                 continue;
