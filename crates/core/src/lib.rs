@@ -14,6 +14,7 @@ pub mod guard;
 pub mod holds;
 pub mod machine;
 pub mod names;
+pub mod nearest;
 pub mod number;
 pub mod policy;
 pub mod refusal;
