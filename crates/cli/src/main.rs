@@ -4,7 +4,6 @@ mod app;
 mod args;
 mod authority;
 mod commands;
-mod demo;
 mod failure;
 mod live;
 mod output;

@@ -1,1 +1,1 @@
-//! Placeholder while the workspace is being laid out.
+//! STOP: see NOTE-TO-THE-AUTHOR.md in the root of this worktree before writing here.

@@ -8,6 +8,8 @@ mod people;
 mod settle;
 mod transitions;
 
+pub(crate) use address::in_fork;
+
 use crate::{
     command::{Ask, Command},
     event::Event,

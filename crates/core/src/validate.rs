@@ -129,7 +129,10 @@ impl GuardRoot {
     /// Returns the site of the whole guard.
     #[must_use]
     pub const fn whole(self) -> GuardSite {
-        GuardSite { root: self, part: Vec::new() }
+        GuardSite {
+            root: self,
+            part: Vec::new(),
+        }
     }
 }
 
@@ -139,7 +142,10 @@ impl GuardSite {
     pub fn item(&self, index: usize) -> Self {
         let mut part = self.part.clone();
         part.push(index);
-        Self { root: self.root.clone(), part }
+        Self {
+            root: self.root.clone(),
+            part,
+        }
     }
 }
 

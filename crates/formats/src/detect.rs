@@ -30,19 +30,26 @@ struct Mark {
 pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n>> {
     if !matches!(tree.kind, Kind::Map(_)) {
         let message = format!("a workflow file holds an object, not {}", tree.describe());
-        report.error(tree.span, "wrong_type", message).help("begin with `id`, `initial` and `states`");
+        report
+            .error(tree.span, "wrong_type", message)
+            .help("begin with `id`, `initial` and `states`");
         return None;
     }
     let marks = marks(tree);
     let first = marks.first();
     if let Some((first, second)) = first.and_then(|first| {
-        Some((first, marks.iter().find(|mark| mark.format != first.format)?))
+        Some((
+            first,
+            marks.iter().find(|mark| mark.format != first.format)?,
+        ))
     }) {
         let message = format!(
             "`{}` is a mark of the {} format and `{}` of the {} format",
             first.field, first.format, second.field, second.format
         );
-        report.error(second.span, "two_formats", message).help("keep to one format in a file");
+        report
+            .error(second.span, "two_formats", message)
+            .help("keep to one format in a file");
         return None;
     }
     match first.map(|mark| (mark.format, mark.field, mark.span)) {
@@ -58,7 +65,11 @@ pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n
         Some(("native", _, _)) => Some(Found::Definition(tree)),
         Some((format, _, span)) => {
             report
-                .error(span, "unsupported", format!("the {format} format is not supported yet"))
+                .error(
+                    span,
+                    "unsupported",
+                    format!("the {format} format is not supported yet"),
+                )
                 .help("write the workflow in the native format: `id`, `initial` and `states`");
             None
         }
@@ -67,7 +78,9 @@ pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n
 
 /// Returns the marks of formats in the order of the file.
 fn marks(tree: &Node) -> Vec<Mark> {
-    let others = ["stages", "start-at", "extends"].iter().any(|field| tree.get(field).is_some());
+    let others = ["stages", "start-at", "extends"]
+        .iter()
+        .any(|field| tree.get(field).is_some());
     let mark = |entry: &crate::node::Entry| {
         let (format, field) = match (entry.key.as_str(), &entry.value.kind) {
             ("stages", _) => ("pipeline", "stages"),
@@ -80,12 +93,18 @@ fn marks(tree: &Node) -> Vec<Mark> {
             ("states", _) if !others || tree.get("stages").is_some() => ("native", "states"),
             _ => return None,
         };
-        Some(Mark { format, field, span: entry.key_span })
+        Some(Mark {
+            format,
+            field,
+            span: entry.key_span,
+        })
     };
     tree.entries().iter().filter_map(mark).collect()
 }
 
 /// Tells whether a file without any mark begins like a native one.
 fn looks_native(tree: &Node) -> bool {
-    ["initial", "id"].iter().any(|field| tree.get(field).is_some())
+    ["initial", "id"]
+        .iter()
+        .any(|field| tree.get(field).is_some())
 }

@@ -54,37 +54,73 @@ pub(crate) struct Problem {
 
 impl Report {
     /// Adds an error.
-    pub(crate) fn error(&mut self, span: Span, code: &'static str, message: impl Into<String>) -> &mut Problem {
+    pub(crate) fn error(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> &mut Problem {
         self.add(Severity::Error, span, code, message.into())
     }
 
     /// Adds a warning.
-    pub(crate) fn warning(&mut self, span: Span, code: &'static str, message: impl Into<String>) -> &mut Problem {
+    pub(crate) fn warning(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> &mut Problem {
         self.add(Severity::Warning, span, code, message.into())
     }
 
     /// Adds a note.
-    pub(crate) fn note(&mut self, span: Span, code: &'static str, message: impl Into<String>) -> &mut Problem {
+    pub(crate) fn note(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> &mut Problem {
         self.add(Severity::Note, span, code, message.into())
     }
 
-    #[expect(clippy::indexing_slicing, reason = "the problem was pushed in the line before")]
-    fn add(&mut self, severity: Severity, span: Span, code: &'static str, message: String) -> &mut Problem {
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the problem was pushed in the line before"
+    )]
+    fn add(
+        &mut self,
+        severity: Severity,
+        span: Span,
+        code: &'static str,
+        message: String,
+    ) -> &mut Problem {
         let index = self.problems.len();
-        self.problems.push(Problem { severity, code, message, help: None, span });
+        self.problems.push(Problem {
+            severity,
+            code,
+            message,
+            help: None,
+            span,
+        });
         &mut self.problems[index]
     }
 
     /// Tells whether anything stops the workflow.
     pub(crate) fn has_errors(&self) -> bool {
-        self.problems.iter().any(|problem| problem.severity == Severity::Error)
+        self.problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error)
     }
 
     /// Ties everything to its line, sorted by place, each thing once.
     pub(crate) fn into_diagnostics(mut self, files: &Files) -> Vec<Diagnostic> {
-        self.problems.sort_by_key(|problem| (problem.span.file, problem.span.start, problem.severity));
+        self.problems
+            .sort_by_key(|problem| (problem.span.file, problem.span.start, problem.severity));
         self.problems.dedup();
-        self.problems.into_iter().map(|problem| problem.place(files)).collect()
+        self.problems
+            .into_iter()
+            .map(|problem| problem.place(files))
+            .collect()
     }
 }
 
@@ -119,7 +155,10 @@ impl Problem {
 /// Cuts a very long line to what lies around `marked`.
 fn cut(line: &str, marked: Range<usize>) -> (String, Range<usize>) {
     let begin = floor(line, marked.start.saturating_sub(EXCERPT_MAX));
-    let stop = floor(line, marked.start.saturating_add(2 * EXCERPT_MAX).min(line.len()));
+    let stop = floor(
+        line,
+        marked.start.saturating_add(2 * EXCERPT_MAX).min(line.len()),
+    );
     let text = line.get(begin..stop).unwrap_or_default().to_owned();
     let end = floor(line, marked.end.min(stop)).max(marked.start);
     (text, marked.start - begin..end - begin)
@@ -127,5 +166,8 @@ fn cut(line: &str, marked: Range<usize>) -> (String, Range<usize>) {
 
 /// Returns the last place not after `at` where a character begins.
 fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or_default()
 }

@@ -37,7 +37,11 @@ pub struct Loaded {
 ///
 /// # Errors
 /// Everything wrong with the file, sorted by place, warnings included.
-pub fn load(source: &Source, which: Option<&str>, others: &dyn Workflows) -> Result<Loaded, Vec<Diagnostic>> {
+pub fn load(
+    source: &Source,
+    which: Option<&str>,
+    others: &dyn Workflows,
+) -> Result<Loaded, Vec<Diagnostic>> {
     let mut opened = Opened::new(source);
     let chosen = opened.tree.as_ref().and_then(|tree| {
         let found = detect(tree, &mut opened.report)?;
@@ -48,9 +52,20 @@ pub fn load(source: &Source, which: Option<&str>, others: &dyn Workflows) -> Res
     };
     let upstream_servers = chosen.upstream_servers.map(Node::to_value);
     let name = chosen.name.map(str::to_owned);
-    let start = Start { node: chosen.node, name: chosen.name, siblings: chosen.siblings, others };
+    let start = Start {
+        node: chosen.node,
+        name: chosen.name,
+        siblings: chosen.siblings,
+        others,
+    };
     let reading = native::read(start, opened.files, opened.report);
-    finish(reading).map(|(machine, source_map, warnings)| Loaded { machine, source_map, warnings, name, upstream_servers })
+    finish(reading).map(|(machine, source_map, warnings)| Loaded {
+        machine,
+        source_map,
+        warnings,
+        name,
+        upstream_servers,
+    })
 }
 
 /// Returns everything there is to say about a file, all its workflows included.
@@ -62,15 +77,25 @@ pub fn check(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic> {
     }
     let mut all: Vec<Diagnostic> = Vec::new();
     let by_default = load(source, None, others).err().unwrap_or_default();
-    let unchosen = by_default.into_iter().filter(|diagnostic| diagnostic.code != NO_CHOICE);
-    let named = names.iter().flat_map(|name| said(load(source, Some(name), others)));
+    let unchosen = by_default
+        .into_iter()
+        .filter(|diagnostic| diagnostic.code != NO_CHOICE);
+    let named = names
+        .iter()
+        .flat_map(|name| said(load(source, Some(name), others)));
     for diagnostic in unchosen.chain(named) {
         if !all.contains(&diagnostic) {
             all.push(diagnostic);
         }
     }
     let first = source.name.clone();
-    all.sort_by_key(|diagnostic| (diagnostic.file != first, diagnostic.file.clone(), diagnostic.span.start));
+    all.sort_by_key(|diagnostic| {
+        (
+            diagnostic.file != first,
+            diagnostic.file.clone(),
+            diagnostic.span.start,
+        )
+    });
     all
 }
 
@@ -82,9 +107,15 @@ fn said(loaded: Result<Loaded, Vec<Diagnostic>>) -> Vec<Diagnostic> {
 #[must_use]
 pub fn workflow_names(source: &Source) -> Vec<String> {
     let mut opened = Opened::new(source);
-    let found = opened.tree.as_ref().and_then(|tree| detect(tree, &mut opened.report));
+    let found = opened
+        .tree
+        .as_ref()
+        .and_then(|tree| detect(tree, &mut opened.report));
     match found {
-        Some(Found::Gateway(fields)) => entries(&fields).iter().map(|entry| entry.key.clone()).collect(),
+        Some(Found::Gateway(fields)) => entries(&fields)
+            .iter()
+            .map(|entry| entry.key.clone())
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -104,7 +135,11 @@ impl Opened {
         let mut report = Report::default();
         let file = files.add(source.clone());
         let tree = parse(&files, file, &mut report);
-        Self { files, report, tree }
+        Self {
+            files,
+            report,
+            tree,
+        }
     }
 }
 
@@ -116,7 +151,12 @@ struct Chosen<'n> {
     upstream_servers: Option<&'n Node>,
 }
 
-fn choose<'n>(found: Found<'n>, tree: &'n Node, which: Option<&str>, report: &mut Report) -> Option<Chosen<'n>> {
+fn choose<'n>(
+    found: Found<'n>,
+    tree: &'n Node,
+    which: Option<&str>,
+    report: &mut Report,
+) -> Option<Chosen<'n>> {
     let (node, upstream_servers) = match found {
         Found::Gateway(fields) => return choose_named(&fields, which, report),
         Found::Definition(node) => (node, None),
@@ -124,14 +164,29 @@ fn choose<'n>(found: Found<'n>, tree: &'n Node, which: Option<&str>, report: &mu
     };
     let id = node.get("id").and_then(|entry| entry.value.text());
     if let Some(which) = which.filter(|which| id != Some(which)) {
-        let held = id.map(|id| format!(": it holds `{id}`")).unwrap_or_default();
-        report.error(start_of(tree), NO_CHOICE, format!("there is no workflow `{which}` in this file{held}"));
+        let held = id
+            .map(|id| format!(": it holds `{id}`"))
+            .unwrap_or_default();
+        report.error(
+            start_of(tree),
+            NO_CHOICE,
+            format!("there is no workflow `{which}` in this file{held}"),
+        );
         return None;
     }
-    Some(Chosen { node, name: None, siblings: &[], upstream_servers })
+    Some(Chosen {
+        node,
+        name: None,
+        siblings: &[],
+        upstream_servers,
+    })
 }
 
-fn choose_named<'n>(fields: &Fields<'n>, which: Option<&str>, report: &mut Report) -> Option<Chosen<'n>> {
+fn choose_named<'n>(
+    fields: &Fields<'n>,
+    which: Option<&str>,
+    report: &mut Report,
+) -> Option<Chosen<'n>> {
     let siblings = entries(fields);
     let names = || siblings.iter().map(|entry| entry.key.as_str());
     let wanted = match (which, fields.get("default"), siblings) {
@@ -142,16 +197,28 @@ fn choose_named<'n>(fields: &Fields<'n>, which: Option<&str>, report: &mut Repor
     };
     let Some((name, span)) = wanted else {
         let known: Vec<String> = names().map(|name| format!("`{name}`")).collect();
-        let message = if known.is_empty() { "there is no workflow in this file" } else { "no workflow is named and there is no `default`" };
-        report.error(start_of(fields.node), NO_CHOICE, message).help(match known.as_slice() {
-            [] => "add one below `workflows`".to_owned(),
-            known => format!("name one of {}, or add `default`", known.join(", ")),
-        });
+        let message = if known.is_empty() {
+            "there is no workflow in this file"
+        } else {
+            "no workflow is named and there is no `default`"
+        };
+        report
+            .error(start_of(fields.node), NO_CHOICE, message)
+            .help(match known.as_slice() {
+                [] => "add one below `workflows`".to_owned(),
+                known => format!("name one of {}, or add `default`", known.join(", ")),
+            });
         return None;
     };
     let Some(entry) = siblings.iter().find(|entry| entry.key == name) else {
-        let near = nearest(name, names()).map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        report.error(span, "undefined_workflow", format!("there is no workflow `{name}` below `workflows`{near}"));
+        let near = nearest(name, names())
+            .map(|near| format!(": did you mean `{near}`?"))
+            .unwrap_or_default();
+        report.error(
+            span,
+            "undefined_workflow",
+            format!("there is no workflow `{name}` below `workflows`{near}"),
+        );
         return None;
     };
     Some(Chosen {
@@ -163,11 +230,17 @@ fn choose_named<'n>(fields: &Fields<'n>, which: Option<&str>, report: &mut Repor
 }
 
 fn entries<'n>(fields: &Fields<'n>) -> &'n [Entry] {
-    fields.get("workflows").map(Node::entries).unwrap_or_default()
+    fields
+        .get("workflows")
+        .map(Node::entries)
+        .unwrap_or_default()
 }
 
 fn start_of(node: &Node) -> Span {
-    Span { end: node.span.start + 1, ..node.span }
+    Span {
+        end: node.span.start + 1,
+        ..node.span
+    }
 }
 
 fn finish(mut reading: Reading) -> Result<(Machine, SourceMap, Vec<Diagnostic>), Vec<Diagnostic>> {
@@ -177,5 +250,9 @@ fn finish(mut reading: Reading) -> Result<(Machine, SourceMap, Vec<Diagnostic>),
     if failed {
         return Err(diagnostics);
     }
-    Ok((reading.machine.seal(), reading.spans.into_map(&reading.files), diagnostics))
+    Ok((
+        reading.machine.seal(),
+        reading.spans.into_map(&reading.files),
+        diagnostics,
+    ))
 }

@@ -1,7 +1,10 @@
 //! The name that was probably meant.
 
 /// Returns the name of `known` closest to `wanted`, when one is close.
-pub(crate) fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    wanted: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let plain = fold(wanted);
     known
         .into_iter()
@@ -27,7 +30,14 @@ mod tests {
     use super::nearest;
 
     fn check(wanted: &str, expected: Option<&str>) {
-        let known = ["allowed_tools", "allowed_commands", "on", "type", "max_iterations", "env"];
+        let known = [
+            "allowed_tools",
+            "allowed_commands",
+            "on",
+            "type",
+            "max_iterations",
+            "env",
+        ];
         assert_eq!(nearest(wanted, known), expected, "{wanted}");
     }
 

@@ -77,7 +77,10 @@ impl Node {
 
     /// Returns a map without its places; empty for anything else.
     pub(crate) fn to_object(&self) -> Object {
-        self.entries().iter().map(|entry| (entry.key.clone(), entry.value.to_value())).collect()
+        self.entries()
+            .iter()
+            .map(|entry| (entry.key.clone(), entry.value.to_value()))
+            .collect()
     }
 
     /// Names what the value is, with its text where that is short.
@@ -86,7 +89,9 @@ impl Node {
             Kind::Null => "null".to_owned(),
             Kind::Bool(value) => format!("`{value}`"),
             Kind::Number(number) => format!("the number `{number}`"),
-            Kind::Text(text) if text.chars().count() <= 40 && !text.contains('\n') => format!("the text `{text}`"),
+            Kind::Text(text) if text.chars().count() <= 40 && !text.contains('\n') => {
+                format!("the text `{text}`")
+            }
             Kind::Text(_) => "text".to_owned(),
             Kind::List(_) => "a list".to_owned(),
             Kind::Map(_) => "an object".to_owned(),

@@ -4,7 +4,11 @@ mod bounds;
 mod json;
 mod yaml;
 
-use crate::{diagnostic::Report, node::Node, source::{Files, Span}};
+use crate::{
+    diagnostic::Report,
+    node::Node,
+    source::{Files, Span},
+};
 
 /// Why a text could not be read.
 #[derive(Debug)]
@@ -18,7 +22,13 @@ pub(crate) struct SyntaxError {
 
 impl SyntaxError {
     fn new(at: std::ops::Range<usize>, message: impl Into<String>) -> Self {
-        Self { start: at.start, end: at.end, code: "syntax", message: message.into(), help: None }
+        Self {
+            start: at.start,
+            end: at.end,
+            code: "syntax",
+            message: message.into(),
+            help: None,
+        }
     }
 
     fn code(self, code: &'static str) -> Self {
@@ -26,7 +36,10 @@ impl SyntaxError {
     }
 
     fn help(self, help: impl Into<String>) -> Self {
-        Self { help: Some(help.into()), ..self }
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
     }
 }
 
@@ -35,14 +48,25 @@ impl SyntaxError {
 /// A mistake of syntax is reported, the first one only.
 pub(crate) fn parse(files: &Files, file: usize, report: &mut Report) -> Option<Node> {
     let (name, text) = files.name_and_text(file);
-    let is_json = name.rsplit('.').next().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+    let is_json = name
+        .rsplit('.')
+        .next()
+        .is_some_and(|end| end.eq_ignore_ascii_case("json"));
     let read = bounds::check(text).and_then(|()| {
-        if is_json { json::parse(text, file) } else { yaml::parse(text, file) }
+        if is_json {
+            json::parse(text, file)
+        } else {
+            yaml::parse(text, file)
+        }
     });
     match read {
         Ok(node) => Some(node),
         Err(error) => {
-            let problem = report.error(Span::new(file, error.start, error.end), error.code, error.message);
+            let problem = report.error(
+                Span::new(file, error.start, error.end),
+                error.code,
+                error.message,
+            );
             problem.help = error.help;
             None
         }

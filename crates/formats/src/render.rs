@@ -8,8 +8,15 @@ use crate::diagnostic::Diagnostic;
 /// Writes `diagnostics` for a person: message, place, line, and what to do.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
-    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-    diagnostics.iter().map(|diagnostic| one(&renderer, diagnostic)).collect()
+    let renderer = if colour {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    diagnostics
+        .iter()
+        .map(|diagnostic| one(&renderer, diagnostic))
+        .collect()
 }
 
 fn one(renderer: &Renderer, diagnostic: &Diagnostic) -> String {

@@ -10,7 +10,10 @@ use crate::{
 /// Returns the JSON Schema (draft 2020-12) of a workflow file.
 #[must_use]
 pub fn schema() -> Value {
-    let mut definitions: Map<String, Value> = TABLES.iter().map(|table| (table.key.to_owned(), object(table))).collect();
+    let mut definitions: Map<String, Value> = TABLES
+        .iter()
+        .map(|table| (table.key.to_owned(), object(table)))
+        .collect();
     for (name, definition) in by_hand() {
         definitions.insert(name.to_owned(), definition);
     }
@@ -31,7 +34,10 @@ fn reference(key: &str) -> Value {
 fn by_hand() -> [(&'static str, Value); 3] {
     [
         ("state_type", json!({ "enum": ["final"] })),
-        ("guard_ref", json!({ "anyOf": [{ "type": "string", "minLength": 1 }, reference("guard")] })),
+        (
+            "guard_ref",
+            json!({ "anyOf": [{ "type": "string", "minLength": 1 }, reference("guard")] }),
+        ),
         (
             "transition",
             json!({ "anyOf": [
@@ -50,7 +56,12 @@ fn object(table: &Table) -> Value {
             properties.insert((*name).to_owned(), property(field));
         }
     }
-    let required: Vec<&str> = table.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    let required: Vec<&str> = table
+        .fields
+        .iter()
+        .filter(|field| field.required)
+        .map(|field| field.name)
+        .collect();
     let mut object = Map::from_iter([
         ("description".to_owned(), json!(table.doc)),
         ("type".to_owned(), json!("object")),
@@ -63,13 +74,21 @@ fn object(table: &Table) -> Value {
     let excluded: Vec<Value> = table
         .fields
         .iter()
-        .flat_map(|field| field.aliases.iter().map(|alias| json!({ "not": { "required": [field.name, alias] } })))
+        .flat_map(|field| {
+            field
+                .aliases
+                .iter()
+                .map(|alias| json!({ "not": { "required": [field.name, alias] } }))
+        })
         .collect();
     if !excluded.is_empty() {
         object.insert("allOf".to_owned(), Value::Array(excluded));
     }
     if let Choice::OneOf(ways) = table.choice {
-        let ways: Vec<Value> = ways.iter().map(|names| json!({ "required": names })).collect();
+        let ways: Vec<Value> = ways
+            .iter()
+            .map(|names| json!({ "required": names }))
+            .collect();
         object.insert("oneOf".to_owned(), Value::Array(ways));
     }
     Value::Object(object)
@@ -98,7 +117,9 @@ fn shape(shape: Shape) -> Value {
         Shape::List(_) => json!({ "type": "array" }),
         Shape::Texts => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Shape::Of(table) => reference(table.key),
-        Shape::MapOf(table) => json!({ "type": "object", "additionalProperties": reference(table.key) }),
+        Shape::MapOf(table) => {
+            json!({ "type": "object", "additionalProperties": reference(table.key) })
+        }
         Shape::By(key) => reference(key),
         Shape::MapBy(key) => json!({ "type": "object", "additionalProperties": reference(key) }),
     }

@@ -95,7 +95,9 @@ impl Files {
 
     /// Returns the name and the text of a file.
     pub(crate) fn name_and_text(&self, file: usize) -> (&str, &str) {
-        self.files.get(file).map_or(("", ""), |file| (&file.source.name, &file.source.text))
+        self.files
+            .get(file)
+            .map_or(("", ""), |file| (&file.source.name, &file.source.text))
     }
 
     /// Returns the number of a file that is exactly `source`.
@@ -108,7 +110,11 @@ impl Files {
         let file = self.files.get(span.file)?;
         let after = file.lines.partition_point(|start| *start <= span.start);
         let begin = *file.lines.get(after.checked_sub(1)?)?;
-        let end = file.lines.get(after).copied().unwrap_or(file.source.text.len());
+        let end = file
+            .lines
+            .get(after)
+            .copied()
+            .unwrap_or(file.source.text.len());
         let whole = file.source.text.get(begin..end)?;
         let text = whole.trim_start_matches(BYTE_ORDER_MARK);
         let skipped = whole.len() - text.len();

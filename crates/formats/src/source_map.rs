@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use interlock_core::{names::MachineId, validate::{GuardRoot, Location, Place}};
+use interlock_core::{
+    names::MachineId,
+    validate::{GuardRoot, Location, Place},
+};
 
 use crate::source::{Files, Span};
 
@@ -40,7 +43,13 @@ pub(crate) struct Spans {
 impl Spans {
     /// Notes where `place` of the machine `key` was written.
     pub(crate) fn note(&mut self, machine: Option<&MachineId>, place: Place, span: Span) {
-        self.spans.insert(Location { machine: machine.cloned(), place }, span);
+        self.spans.insert(
+            Location {
+                machine: machine.cloned(),
+                place,
+            },
+            span,
+        );
     }
 
     /// Returns the span of `location`, or of what it lies in.
@@ -59,9 +68,17 @@ impl Spans {
     pub(crate) fn into_map(self, files: &Files) -> SourceMap {
         let position = |span| {
             let line = files.line(span)?;
-            Some(Position { file: line.file.to_owned(), line: line.number, column: line.column })
+            Some(Position {
+                file: line.file.to_owned(),
+                line: line.number,
+                column: line.column,
+            })
         };
-        let positions = self.spans.into_iter().filter_map(|(at, span)| Some((at, position(span)?))).collect();
+        let positions = self
+            .spans
+            .into_iter()
+            .filter_map(|(at, span)| Some((at, position(span)?)))
+            .collect();
         SourceMap { positions }
     }
 }
@@ -70,7 +87,11 @@ impl Spans {
 fn outer(location: Location) -> Option<Location> {
     let place = match location.place {
         Place::Machine => return None,
-        Place::Initial | Place::Meta(_) | Place::State(_) | Place::Pattern(_) | Place::Handler(_) => Place::Machine,
+        Place::Initial
+        | Place::Meta(_)
+        | Place::State(_)
+        | Place::Pattern(_)
+        | Place::Handler(_) => Place::Machine,
         Place::AllowedTool(state, _)
         | Place::DisallowedTool(state, _)
         | Place::AllowedCommand(state, _)
@@ -80,12 +101,19 @@ fn outer(location: Location) -> Option<Location> {
         | Place::BranchTerminal(state, _)
         | Place::CalledMachine(state) => Place::State(state),
         Place::Target(state, event, _) => Place::Event(state, event),
-        Place::GuardOperator(site) | Place::GuardValue(site) | Place::GuardField(site) => Place::Guard(site),
+        Place::GuardOperator(site) | Place::GuardValue(site) | Place::GuardField(site) => {
+            Place::Guard(site)
+        }
         Place::Guard(mut site) => match (site.part.pop(), &site.root) {
             (Some(_), _) => Place::Guard(site),
             (None, GuardRoot::Named(_)) => Place::Machine,
-            (None, GuardRoot::Transition { state, event, .. }) => Place::Event(state.clone(), event.clone()),
+            (None, GuardRoot::Transition { state, event, .. }) => {
+                Place::Event(state.clone(), event.clone())
+            }
         },
     };
-    Some(Location { machine: location.machine, place })
+    Some(Location {
+        machine: location.machine,
+        place,
+    })
 }

@@ -113,7 +113,8 @@ impl<'n> Fields<'n> {
 
     /// Tells whether a field is true.
     pub(crate) fn is_true(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|node| node.kind == Kind::Bool(true))
+        self.get(name)
+            .is_some_and(|node| node.kind == Kind::Bool(true))
     }
 
     /// Returns the number of a field that counts.
@@ -127,7 +128,12 @@ impl<'n> Fields<'n> {
     /// Returns the items of a list of texts.
     pub(crate) fn names(&self, name: &str) -> Option<Vec<(&'n str, &'n Node)>> {
         let items = self.get(name)?.items();
-        Some(items.iter().filter_map(|item| Some((item.text()?, item))).collect())
+        Some(
+            items
+                .iter()
+                .filter_map(|item| Some((item.text()?, item)))
+                .collect(),
+        )
     }
 
     /// Tells whether the field was written, whatever its value.
@@ -140,10 +146,18 @@ impl Table {
     /// Reads `node` as an object of this table, reporting everything wrong with it.
     pub(crate) fn read<'n>(&self, node: &'n Node, report: &mut Report) -> Option<Fields<'n>> {
         if !matches!(node.kind, Kind::Map(_)) {
-            report.error(node.span, "wrong_type", format!("{} is an object, not {}", self.name, node.describe()));
+            report.error(
+                node.span,
+                "wrong_type",
+                format!("{} is an object, not {}", self.name, node.describe()),
+            );
             return None;
         }
-        let mut fields = Fields { node, found: HashMap::new(), broken: Vec::new() };
+        let mut fields = Fields {
+            node,
+            found: HashMap::new(),
+            broken: Vec::new(),
+        };
         let mut unknown = Vec::new();
         for entry in node.entries() {
             match self.field(&entry.key) {
@@ -160,13 +174,26 @@ impl Table {
     }
 
     fn field(&self, name: &str) -> Option<&'static Field> {
-        self.fields.iter().find(|field| field.name == name || field.aliases.contains(&name))
+        self.fields
+            .iter()
+            .find(|field| field.name == name || field.aliases.contains(&name))
     }
 
-    fn take<'n>(&self, fields: &mut Fields<'n>, field: &'static Field, entry: &'n Entry, report: &mut Report) {
+    fn take<'n>(
+        &self,
+        fields: &mut Fields<'n>,
+        field: &'static Field,
+        entry: &'n Entry,
+        report: &mut Report,
+    ) {
         if let Some(first) = fields.found.get(field.name) {
-            let message = format!("`{}` and `{}` are two spellings of one field", first.key, entry.key);
-            report.error(entry.key_span, "two_spellings", message).help("keep one of the two");
+            let message = format!(
+                "`{}` and `{}` are two spellings of one field",
+                first.key, entry.key
+            );
+            report
+                .error(entry.key_span, "two_spellings", message)
+                .help("keep one of the two");
             return;
         }
         if field.shape.check(&entry.key, &entry.value, report) {
@@ -178,17 +205,32 @@ impl Table {
 
     /// Reports an unknown field and reads it as the one that was likely meant.
     fn guess<'n>(&self, fields: &mut Fields<'n>, entry: &'n Entry, report: &mut Report) {
-        let known = self.fields.iter().flat_map(|field| std::iter::once(field.name).chain(field.aliases.iter().copied()));
+        let known = self
+            .fields
+            .iter()
+            .flat_map(|field| std::iter::once(field.name).chain(field.aliases.iter().copied()));
         let near = nearest(&entry.key, known).and_then(|name| Some((name, self.field(name)?)));
         let Some((name, field)) = near else {
-            let known: Vec<String> = self.fields.iter().map(|field| format!("`{}`", field.name)).collect();
+            let known: Vec<String> = self
+                .fields
+                .iter()
+                .map(|field| format!("`{}`", field.name))
+                .collect();
             report
-                .error(entry.key_span, "unknown_field", format!("unknown field `{}` in {}", entry.key, self.name))
+                .error(
+                    entry.key_span,
+                    "unknown_field",
+                    format!("unknown field `{}` in {}", entry.key, self.name),
+                )
                 .help(format!("it has {}", known.join(", ")));
             return;
         };
         report
-            .error(entry.key_span, "unknown_field", format!("unknown field `{}`: did you mean `{name}`?", entry.key))
+            .error(
+                entry.key_span,
+                "unknown_field",
+                format!("unknown field `{}`: did you mean `{name}`?", entry.key),
+            )
             .help(format!("write `{name}`, or remove it"));
         // Read on as if it were right, so that one typo does not bring more errors along.
         if !fields.has(field.name) {
@@ -197,9 +239,17 @@ impl Table {
     }
 
     fn demand(&self, fields: &Fields<'_>, report: &mut Report) {
-        for field in self.fields.iter().filter(|field| field.required && !fields.has(field.name)) {
+        for field in self
+            .fields
+            .iter()
+            .filter(|field| field.required && !fields.has(field.name))
+        {
             report
-                .error(fields.node.span, "missing_field", format!("`{}` is missing in {}", field.name, self.name))
+                .error(
+                    fields.node.span,
+                    "missing_field",
+                    format!("`{}` is missing in {}", field.name, self.name),
+                )
                 .help(format!("add `{}`: {}", field.name, field.doc));
         }
     }
@@ -220,9 +270,16 @@ impl Shape {
             (Self::Integer, Kind::Number(number)) => number.is_i64(),
             (Self::Count, Kind::Number(number)) => number.as_u64().is_some_and(|count| count > 0),
             (Self::OneOf(words), Kind::Text(text)) => {
-                if let (false, Some(near)) = (words.contains(&text.as_str()), nearest(text, words.iter().copied())) {
+                if let (false, Some(near)) = (
+                    words.contains(&text.as_str()),
+                    nearest(text, words.iter().copied()),
+                ) {
                     report
-                        .error(node.span, "wrong_value", format!("`{name}` cannot be `{text}`: did you mean `{near}`?"))
+                        .error(
+                            node.span,
+                            "wrong_value",
+                            format!("`{name}` cannot be `{text}`: did you mean `{near}`?"),
+                        )
                         .help(format!("it is {}", self.wanted()));
                     return false;
                 }
@@ -238,16 +295,31 @@ impl Shape {
 
     fn refuse(self, name: &str, node: &Node, report: &mut Report) {
         let code = match (self, &node.kind) {
-            (Self::Name | Self::OneOf(_), Kind::Text(_)) | (Self::Count | Self::Integer, Kind::Number(_)) => "wrong_value",
+            (Self::Name | Self::OneOf(_), Kind::Text(_))
+            | (Self::Count | Self::Integer, Kind::Number(_)) => "wrong_value",
             _ => "wrong_type",
         };
-        let found = if node.text() == Some("") { "empty".to_owned() } else { node.describe() };
-        let problem = report.error(node.span, code, format!("`{name}` must be {}, not {found}", self.wanted()));
+        let found = if node.text() == Some("") {
+            "empty".to_owned()
+        } else {
+            node.describe()
+        };
+        let problem = report.error(
+            node.span,
+            code,
+            format!("`{name}` must be {}, not {found}", self.wanted()),
+        );
         match (self, &node.kind) {
             (_, Kind::Null) => problem.help(format!("leave `{name}` out, or give it a value")),
-            (Self::Count, Kind::Number(_)) => problem.help(format!("leave `{name}` out for no limit")),
-            (Self::Text | Self::Name, Kind::Number(_) | Kind::Bool(_)) => problem.help("put it in quotes"),
-            (Self::Names | Self::List(_), Kind::Text(text)) => problem.help(format!("write a list: [\"{text}\"]")),
+            (Self::Count, Kind::Number(_)) => {
+                problem.help(format!("leave `{name}` out for no limit"))
+            }
+            (Self::Text | Self::Name, Kind::Number(_) | Kind::Bool(_)) => {
+                problem.help("put it in quotes")
+            }
+            (Self::Names | Self::List(_), Kind::Text(text)) => {
+                problem.help(format!("write a list: [\"{text}\"]"))
+            }
             _ => {}
         }
     }
@@ -274,9 +346,20 @@ impl Shape {
 
 /// Checks every item of a list of texts; those that are none are left out later.
 fn check_names(name: &str, items: &[Node], report: &mut Report) -> bool {
-    for item in items.iter().filter(|item| item.text().is_none_or(str::is_empty)) {
-        let found = if item.text() == Some("") { "empty text".to_owned() } else { item.describe() };
-        report.error(item.span, "wrong_type", format!("an item of `{name}` must be text, not {found}"));
+    for item in items
+        .iter()
+        .filter(|item| item.text().is_none_or(str::is_empty))
+    {
+        let found = if item.text() == Some("") {
+            "empty text".to_owned()
+        } else {
+            item.describe()
+        };
+        report.error(
+            item.span,
+            "wrong_type",
+            format!("an item of `{name}` must be text, not {found}"),
+        );
     }
     true
 }
@@ -284,7 +367,11 @@ fn check_names(name: &str, items: &[Node], report: &mut Report) -> bool {
 fn check_texts(name: &str, entries: &[Entry], report: &mut Report) -> bool {
     for entry in entries.iter().filter(|entry| entry.value.text().is_none()) {
         let found = entry.value.describe();
-        let problem = report.error(entry.value.span, "wrong_type", format!("`{}` in `{name}` must be text, not {found}", entry.key));
+        let problem = report.error(
+            entry.value.span,
+            "wrong_type",
+            format!("`{}` in `{name}` must be text, not {found}", entry.key),
+        );
         if matches!(entry.value.kind, Kind::Number(_) | Kind::Bool(_)) {
             problem.help("put it in quotes");
         }

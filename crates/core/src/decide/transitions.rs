@@ -60,7 +60,14 @@ impl Work<'_> {
             ));
         }
         self.assume_writes(&path)?;
-        self.ask_event(&path, request)
+        let before = (self.run.clone(), self.events.len());
+        let answered = self.ask_event(&path, request);
+        if answered.is_err() {
+            // INVARIANT: a rejected transition changes nothing.
+            self.run = before.0;
+            self.events.truncate(before.1);
+        }
+        answered
     }
 
     /// Finds what the event leads to and takes it, or parks it.

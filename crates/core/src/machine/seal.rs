@@ -35,7 +35,10 @@ mod tests {
     use super::*;
 
     fn machine(meta: &str) -> Machine {
-        let text = format!(r#"{{"id":"m","initial":"a","states":{{}},"limits":{},"meta":{meta}}}"#, limits());
+        let text = format!(
+            r#"{{"id":"m","initial":"a","states":{{}},"limits":{},"meta":{meta}}}"#,
+            limits()
+        );
         serde_json::from_str(&text).unwrap()
     }
 

@@ -47,7 +47,15 @@ pub(crate) fn read<'w>(start: Start<'_, 'w>, files: Files, report: Report) -> Re
         root_key: None,
         incomplete: HashSet::new(),
     };
-    let root = reader.definition(Task { node: start.node, key: None, table: &WORKFLOW, given_id: None }, None);
+    let root = reader.definition(
+        Task {
+            node: start.node,
+            key: None,
+            table: &WORKFLOW,
+            given_id: None,
+        },
+        None,
+    );
     while let Some(next) = reader.pending.pop() {
         reader.read_pending(next);
     }
@@ -127,7 +135,12 @@ pub(super) struct Current<'s> {
 
 impl<'n> Reader<'n, '_> {
     fn definition(&mut self, task: Task<'_>, outer: Option<&Scope<'_>>) -> Machine {
-        let Task { node, key, table, given_id } = task;
+        let Task {
+            node,
+            key,
+            table,
+            given_id,
+        } = task;
         self.spans.note(key.as_ref(), Place::Machine, node.span);
         let Some(fields) = table.read(node, &mut self.report) else {
             self.incomplete.insert(key);
@@ -138,9 +151,17 @@ impl<'n> Reader<'n, '_> {
             names::check("the workflow", id, entry.value.span, &mut self.report);
         }
         let nested = self.name_nested(&fields);
-        let mut known: Vec<(String, Called)> = nested.iter().map(|(entry, key)| (entry.key.clone(), Called::Key(key.clone()))).collect();
+        let mut known: Vec<(String, Called)> = nested
+            .iter()
+            .map(|(entry, key)| (entry.key.clone(), Called::Key(key.clone())))
+            .collect();
         let own = key.clone().map_or(Called::Root, Called::Key);
-        known.extend([fields.text("id"), given_id].into_iter().flatten().map(|id| (id.to_owned(), own.clone())));
+        known.extend(
+            [fields.text("id"), given_id]
+                .into_iter()
+                .flatten()
+                .map(|id| (id.to_owned(), own.clone())),
+        );
         let mut current = Current {
             key: key.clone(),
             scope: Scope { outer, known },
@@ -154,12 +175,20 @@ impl<'n> Reader<'n, '_> {
             states,
             guards: self.guards(&current, &fields),
             interrupts: self.interrupts(&current, &fields),
-            context: fields.get("context").map(Node::to_object).unwrap_or_default(),
+            context: fields
+                .get("context")
+                .map(Node::to_object)
+                .unwrap_or_default(),
             meta: self.meta(key.as_ref(), &fields),
             ..empty(id)
         };
         for (entry, key) in nested {
-            let task = Task { node: &entry.value, key: Some(key.clone()), table: &MACHINE, given_id: Some(&entry.key) };
+            let task = Task {
+                node: &entry.value,
+                key: Some(key.clone()),
+                table: &MACHINE,
+                given_id: Some(&entry.key),
+            };
             let machine = self.definition(task, Some(&current.scope));
             self.machines.insert(key, machine);
         }
@@ -168,7 +197,10 @@ impl<'n> Reader<'n, '_> {
 
     /// Gives a key to each machine of `machines`.
     fn name_nested<'t>(&mut self, fields: &Fields<'t>) -> Vec<(&'t Entry, MachineId)> {
-        let entries = fields.get("machines").map(Node::entries).unwrap_or_default();
+        let entries = fields
+            .get("machines")
+            .map(Node::entries)
+            .unwrap_or_default();
         entries
             .iter()
             .map(|entry| {
@@ -190,14 +222,25 @@ impl<'n> Reader<'n, '_> {
         MachineId::new(key)
     }
 
-    fn states(&mut self, current: &mut Current<'_>, fields: &Fields<'_>) -> IndexMap<StateName, State> {
+    fn states(
+        &mut self,
+        current: &mut Current<'_>,
+        fields: &Fields<'_>,
+    ) -> IndexMap<StateName, State> {
         let entries = fields.get("states").map(Node::entries).unwrap_or_default();
-        current.state_names = entries.iter().map(|entry| StateName::new(entry.key.clone())).collect();
+        current.state_names = entries
+            .iter()
+            .map(|entry| StateName::new(entry.key.clone()))
+            .collect();
         let mut states: IndexMap<StateName, State> = IndexMap::with_capacity(entries.len());
         for entry in entries {
             names::check("a state", &entry.key, entry.key_span, &mut self.report);
             let name = StateName::new(entry.key.clone());
-            self.spans.note(current.key.as_ref(), Place::State(name.clone()), entry.key_span);
+            self.spans.note(
+                current.key.as_ref(),
+                Place::State(name.clone()),
+                entry.key_span,
+            );
             let state = self.state(current, &name, &entry.value);
             states.insert(name, state);
         }
@@ -206,13 +249,23 @@ impl<'n> Reader<'n, '_> {
     }
 
     /// Returns the first state; where it is missing, the first written, so that reading can go on.
-    fn initial(&mut self, current: &Current<'_>, fields: &Fields<'_>, states: &IndexMap<StateName, State>) -> StateName {
+    fn initial(
+        &mut self,
+        current: &Current<'_>,
+        fields: &Fields<'_>,
+        states: &IndexMap<StateName, State>,
+    ) -> StateName {
         if let Some(entry) = fields.entry("initial") {
-            self.spans.note(current.key.as_ref(), Place::Initial, entry.value.span);
+            self.spans
+                .note(current.key.as_ref(), Place::Initial, entry.value.span);
             return StateName::new(entry.value.text().unwrap_or_default());
         }
         self.incomplete.insert(current.key.clone());
-        states.keys().next().cloned().unwrap_or_else(|| StateName::new(""))
+        states
+            .keys()
+            .next()
+            .cloned()
+            .unwrap_or_else(|| StateName::new(""))
     }
 
     fn guards(&mut self, current: &Current<'_>, fields: &Fields<'_>) -> IndexMap<GuardName, Guard> {
@@ -224,22 +277,34 @@ impl<'n> Reader<'n, '_> {
                 names::check("a guard", &entry.key, entry.key_span, &mut self.report);
             }
             let site = GuardRoot::Named(name.clone()).whole();
-            let guard = self.guard(current, &entry.value, &site).unwrap_or_else(placeholder);
-            self.spans.note(current.key.as_ref(), Place::Guard(site), entry.key_span);
+            let guard = self
+                .guard(current, &entry.value, &site)
+                .unwrap_or_else(placeholder);
+            self.spans
+                .note(current.key.as_ref(), Place::Guard(site), entry.key_span);
             guards.insert(name, guard);
         }
         guards
     }
 
-    fn interrupts(&mut self, current: &Current<'_>, fields: &Fields<'_>) -> IndexMap<InterruptName, Interrupt> {
-        let entries = fields.get("interrupts").map(Node::entries).unwrap_or_default();
+    fn interrupts(
+        &mut self,
+        current: &Current<'_>,
+        fields: &Fields<'_>,
+    ) -> IndexMap<InterruptName, Interrupt> {
+        let entries = fields
+            .get("interrupts")
+            .map(Node::entries)
+            .unwrap_or_default();
         let mut interrupts = IndexMap::new();
         for entry in entries {
             let interrupt = self.interrupt(current, entry);
             if interrupt.is_none() {
                 self.incomplete.insert(current.key.clone());
             }
-            interrupts.extend(interrupt.map(|interrupt| (InterruptName::new(entry.key.clone()), interrupt)));
+            interrupts.extend(
+                interrupt.map(|interrupt| (InterruptName::new(entry.key.clone()), interrupt)),
+            );
         }
         interrupts
     }
@@ -247,11 +312,18 @@ impl<'n> Reader<'n, '_> {
     fn interrupt(&mut self, current: &Current<'_>, entry: &Entry) -> Option<Interrupt> {
         let name = InterruptName::new(entry.key.clone());
         let fields = INTERRUPT.read(&entry.value, &mut self.report)?;
-        let trigger = fields.get("trigger").and_then(|node| TRIGGER.read(node, &mut self.report));
+        let trigger = fields
+            .get("trigger")
+            .and_then(|node| TRIGGER.read(node, &mut self.report));
         let target = fields.get("target")?;
-        self.spans.note(current.key.as_ref(), Place::Handler(name.clone()), target.span);
+        self.spans.note(
+            current.key.as_ref(),
+            Place::Handler(name.clone()),
+            target.span,
+        );
         let pattern = trigger?.get("file_pattern")?;
-        self.spans.note(current.key.as_ref(), Place::Pattern(name), pattern.span);
+        self.spans
+            .note(current.key.as_ref(), Place::Pattern(name), pattern.span);
         Some(Interrupt {
             file_pattern: pattern.text()?.to_owned(),
             target: StateName::new(target.text()?),
@@ -259,9 +331,18 @@ impl<'n> Reader<'n, '_> {
     }
 
     /// Returns the key of the machine that `id` means, and has it read if it was not.
-    pub(super) fn invoked(&mut self, current: &Current<'_>, id: &str, span: Span) -> Option<MachineId> {
+    pub(super) fn invoked(
+        &mut self,
+        current: &Current<'_>,
+        id: &str,
+        span: Span,
+    ) -> Option<MachineId> {
         let in_first_file = span.file == 0;
-        let known = current.scope.find(id).cloned().or_else(|| self.sibling(id).filter(|_| in_first_file));
+        let known = current
+            .scope
+            .find(id)
+            .cloned()
+            .or_else(|| self.sibling(id).filter(|_| in_first_file));
         let known = known.or_else(|| self.elsewhere(id, span));
         match known {
             Some(Called::Key(key)) => Some(key),
@@ -287,10 +368,19 @@ impl<'n> Reader<'n, '_> {
 
     /// Looks for `id` among the workflows of the same gateway configuration.
     fn sibling(&mut self, id: &str) -> Option<Called> {
-        let own_id = |entry: &Entry| entry.value.get("id").and_then(|id| id.value.text().map(str::to_owned));
+        let own_id = |entry: &Entry| {
+            entry
+                .value
+                .get("id")
+                .and_then(|id| id.value.text().map(str::to_owned))
+        };
         let siblings = self.siblings;
         let entry = siblings.iter().find(|entry| entry.key == id);
-        let entry = entry.or_else(|| siblings.iter().find(|entry| own_id(entry).as_deref() == Some(id)))?;
+        let entry = entry.or_else(|| {
+            siblings
+                .iter()
+                .find(|entry| own_id(entry).as_deref() == Some(id))
+        })?;
         if self.root_name == Some(entry.key.as_str()) {
             return Some(Called::Root);
         }
@@ -299,7 +389,8 @@ impl<'n> Reader<'n, '_> {
         }
         let key = self.free_key(&entry.key);
         self.sibling_keys.insert(&entry.key, key.clone());
-        self.pending.push(Pending::Sibling(&entry.value, key.clone()));
+        self.pending
+            .push(Pending::Sibling(&entry.value, key.clone()));
         Some(Called::Key(key))
     }
 
@@ -312,7 +403,11 @@ impl<'n> Reader<'n, '_> {
             None => None,
             Some(Ok(source)) => Some(self.open(id, source, span)),
             Some(Err(reason)) => {
-                self.report.error(span, "unreadable_workflow", format!("the workflow `{id}` cannot be read: {reason}"));
+                self.report.error(
+                    span,
+                    "unreadable_workflow",
+                    format!("the workflow `{id}` cannot be read: {reason}"),
+                );
                 // There is one, so it is not unknown as well.
                 Some(Called::Key(self.free_key(id)))
             }
@@ -327,14 +422,20 @@ impl<'n> Reader<'n, '_> {
         }
         let file = self.files.add(source);
         let key = self.free_key(id);
-        self.pending.push(Pending::File(file, id.to_owned(), key.clone(), span));
+        self.pending
+            .push(Pending::File(file, id.to_owned(), key.clone(), span));
         Called::Key(key)
     }
 
     fn read_pending(&mut self, pending: Pending<'n>) {
         let (key, machine) = match pending {
             Pending::Sibling(node, key) => {
-                let task = Task { node, key: Some(key.clone()), table: &WORKFLOW, given_id: None };
+                let task = Task {
+                    node,
+                    key: Some(key.clone()),
+                    table: &WORKFLOW,
+                    given_id: None,
+                };
                 (key, self.definition(task, None))
             }
             Pending::File(file, id, key, span) => {
@@ -356,7 +457,12 @@ impl<'n> Reader<'n, '_> {
             self.incomplete.insert(Some(key.clone()));
             return empty(id);
         };
-        let task = Task { node, key: Some(key.clone()), table: &WORKFLOW, given_id: None };
+        let task = Task {
+            node,
+            key: Some(key.clone()),
+            table: &WORKFLOW,
+            given_id: None,
+        };
         self.definition(task, None)
     }
 
@@ -370,7 +476,11 @@ impl<'n> Reader<'n, '_> {
                 let default = fields.text("default").and_then(|name| workflows.get(name));
                 let entry = workflows.get(id).or(default);
                 if entry.is_none() {
-                    self.report.error(span, "undefined_machine", format!("the file found for `{id}` holds no workflow of that name"));
+                    self.report.error(
+                        span,
+                        "undefined_machine",
+                        format!("the file found for `{id}` holds no workflow of that name"),
+                    );
                 }
                 entry.map(|entry| &entry.value)
             }
@@ -380,9 +490,15 @@ impl<'n> Reader<'n, '_> {
     fn unknown_machine(&mut self, current: &Current<'_>, id: &str, span: Span) {
         let mut known = current.scope.names();
         known.extend(self.siblings.iter().map(|entry| entry.key.as_str()));
-        let near = nearest(id, known).map(|name| format!(": did you mean `{name}`?")).unwrap_or_default();
+        let near = nearest(id, known)
+            .map(|name| format!(": did you mean `{name}`?"))
+            .unwrap_or_default();
         self.report
-            .error(span, "undefined_machine", format!("no workflow `{id}` is known{near}"))
+            .error(
+                span,
+                "undefined_machine",
+                format!("no workflow `{id}` is known{near}"),
+            )
             .help("define it under `machines`, or as a file in `.interlock/workflows/`");
     }
 

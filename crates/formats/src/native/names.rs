@@ -18,5 +18,11 @@ pub(super) fn check(what: &str, name: &str, span: Span, report: &mut Report) {
     } else {
         return;
     };
-    report.error(span, "invalid_name", format!("the name `{}` of {what} {reason}", name.escape_debug())).help("choose another name");
+    report
+        .error(
+            span,
+            "invalid_name",
+            format!("the name `{}` of {what} {reason}", name.escape_debug()),
+        )
+        .help("choose another name");
 }

@@ -18,18 +18,39 @@ use crate::{
 };
 
 /// Names of final states that mean failure where nothing else is said.
-const FAILURES: &[&str] = &["failed", "failure", "error", "blocked", "cancelled", "aborted"];
+const FAILURES: &[&str] = &[
+    "failed",
+    "failure",
+    "error",
+    "blocked",
+    "cancelled",
+    "aborted",
+];
 
 /// Fields that other tools read and this one does not.
 const IGNORED: &[(&str, &str)] = &[
-    ("direct_execution", "does nothing here: `type: stage` has a model called for a state"),
-    ("model_ladder", "does nothing here: `model` names the one model of a state"),
-    ("allowed_commands_tool", "does nothing here: `allowed_commands` holds for every shell tool"),
+    (
+        "direct_execution",
+        "does nothing here: `type: stage` has a model called for a state",
+    ),
+    (
+        "model_ladder",
+        "does nothing here: `model` names the one model of a state",
+    ),
+    (
+        "allowed_commands_tool",
+        "does nothing here: `allowed_commands` holds for every shell tool",
+    ),
 ];
 
 impl Reader<'_, '_> {
     /// Reads one state. There is one even where there are errors.
-    pub(super) fn state(&mut self, current: &mut Current<'_>, name: &StateName, node: &Node) -> State {
+    pub(super) fn state(
+        &mut self,
+        current: &mut Current<'_>,
+        name: &StateName,
+        node: &Node,
+    ) -> State {
         let stage = self.refuse_stage(node);
         let without_stage_keys = stage.then(|| without(node, STAGE_KEYS));
         let node = without_stage_keys.as_ref().unwrap_or(node);
@@ -46,14 +67,28 @@ impl Reader<'_, '_> {
             ..State::default()
         };
         if let Some(entry) = fields.entry("safe_next") {
-            self.spans.note(current.key.as_ref(), Place::SafeNext(name.clone()), entry.value.span);
+            self.spans.note(
+                current.key.as_ref(),
+                Place::SafeNext(name.clone()),
+                entry.value.span,
+            );
             state.safe_next = entry.value.text().map(StateName::new);
         }
         for entry in fields.get("on").map(Node::entries).unwrap_or_default() {
             let event = EventName::new(entry.key.clone());
-            self.spans.note(current.key.as_ref(), Place::Event(name.clone(), event.clone()), entry.key_span);
+            self.spans.note(
+                current.key.as_ref(),
+                Place::Event(name.clone(), event.clone()),
+                entry.key_span,
+            );
             if entry.key.is_empty() {
-                self.report.error(entry.key_span, "invalid_name", "the name of an event is empty").help("give it a name");
+                self.report
+                    .error(
+                        entry.key_span,
+                        "invalid_name",
+                        "the name of an event is empty",
+                    )
+                    .help("give it a name");
             }
             let rule = self.rule(current, name, &event, &entry.value);
             state.on.extend(rule.map(|rule| (event, rule)));
@@ -63,7 +98,8 @@ impl Reader<'_, '_> {
         }
         for (field, does) in IGNORED {
             if let Some(entry) = fields.entry(field) {
-                self.report.note(entry.key_span, "ignored_field", format!("`{field}` {does}"));
+                self.report
+                    .note(entry.key_span, "ignored_field", format!("`{field}` {does}"));
             }
         }
         state
@@ -71,9 +107,18 @@ impl Reader<'_, '_> {
 
     /// Reports a state whose activity this version cannot carry out.
     fn refuse_stage(&mut self, node: &Node) -> bool {
-        let Some(entry) = node.get("type").filter(|entry| entry.value.text() == Some("stage")) else { return false };
+        let Some(entry) = node
+            .get("type")
+            .filter(|entry| entry.value.text() == Some("stage"))
+        else {
+            return false;
+        };
         self.report
-            .error(entry.value.span, "unsupported", "stages are not supported yet")
+            .error(
+                entry.value.span,
+                "unsupported",
+                "stages are not supported yet",
+            )
             .help("leave out `type: stage` to have an agent work in this state");
         true
     }
@@ -86,24 +131,42 @@ impl Reader<'_, '_> {
                     Some(outcome) => outcome == "failure",
                     None => FAILURES.contains(&name.as_str()),
                 };
-                return Activity::Final { outcome: if failed { Outcome::Failure } else { Outcome::Success } };
+                return Activity::Final {
+                    outcome: if failed {
+                        Outcome::Failure
+                    } else {
+                        Outcome::Success
+                    },
+                };
             }
             None | Some((_, Some("stage"))) => {}
             Some((node, text)) => {
                 let near = text.and_then(|text| nearest(text, ["final", "stage"]));
-                let hint = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+                let hint = near
+                    .map(|near| format!(": did you mean `{near}`?"))
+                    .unwrap_or_default();
                 self.report
-                    .error(node.span, "wrong_value", format!("`type` cannot be {}{hint}", node.describe()))
+                    .error(
+                        node.span,
+                        "wrong_value",
+                        format!("`type` cannot be {}{hint}", node.describe()),
+                    )
                     .help("it is `final` where the workflow ends, and left out elsewhere");
                 // A near miss is read as what was meant, so that the checks do not miss an end.
                 if near == Some("final") {
-                    return Activity::Final { outcome: Outcome::Success };
+                    return Activity::Final {
+                        outcome: Outcome::Success,
+                    };
                 }
             }
         }
         if let Some(entry) = written {
             self.report
-                .error(entry.key_span, "misplaced_field", "`outcome` belongs to a state with `type: final`")
+                .error(
+                    entry.key_span,
+                    "misplaced_field",
+                    "`outcome` belongs to a state with `type: final`",
+                )
                 .help("add `type: final`, or remove `outcome`");
         }
         Activity::Await
@@ -111,11 +174,19 @@ impl Reader<'_, '_> {
 
     fn policy(&mut self, current: &Current<'_>, name: &StateName, fields: &Fields<'_>) -> Policy {
         Policy {
-            allowed_tools: self.tools(current, fields, "allowed_tools", |index| Place::AllowedTool(name.clone(), index)),
+            allowed_tools: self.tools(current, fields, "allowed_tools", |index| {
+                Place::AllowedTool(name.clone(), index)
+            }),
             disallowed_tools: self
-                .tools(current, fields, "disallowed_tools", |index| Place::DisallowedTool(name.clone(), index))
+                .tools(current, fields, "disallowed_tools", |index| {
+                    Place::DisallowedTool(name.clone(), index)
+                })
                 .unwrap_or_default(),
-            on_denied: if fields.text("on_denied") == Some("ask") { OnDenied::Ask } else { OnDenied::Deny },
+            on_denied: if fields.text("on_denied") == Some("ask") {
+                OnDenied::Ask
+            } else {
+                OnDenied::Deny
+            },
             iterations_max: fields.count("max_iterations"),
             edit_lines_max: fields.count("max_edit_lines"),
             files_max: fields.count("max_files_per_state"),
@@ -126,21 +197,42 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn tools(&mut self, current: &Current<'_>, fields: &Fields<'_>, field: &str, place: impl Fn(usize) -> Place) -> Option<Vec<String>> {
+    fn tools(
+        &mut self,
+        current: &Current<'_>,
+        fields: &Fields<'_>,
+        field: &str,
+        place: impl Fn(usize) -> Place,
+    ) -> Option<Vec<String>> {
         let names = fields.names(field)?;
         for (index, (_, node)) in names.iter().enumerate() {
-            self.spans.note(current.key.as_ref(), place(index), node.span);
+            self.spans
+                .note(current.key.as_ref(), place(index), node.span);
         }
         Some(names.into_iter().map(|(name, _)| name.to_owned()).collect())
     }
 
-    fn commands(&mut self, current: &Current<'_>, name: &StateName, fields: &Fields<'_>) -> Option<Vec<CommandEntry>> {
+    fn commands(
+        &mut self,
+        current: &Current<'_>,
+        name: &StateName,
+        fields: &Fields<'_>,
+    ) -> Option<Vec<CommandEntry>> {
         let written = fields.names("allowed_commands")?;
         let mut entries = Vec::with_capacity(written.len());
         for (text, node) in written {
-            let Some(words) = self.words(text, node) else { continue };
-            self.spans.note(current.key.as_ref(), Place::AllowedCommand(name.clone(), entries.len()), node.span);
-            entries.push(CommandEntry { text: text.to_owned(), words });
+            let Some(words) = self.words(text, node) else {
+                continue;
+            };
+            self.spans.note(
+                current.key.as_ref(),
+                Place::AllowedCommand(name.clone(), entries.len()),
+                node.span,
+            );
+            entries.push(CommandEntry {
+                text: text.to_owned(),
+                words,
+            });
         }
         Some(entries)
     }
@@ -150,8 +242,14 @@ impl Reader<'_, '_> {
         let words = crate::words::split(text).filter(|words| !words.is_empty());
         if words.is_none() {
             self.report
-                .error(node.span, "invalid_command", format!("`{text}` is not the plain beginning of one command"))
-                .help("write the words of one command, without variables, pipes, redirections or `;`");
+                .error(
+                    node.span,
+                    "invalid_command",
+                    format!("`{text}` is not the plain beginning of one command"),
+                )
+                .help(
+                    "write the words of one command, without variables, pipes, redirections or `;`",
+                );
         }
         words
     }
@@ -165,18 +263,36 @@ impl Reader<'_, '_> {
     }
 
     fn env_overrides(&mut self, fields: &Fields<'_>) -> indexmap::IndexMap<String, String> {
-        let entries = fields.get("env_overrides").map(Node::entries).unwrap_or_default();
+        let entries = fields
+            .get("env_overrides")
+            .map(Node::entries)
+            .unwrap_or_default();
         for entry in entries {
             self.check_variable(&entry.key, entry.key_span);
         }
-        entries.iter().filter_map(|entry| Some((entry.key.clone(), entry.value.text()?.to_owned()))).collect()
+        entries
+            .iter()
+            .filter_map(|entry| Some((entry.key.clone(), entry.value.text()?.to_owned())))
+            .collect()
     }
 
     fn check_variable(&mut self, name: &str, span: crate::source::Span) {
-        let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if name.is_empty() || !plain || name.bytes().next().is_some_and(|byte| byte.is_ascii_digit()) {
+        let plain = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if name.is_empty()
+            || !plain
+            || name
+                .bytes()
+                .next()
+                .is_some_and(|byte| byte.is_ascii_digit())
+        {
             self.report
-                .error(span, "invalid_name", format!("`{name}` is not the name of an environment variable"))
+                .error(
+                    span,
+                    "invalid_name",
+                    format!("`{name}` is not the name of an environment variable"),
+                )
                 .help("it is made of letters, digits and `_`, and stands for itself alone");
         }
     }
@@ -184,6 +300,12 @@ impl Reader<'_, '_> {
 
 /// Returns an object without the fields in `names`.
 fn without(node: &Node, names: &[&str]) -> Node {
-    let entries = node.entries().iter().filter(|entry| !names.contains(&entry.key.as_str()));
-    Node { span: node.span, kind: Kind::Map(entries.cloned().collect()) }
+    let entries = node
+        .entries()
+        .iter()
+        .filter(|entry| !names.contains(&entry.key.as_str()));
+    Node {
+        span: node.span,
+        kind: Kind::Map(entries.cloned().collect()),
+    }
 }

@@ -13,13 +13,23 @@ pub(super) const VALUES_MAX: usize = 500_000;
 /// Refuses a text that is too long or holds what is no text.
 pub(super) fn check(text: &str) -> Result<(), SyntaxError> {
     if text.len() > BYTES_MAX {
-        let message = format!("the file has {} bytes and {BYTES_MAX} is the limit", text.len());
+        let message = format!(
+            "the file has {} bytes and {BYTES_MAX} is the limit",
+            text.len()
+        );
         return Err(SyntaxError::new(0..0, message).code("too_large"));
     }
-    match text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}')) {
+    match text
+        .char_indices()
+        .find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}'))
+    {
         Some((at, c)) => {
-            let message = format!("a control character (U+{:04X}) has no place in a workflow", u32::from(c));
-            Err(SyntaxError::new(at..at + c.len_utf8(), message).help("remove it, or write it as an escape in quotes"))
+            let message = format!(
+                "a control character (U+{:04X}) has no place in a workflow",
+                u32::from(c)
+            );
+            Err(SyntaxError::new(at..at + c.len_utf8(), message)
+                .help("remove it, or write it as an escape in quotes"))
         }
         None => Ok(()),
     }
@@ -27,12 +37,20 @@ pub(super) fn check(text: &str) -> Result<(), SyntaxError> {
 
 /// Returns the bytes of a byte-order mark at the start.
 pub(super) fn mark_len(text: &str) -> usize {
-    if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
+    if text.starts_with(BYTE_ORDER_MARK) {
+        BYTE_ORDER_MARK.len_utf8()
+    } else {
+        0
+    }
 }
 
 /// The error for nesting that is too deep.
 pub(super) fn too_deep(at: usize) -> SyntaxError {
-    SyntaxError::new(at..at + 1, format!("lists and objects are nested more than {DEPTH_MAX} deep")).code("too_deep")
+    SyntaxError::new(
+        at..at + 1,
+        format!("lists and objects are nested more than {DEPTH_MAX} deep"),
+    )
+    .code("too_deep")
 }
 
 /// The error for too many values.

@@ -4,14 +4,25 @@ use std::{collections::HashSet, ops::Range, str::FromStr};
 
 use serde_json::Number;
 
-use super::{SyntaxError, bounds::{DEPTH_MAX, VALUES_MAX, mark_len, too_deep, too_many}};
-use crate::{node::{Entry, Kind, Node}, source::Span};
+use super::{
+    SyntaxError,
+    bounds::{DEPTH_MAX, VALUES_MAX, mark_len, too_deep, too_many},
+};
+use crate::{
+    node::{Entry, Kind, Node},
+    source::Span,
+};
 
 type Read<T> = Result<T, SyntaxError>;
 
 /// Reads the whole of `text` as one JSON value.
 pub(super) fn parse(text: &str, file: usize) -> Read<Node> {
-    let mut reader = Reader { text, file, at: mark_len(text), values: 0 };
+    let mut reader = Reader {
+        text,
+        file,
+        at: mark_len(text),
+        values: 0,
+    };
     reader.blanks()?;
     if reader.rest().is_empty() {
         return Err(reader.here("the file is empty"));
@@ -21,7 +32,9 @@ pub(super) fn parse(text: &str, file: usize) -> Read<Node> {
     if reader.rest().is_empty() {
         Ok(node)
     } else {
-        Err(reader.here("text after the end of the JSON value").help("a file holds one object"))
+        Err(reader
+            .here("text after the end of the JSON value")
+            .help("a file holds one object"))
     }
 }
 
@@ -52,7 +65,8 @@ impl<'a> Reader<'a> {
 
     /// Names what stands here, for messages.
     fn found(&self) -> String {
-        self.peek().map_or_else(|| "the end of the file".to_owned(), |c| format!("`{c}`"))
+        self.peek()
+            .map_or_else(|| "the end of the file".to_owned(), |c| format!("`{c}`"))
     }
 
     fn eat(&mut self, wanted: char) -> bool {
@@ -67,7 +81,9 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
         if self.rest().starts_with("//") || self.rest().starts_with("/*") {
-            return Err(self.here("comments are not allowed in JSON").help("remove it, or write the workflow as YAML"));
+            return Err(self
+                .here("comments are not allowed in JSON")
+                .help("remove it, or write the workflow as YAML"));
         }
         Ok(())
     }
@@ -90,21 +106,28 @@ impl<'a> Reader<'a> {
             Some('\'') => return Err(self.here("text stands in double quotes, not single ones")),
             _ => return Err(self.here(format!("a value was expected, not {}", self.found()))),
         };
-        Ok(Node { span: Span::new(self.file, start, self.at), kind })
+        Ok(Node {
+            span: Span::new(self.file, start, self.at),
+            kind,
+        })
     }
 
     fn word(&mut self) -> Read<Kind> {
         let start = self.at;
         let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.'))).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.')))
+            .unwrap_or(rest.len());
         let word = rest.get(..end).unwrap_or_default();
         self.at += end;
         match word {
             "null" => Ok(Kind::Null),
             "true" => Ok(Kind::Bool(true)),
             "false" => Ok(Kind::Bool(false)),
-            _ => Err(SyntaxError::new(self.range(start), format!("`{word}` is not a JSON value"))
-                .help(format!("text stands in double quotes: `\"{word}\"`"))),
+            _ => Err(
+                SyntaxError::new(self.range(start), format!("`{word}` is not a JSON value"))
+                    .help(format!("text stands in double quotes: `\"{word}\"`")),
+            ),
         }
     }
 
@@ -132,17 +155,27 @@ impl<'a> Reader<'a> {
     fn entry(&mut self, depth: usize) -> Read<Entry> {
         let start = self.at;
         if self.peek() != Some('"') {
-            return Err(self.here(format!("a key in double quotes was expected, not {}", self.found())));
+            return Err(self.here(format!(
+                "a key in double quotes was expected, not {}",
+                self.found()
+            )));
         }
         let key = self.string()?;
         let key_span = Span::new(self.file, start, self.at);
         self.blanks()?;
         if !self.eat(':') {
-            return Err(self.here(format!("`:` was expected after the key `{key}`, not {}", self.found())));
+            return Err(self.here(format!(
+                "`:` was expected after the key `{key}`, not {}",
+                self.found()
+            )));
         }
         self.blanks()?;
         let value = self.value(depth + 1)?;
-        Ok(Entry { key, key_span, value })
+        Ok(Entry {
+            key,
+            key_span,
+            value,
+        })
     }
 
     fn list(&mut self, depth: usize) -> Read<Kind> {
@@ -170,15 +203,24 @@ impl<'a> Reader<'a> {
         let comma = self.at;
         if !self.eat(',') {
             if self.peek().is_none() {
-                return Err(SyntaxError::new(opened..opened + 1, format!("this {what} is never closed"))
-                    .help(format!("add the missing `{close}`")));
+                return Err(SyntaxError::new(
+                    opened..opened + 1,
+                    format!("this {what} is never closed"),
+                )
+                .help(format!("add the missing `{close}`")));
             }
-            return Err(self.here(format!("`,` or `{close}` was expected, not {}", self.found())));
+            return Err(self.here(format!(
+                "`,` or `{close}` was expected, not {}",
+                self.found()
+            )));
         }
         self.blanks()?;
         if self.peek() == Some(close) {
-            return Err(SyntaxError::new(comma..comma + 1, format!("a `,` before `{close}` is not allowed in JSON"))
-                .help("remove it"));
+            return Err(SyntaxError::new(
+                comma..comma + 1,
+                format!("a `,` before `{close}` is not allowed in JSON"),
+            )
+            .help("remove it"));
         }
         Ok(false)
     }
@@ -186,13 +228,19 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Read<Number> {
         let start = self.at;
         let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '+' | '-'))).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '+' | '-')))
+            .unwrap_or(rest.len());
         let text = rest.get(..end).unwrap_or_default();
         self.at += end;
         if !is_number(text) {
-            return Err(SyntaxError::new(self.range(start), format!("`{text}` is not a number in JSON")));
+            return Err(SyntaxError::new(
+                self.range(start),
+                format!("`{text}` is not a number in JSON"),
+            ));
         }
-        Number::from_str(text).map_err(|_| SyntaxError::new(self.range(start), format!("`{text}` is not a number")))
+        Number::from_str(text)
+            .map_err(|_| SyntaxError::new(self.range(start), format!("`{text}` is not a number")))
     }
 
     fn string(&mut self) -> Read<String> {
@@ -201,7 +249,9 @@ impl<'a> Reader<'a> {
         let mut text = String::new();
         loop {
             let rest = self.rest();
-            let plain = rest.find(['"', '\\', '\n', '\r', '\t']).unwrap_or(rest.len());
+            let plain = rest
+                .find(['"', '\\', '\n', '\r', '\t'])
+                .unwrap_or(rest.len());
             text.push_str(rest.get(..plain).unwrap_or_default());
             self.at += plain;
             match self.peek() {
@@ -212,8 +262,10 @@ impl<'a> Reader<'a> {
                 Some('\\') => text.push(self.escape()?),
                 Some('\t') => return Err(self.here("a tab in text is written `\\t` in JSON")),
                 _ => {
-                    return Err(SyntaxError::new(opened..opened + 1, "this text is never closed")
-                        .help("add the missing `\"`; a line break in text is written `\\n`"));
+                    return Err(
+                        SyntaxError::new(opened..opened + 1, "this text is never closed")
+                            .help("add the missing `\"`; a line break in text is written `\\n`"),
+                    );
                 }
             }
         }
@@ -232,7 +284,12 @@ impl<'a> Reader<'a> {
             Some('r') => '\r',
             Some('t') => '\t',
             Some('u') => return self.unicode(start),
-            _ => return Err(SyntaxError::new(self.range(start), "this escape does not exist in JSON")),
+            _ => {
+                return Err(SyntaxError::new(
+                    self.range(start),
+                    "this escape does not exist in JSON",
+                ));
+            }
         })
     }
 
@@ -252,7 +309,10 @@ impl<'a> Reader<'a> {
 
     /// Reads four hexadecimal digits.
     fn unit(&mut self) -> Option<u32> {
-        let digits = self.rest().get(..4).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        let digits = self
+            .rest()
+            .get(..4)
+            .filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
         self.at += 4;
         u32::from_str_radix(digits, 16).ok()
     }
@@ -271,7 +331,10 @@ pub(super) fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))),
+        Some((mantissa, exponent)) => (
+            mantissa,
+            Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        ),
         None => (text, None),
     };
     let (whole, fraction) = match mantissa.split_once('.') {

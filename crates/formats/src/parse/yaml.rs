@@ -1,11 +1,21 @@
 //! YAML 1.2 with places: core schema, text keys, no tags, one document.
 
-use std::{borrow::Cow, collections::{HashMap, HashSet}};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError};
 
-use super::{SyntaxError, bounds::{DEPTH_MAX, VALUES_MAX, mark_len, too_deep, too_many}, json::duplicate};
-use crate::{node::{Entry, Kind, Node}, source::Span};
+use super::{
+    SyntaxError,
+    bounds::{DEPTH_MAX, VALUES_MAX, mark_len, too_deep, too_many},
+    json::duplicate,
+};
+use crate::{
+    node::{Entry, Kind, Node},
+    source::Span,
+};
 
 mod scalar;
 
@@ -55,7 +65,11 @@ struct Open {
 
 enum Held {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, keys: HashSet<String>, key: Option<(String, Span)> },
+    Map {
+        entries: Vec<Entry>,
+        keys: HashSet<String>,
+        key: Option<(String, Span)>,
+    },
 }
 
 impl Reader<'_> {
@@ -69,7 +83,10 @@ impl Reader<'_> {
                 Event::DocumentStart(_) => {
                     self.documents += 1;
                     if self.documents > 1 {
-                        return Err(SyntaxError::new(start..end, "a second document begins here").help("a file holds one workflow"));
+                        return Err(
+                            SyntaxError::new(start..end, "a second document begins here")
+                                .help("a file holds one workflow"),
+                        );
                     }
                 }
                 Event::Scalar(text, style, anchor, tag) => {
@@ -82,7 +99,15 @@ impl Reader<'_> {
                 }
                 Event::MappingStart(anchor, tag) => {
                     refuse_tag(tag.is_some(), start..end)?;
-                    self.open(start, anchor, Held::Map { entries: Vec::new(), keys: HashSet::new(), key: None })?;
+                    self.open(
+                        start,
+                        anchor,
+                        Held::Map {
+                            entries: Vec::new(),
+                            keys: HashSet::new(),
+                            key: None,
+                        },
+                    )?;
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.close(end)?,
                 Event::Alias(anchor) => self.alias(anchor, start, end)?,
@@ -95,27 +120,51 @@ impl Reader<'_> {
     fn broken(&self, error: &ScanError) -> SyntaxError {
         let at = self.places.byte(*error.marker());
         let end = self.places.char_end(at);
-        SyntaxError::new(at..end, format!("not valid YAML: {}", error.info().trim_end_matches('.')))
+        SyntaxError::new(
+            at..end,
+            format!("not valid YAML: {}", error.info().trim_end_matches('.')),
+        )
     }
 
-    fn scalar(&mut self, text: Cow<'_, str>, style: ScalarStyle, anchor: usize, start: usize, end: usize) -> Read<()> {
+    fn scalar(
+        &mut self,
+        text: Cow<'_, str>,
+        style: ScalarStyle,
+        anchor: usize,
+        start: usize,
+        end: usize,
+    ) -> Read<()> {
         let plain = style == ScalarStyle::Plain;
         if self.at_key() && plain && text == "<<" {
-            return Err(SyntaxError::new(start..end, "merge keys (`<<`) are not part of YAML 1.2").help("write the fields out"));
+            return Err(
+                SyntaxError::new(start..end, "merge keys (`<<`) are not part of YAML 1.2")
+                    .help("write the fields out"),
+            );
         }
         let kind = match scalar::read(text, plain) {
             Ok(kind) => kind,
-            Err(message) => return Err(SyntaxError::new(start..end, message).help("quote it if text is meant")),
+            Err(message) => {
+                return Err(SyntaxError::new(start..end, message).help("quote it if text is meant"));
+            }
         };
         self.count(1, start)?;
-        let node = Node { span: Span::new(self.file, start, end), kind };
+        let node = Node {
+            span: Span::new(self.file, start, end),
+            kind,
+        };
         self.keep_anchor(anchor, &node, 1)?;
         self.put(node)
     }
 
     /// Tells whether what comes next is a key.
     fn at_key(&self) -> bool {
-        matches!(self.open.last(), Some(Open { held: Held::Map { key: None, .. }, .. }))
+        matches!(
+            self.open.last(),
+            Some(Open {
+                held: Held::Map { key: None, .. },
+                ..
+            })
+        )
     }
 
     fn open(&mut self, start: usize, anchor: usize, held: Held) -> Read<()> {
@@ -125,25 +174,38 @@ impl Reader<'_> {
         if self.at_key() {
             return Err(not_text(start..start + 1));
         }
-        self.open.push(Open { start, anchor, values_before: self.values, held });
+        self.open.push(Open {
+            start,
+            anchor,
+            values_before: self.values,
+            held,
+        });
         self.count(1, start)
     }
 
     fn close(&mut self, end: usize) -> Read<()> {
-        let Some(open) = self.open.pop() else { return Ok(()) };
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
         let kind = match open.held {
             Held::List(items) => Kind::List(items),
             Held::Map { entries, .. } => Kind::Map(entries),
         };
         let end = self.places.trim(open.start, end);
-        let node = Node { span: Span::new(self.file, open.start, end), kind };
+        let node = Node {
+            span: Span::new(self.file, open.start, end),
+            kind,
+        };
         self.keep_anchor(open.anchor, &node, self.values - open.values_before)?;
         self.put(node)
     }
 
     fn alias(&mut self, anchor: usize, start: usize, end: usize) -> Read<()> {
         let Some((node, values)) = self.anchors.get(&anchor).cloned() else {
-            return Err(SyntaxError::new(start..end, "this alias stands inside what it stands for"));
+            return Err(SyntaxError::new(
+                start..end,
+                "this alias stands inside what it stands for",
+            ));
         };
         self.count(values, start)?;
         // The depth of what an alias brings along adds to the depth here.
@@ -155,7 +217,11 @@ impl Reader<'_> {
 
     fn count(&mut self, values: usize, at: usize) -> Read<()> {
         self.values = self.values.saturating_add(values);
-        if self.values > VALUES_MAX { Err(too_many(at)) } else { Ok(()) }
+        if self.values > VALUES_MAX {
+            Err(too_many(at))
+        } else {
+            Ok(())
+        }
     }
 
     /// Keeps a copy of what an anchor stands for; the copy counts.
@@ -175,11 +241,17 @@ impl Reader<'_> {
             Some(Held::Map { entries, keys, key }) => match key.take() {
                 None => {
                     let at = node.span.start..node.span.end;
-                    let Kind::Text(text) = node.kind else { return Err(not_text(at)) };
+                    let Kind::Text(text) = node.kind else {
+                        return Err(not_text(at));
+                    };
                     *key = Some((text, node.span));
                 }
                 Some((text, key_span)) => {
-                    let entry = Entry { key: text, key_span, value: node };
+                    let entry = Entry {
+                        key: text,
+                        key_span,
+                        value: node,
+                    };
                     if !keys.insert(entry.key.clone()) {
                         return Err(duplicate(&entry));
                     }
@@ -193,7 +265,8 @@ impl Reader<'_> {
 
 fn refuse_tag(tagged: bool, at: std::ops::Range<usize>) -> Read<()> {
     if tagged {
-        return Err(SyntaxError::new(at, "tags (`!…`) are not allowed").help("remove the tag; quotes make text"));
+        return Err(SyntaxError::new(at, "tags (`!…`) are not allowed")
+            .help("remove the tag; quotes make text"));
     }
     Ok(())
 }
@@ -204,7 +277,10 @@ fn not_text(at: std::ops::Range<usize>) -> SyntaxError {
 
 /// Returns how many lists and maps lie within each other.
 fn depth(node: &Node) -> usize {
-    let items = node.items().iter().chain(node.entries().iter().map(|entry| &entry.value));
+    let items = node
+        .items()
+        .iter()
+        .chain(node.entries().iter().map(|entry| &entry.value));
     items.map(|item| 1 + depth(item)).max().unwrap_or_default()
 }
 
@@ -224,14 +300,27 @@ impl<'a> Places<'a> {
         let breaks = bytes.iter().enumerate().filter(|(at, byte)| {
             **byte == b'\n' || (**byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
         });
-        let lines = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
-        Self { body, skipped, lines }
+        let lines = std::iter::once(0)
+            .chain(breaks.map(|(at, _)| at + 1))
+            .collect();
+        Self {
+            body,
+            skipped,
+            lines,
+        }
     }
 
     fn byte(&self, marker: Marker) -> usize {
-        let line = self.lines.get(marker.line().saturating_sub(1)).copied().unwrap_or(self.body.len());
+        let line = self
+            .lines
+            .get(marker.line().saturating_sub(1))
+            .copied()
+            .unwrap_or(self.body.len());
         let rest = self.body.get(line..).unwrap_or_default();
-        let within = rest.char_indices().nth(marker.col()).map_or(rest.len(), |(at, _)| at);
+        let within = rest
+            .char_indices()
+            .nth(marker.col())
+            .map_or(rest.len(), |(at, _)| at);
         self.skipped + line + within
     }
 
@@ -242,7 +331,10 @@ impl<'a> Places<'a> {
 
     /// Leaves out blanks and line breaks before `end`.
     fn trim(&self, start: usize, end: usize) -> usize {
-        let inner = self.body.get(start - self.skipped..end.saturating_sub(self.skipped)).unwrap_or_default();
+        let inner = self
+            .body
+            .get(start - self.skipped..end.saturating_sub(self.skipped))
+            .unwrap_or_default();
         start + inner.trim_end().len()
     }
 }

@@ -39,10 +39,13 @@ fn number(text: &str) -> Result<Option<Number>, String> {
     if let Some((radix, digits)) = radix.filter(|(radix, digits)| {
         !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(*radix))
     }) {
-        let value = u64::from_str_radix(digits, radix).map_err(|_| format!("`{text}` is too large"))?;
+        let value =
+            u64::from_str_radix(digits, radix).map_err(|_| format!("`{text}` is too large"))?;
         return Ok(Some(Number::from(value)));
     }
-    let Some(json) = decimal(digits) else { return Ok(None) };
+    let Some(json) = decimal(digits) else {
+        return Ok(None);
+    };
     Ok(Number::from_str(&format!("{sign}{json}")).ok())
 }
 
@@ -58,7 +61,10 @@ fn decimal(text: &str) -> Option<String> {
         None => (mantissa, None),
     };
     let fraction_digits = fraction.unwrap_or_default();
-    if !all_digits(whole) || !all_digits(fraction_digits) || (whole.is_empty() && fraction_digits.is_empty()) {
+    if !all_digits(whole)
+        || !all_digits(fraction_digits)
+        || (whole.is_empty() && fraction_digits.is_empty())
+    {
         return None;
     }
     let whole = match whole.trim_start_matches('0') {
@@ -68,7 +74,11 @@ fn decimal(text: &str) -> Option<String> {
     let mut json = whole.to_owned();
     if fraction.is_some() {
         json.push('.');
-        json.push_str(if fraction_digits.is_empty() { "0" } else { fraction_digits });
+        json.push_str(if fraction_digits.is_empty() {
+            "0"
+        } else {
+            fraction_digits
+        });
     }
     if let Some(exponent) = exponent {
         let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
@@ -102,7 +112,22 @@ mod tests {
 
     #[test]
     fn plain_scalars_follow_the_core_schema() {
-        for text in ["on", "off", "yes", "no", "y", "n", "On", "NO", "nUll", "tRUE", "1_000", "0b1", "1:30", "2024-01-01"] {
+        for text in [
+            "on",
+            "off",
+            "yes",
+            "no",
+            "y",
+            "n",
+            "On",
+            "NO",
+            "nUll",
+            "tRUE",
+            "1_000",
+            "0b1",
+            "1:30",
+            "2024-01-01",
+        ] {
             check(text, &format!("text {text}"));
         }
         check("", "null");
@@ -119,7 +144,10 @@ mod tests {
         check("+5", "5");
         check("007", "7");
         check("9007199254740993", "9007199254740993");
-        check("123456789012345678901234567890", "123456789012345678901234567890");
+        check(
+            "123456789012345678901234567890",
+            "123456789012345678901234567890",
+        );
         check("1.10", "1.10");
         check(".5", "0.5");
         check("5.", "5.0");
