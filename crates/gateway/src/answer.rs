@@ -39,12 +39,21 @@ impl Answer {
         let mut structured = head(Some(live.id()), true, None, &said.message);
         add_report(&mut structured, live, said);
         structured.insert("briefing".to_owned(), json!(told));
-        Self { text: format!("{}\n\n{told}", sentence(&said.message)), structured, refused: false }
+        Self {
+            text: format!("{}\n\n{told}", sentence(&said.message)),
+            structured,
+            refused: false,
+        }
     }
 
     /// Says no in the words of the engine, with what is possible where `live` stands.
     pub(crate) fn no(live: &Live, refusal: &Refusal, said: &Said<'_>) -> Self {
-        let mut structured = head(Some(live.id()), false, Some(refusal.code.as_str()), &refusal.message);
+        let mut structured = head(
+            Some(live.id()),
+            false,
+            Some(refusal.code.as_str()),
+            &refusal.message,
+        );
         add_report(&mut structured, live, said);
         let mut text = format!("Refused (`{}`): {}", refusal.code, ended(&refusal.message));
         let teach = teach(&live.machine, &live.run, said.focus);
@@ -53,7 +62,11 @@ impl Answer {
             text.push(' ');
             text.push_str(&teach);
         }
-        Self { text, structured, refused: true }
+        Self {
+            text,
+            structured,
+            refused: true,
+        }
     }
 
     /// Says yes where no run is asked.
@@ -61,7 +74,11 @@ impl Answer {
         let mut structured = head(None, true, None, message);
         structured.extend(more);
         structured.insert("log".to_owned(), json!([]));
-        Self { text: sentence(message), structured, refused: false }
+        Self {
+            text: sentence(message),
+            structured,
+            refused: false,
+        }
     }
 
     /// Puts more behind the text.
@@ -74,13 +91,21 @@ impl Answer {
 
 impl From<Refused> for Answer {
     fn from(refused: Refused) -> Self {
-        let Refused { word, message, runs } = refused;
+        let Refused {
+            word,
+            message,
+            runs,
+        } = refused;
         let mut structured = head(None, false, Some(word.as_str()), &message);
         if !runs.is_empty() {
             structured.insert("runs".to_owned(), json!(runs));
         }
         structured.insert("log".to_owned(), json!([]));
-        Self { text: format!("Refused (`{word}`): {}", ended(&message)), structured, refused: true }
+        Self {
+            text: format!("Refused (`{word}`): {}", ended(&message)),
+            structured,
+            refused: true,
+        }
     }
 }
 
@@ -95,7 +120,9 @@ fn head(run: Option<&RunId>, ok: bool, code: Option<&str>, message: &str) -> Obj
 
 fn add_report(object: &mut Object, live: &Live, said: &Said<'_>) {
     // A report is made of text, numbers and ordered maps: writing it cannot fail.
-    if let Ok(Value::Object(report)) = serde_json::to_value(report(&live.machine, &live.run, said.focus)) {
+    if let Ok(Value::Object(report)) =
+        serde_json::to_value(report(&live.machine, &live.run, said.focus))
+    {
         object.extend(report);
     }
     let log: Vec<&str> = said.events.iter().map(Event::name).collect();
@@ -106,9 +133,19 @@ fn add_report(object: &mut Object, live: &Live, said: &Said<'_>) {
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(char::to_uppercase);
-    ended(&first.into_iter().flatten().chain(letters).collect::<String>())
+    ended(
+        &first
+            .into_iter()
+            .flatten()
+            .chain(letters)
+            .collect::<String>(),
+    )
 }
 
 fn ended(message: &str) -> String {
-    if message.ends_with(['.', '?', '!', ':', '\n']) { message.to_owned() } else { format!("{message}.") }
+    if message.ends_with(['.', '?', '!', ':', '\n']) {
+        message.to_owned()
+    } else {
+        format!("{message}.")
+    }
 }

@@ -24,9 +24,20 @@ impl<'a> Arguments<'a> {
     pub(crate) fn check(tool: &ToolText, object: &'a Object) -> Result<Self, Refused> {
         for key in object.keys() {
             if tool.fields.iter().all(|field| field.name != key) {
-                let known: Vec<String> = tool.fields.iter().map(|field| format!("`{}`", field.name)).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(Refused::arguments(format!("`{key}` is no argument of `{}`; it takes {known}", tool.name)));
+                let known: Vec<String> = tool
+                    .fields
+                    .iter()
+                    .map(|field| format!("`{}`", field.name))
+                    .collect();
+                let known = if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                };
+                return Err(Refused::arguments(format!(
+                    "`{key}` is no argument of `{}`; it takes {known}",
+                    tool.name
+                )));
             }
         }
         for field in tool.fields {
@@ -42,14 +53,21 @@ impl<'a> Arguments<'a> {
 
     /// Returns an object, empty where none is given.
     pub(crate) fn object(self, name: &str) -> Object {
-        self.object.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+        self.object
+            .get(name)
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
 fn check_field(tool: &ToolText, field: &Field, value: &Value) -> Result<(), Refused> {
     let wrong = |what: &str| {
         let Field { name, .. } = field;
-        Err(Refused::arguments(format!("`{name}` of `{}` must be {what}", tool.name)))
+        Err(Refused::arguments(format!(
+            "`{name}` of `{}` must be {what}",
+            tool.name
+        )))
     };
     match (field.kind, value) {
         (_, Value::Null) if field.required => wrong(&format!("given: {}", field.kind.words())),

@@ -15,9 +15,10 @@ use interlock_core::{
     call::ControlTool,
     command::{Ask, TransitionRequest},
     machine::Object,
-    names::{CallId, RunId},
+    names::{CallId, Digest, RunId},
 };
 use interlock_project::project_root;
+use serde_json::Value;
 
 use crate::{
     answer::{Answer, Said},
@@ -30,6 +31,8 @@ use crate::{
 
 use caller::{Caller, Held};
 
+/// Characters of the arguments that the log keeps.
+const SUMMARY_CHARS_MAX: usize = 200;
 /// Who asks, in the log.
 const AGENT: &str = "agent";
 
@@ -42,6 +45,13 @@ pub struct Incoming {
     pub call: Option<CallId>,
     /// When it came, in milliseconds since 1970.
     pub at_ms: u64,
+}
+
+impl Incoming {
+    /// Returns what names exactly these arguments, made alike by the hook.
+    pub(crate) fn digest(&self) -> Digest {
+        interlock_facts::control_digest(&Value::Object(self.arguments.clone()))
+    }
 }
 
 /// Answers the control tools of one client process.
@@ -58,7 +68,11 @@ impl Control {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let project_root = project_root(&settings.project_directory);
-        Self { settings, project_root, started: None }
+        Self {
+            settings,
+            project_root,
+            started: None,
+        }
     }
 
     /// Answers a call of any control tool.
@@ -106,7 +120,11 @@ impl Control {
     /// Finds out who calls, then reads the arguments.
     ///
     /// In this order: the hook's note is for this call, whatever is wrong with it.
-    fn receive<'a>(&self, tool: ControlTool, incoming: &'a Incoming) -> Result<(Caller, Arguments<'a>), Refused> {
+    fn receive<'a>(
+        &self,
+        tool: ControlTool,
+        incoming: &'a Incoming,
+    ) -> Result<(Caller, Arguments<'a>), Refused> {
         let caller = self.caller(tool, incoming)?;
         let arguments = Arguments::check(ToolText::of(tool), &incoming.arguments)?;
         Ok((caller, arguments))
@@ -122,8 +140,23 @@ impl Control {
         let live = self.open(&run)?;
         let message = format!("run `{run}` of `{}`: {}", live.machine.id, live.standing());
         match live.focus(arguments.text("branch"), caller.agent()) {
-            Ok(focus) => Ok(Answer::of_run(&live, &Said { message, events: &[], focus: focus.as_ref() })),
-            Err(refusal) => Ok(Answer::no(&live, &refusal, &Said { message, events: &[], focus: None })),
+            Ok(focus) => Ok(Answer::of_run(
+                &live,
+                &Said {
+                    message,
+                    events: &[],
+                    focus: focus.as_ref(),
+                },
+            )),
+            Err(refusal) => Ok(Answer::no(
+                &live,
+                &refusal,
+                &Said {
+                    message,
+                    events: &[],
+                    focus: None,
+                },
+            )),
         }
     }
 
@@ -140,16 +173,24 @@ impl Control {
             event: event.clone(),
         };
         let decision = live.ask(incoming.at_ms, Ask::Transition(request))?;
-        let mut said = Said { message: String::new(), events: &decision.events, focus: Some(&decision.path) };
+        let mut said = Said {
+            message: String::new(),
+            events: &decision.events,
+            focus: Some(&decision.path),
+        };
         match &decision.reply {
-            Reply::Accepted => said.message = live.brought_about(&decision.events, &format!("`{event}` taken")),
+            Reply::Accepted => {
+                said.message = live.brought_about(&decision.events, &format!("`{event}` taken"))
+            }
             Reply::Parked { message } => {
                 said.message = format!(
                     "a person has to approve `{event}`: {message} Until they answer (`interlock approve {}`) nothing passes: stop here and tell them",
                     live.id()
                 );
             }
-            Reply::Ask(_) | Reply::Refused(_) => return Ok(Answer::no(&live, &refusal(&decision.reply), &said)),
+            Reply::Ask(_) | Reply::Refused(_) => {
+                return Ok(Answer::no(&live, &refusal(&decision.reply), &said));
+            }
         }
         Ok(Answer::of_run(&live, &said))
     }
@@ -169,16 +210,30 @@ impl Control {
         if let Some(answer) = judged(&mut live, ControlTool::Pause, &caller, incoming)? {
             return Ok(answer);
         }
-        let reason = arguments.text("reason").filter(|reason| !reason.is_empty()).map(str::to_owned);
-        let decision = live.ask(incoming.at_ms, Ask::Pause { by: AGENT.to_owned(), reason })?;
+        let reason = arguments
+            .text("reason")
+            .filter(|reason| !reason.is_empty())
+            .map(str::to_owned);
+        let decision = live.ask(
+            incoming.at_ms,
+            Ask::Pause {
+                by: AGENT.to_owned(),
+                reason,
+            },
+        )?;
         let said = Said {
-            message: format!("paused; a person goes on with `interlock resume {}`", live.id()),
+            message: format!(
+                "paused; a person goes on with `interlock resume {}`",
+                live.id()
+            ),
             events: &decision.events,
             focus: None,
         };
         match decision.reply {
             Reply::Accepted | Reply::Parked { .. } => Ok(Answer::of_run(&live, &said)),
-            Reply::Ask(_) | Reply::Refused(_) => Ok(Answer::no(&live, &refusal(&decision.reply), &said)),
+            Reply::Ask(_) | Reply::Refused(_) => {
+                Ok(Answer::no(&live, &refusal(&decision.reply), &said))
+            }
         }
     }
 
@@ -198,7 +253,9 @@ impl Control {
     fn no_run(&self) -> String {
         let name = |tool| ToolText::of(tool).full_name(self.settings.tool_prefix);
         let (list, start) = (name(ControlTool::ListWorkflows), name(ControlTool::Start));
-        format!("no run holds this session, so nothing is restricted: `{list}` shows the workflows there are, `{start}` starts one")
+        format!(
+            "no run holds this session, so nothing is restricted: `{list}` shows the workflows there are, `{start}` starts one"
+        )
     }
 }
 
@@ -209,13 +266,13 @@ fn judged(
     caller: &Caller,
     incoming: &Incoming,
 ) -> Result<Option<Answer>, Refused> {
-    let digest = crate::digest::arguments_digest(&incoming.arguments);
+    let digest = incoming.digest();
+    let arguments = serde_json::to_string(&incoming.arguments).unwrap_or_default();
     let own_id = || CallId::new(format!("control-{}-{}", incoming.at_ms, digest));
-    let summary: String = serde_json::to_string(&incoming.arguments).unwrap_or_default();
     let proposed = Proposed {
         tool,
         id: incoming.call.clone().unwrap_or_else(own_id),
-        summary: summary.chars().take(200).collect(),
+        summary: interlock_facts::one_line(&arguments, SUMMARY_CHARS_MAX),
         digest,
         agent: caller.agent().cloned(),
         at_ms: incoming.at_ms,
@@ -223,7 +280,11 @@ fn judged(
     let Err((refusal, decision)) = live.judge(&proposed)? else {
         return Ok(None);
     };
-    let said = Said { message: String::new(), events: &decision.events, focus: Some(&decision.path) };
+    let said = Said {
+        message: String::new(),
+        events: &decision.events,
+        focus: Some(&decision.path),
+    };
     Ok(Some(Answer::no(live, &refusal, &said)))
 }
 
@@ -233,5 +294,8 @@ fn several(runs: Vec<RunId>) -> Refused {
         "several runs are open in this project and it is not known which one holds this session: {}; a person binds it with `interlock resume RUN --session ID`, or cancels the others",
         names.join(", ")
     );
-    Refused { runs, ..Refused::new(Word::SeveralRuns, message) }
+    Refused {
+        runs,
+        ..Refused::new(Word::SeveralRuns, message)
+    }
 }

@@ -7,7 +7,6 @@
 mod answer;
 mod arguments;
 mod control;
-mod digest;
 mod error;
 mod live;
 mod refused;
@@ -17,7 +16,6 @@ mod tools;
 
 pub use answer::Answer;
 pub use control::{Control, Incoming};
-pub use digest::arguments_digest;
 pub use error::GatewayError;
 pub use refused::Word;
 pub use server::{serve, serve_stdio};

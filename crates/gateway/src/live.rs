@@ -56,14 +56,25 @@ impl Live {
 
     /// Asks the run and records what follows.
     pub(crate) fn ask(&mut self, at_ms: u64, ask: Ask) -> Result<Decision, StoreError> {
-        submit(&mut self.log, &self.machine, &mut self.run, &Command { at_ms, ask })
+        submit(
+            &mut self.log,
+            &self.machine,
+            &mut self.run,
+            &Command { at_ms, ask },
+        )
     }
 
     /// Asks whether a control call may be made now; a no is recorded.
     ///
     /// For those that no other command judges: the hook may not have been there to do it.
-    pub(crate) fn judge(&mut self, proposed: &Proposed) -> Result<Result<(), (Refusal, Decision)>, StoreError> {
-        let command = Command { at_ms: proposed.at_ms, ask: Ask::Propose(Box::new(proposed.call())) };
+    pub(crate) fn judge(
+        &mut self,
+        proposed: &Proposed,
+    ) -> Result<Result<(), (Refusal, Decision)>, StoreError> {
+        let command = Command {
+            at_ms: proposed.at_ms,
+            ask: Ask::Propose(Box::new(proposed.call())),
+        };
         let foreseen = decide(&self.machine, &self.run, &command);
         if !matches!(foreseen.reply, Reply::Refused(_) | Reply::Ask(_)) {
             return Ok(Ok(()));
@@ -78,7 +89,11 @@ impl Live {
     /// Returns the frame that a call of `agent` in `branch` is about.
     ///
     /// Only a name that is wrong is an error; a run that is over has no open frame.
-    pub(crate) fn focus(&self, branch: Option<&str>, agent: Option<&AgentId>) -> Result<Option<FramePath>, Refusal> {
+    pub(crate) fn focus(
+        &self,
+        branch: Option<&str>,
+        agent: Option<&AgentId>,
+    ) -> Result<Option<FramePath>, Refusal> {
         match addressed(&self.machine, &self.run, branch, agent) {
             Ok(path) => Ok(Some(path)),
             Err(refusal) if branch.is_some() && !self.run.is_over() => Err(refusal),
@@ -88,7 +103,9 @@ impl Live {
 
     /// Tells whether the frame at `path` has entered its state after `at_ms`.
     pub(crate) fn entered_after(&self, path: &FramePath, at_ms: u64) -> bool {
-        self.run.frame(path).is_none_or(|frame| frame.entered_ms > at_ms)
+        self.run
+            .frame(path)
+            .is_none_or(|frame| frame.entered_ms > at_ms)
     }
 
     /// Says in one sentence what `events` brought about, after `said`.
@@ -101,12 +118,18 @@ impl Live {
     pub(crate) fn standing(&self) -> String {
         let seen = report::report(&self.machine, &self.run, None);
         let cause = match &self.run.phase {
-            Phase::Ended { cause: Some(cause), .. } => format!(": {}", cause.message),
+            Phase::Ended {
+                cause: Some(cause), ..
+            } => format!(": {}", cause.message),
             _ => String::new(),
         };
         match seen.status {
             Status::Running => format!("now in `{}`", seen.state),
-            status => format!("now in `{}`, {}{cause}", seen.state, status.as_str().replace('_', " ")),
+            status => format!(
+                "now in `{}`, {}{cause}",
+                seen.state,
+                status.as_str().replace('_', " ")
+            ),
         }
     }
 }
@@ -131,6 +154,8 @@ impl Proposed {
 pub(crate) fn refusal(reply: &Reply) -> Refusal {
     match reply {
         Reply::Refused(refusal) | Reply::Ask(refusal) => refusal.clone(),
-        Reply::Accepted | Reply::Parked { .. } => Refusal::new(Code::NothingPending, "nothing was refused"),
+        Reply::Accepted | Reply::Parked { .. } => {
+            Refusal::new(Code::NothingPending, "nothing was refused")
+        }
     }
 }

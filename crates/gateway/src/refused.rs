@@ -61,7 +61,11 @@ pub(crate) struct Refused {
 
 impl Refused {
     pub(crate) fn new(word: Word, message: impl Into<String>) -> Self {
-        Self { word, message: message.into(), runs: Vec::new() }
+        Self {
+            word,
+            message: message.into(),
+            runs: Vec::new(),
+        }
     }
 
     pub(crate) fn arguments(message: impl Into<String>) -> Self {
@@ -95,7 +99,10 @@ impl From<BindError> for Refused {
             | BindError::RunHeld { run, .. }
             | BindError::OtherWaits { run } => run.clone(),
         };
-        Self { runs: vec![run], ..Self::new(Word::Engine(Code::RunOpen), error.to_string()) }
+        Self {
+            runs: vec![run],
+            ..Self::new(Word::Engine(Code::RunOpen), error.to_string())
+        }
     }
 }
 

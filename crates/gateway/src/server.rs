@@ -11,8 +11,9 @@ use interlock_core::{call::ControlTool, names::CallId};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        ToolAnnotations,
     },
     service::{QuitReason, RequestContext, ServerInitializeError},
     transport::{IntoTransport, stdio},
@@ -40,7 +41,10 @@ const INSTRUCTIONS: &str = "Interlock holds this session to a workflow: a machin
 /// # Errors
 /// The system gives no event loop, or the client does not speak MCP.
 pub fn serve_stdio(settings: Settings) -> Result<(), GatewayError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(GatewayError::Start)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(GatewayError::Start)?;
     let served = runtime.block_on(async {
         let mut terminated = signal(SignalKind::terminate()).map_err(GatewayError::Start)?;
         tokio::select! {
@@ -63,7 +67,10 @@ where
     T: IntoTransport<RoleServer, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let server = Server { prefix: settings.tool_prefix, control: Mutex::new(Control::new(settings)) };
+    let server = Server {
+        prefix: settings.tool_prefix,
+        control: Mutex::new(Control::new(settings)),
+    };
     let running = match server.serve(transport).await {
         Ok(running) => running,
         // Gone before it said anything.
@@ -71,7 +78,9 @@ where
         Err(error) => return Err(GatewayError::Client(error.to_string())),
     };
     match running.waiting().await {
-        Ok(QuitReason::JoinError(error)) | Err(error) => Err(GatewayError::Stopped(error.to_string())),
+        Ok(QuitReason::JoinError(error)) | Err(error) => {
+            Err(GatewayError::Stopped(error.to_string()))
+        }
         Ok(_) => Ok(()),
     }
 }
@@ -94,7 +103,8 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let own = Implementation::new("interlock", env!("CARGO_PKG_VERSION")).with_title("Interlock");
+        let own =
+            Implementation::new("interlock", env!("CARGO_PKG_VERSION")).with_title("Interlock");
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(own)
             .with_instructions(INSTRUCTIONS.replace("{p}", self.prefix.as_str()))
@@ -105,7 +115,9 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = tools::listed_tools().iter().map(|text| tool(text, self.prefix));
+        let tools = tools::listed_tools()
+            .iter()
+            .map(|text| tool(text, self.prefix));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
@@ -117,8 +129,16 @@ impl ServerHandler for Server {
         let Some(tool) = tools::control_tool(&request.name) else {
             return Err(unknown_tool(&request.name, self.prefix));
         };
-        let call = context.meta.get(CALL_ID_KEY).and_then(Value::as_str).map(CallId::new);
-        let incoming = Incoming { arguments: request.arguments.unwrap_or_default(), call, at_ms: now_ms() };
+        let call = context
+            .meta
+            .get(CALL_ID_KEY)
+            .and_then(Value::as_str)
+            .map(CallId::new);
+        let incoming = Incoming {
+            arguments: request.arguments.unwrap_or_default(),
+            call,
+            at_ms: now_ms(),
+        };
         Ok(result(self.answer(tool, &incoming)).into())
     }
 }
@@ -130,24 +150,40 @@ fn tool(text: &ToolText, prefix: ToolPrefix) -> Tool {
         .idempotent(text.idempotent)
         .open_world(false);
     let schema = Arc::new(text.schema(prefix));
-    Tool::new(text.full_name(prefix), Cow::Owned(text.full_description(prefix)), schema)
-        .with_title(text.title)
-        .with_annotations(hints)
+    Tool::new(
+        text.full_name(prefix),
+        Cow::Owned(text.full_description(prefix)),
+        schema,
+    )
+    .with_title(text.title)
+    .with_annotations(hints)
 }
 
 fn result(answer: Answer) -> CallToolResult {
     let content = vec![ContentBlock::text(answer.text)];
-    let mut result = if answer.refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    let mut result = if answer.refused {
+        CallToolResult::error(content)
+    } else {
+        CallToolResult::success(content)
+    };
     result.structured_content = Some(Value::Object(answer.structured));
     result
 }
 
 fn unknown_tool(name: &str, prefix: ToolPrefix) -> ErrorData {
-    let known: Vec<String> = tools::listed_tools().iter().map(|text| text.full_name(prefix)).collect();
-    ErrorData::invalid_params(format!("no tool is called `{name}`; there are {}", known.join(", ")), None)
+    let known: Vec<String> = tools::listed_tools()
+        .iter()
+        .map(|text| text.full_name(prefix))
+        .collect();
+    ErrorData::invalid_params(
+        format!("no tool is called `{name}`; there are {}", known.join(", ")),
+        None,
+    )
 }
 
 fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

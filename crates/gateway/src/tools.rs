@@ -63,11 +63,21 @@ impl Kind {
 }
 
 const fn field(name: &'static str, kind: Kind, description: &'static str) -> Field {
-    Field { name, kind, required: false, description }
+    Field {
+        name,
+        kind,
+        required: false,
+        description,
+    }
 }
 
 const fn required(name: &'static str, kind: Kind, description: &'static str) -> Field {
-    Field { name, kind, required: true, description }
+    Field {
+        name,
+        kind,
+        required: true,
+        description,
+    }
 }
 
 const BRANCH: Field = field(
@@ -95,7 +105,11 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         title: "Move on",
         description: "Moves the work to another phase by naming one of the events of the current phase, exactly as written. Call it when the work of this phase is done, not before; what you may do changes with it. It is refused, and nothing changes, where the event does not exist here or a guard does not hold: the answer says which and why, so do what is missing and ask again. Guards see the context from before this call: what you send in `data` counts from the next transition on. Some guards look at what was really seen, such as a test command that passed after the last edit; saying so in `data` does not open those. Where a person has to approve, the work waits for them: stop and tell them.",
         fields: &[
-            required("event", Kind::Name, "The event, exactly as the current phase names it, such as `READY`."),
+            required(
+                "event",
+                Kind::Name,
+                "The event, exactly as the current phase names it, such as `READY`.",
+            ),
             field(
                 "data",
                 Kind::Object,
@@ -123,8 +137,16 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         title: "Start a workflow",
         description: "Holds this session to a workflow from now on: every tool call is judged by the phase it is in, until the workflow ends. Start one when you are asked to, or when the task fits one of {p}_list_workflows. Refused while another run of this session is open: that one has to be finished, or a person cancels it.",
         fields: &[
-            required("workflow", Kind::Name, "The name of a workflow, as {p}_list_workflows shows it."),
-            field("input", Kind::Object, "Sets keys of the workflow's context as it begins."),
+            required(
+                "workflow",
+                Kind::Name,
+                "The name of a workflow, as {p}_list_workflows shows it.",
+            ),
+            field(
+                "input",
+                Kind::Object,
+                "Sets keys of the workflow's context as it begins.",
+            ),
         ],
         read_only: false,
         idempotent: false,
@@ -135,7 +157,11 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         statewright: None,
         title: "Stand still",
         description: "Stops the work: from then on every tool call is refused until a person resumes it. Call it when you cannot go on without a person, and say why. You cannot resume it yourself.",
-        fields: &[field("reason", Kind::Text, "Why, for the person who has to answer.")],
+        fields: &[field(
+            "reason",
+            Kind::Text,
+            "Why, for the person who has to answer.",
+        )],
         read_only: false,
         idempotent: true,
     },
@@ -146,7 +172,11 @@ pub(crate) const TOOLS: [ToolText; 6] = [
         title: "Draft a workflow",
         description: "Checks a workflow definition and writes it as a draft for a person to read. A draft cannot be started: only a person adopts it. Every mistake is reported with its line and nothing is written then. Never replaces a workflow or a draft: take a new name.",
         fields: &[
-            required("name", Kind::Name, "A new name of letters, digits, `_` and `-`."),
+            required(
+                "name",
+                Kind::Name,
+                "A new name of letters, digits, `_` and `-`.",
+            ),
             required(
                 "definition",
                 Kind::Object,
@@ -162,7 +192,10 @@ impl ToolText {
     /// Returns the words for a control tool.
     pub(crate) fn of(control: ControlTool) -> &'static Self {
         let [first, ..] = &TOOLS;
-        TOOLS.iter().find(|tool| tool.control == control).unwrap_or(first)
+        TOOLS
+            .iter()
+            .find(|tool| tool.control == control)
+            .unwrap_or(first)
     }
 
     /// Returns its whole name under `prefix`.
@@ -186,12 +219,23 @@ impl ToolText {
     pub fn schema(&self, prefix: ToolPrefix) -> Object {
         let property = |field: &Field| {
             let description = with_names(field.description, prefix);
-            (field.name.to_owned(), json!({"type": field.kind.schema_type(), "description": description}))
+            (
+                field.name.to_owned(),
+                json!({"type": field.kind.schema_type(), "description": description}),
+            )
         };
         let mut schema = Object::new();
         schema.insert("type".to_owned(), json!("object"));
-        schema.insert("properties".to_owned(), Value::Object(self.fields.iter().map(property).collect()));
-        let required: Vec<&str> = self.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+        schema.insert(
+            "properties".to_owned(),
+            Value::Object(self.fields.iter().map(property).collect()),
+        );
+        let required: Vec<&str> = self
+            .fields
+            .iter()
+            .filter(|field| field.required)
+            .map(|field| field.name)
+            .collect();
         if !required.is_empty() {
             schema.insert("required".to_owned(), json!(required));
         }
@@ -203,7 +247,8 @@ impl ToolText {
 /// Puts the whole names of other tools into a text.
 fn with_names(text: &str, prefix: ToolPrefix) -> String {
     let start = ToolText::of(ControlTool::Start).full_name(prefix);
-    text.replace("{p}_start", &start).replace("{p}", prefix.as_str())
+    text.replace("{p}_start", &start)
+        .replace("{p}", prefix.as_str())
 }
 
 /// Lists every control tool, in the order shown.

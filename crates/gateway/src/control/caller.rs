@@ -13,10 +13,7 @@ use interlock_core::{
 use interlock_store::{Listed, Lookup, Note};
 
 use super::{Control, Incoming};
-use crate::{
-    digest::arguments_digest,
-    refused::{Refused, Word},
-};
+use crate::refused::{Refused, Word};
 
 /// How often a note is looked for again because another server took it.
 const TRIES_MAX: usize = 8;
@@ -60,7 +57,7 @@ enum Fit {
 impl Control {
     /// Takes the hook's note for a call; nobody else gets it.
     pub(super) fn caller(&self, tool: ControlTool, incoming: &Incoming) -> Result<Caller, Refused> {
-        let digest = arguments_digest(&incoming.arguments);
+        let digest = incoming.digest();
         let home = &self.settings.home;
         for _ in 0..TRIES_MAX {
             // Looked at before one is taken: the oldest need not be the one.
@@ -69,14 +66,20 @@ impl Control {
                 seen.borrow_mut().push(note.clone());
                 false
             })?;
-            let mut fitting: Vec<(Fit, Note)> =
-                seen.into_inner().into_iter().filter_map(|note| Some((self.fit(&note, incoming)?, note))).collect();
+            let mut fitting: Vec<(Fit, Note)> = seen
+                .into_inner()
+                .into_iter()
+                .filter_map(|note| Some((self.fit(&note, incoming)?, note)))
+                .collect();
             fitting.sort_by_key(|(fit, note)| Reverse((*fit, note.at_ms)));
             let Some((best, chosen)) = fitting.first().cloned() else {
                 return Ok(Caller::default());
             };
             let equals = fitting.into_iter().filter(|(fit, _)| *fit == best);
-            let rivals: Vec<Note> = equals.map(|(_, note)| note).filter(|note| note.session != chosen.session).collect();
+            let rivals: Vec<Note> = equals
+                .map(|(_, note)| note)
+                .filter(|note| note.session != chosen.session)
+                .collect();
             let taken = home.take_note(tool, &digest, incoming.at_ms, |note| *note == chosen)?;
             if !rivals.is_empty() {
                 // Not to be mistaken again when the call is repeated.
@@ -95,9 +98,8 @@ impl Control {
 
     /// Tells how surely `note` is for the call; `None`: it is for another.
     fn fit(&self, note: &Note, incoming: &Incoming) -> Option<Fit> {
-        match (&note.call, &incoming.call) {
-            (Some(noted), Some(call)) => return (noted == call).then_some(Fit::Call),
-            _ => {}
+        if let (Some(noted), Some(call)) = (&note.call, &incoming.call) {
+            return (noted == call).then_some(Fit::Call);
         }
         let above = |process| self.settings.ancestors.contains(process);
         if note.process.as_ref().is_some_and(above) {
@@ -108,7 +110,10 @@ impl Control {
 
     /// Returns the root of the project a call is made in.
     pub(super) fn root_of<'a>(&'a self, caller: &'a Caller) -> &'a Path {
-        caller.note.as_ref().map_or(&self.project_root, |note| &note.project_root)
+        caller
+            .note
+            .as_ref()
+            .map_or(&self.project_root, |note| &note.project_root)
     }
 
     /// Finds the run that a call is for.
@@ -131,7 +136,12 @@ impl Control {
             Lookup::Unbound => Held::Nothing,
             Lookup::Waiting(_) => {
                 let bindings = home.lock_bindings()?;
-                let taken = bindings.take_next(&note.session, &note.project_root, note.process.clone(), at_ms)?;
+                let taken = bindings.take_next(
+                    &note.session,
+                    &note.project_root,
+                    note.process.clone(),
+                    at_ms,
+                )?;
                 taken.map_or(Held::Nothing, |binding| Held::Run(binding.run))
             }
         })

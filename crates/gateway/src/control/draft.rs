@@ -28,7 +28,12 @@ impl Control {
     pub(super) fn drafted(&self, incoming: &Incoming) -> Result<Answer, Refused> {
         let (caller, arguments) = self.receive(ControlTool::CreateWorkflow, incoming)?;
         if let Held::Run(run) = self.held(&caller, incoming)?
-            && let Some(answer) = judged(&mut self.open(&run)?, ControlTool::CreateWorkflow, &caller, incoming)?
+            && let Some(answer) = judged(
+                &mut self.open(&run)?,
+                ControlTool::CreateWorkflow,
+                &caller,
+                incoming,
+            )?
         {
             return Ok(answer);
         }
@@ -39,10 +44,18 @@ impl Control {
         not_taken(&library, &directory, name)?;
         let text = checked_text(&Value::Object(arguments.object("definition")))?;
         let file = format!("{name}.draft.json");
-        let loaded = load(&Source::new(file.as_str(), text.as_str()), None, &library)
-            .map_err(|diagnostics| workflows::mistakes("the definition has mistakes and nothing was written", &diagnostics))?;
+        let loaded = load(&Source::new(file.as_str(), text.as_str()), None, &library).map_err(
+            |diagnostics| {
+                workflows::mistakes(
+                    "the definition has mistakes and nothing was written",
+                    &diagnostics,
+                )
+            },
+        )?;
         if loaded.upstream_servers.is_some() {
-            return Err(Refused::arguments("a draft may not name `upstream_servers`: send the definition alone"));
+            return Err(Refused::arguments(
+                "a draft may not name `upstream_servers`: send the definition alone",
+            ));
         }
         write_new(&directory, &file, &text)?;
         let shown = format!(".interlock/workflows/{file}");
@@ -72,13 +85,23 @@ fn check_name(name: &str) -> Result<(), Refused> {
 
 /// Refuses a name that a workflow, or a draft that waits for a person, has.
 fn not_taken(library: &Library, directory: &Path, name: &str) -> Result<(), Refused> {
-    if let Some(known) = library.list().iter().find(|entry| entry.name.eq_ignore_ascii_case(name)) {
-        let message = format!("a workflow called `{}` is there already: take another name", known.name);
+    if let Some(known) = library
+        .list()
+        .iter()
+        .find(|entry| entry.name.eq_ignore_ascii_case(name))
+    {
+        let message = format!(
+            "a workflow called `{}` is there already: take another name",
+            known.name
+        );
         return Err(Refused::new(Word::NameTaken, message));
     }
     let drafts = ENDINGS.map(|ending| format!("{name}.draft.{ending}"));
     // A link that leads nowhere is there, too.
-    if drafts.iter().any(|draft| fs::symlink_metadata(directory.join(draft)).is_ok()) {
+    if drafts
+        .iter()
+        .any(|draft| fs::symlink_metadata(directory.join(draft)).is_ok())
+    {
         return Err(draft_taken(name));
     }
     Ok(())
@@ -106,7 +129,10 @@ fn checked_text(definition: &Value) -> Result<String, Refused> {
 fn write_new(directory: &Path, file: &str, text: &str) -> Result<(), Refused> {
     let path = directory.join(file);
     let failed = |error: io::Error| {
-        Refused::new(Word::Unavailable, format!("`{}` cannot be written: {error}", path.display()))
+        Refused::new(
+            Word::Unavailable,
+            format!("`{}` cannot be written: {error}", path.display()),
+        )
     };
     fs::create_dir_all(directory).map_err(failed)?;
     let mut new = match OpenOptions::new().write(true).create_new(true).open(&path) {

@@ -2,16 +2,12 @@
 
 use std::path::Path;
 
-use interlock_core::{
-    call::ControlTool,
-    command::Ask,
-    names::RunId,
-    refusal::Code,
-};
+use interlock_core::{call::ControlTool, command::Ask, names::RunId, refusal::Code};
 use interlock_formats::Source;
 use interlock_project::Config;
 use interlock_store::{
-    BindError, Binding, Bindings, Durability, Lookup, NewRun, Note, SessionKey, SourceFile, StartError,
+    BindError, Binding, Bindings, Durability, Lookup, NewRun, Note, SessionKey, SourceFile,
+    StartError,
 };
 
 use super::{
@@ -62,21 +58,51 @@ impl Control {
             durability: durability(&config),
             at_ms: incoming.at_ms,
         };
-        let started = home.start_run(&new, arguments.object("input"), AGENT).map_err(not_started)?;
+        let started = home
+            .start_run(&new, arguments.object("input"), AGENT)
+            .map_err(not_started)?;
         let mut live = Live::begun(started.log, machine, started.run);
-        let bound = bind(&bindings, live.id(), caller.note, &root, replaced.as_ref(), incoming.at_ms);
+        let bound = bind(
+            &bindings,
+            live.id(),
+            caller.note,
+            &root,
+            replaced.as_ref(),
+            incoming.at_ms,
+        );
         if let Err(error) = bound {
             // A run that holds nobody would be in everybody's way.
-            let _ = live.ask(incoming.at_ms, Ask::Cancel { by: "interlock".to_owned() });
+            let _ = live.ask(
+                incoming.at_ms,
+                Ask::Cancel {
+                    by: "interlock".to_owned(),
+                },
+            );
             return Err(error.into());
         }
         self.started = Some(live.id().clone());
-        let message = format!("started run `{}` of `{}`; {}", live.id(), live.machine.id, live.standing());
-        Ok(Answer::of_run(&live, &Said { message, events: &started.decision.events, focus: None }))
+        let message = format!(
+            "started run `{}` of `{}`; {}",
+            live.id(),
+            live.machine.id,
+            live.standing()
+        );
+        Ok(Answer::of_run(
+            &live,
+            &Said {
+                message,
+                events: &started.decision.events,
+                focus: None,
+            },
+        ))
     }
 
     /// Refuses beside an open run, in the engine's words.
-    fn open_already(&self, caller: &Caller, incoming: &Incoming) -> Result<Option<Answer>, Refused> {
+    fn open_already(
+        &self,
+        caller: &Caller,
+        incoming: &Incoming,
+    ) -> Result<Option<Answer>, Refused> {
         match self.held(caller, incoming)? {
             Held::Nothing => Ok(None),
             Held::Several(runs) => Err(several(runs)),
@@ -84,12 +110,27 @@ impl Control {
         }
     }
 
-    fn open_run_answer(&self, run: &RunId, caller: &Caller, incoming: &Incoming) -> Result<Answer, Refused> {
+    fn open_run_answer(
+        &self,
+        run: &RunId,
+        caller: &Caller,
+        incoming: &Incoming,
+    ) -> Result<Answer, Refused> {
         let answer = judged(&mut self.open(run)?, ControlTool::Start, caller, incoming)?;
-        answer.ok_or_else(|| Refused::new(Word::Engine(Code::RunOpen), "another run has just ended: call again"))
+        answer.ok_or_else(|| {
+            Refused::new(
+                Word::Engine(Code::RunOpen),
+                "another run has just ended: call again",
+            )
+        })
     }
 
-    fn in_the_way(&self, bindings: &Bindings<'_>, note: Option<&Note>, root: &Path) -> Result<InTheWay, Refused> {
+    fn in_the_way(
+        &self,
+        bindings: &Bindings<'_>,
+        note: Option<&Note>,
+        root: &Path,
+    ) -> Result<InTheWay, Refused> {
         // Without a session, only what waits for the next one is asked for: no session has this key.
         let nobody = SessionKey::new("", "");
         let key = note.map_or(&nobody, |note| &note.session);
@@ -98,7 +139,11 @@ impl Control {
             Lookup::Waiting(run) => run,
             Lookup::Bound(binding) => binding.run,
         };
-        Ok(if self.open(&run)?.run.is_over() { InTheWay::Ended(Some(run)) } else { InTheWay::Open(run) })
+        Ok(if self.open(&run)?.run.is_over() {
+            InTheWay::Ended(Some(run))
+        } else {
+            InTheWay::Open(run)
+        })
     }
 }
 
@@ -107,7 +152,9 @@ fn by_policy(config: &Config, name: &str) -> Result<(), Refused> {
     match &config.workflow {
         Some(wanted) if wanted != name => Err(Refused::new(
             Word::Engine(Code::Protected),
-            format!("`.interlock/config.toml` holds every session of this project to `{wanted}`: only that can be started here; another one is for a person to start"),
+            format!(
+                "`.interlock/config.toml` holds every session of this project to `{wanted}`: only that can be started here; another one is for a person to start"
+            ),
         )),
         _ => Ok(()),
     }
@@ -136,7 +183,10 @@ fn bind(
 }
 
 fn source_file(source: Source) -> SourceFile {
-    SourceFile { name: source.name, text: source.text }
+    SourceFile {
+        name: source.name,
+        text: source.text,
+    }
 }
 
 const fn durability(config: &Config) -> Durability {

@@ -28,11 +28,22 @@ impl Control {
         let (caller, _) = self.receive(ControlTool::ListWorkflows, incoming)?;
         let library = self.library(&caller);
         let entries = library.list();
-        let shown: Vec<(Value, String)> = entries.iter().take(LISTED_MAX).map(|entry| described(&library, entry)).collect();
+        let shown: Vec<(Value, String)> = entries
+            .iter()
+            .take(LISTED_MAX)
+            .map(|entry| described(&library, entry))
+            .collect();
         let left = entries.len().saturating_sub(LISTED_MAX);
         let start = ToolText::of(ControlTool::Start).full_name(self.settings.tool_prefix);
-        let more = if left == 0 { String::new() } else { format!(" ({left} more are not shown)") };
-        let message = format!("{} workflows can be started with `{start}`{more}", entries.len());
+        let more = if left == 0 {
+            String::new()
+        } else {
+            format!(" ({left} more are not shown)")
+        };
+        let message = format!(
+            "{} workflows can be started with `{start}`{more}",
+            entries.len()
+        );
         let (values, lines): (Vec<Value>, Vec<String>) = shown.into_iter().unzip();
         let mut object = interlock_core::machine::Object::new();
         object.insert("workflows".to_owned(), Value::Array(values));
@@ -47,7 +58,9 @@ fn described(library: &Library, entry: &Entry) -> (Value, String) {
     match by_name(library, name) {
         Ok((_, machine)) => {
             let phases: Vec<&str> = phases(&machine).collect();
-            let meta = SHOWN_META.iter().filter_map(|key| Some(((*key).to_owned(), machine.meta.get(*key)?.clone())));
+            let meta = SHOWN_META
+                .iter()
+                .filter_map(|key| Some(((*key).to_owned(), machine.meta.get(*key)?.clone())));
             let mut value = json!({"name": name, "origin": origin, "id": machine.id, "initial": machine.initial, "states": phases});
             if let Value::Object(object) = &mut value {
                 object.extend(meta);
@@ -55,39 +68,68 @@ fn described(library: &Library, entry: &Entry) -> (Value, String) {
             (value, format!("- {name} ({origin}): {}", phases.join(", ")))
         }
         Err(refused) => {
-            let first = refused.message.lines().next().unwrap_or_default().to_owned();
+            let first = refused
+                .message
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             let line = format!("- {name} ({origin}): cannot be started: {first}");
-            (json!({"name": name, "origin": origin, "problem": first}), line)
+            (
+                json!({"name": name, "origin": origin, "problem": first}),
+                line,
+            )
         }
     }
 }
 
 /// Returns the states as written in the file.
 fn phases(machine: &Machine) -> impl Iterator<Item = &str> {
-    machine.states.iter().filter(|(_, state)| state.shown_as.is_none()).map(|(name, _)| name.as_str())
+    machine
+        .states
+        .iter()
+        .filter(|(_, state)| state.shown_as.is_none())
+        .map(|(name, _)| name.as_str())
 }
 
 /// Reads the workflow that is listed under `name`; a path or a draft is not one.
 pub(super) fn by_name(library: &Library, name: &str) -> Result<(Source, Machine), Refused> {
     let listed = library.list();
-    let source = if listed.iter().any(|entry| entry.name == name) { library.find(name) } else { None };
+    let source = if listed.iter().any(|entry| entry.name == name) {
+        library.find(name)
+    } else {
+        None
+    };
     let Some(source) = source else {
-        let known: Vec<String> = listed.iter().map(|entry| format!("`{}`", entry.name)).collect();
-        let message = format!("no workflow is called `{name}`; there are {}", known.join(", "));
+        let known: Vec<String> = listed
+            .iter()
+            .map(|entry| format!("`{}`", entry.name))
+            .collect();
+        let message = format!(
+            "no workflow is called `{name}`; there are {}",
+            known.join(", ")
+        );
         return Err(Refused::new(Word::UnknownWorkflow, message));
     };
     let source = source.map_err(|error| Refused::new(Word::Unavailable, error))?;
-    let loaded = load(&source, None, library)
-        .map_err(|diagnostics| mistakes(&format!("workflow `{name}` has mistakes"), &diagnostics))?;
+    let loaded = load(&source, None, library).map_err(|diagnostics| {
+        mistakes(&format!("workflow `{name}` has mistakes"), &diagnostics)
+    })?;
     Ok((source, loaded.machine))
 }
 
 /// Refuses with everything that is wrong with a workflow.
 pub(super) fn mistakes(what: &str, diagnostics: &[Diagnostic]) -> Refused {
-    let errors: Vec<Diagnostic> =
-        diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).cloned().collect();
+    let errors: Vec<Diagnostic> = diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .cloned()
+        .collect();
     let first = errors.first().map_or_else(String::new, |error| {
-        format!(" (line {}, column {}: {})", error.line, error.column, error.message)
+        format!(
+            " (line {}, column {}: {})",
+            error.line, error.column, error.message
+        )
     });
     let text = cut(render(&errors, false).trim_end());
     Refused::new(Word::InvalidWorkflow, format!("{what}{first}:\n{text}\n"))
