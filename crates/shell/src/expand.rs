@@ -100,11 +100,13 @@ impl Expander<'_> {
 
     fn fields(&self, pieces: &[Piece], source: &str) -> Vec<Arg> {
         let mut done = Vec::new();
-        let mut field = Field {
-            is_single: true,
-            ..Field::default()
+        let mut field = Field { is_single: true, ..Field::default() };
+        let lone = match pieces {
+            [Piece::Text { text, .. }, lone] if text.is_empty() => Some(lone),
+            [lone] => Some(lone),
+            _ => None,
         };
-        if let [Piece::Param { param, quoted }] = pieces {
+        if let Some(Piece::Param { param, quoted }) = lone {
             if let Some(args) = self.positional_words(param, *quoted) {
                 return args;
             }

@@ -1,6 +1,6 @@
 //! `find` and `fd`: what they run, write and remove.
 
-use interlock_core::facts::{CommandClass, PathText};
+use interlock_core::facts::CommandClass;
 
 use super::wrappers::put_in;
 use crate::options;
@@ -83,6 +83,7 @@ impl Walker<'_> {
         let start = match roots {
             _ if option.ends_with("dir") => "./".to_owned(),
             [] => "./".to_owned(),
+            [Arg::Literal(root)] => format!("{}/", root.trim_end_matches('/')),
             [root] => root.start().to_owned(),
             _ => String::new(),
         };
@@ -113,10 +114,7 @@ impl Walker<'_> {
         };
         for root in roots {
             if has_tests {
-                let path = match paths::resolve(root, directory.as_deref()) {
-                    PathText::Whole(path) | PathText::Below(path) => PathText::Below(path),
-                    PathText::Unknown => PathText::Unknown,
-                };
+                let path = paths::inside(paths::resolve(root, directory.as_deref()));
                 self.facts.remove_path(path, "find", false);
             } else {
                 self.facts.remove(root, directory.as_deref(), "find", true);

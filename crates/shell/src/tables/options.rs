@@ -199,6 +199,7 @@ pub(crate) const UNIQ: Spec = Spec {
         "check-chars=",
     ],
     operands: Operands::ReadThenWrite,
+    is_tame: true,
     ..SPEC
 };
 
@@ -248,6 +249,7 @@ pub(crate) const TEE: Spec = Spec {
     short: "aip",
     long: &["append", "ignore-interrupts", "output-error?"],
     operands: Operands::Write,
+    is_tame: true,
     ..SPEC
 };
 
@@ -538,14 +540,8 @@ pub(crate) const ACK: Spec = Spec {
 
 pub(crate) const ZCAT: Spec = Spec {
     short: "cdfkqvlt",
-    long: &[
-        "stdout",
-        "to-stdout",
-        "decompress",
-        "force",
-        "quiet",
-        "verbose",
-    ],
+    long: &["stdout", "to-stdout", "decompress", "force", "quiet", "verbose"],
+    is_tame: true,
     ..SPEC
 };
 
@@ -1039,16 +1035,12 @@ pub(crate) const TOUCH: Spec = Spec {
     long: &["no-create", "date=", "no-dereference", "time="],
     acts: &[act("r", &["reference="], Read)],
     operands: Operands::Write,
+    is_tame: true,
     ..SPEC
 };
 
-pub(crate) const MKDIR: Spec = Spec {
-    short: "pvZ",
-    valued: "m",
-    long: &["mode=", "parents", "verbose", "context?"],
-    operands: Operands::Write,
-    ..SPEC
-};
+pub(crate) const MKDIR: Spec =
+    Spec { short: "pvZ", valued: "m", long: &["mode=", "parents", "verbose", "context?"], operands: Operands::Write, is_tame: true, ..SPEC };
 
 pub(crate) const MKFIFO: Spec = Spec {
     short: "Z",
@@ -1064,6 +1056,7 @@ pub(crate) const TRUNCATE: Spec = Spec {
     long: &["no-create", "io-blocks", "size="],
     acts: &[act("r", &["reference="], Read)],
     operands: Operands::Write,
+    is_tame: true,
     ..SPEC
 };
 
@@ -1110,6 +1103,7 @@ pub(crate) const CHMOD: Spec = Spec {
         act("", &["reference="], crate::options::Effect::First),
     ],
     operands: Operands::FirstThenWrite,
+    is_tame: true,
     ..SPEC
 };
 
@@ -1143,12 +1137,7 @@ pub(crate) const SETFACL: Spec = Spec {
     ..SPEC
 };
 
-pub(crate) const SPONGE: Spec = Spec {
-    short: "akqfo",
-    long: &["keepdate", "quiet", "force"],
-    operands: Operands::Write,
-    ..SPEC
-};
+pub(crate) const SPONGE: Spec = Spec { short: "akqfo", long: &["keepdate", "quiet", "force"], operands: Operands::Write, is_tame: true, ..SPEC };
 
 // ---- removers ----
 
@@ -1165,6 +1154,7 @@ pub(crate) const RM: Spec = Spec {
     ],
     acts: &[act("rR", &["recursive"], Recursive)],
     operands: Operands::Remove,
+    is_tame: true,
     ..SPEC
 };
 
@@ -1172,13 +1162,11 @@ pub(crate) const RMDIR: Spec = Spec {
     short: "pv",
     long: &["parents", "verbose", "ignore-fail-on-non-empty"],
     operands: Operands::Remove,
+    is_tame: true,
     ..SPEC
 };
 
-pub(crate) const UNLINK: Spec = Spec {
-    operands: Operands::Remove,
-    ..SPEC
-};
+pub(crate) const UNLINK: Spec = Spec { operands: Operands::Remove, is_tame: true, ..SPEC };
 
 pub(crate) const SHRED: Spec = Spec {
     short: "fuvxz",
@@ -1195,6 +1183,7 @@ pub(crate) const SHRED: Spec = Spec {
     ],
     acts: &[act("", &["random-source="], Read)],
     operands: Operands::Remove,
+    is_tame: true,
     ..SPEC
 };
 

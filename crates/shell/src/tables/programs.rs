@@ -309,13 +309,9 @@ pub(crate) const PROGRAMS: &[Row] = &[
     row(&["srm", "trash", "trash-put"], Remover, Kind::Options(&RM)),
     // ---- version control ----
     row(&["git"], VersionControl, Kind::Special(Special::Git)),
-    row(
-        &[
-            "hg", "svn", "cvs", "bzr", "fossil", "jj", "darcs", "p4", "sl",
-        ],
-        VersionControl,
-        Kind::Opaque("a version control system that is not read"),
-    ),
+    row(&["hg", "svn", "cvs", "bzr", "fossil", "jj", "darcs", "p4", "sl"], VersionControl, Kind::Opaque("a version control system that is not read")),
+    // ---- Interlock itself: what changes a run is refused elsewhere ----
+    row(&["interlock"], Reader, Kind::Verbs(&["status", "list", "log", "check", "graph", "explain", "simulate", "test"])),
     // ---- interpreters ----
     row(
         &["python", "python2", "python3", "pypy", "pypy3", "ipython"],
