@@ -95,10 +95,7 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
 }
 
 fn unreadable(reason: String) -> ShellFacts {
-    ShellFacts {
-        unreadable: Some(reason),
-        ..ShellFacts::default()
-    }
+    ShellFacts { unreadable: Some(reason), ..ShellFacts::default() }
 }
 
 /// Splits an `allowed_commands` entry into shell words; `None` when not literal.
@@ -113,10 +110,7 @@ pub fn split_entry(entry: &str) -> Option<Vec<String>> {
     let list = parse::parse(entry, Dialect::Bash, 0, &mut parse::Tally::default()).ok()?;
     let simple = list.single_simple()?;
     let state = state::State::new(&setting);
-    let expander = expand::Expander {
-        state: &state,
-        setting: &setting,
-    };
+    let expander = expand::Expander { state: &state, setting: &setting };
     let mut words = Vec::new();
     for (at, word) in simple.words.iter().enumerate() {
         if at > 0 && at + 1 == simple.words.len() && word.source == "*" {

@@ -33,14 +33,8 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    pub(crate) const NONE: Self = Self {
-        success: false,
-        exit: false,
-    };
-    pub(crate) const FULL: Self = Self {
-        success: true,
-        exit: true,
-    };
+    pub(crate) const NONE: Self = Self { success: false, exit: false };
+    pub(crate) const FULL: Self = Self { success: true, exit: true };
 }
 
 /// What reaches the standard input of a command.
@@ -110,10 +104,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(crate) fn expander(&self) -> Expander<'_> {
-        Expander {
-            state: &self.state,
-            setting: self.setting,
-        }
+        Expander { state: &self.state, setting: self.setting }
     }
 
     pub(crate) fn directory(&self) -> Option<String> {
@@ -174,10 +165,7 @@ impl<'a> Walker<'a> {
             return self.pipeline(&item.first, proof);
         }
         let has_or = item.rest.iter().any(|(join, _)| *join == Join::Or);
-        let proof = Proof {
-            success: proof.success && !has_or,
-            exit: false,
-        };
+        let proof = Proof { success: proof.success && !has_or, exit: false };
         let before = self.state.clone();
         self.pipeline(&item.first, proof)?;
         // What holds whichever parts have run, the first one at least.
@@ -236,20 +224,11 @@ impl<'a> Walker<'a> {
         match compound {
             Compound::Group(list) => self.list(list, proof),
             Compound::Subshell(list) => self.subshell(|walker| walker.list(list, proof)),
-            Compound::For {
-                name, words, body, ..
-            } => self.for_each(name, words.as_deref(), body),
-            Compound::Select {
-                name, words, body, ..
-            } => self.select(name, words.as_deref(), body),
+            Compound::For { name, words, body, .. } => self.for_each(name, words.as_deref(), body),
+            Compound::Select { name, words, body, .. } => self.select(name, words.as_deref(), body),
             Compound::CFor { parts, body, .. } => self.for_numbers(parts, body),
-            Compound::While {
-                condition, body, ..
-            } => self.repeat(&[condition, body]),
-            Compound::If {
-                branches,
-                otherwise,
-            } => self.branches(branches, otherwise.as_ref()),
+            Compound::While { condition, body, .. } => self.repeat(&[condition, body]),
+            Compound::If { branches, otherwise } => self.branches(branches, otherwise.as_ref()),
             Compound::Case { word, arms } => self.case(word, arms),
             Compound::Arithmetic(arith) => self.arith(arith),
             Compound::Test(tokens) => self.test_tokens(tokens),
@@ -350,8 +329,7 @@ impl<'a> Walker<'a> {
         let mut assignments = Vec::new();
         for assignment in &simple.assignments {
             let value = self.assigned_value(assignment);
-            self.facts
-                .set(&assignment.name, value.as_ref().and_then(Arg::literal));
+            self.facts.set(&assignment.name, value.as_ref().and_then(Arg::literal));
             self.facts.used(&assignment.name);
             assignments.push(assignment.name.clone());
             if self.setting.dialect != Dialect::Bash {
@@ -359,14 +337,7 @@ impl<'a> Walker<'a> {
             }
         }
         let input = self.input(&simple.redirects, from_pipe);
-        let place = Place {
-            proof,
-            input,
-            from_pipe,
-            via: Vec::new(),
-            wrapped: Vec::new(),
-            assignments,
-        };
+        let place = Place { proof, input, from_pipe, via: Vec::new(), wrapped: Vec::new(), assignments };
         self.run(args, &simple.declared, &place)
     }
 }
@@ -374,17 +345,12 @@ impl<'a> Walker<'a> {
 /// Returns whether what follows a pipeline in its shell is never reached.
 fn leaves(pipeline: &Pipeline) -> bool {
     match pipeline.commands.as_slice() {
-        [Command::Simple(simple)] => simple.words.first().is_some_and(|word| {
-            matches!(
-                word.source.as_str(),
-                "exit" | "return" | "break" | "continue"
-            )
-        }),
+        [Command::Simple(simple)] => simple
+            .words
+            .first()
+            .is_some_and(|word| matches!(word.source.as_str(), "exit" | "return" | "break" | "continue")),
         [Command::Compound(compound, _)] => match compound.as_ref() {
-            Compound::Group(list) => list
-                .items
-                .last()
-                .is_some_and(|item| item.rest.is_empty() && leaves(&item.first)),
+            Compound::Group(list) => list.items.last().is_some_and(|item| item.rest.is_empty() && leaves(&item.first)),
             _ => false,
         },
         _ => false,

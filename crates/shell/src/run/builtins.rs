@@ -9,13 +9,7 @@ use crate::walk::{Place, Proof, Step, Walker};
 
 impl Walker<'_> {
     /// Takes a builtin; `false` when the name is none.
-    pub(super) fn builtin(
-        &mut self,
-        name: &str,
-        args: &[Arg],
-        declared: &[Assignment],
-        place: &Place,
-    ) -> Result<bool, String> {
+    pub(super) fn builtin(&mut self, name: &str, args: &[Arg], declared: &[Assignment], place: &Place) -> Result<bool, String> {
         let words = args.get(1..).unwrap_or_default();
         match name {
             "cd" | "pushd" => self.change_directory(name, args, place),
@@ -23,16 +17,12 @@ impl Walker<'_> {
                 self.list_nothing(args, place);
                 self.state.enter(None);
             }
-            "export" | "declare" | "typeset" | "local" | "readonly" => {
-                self.declare(name, args, declared, place)?
-            }
+            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, args, declared, place)?,
             "set" => self.set_builtin(args, place)?,
             "shopt" => self.shopt(args, place)?,
             "eval" => {
                 let text: Option<Vec<&str>> = words.iter().map(Arg::literal).collect();
-                let text = text
-                    .ok_or("the text that `eval` runs is not known; write it out")?
-                    .join(" ");
+                let text = text.ok_or("the text that `eval` runs is not known; write it out")?.join(" ");
                 self.read_again(&text, place.proof)?;
             }
             "trap" => self.trap(args, place)?,
@@ -78,20 +68,14 @@ impl Walker<'_> {
             "printf" => {
                 self.list_nothing(args, place);
                 if let [first, rest @ ..] = words {
-                    let attached = first
-                        .literal()
-                        .and_then(|text| text.strip_prefix("-v"))
-                        .filter(|text| !text.is_empty());
+                    let attached = first.literal().and_then(|text| text.strip_prefix("-v")).filter(|text| !text.is_empty());
                     if first.is("-v") || attached.is_some() {
                         let target = attached.map(Arg::text).or_else(|| rest.first().cloned());
                         let variable = self.plain_name(&target.unwrap_or_else(|| Arg::text("")))?;
                         self.facts.set(&variable, None);
                         self.state.forget(&variable);
                     } else if first.literal().is_none() && first.may_be_option() {
-                        return Err(format!(
-                            "`printf {}` may set a variable; put `--` before it",
-                            first.shown()
-                        ));
+                        return Err(format!("`printf {}` may set a variable; put `--` before it", first.shown()));
                     }
                 }
             }
@@ -102,9 +86,7 @@ impl Walker<'_> {
             "let" => {
                 self.list_nothing(args, place);
                 for word in words {
-                    let text = word
-                        .literal()
-                        .ok_or("`let` evaluates text that is not known")?;
+                    let text = word.literal().ok_or("`let` evaluates text that is not known")?;
                     if text.contains('[') {
                         return Err("`let` with a subscript".to_owned());
                     }
@@ -140,11 +122,7 @@ impl Walker<'_> {
             "alias" | "unalias" | "enable" | "bind" | "complete" | "compopt" => {
                 return Err(format!("`{name}` changes what names mean"));
             }
-            "hash"
-                if words.iter().any(|word| {
-                    !matches!(word.literal(), Some("-r" | "-l" | "-t")) && word.may_be_option()
-                }) =>
-            {
+            "hash" if words.iter().any(|word| !matches!(word.literal(), Some("-r" | "-l" | "-t")) && word.may_be_option()) => {
                 return Err("`hash` changes what a name runs".to_owned());
             }
             "compgen" => match words {
@@ -193,9 +171,7 @@ impl Walker<'_> {
     fn trap(&mut self, args: &[Arg], place: &Place) -> Step {
         self.list_nothing(args, place);
         let words: Vec<&Arg> = args.iter().skip(1).filter(|word| !word.is("--")).collect();
-        let Some(first) = words.first() else {
-            return Ok(());
-        };
+        let Some(first) = words.first() else { return Ok(()) };
         match first.literal() {
             Some("-p" | "-l" | "-" | "") => Ok(()),
             Some(text) if words.len() > 1 && !text.starts_with('-') => {
@@ -226,15 +202,10 @@ impl Walker<'_> {
                     let Some(at) = valued else { continue };
                     let is_array = letters.get(at..).unwrap_or_default().starts_with('a');
                     let attached = letters.get(at + 1..).unwrap_or_default();
-                    let value = if attached.is_empty() {
-                        rest.next().cloned()
-                    } else {
-                        Some(Arg::text(attached))
-                    };
+                    let value = if attached.is_empty() { rest.next().cloned() } else { Some(Arg::text(attached)) };
                     if is_array {
                         names.push(value.unwrap_or_else(|| Arg::text("")));
-                    } else if matches!(&value, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number)
-                    {
+                    } else if matches!(&value, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number) {
                         return Err("`read` with a word that may be a name".to_owned());
                     }
                 }
@@ -271,13 +242,9 @@ impl Walker<'_> {
     /// Refuses `-v` before anything but a plain name.
     fn test_words(&mut self, words: &[Arg]) -> Step {
         for (at, word) in words.iter().enumerate() {
-            let Some(next) = words.get(at + 1) else {
-                continue;
-            };
+            let Some(next) = words.get(at + 1) else { continue };
             let before = at.checked_sub(1).and_then(|at| words.get(at));
-            let compares = before.is_some_and(|before| {
-                matches!(before.literal(), Some("=" | "==" | "!=" | "-eq" | "-ne"))
-            });
+            let compares = before.is_some_and(|before| matches!(before.literal(), Some("=" | "==" | "!=" | "-eq" | "-ne")));
             if matches!(word.literal(), Some("-v" | "-R")) && !compares {
                 self.plain_name(next)?;
             }
@@ -286,11 +253,7 @@ impl Walker<'_> {
                 Arg::Dynamic(dynamic) => !dynamic.is_number && !compares,
             };
             if word.literal().is_none() && word.may_be_option() && is_odd {
-                return Err(format!(
-                    "`{}` may be `-v`, which evaluates `{}`",
-                    word.shown(),
-                    next.shown()
-                ));
+                return Err(format!("`{}` may be `-v`, which evaluates `{}`", word.shown(), next.shown()));
             }
         }
         Ok(())
@@ -306,9 +269,7 @@ impl Walker<'_> {
                 Some("-d" | "-n" | "-O" | "-s" | "-u") => {
                     rest.next();
                 }
-                Some(text) if text.starts_with('-') => {
-                    return Err(format!("`{name} {text}` may run text"));
-                }
+                Some(text) if text.starts_with('-') => return Err(format!("`{name} {text}` may run text")),
                 _ => variable = word.clone(),
             }
         }

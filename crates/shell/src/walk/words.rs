@@ -3,9 +3,7 @@
 use super::{Proof, Step, Walker};
 use crate::parse::is_name;
 use crate::state::Value;
-use crate::syntax::{
-    AssignedValue, Assignment, Param, ParamOp, Piece, Redirect, RedirectKind, Simple, Subscript,
-};
+use crate::syntax::{AssignedValue, Assignment, Param, ParamOp, Piece, Redirect, RedirectKind, Simple, Subscript};
 use crate::value::Arg;
 
 impl Walker<'_> {
@@ -56,10 +54,7 @@ impl Walker<'_> {
             _ => {}
         }
         if param.indirect && !matches!(param.op, ParamOp::Names) {
-            return Err(format!(
-                "`${{!{}}}` takes its name from a value",
-                param.name
-            ));
+            return Err(format!("`${{!{}}}` takes its name from a value", param.name));
         }
         match &param.op {
             ParamOp::None => {}
@@ -87,17 +82,12 @@ impl Walker<'_> {
 
     /// Forgets names that expansions of this command give a value.
     pub(super) fn forget_assigned_defaults(&mut self, simple: &Simple) {
-        let assigned = simple
-            .assignments
-            .iter()
-            .chain(&simple.declared)
-            .flat_map(|assignment| match &assignment.value {
-                AssignedValue::Scalar(word) => std::slice::from_ref(word),
-                AssignedValue::Array(words) => words.as_slice(),
-            });
+        let assigned = simple.assignments.iter().chain(&simple.declared).flat_map(|assignment| match &assignment.value {
+            AssignedValue::Scalar(word) => std::slice::from_ref(word),
+            AssignedValue::Array(words) => words.as_slice(),
+        });
         for word in assigned.chain(&simple.words) {
-            if word.source.contains('=') || word.source.contains("++") || word.source.contains("--")
-            {
+            if word.source.contains('=') || word.source.contains("++") || word.source.contains("--") {
                 self.forget_in_pieces(&word.pieces);
             }
         }
@@ -130,9 +120,7 @@ impl Walker<'_> {
                         self.forget_in_pieces(word);
                     }
                     ParamOp::Pattern(word) => self.forget_in_pieces(word),
-                    ParamOp::Substring(parts) => {
-                        parts.iter().for_each(|part| self.arith_assigns(part))
-                    }
+                    ParamOp::Substring(parts) => parts.iter().for_each(|part| self.arith_assigns(part)),
                     ParamOp::None | ParamOp::Transform(_) | ParamOp::Names => {}
                 },
                 Piece::Arith { text } => self.arith_assigns(text),
@@ -144,9 +132,7 @@ impl Walker<'_> {
 
     /// Returns the value an assignment gives; `None` for an array.
     pub(crate) fn assigned_value(&self, assignment: &Assignment) -> Option<Arg> {
-        let AssignedValue::Scalar(word) = &assignment.value else {
-            return None;
-        };
+        let AssignedValue::Scalar(word) = &assignment.value else { return None };
         if assignment.subscript.is_some() {
             return None;
         }
@@ -155,9 +141,7 @@ impl Walker<'_> {
             return Some(value);
         }
         match (self.state.get(&assignment.name), value) {
-            (Some(Value::Scalar(Arg::Literal(before))), Arg::Literal(text)) => {
-                Some(Arg::Literal(format!("{before}{text}")))
-            }
+            (Some(Value::Scalar(Arg::Literal(before))), Arg::Literal(text)) => Some(Arg::Literal(format!("{before}{text}"))),
             _ => Some(Arg::unknown(&assignment.source)),
         }
     }
@@ -174,8 +158,7 @@ impl Walker<'_> {
     pub(crate) fn assign(&mut self, assignment: &Assignment) -> Step {
         let value = self.assigned_value(assignment);
         self.facts.used(&assignment.name);
-        self.facts
-            .set(&assignment.name, value.as_ref().and_then(Arg::literal));
+        self.facts.set(&assignment.name, value.as_ref().and_then(Arg::literal));
         match value {
             Some(value) => {
                 if self.integers.contains(&assignment.name) && !value.is_number() {
