@@ -341,6 +341,8 @@ impl EventLog for RunLog {
             snapshot::write(&self.connection, &self.path, &self.fold()?)?;
         }
         transaction.commit().map_err(self.failed())?;
+        // What was asked is recorded, whatever becomes of tidying up after it.
+        let _ = sqlite::carry_over(&self.connection, &self.path);
         Ok(())
     }
 
