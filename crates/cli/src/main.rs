@@ -1,1 +1,15 @@
-fn main() {}
+//! The `interlock` command: parses arguments, calls, prints. Decides nothing.
+
+mod app;
+mod args;
+mod authority;
+mod commands;
+mod failure;
+mod live;
+mod output;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    app::run(std::env::args_os().collect())
+}

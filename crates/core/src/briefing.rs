@@ -279,3 +279,7 @@ fn other_branches(place: Place<'_>, max: usize) -> Option<String> {
         format!("Other open branches: {names}.")
     })
 }
+
+#[cfg(test)]
+#[path = "briefing/tests.rs"]
+mod tests;

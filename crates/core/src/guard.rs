@@ -1,6 +1,6 @@
 //! Guards: conditions on the context, on an output or on what was seen.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::names::GuardName;
@@ -41,9 +41,18 @@ pub struct FieldGuard {
     pub from: Source,
     /// How it is compared.
     pub op: Op,
-    /// What it is compared with; `None` for `exists` and `not_exists`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What it is compared with, null included; `None` for `exists` and `not_exists`.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub value: Option<Value>,
+}
+
+/// Reads a value that is there, null included: serde alone takes null for none.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// What a field guard reads.
@@ -137,6 +146,25 @@ impl EvidenceOf {
             Self::Tool { tool, path } => {
                 format!("tool:{tool}:{}", path.as_deref().unwrap_or("*"))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::FieldGuard;
+
+    #[test]
+    fn a_guard_survives_being_written_and_read() {
+        for text in [
+            r#"{"field":"x","from":"context","op":"eq","value":null}"#,
+            r#"{"field":"x","from":"output","op":"exists"}"#,
+            r#"{"field":"/x/0","from":"context","op":"gt","value":9007199254740993}"#,
+        ] {
+            let guard: FieldGuard = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&guard).unwrap(), text);
         }
     }
 }

@@ -247,3 +247,7 @@ impl Serialize for EffectReport<'_> {
         map.end()
     }
 }
+
+#[cfg(test)]
+#[path = "report/tests.rs"]
+mod tests;

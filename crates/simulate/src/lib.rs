@@ -1,1 +1,18 @@
-//! Placeholder while the workspace is being laid out.
+//! A workflow without an agent: steps in, answers out, nothing carried out.
+//!
+//! Feeds the engine with what the outside would have said. Starts no process,
+//! calls no model, touches no file of the project.
+
+pub mod cases;
+pub mod explain;
+pub mod input;
+pub mod output;
+
+mod calls;
+mod duration;
+mod simulation;
+
+pub use explain::{Explanation, explain};
+pub use input::{BadLine, InputLine};
+pub use output::{OutputLine, Verdict};
+pub use simulation::{Setting, Simulation};

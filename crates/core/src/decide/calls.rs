@@ -151,7 +151,12 @@ fn taught(machine: &Machine, run: &Run, path: &FramePath, refusal: Refusal) -> R
     let message = if teach.is_empty() {
         refusal.message
     } else {
-        format!("{}. {teach}", refusal.message)
+        let stop = if refusal.message.ends_with(['.', '?', '!']) {
+            ""
+        } else {
+            "."
+        };
+        format!("{}{stop} {teach}", refusal.message)
     };
     Refusal { message, ..refusal }
 }

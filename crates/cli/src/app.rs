@@ -1,0 +1,145 @@
+//! From the command line to a command, and from its end to an exit code.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use interlock_project::{Library, configuration_directory, project_root};
+use interlock_store::Home;
+
+use crate::{
+    args::{Cli, Command},
+    commands,
+    failure::{Done, Exit, Failure},
+    output::Output,
+};
+
+/// What every command is given.
+#[derive(Debug)]
+pub(crate) struct App {
+    /// How to print.
+    pub(crate) output: Output,
+    /// Where the command was called.
+    pub(crate) directory: PathBuf,
+}
+
+impl App {
+    /// Returns the root of the project the command was called in.
+    pub(crate) fn project(&self) -> PathBuf {
+        project_root(&self.directory)
+    }
+
+    /// Returns the workflows that have a name here.
+    pub(crate) fn library(&self) -> Library {
+        Library::new(
+            &self.project(),
+            configuration_directory(variable).as_deref(),
+        )
+    }
+
+    /// Returns the state directory.
+    pub(crate) fn home(&self) -> Result<Home, Failure> {
+        Ok(Home::locate(variable)?)
+    }
+}
+
+/// Looks up a variable of the environment.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// Runs the program.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    // A client calls this on every tool call: nothing is built that it does not need.
+    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("hook"))
+        && !asks_for_help(&arguments)
+    {
+        return commands::hook::run(arguments.get(2..).unwrap_or_default());
+    }
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            return match error.print() {
+                Ok(()) => ExitCode::from(code),
+                Err(_) => ExitCode::from(2),
+            };
+        }
+    };
+    let output = Output::new(cli.color);
+    match App::here(output).and_then(|app| dispatch(&app, cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Said(exit)) => exit.into(),
+        Err(Failure::Error(exit, error)) => {
+            let _ = output.error(&format!("interlock: {}\n", chain(&error)));
+            exit.into()
+        }
+    }
+}
+
+fn asks_for_help(arguments: &[OsString]) -> bool {
+    arguments
+        .iter()
+        .any(|argument| argument == "--help" || argument == "-h")
+}
+
+/// Writes an error and what caused it in one line.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        // Some libraries repeat the cause in the message.
+        if text.contains(&cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&cause);
+    }
+    text
+}
+
+impl App {
+    fn here(output: Output) -> Result<Self, Failure> {
+        let directory = std::env::current_dir().context("the current directory cannot be read")?;
+        Ok(Self { output, directory })
+    }
+}
+
+fn dispatch(app: &App, command: Command) -> Done {
+    match command {
+        Command::Check(args) => commands::check::run(app, &args),
+        Command::Simulate(args) => commands::simulate::run(app, &args),
+        Command::Test(args) => commands::test::run(app, &args),
+        Command::Explain(args) => commands::explain::run(app, &args),
+        Command::Schema => commands::schema::run(app),
+        Command::Start(args) => commands::start::run(app, &args),
+        Command::Status(args) => commands::status::run(app, &args),
+        Command::Send(args) => commands::people::send(app, args),
+        Command::Approve(args) => commands::people::approve(app, args),
+        Command::Reject(args) => commands::people::reject(app, args),
+        Command::Pause(args) => commands::people::pause(app, args),
+        Command::Resume(args) => commands::people::resume(app, args),
+        Command::Cancel(args) => commands::people::cancel(app, args),
+        Command::Log(args) => commands::log::run(app, &args),
+        Command::List(args) => commands::list::run(app, &args),
+        Command::Token(args) => commands::token::run(app, &args),
+        _ => Err(Failure::Said(Exit::Usage)),
+        Command::Completions { shell } => commands::pages::completions(app, shell),
+        Command::Man => commands::pages::manual(app),
+    }
+}
+
+/// Returns the program's own absolute path.
+pub(crate) fn program() -> Result<PathBuf, Failure> {
+    let path = std::env::current_exe().context("the program's own path is not known")?;
+    Ok(absolute(&path))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

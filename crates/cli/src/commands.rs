@@ -1,0 +1,15 @@
+//! One module a command.
+
+pub(crate) mod check;
+pub(crate) mod explain;
+pub(crate) mod hook;
+pub(crate) mod list;
+pub(crate) mod log;
+pub(crate) mod pages;
+pub(crate) mod people;
+pub(crate) mod schema;
+pub(crate) mod simulate;
+pub(crate) mod start;
+pub(crate) mod status;
+pub(crate) mod test;
+pub(crate) mod token;

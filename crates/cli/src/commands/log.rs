@@ -1,0 +1,163 @@
+//! `log`: the events of a run, and whether they are as they were recorded.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use interlock_store::{EventLog as _, Recorded};
+use serde_json::{Value, json};
+
+use crate::{
+    app::App,
+    args::LogArgs,
+    failure::{Done, Exit, Failure},
+    live,
+    output::Style,
+};
+
+/// How long one look for new events lasts before the run is looked at again.
+const FOLLOW_WAIT: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(app: &App, args: &LogArgs) -> Done {
+    let home = app.home()?;
+    let id = home.find_run(args.run.as_deref(), &app.project())?;
+    let log = home.open_run(&id)?;
+    if args.verify {
+        return verify(app, &log, args.json);
+    }
+    let mut next = 0;
+    loop {
+        for recorded in log.events(next) {
+            let recorded = recorded?;
+            next = recorded.seq + 1;
+            if args.json {
+                app.output.json(&line(&recorded)?)?;
+            } else {
+                app.output.line(&sentence(app, &recorded)?)?;
+            }
+        }
+        if !args.follow || log.load()?.is_over() {
+            return Ok(());
+        }
+        while !log.wait(next, FOLLOW_WAIT)? {}
+    }
+}
+
+fn verify(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
+    match log.verify() {
+        Ok(count) => {
+            if as_json {
+                return app.output.json(&json!({ "ok": true, "verified": count }));
+            }
+            app.output.line(&format!("verified {count} events"))
+        }
+        Err(broken) => {
+            if as_json {
+                app.output
+                    .json(&json!({ "ok": false, "message": broken.to_string() }))?;
+            } else {
+                app.output.error(&format!("interlock: {broken}\n"))?;
+            }
+            Err(Failure::Said(Exit::Failed))
+        }
+    }
+}
+
+/// Writes a recorded event as one flat object.
+pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
+    let mut line =
+        json!({ "seq": recorded.seq, "at": time(recorded.at_ms), "event": recorded.event.name() });
+    if let Value::Object(tagged) = serde_json::to_value(&recorded.event)?
+        && let Some((_, Value::Object(fields))) = tagged.into_iter().next()
+    {
+        let path = fields.get("path").map(path_text).unwrap_or_default();
+        live::put(&mut line, "path", json!(path));
+        for (key, value) in fields.into_iter().filter(|(key, _)| key != "path") {
+            // The event's own `event` is the name a workflow gives it.
+            let key = if key == "event" {
+                "name".to_owned()
+            } else {
+                key
+            };
+            live::put(&mut line, &key, value);
+        }
+    }
+    live::put(&mut line, "prev", json!(recorded.prev.to_string()));
+    live::put(&mut line, "hash", json!(recorded.hash.to_string()));
+    Ok(line)
+}
+
+fn path_text(path: &Value) -> String {
+    let names = path
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    names.collect::<Vec<_>>().join("/")
+}
+
+/// Writes a recorded event as a person reads it.
+pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure> {
+    let line = line(recorded)?;
+    let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
+    let call = |key: &str| {
+        line.get("call")
+            .and_then(|call| call.get(key))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let refusal = |key: &str| {
+        line.get("refusal")
+            .and_then(|refusal| refusal.get(key))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let what = match recorded.event.name() {
+        "TransitionTaken" | "InterruptRaised" => {
+            format!(
+                "{} {} -> {}",
+                [get("name"), get("interrupt")].concat(),
+                get("from"),
+                get("to")
+            )
+        }
+        "CallAllowed" => format!("{} {}", call("tool"), call("summary")),
+        "CallDenied" => format!("{} {} ({})", call("tool"), call("summary"), refusal("code")),
+        "GrantRequested" => format!("{} {}", call("tool"), call("summary")),
+        "TransitionRejected" => format!(
+            "{} ({}: {})",
+            get("name"),
+            refusal("code"),
+            refusal("message")
+        ),
+        "ApprovalRequested" => format!("{}: {}", get("name"), get("message")),
+        _ => [get("by"), get("outcome"), get("reason"), get("note")]
+            .join(" ")
+            .trim()
+            .to_owned(),
+    };
+    let path = get("path");
+    let place = if path.is_empty() {
+        String::new()
+    } else {
+        format!(" [{path}]")
+    };
+    let style = match recorded.event.name() {
+        "CallDenied" | "TransitionRejected" | "ApprovalRejected" | "GrantDenied" => Style::Red,
+        "CallAllowed" => Style::Dim,
+        _ => Style::Bold,
+    };
+    let name = app.output.styled(style, recorded.event.name());
+    Ok(
+        format!("{:>4} {} {name}{place} {what}", recorded.seq, get("at"))
+            .trim_end()
+            .to_owned(),
+    )
+}
+
+/// The last millisecond that RFC 3339 can write.
+const LAST_MS: u64 = 253_402_300_799_999;
+
+/// Writes a time as RFC 3339 in UTC, to the millisecond.
+pub(crate) fn time(at_ms: u64) -> String {
+    let at = UNIX_EPOCH + Duration::from_millis(at_ms.min(LAST_MS));
+    humantime::format_rfc3339_millis(at).to_string()
+}

@@ -1,0 +1,108 @@
+//! `simulate`: commands for a workflow, without an agent.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, IsTerminal as _},
+};
+
+use anyhow::Context as _;
+use interlock_simulate::{Setting, Simulation, input::short_form};
+
+use crate::{
+    app::{App, variable},
+    args::SimulateArgs,
+    failure::{Done, Failure},
+    live,
+    output::Style,
+};
+
+pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
+    let loaded = live::load(app, &args.workflow)?;
+    if !loaded.warnings.is_empty() {
+        app.output.error(&interlock_formats::render(
+            &loaded.warnings,
+            app.output.colours_errors(),
+        ))?;
+    }
+    let simulation = Simulation::new(loaded.machine, setting(app));
+    match args.steps.as_deref() {
+        Some("-") => feed(app, simulation, io::stdin().lock()),
+        Some(path) => {
+            let file = File::open(path)
+                .with_context(|| format!("`{path}` cannot be read"))
+                .map_err(Failure::usage)?;
+            feed(app, simulation, io::BufReader::new(file))
+        }
+        None if io::stdin().is_terminal() && !args.json => converse(app, simulation),
+        None => feed(app, simulation, io::stdin().lock()),
+    }
+}
+
+/// Returns the paths that lines are judged by: those of this project and person.
+pub(crate) fn setting(app: &App) -> Setting {
+    let path = |name: &str| {
+        variable(name)
+            .and_then(|value| value.into_string().ok())
+            .filter(|path| path.starts_with('/'))
+    };
+    let usual = Setting::default();
+    Setting {
+        project_root: app
+            .directory
+            .to_str()
+            .map_or(usual.project_root, str::to_owned),
+        home: path("HOME").unwrap_or(usual.home),
+        temporary: path("TMPDIR").unwrap_or(usual.temporary),
+        ..Setting::default()
+    }
+}
+
+fn feed(app: &App, mut simulation: Simulation, steps: impl BufRead) -> Done {
+    for line in steps.lines() {
+        let line = line
+            .context("the steps cannot be read")
+            .map_err(Failure::usage)?;
+        let answer = simulation.step(&line).map_err(Failure::usage)?;
+        app.output.json(&answer)?;
+    }
+    Ok(())
+}
+
+/// Asks for one line after the other on a terminal.
+fn converse(app: &App, mut simulation: Simulation) -> Done {
+    app.output.line("Type an event (READY), a tool call (Bash ls -la), a step as JSON, or an empty line to end.")?;
+    app.output.line(&simulation.briefing())?;
+    loop {
+        app.output.text(&app.output.styled(Style::Bold, "> "))?;
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line)?;
+        if read == 0 || line.trim().is_empty() {
+            return Ok(());
+        }
+        let step = match short_form(line.trim()) {
+            Ok(step) => step.to_string(),
+            Err(message) => {
+                app.output.line(&message)?;
+                continue;
+            }
+        };
+        match simulation.step(&step) {
+            Ok(answer) => {
+                let text = serde_json::to_value(&answer)?;
+                let get = |key: &str| text.get(key).map(ToString::to_string).unwrap_or_default();
+                let word = if get("ok") == "true" {
+                    Style::Green
+                } else {
+                    Style::Red
+                };
+                app.output.line(&format!(
+                    "{} {}",
+                    app.output.styled(word, &get("verdict")),
+                    get("message")
+                ))?;
+                app.output.line(&simulation.briefing())?;
+            }
+            Err(bad) => app.output.line(&bad.message)?,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Live runs: opening them, asking them, printing where they stand.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use interlock_core::{
+    Decision, Reply,
+    command::{Ask, Command},
+    machine::{Machine, Object},
+    report,
+    run::Run,
+};
+use interlock_formats::{Loaded, load as load_workflow, render};
+use interlock_project::Config;
+use interlock_store::{Durability, EventLog as _, Home, RunLog, submit};
+use serde_json::{Value, json};
+
+use crate::{
+    app::App,
+    failure::{Exit, Failure},
+};
+
+/// A run that has been opened.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) home: Home,
+    pub(crate) log: RunLog,
+    pub(crate) machine: Machine,
+    pub(crate) run: Run,
+}
+
+/// Opens the run that is meant: an id, a prefix of one, a name, or the newest of this project.
+pub(crate) fn open(app: &App, wanted: Option<&str>) -> Result<Live, Failure> {
+    let home = app.home()?;
+    let id = home.find_run(wanted, &app.project())?;
+    let log = home.open_run(&id)?;
+    let machine = log.machine()?;
+    let run = log.load()?;
+    Ok(Live {
+        home,
+        log,
+        machine,
+        run,
+    })
+}
+
+impl Live {
+    /// Asks the run and records what follows.
+    pub(crate) fn ask(&mut self, ask: Ask) -> Result<Decision, Failure> {
+        let command = Command {
+            at_ms: now_ms(),
+            ask,
+        };
+        Ok(submit(
+            &mut self.log,
+            &self.machine,
+            &mut self.run,
+            &command,
+        )?)
+    }
+
+    /// Returns where the run stands, in the shape of `status --json`.
+    pub(crate) fn status(&self, decision: Option<&Decision>) -> Result<Value, Failure> {
+        let mut line = json!({ "run": self.run.id, "workflow": self.machine.id });
+        let held = self.home.session_of(&self.run.id)?;
+        put(
+            &mut line,
+            "session",
+            json!(held.map(|binding| binding.session.session)),
+        );
+        let focus = decision
+            .map(|decision| &decision.path)
+            .filter(|path| !path.is_root());
+        if let Value::Object(report) =
+            serde_json::to_value(report(&self.machine, &self.run, focus))?
+        {
+            for (key, value) in report {
+                put(&mut line, &key, value);
+            }
+        }
+        put(&mut line, "pending", pending(&self.machine, &self.run));
+        Ok(line)
+    }
+}
+
+/// Says what a reply means: whether it is yes, the code and the sentence.
+pub(crate) fn reply(reply: &Reply) -> (bool, Option<&'static str>, String) {
+    match reply {
+        Reply::Accepted => (true, None, String::new()),
+        Reply::Parked { message } => (
+            true,
+            None,
+            format!("a person has to approve this: {message}"),
+        ),
+        Reply::Ask(refusal) => (true, None, refusal.message.clone()),
+        Reply::Refused(refusal) => (false, Some(refusal.code.as_str()), refusal.message.clone()),
+    }
+}
+
+/// Lists what waits for a person: transitions, then calls.
+fn pending(machine: &Machine, run: &Run) -> Value {
+    let mut all = Vec::new();
+    for path in run.open_leaves() {
+        let shown = interlock_core::report::shown_path(machine, run, &path);
+        if let Some(parked) = run.frame(&path).and_then(|frame| frame.parked.as_ref()) {
+            all.push(json!({
+                "kind": "approval", "path": shown, "event": parked.event,
+                "message": parked.message, "data": parked.data, "by": parked.by,
+            }));
+        }
+    }
+    for grant in run.grants.iter().filter(|grant| grant.granted_by.is_none()) {
+        let shown = interlock_core::report::shown_path(machine, run, &grant.path);
+        all.push(json!({
+            "kind": "grant", "path": shown, "tool": grant.tool,
+            "summary": grant.summary, "digest": grant.digest,
+        }));
+    }
+    Value::Array(all)
+}
+
+pub(crate) fn put(line: &mut Value, key: &str, value: Value) {
+    if let Value::Object(object) = line {
+        object.insert(key.to_owned(), value);
+    }
+}
+
+/// Loads a workflow by file or name; its errors are printed as `check` prints them.
+pub(crate) fn load(app: &App, wanted: &str) -> Result<Loaded, Failure> {
+    let library = app.library();
+    let source = library.open(wanted).map_err(Failure::usage)?;
+    load_workflow(&source, None, &library).map_err(|diagnostics| {
+        let text = render(&diagnostics, app.output.colours_errors());
+        match app.output.error(&text) {
+            Ok(()) => Failure::Said(Exit::Failed),
+            Err(failure) => failure,
+        }
+    })
+}
+
+/// Reads an option that holds a JSON object.
+pub(crate) fn object(option: &str, text: Option<&str>) -> Result<Object, Failure> {
+    let Some(text) = text else {
+        return Ok(Object::new());
+    };
+    serde_json::from_str(text)
+        .map_err(|error| Failure::usage(anyhow::anyhow!("`{option}` wants a JSON object: {error}")))
+}
+
+/// Returns the time, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Tells whether a run has ended.
+pub(crate) fn is_over(home: &Home, run: &interlock_core::names::RunId) -> Result<bool, Failure> {
+    Ok(home.open_run(run)?.load()?.is_over())
+}
+
+/// Returns what the events of a run survive, as configured.
+pub(crate) const fn durability(config: &Config) -> Durability {
+    match config.store.durability {
+        interlock_project::Durability::Process => Durability::Process,
+        interlock_project::Durability::Power => Durability::Power,
+    }
+}

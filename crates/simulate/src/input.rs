@@ -1,0 +1,324 @@
+//! The lines a simulation is fed with.
+
+mod fields;
+mod short;
+
+use interlock_core::{
+    call::{CallResult, WrittenPath},
+    command::ActivityOutcome,
+    machine::Object,
+};
+use serde_json::Value;
+
+use crate::duration;
+use fields::Fields;
+
+pub use short::short_form;
+
+/// One line that a simulation is fed with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InputLine {
+    /// The agent proposes a tool call.
+    Tool(ToolLine),
+    /// The outcome of the last allowed call.
+    Result(ResultLine),
+    /// The agent asks for a transition.
+    Transition(TransitionLine),
+    /// A person says yes.
+    Approve(AnswerLine),
+    /// A person says no.
+    Reject(AnswerLine),
+    /// A task, a stage or a question ended.
+    Activity(ActivityLine),
+    /// A person or the agent pauses the run.
+    Pause,
+    /// A person resumes it.
+    Resume,
+    /// A person ends it.
+    Cancel,
+    /// Time passes, in milliseconds.
+    Advance(u64),
+    /// Only a report is wanted.
+    State,
+}
+
+/// A proposed tool call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolLine {
+    /// The client's own name of the tool.
+    pub tool: String,
+    /// Its arguments, in the client's shape.
+    pub input: Value,
+    /// The branch it is for.
+    pub branch: Option<String>,
+    /// The client that proposes it.
+    pub client: Option<String>,
+    /// The current text of files, by path.
+    pub files: Vec<(String, String)>,
+}
+
+/// The outcome of an allowed call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultLine {
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// The exit code of a shell line.
+    pub exit: Option<i64>,
+    /// Bytes of the result.
+    pub bytes: u64,
+    /// Paths it was seen to write, as given.
+    pub wrote: Vec<String>,
+}
+
+impl Default for ResultLine {
+    fn default() -> Self {
+        Self {
+            ok: true,
+            exit: Some(0),
+            bytes: 0,
+            wrote: Vec::new(),
+        }
+    }
+}
+
+impl ResultLine {
+    /// Makes the command's part of it, with `wrote` found in the project.
+    #[must_use]
+    pub fn into_result(self, wrote: Vec<WrittenPath>) -> CallResult {
+        CallResult {
+            id: None,
+            ok: self.ok,
+            exit: self.exit,
+            bytes: self.bytes,
+            wrote,
+        }
+    }
+}
+
+/// A request for a transition.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TransitionLine {
+    /// The event.
+    pub event: String,
+    /// Merged into the context.
+    pub data: Object,
+    /// The branch it is for.
+    pub branch: Option<String>,
+}
+
+/// A person's answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AnswerLine {
+    /// Who.
+    pub by: String,
+    /// Corrects the agent's data.
+    pub data: Object,
+    /// Told to the agent.
+    pub note: Option<String>,
+    /// What is answered.
+    pub path: Option<String>,
+}
+
+/// The end of an activity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActivityLine {
+    /// Of which frame.
+    pub path: Option<String>,
+    /// How.
+    pub outcome: ActivityOutcome,
+}
+
+/// A line that is none of the shapes; nothing after it is run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct BadLine {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong with it and what to write.
+    pub message: String,
+}
+
+/// The key that makes a line what it is, and the keys it may have beside it.
+const SHAPES: [(&str, &[&str]); 12] = [
+    ("tool", &["input", "branch", "client", "files"]),
+    ("result", &[]),
+    ("transition", &["data", "branch"]),
+    ("approve", &[]),
+    ("reject", &[]),
+    ("activity", &[]),
+    ("message", &[]),
+    ("pause", &[]),
+    ("resume", &[]),
+    ("cancel", &[]),
+    ("advance", &[]),
+    ("state", &[]),
+];
+
+impl InputLine {
+    /// Reads a line of JSON text.
+    ///
+    /// # Errors
+    /// Says what is wrong with it, without its number.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            format!("this is not valid JSON ({error}); write one object a line")
+        })?;
+        Self::from_value(value)
+    }
+
+    /// Reads a line that is already a JSON value.
+    ///
+    /// # Errors
+    /// Says what is wrong with it, without its number.
+    pub fn from_value(value: Value) -> Result<Self, String> {
+        let Value::Object(object) = value else {
+            return Err("a line is one JSON object, such as {\"state\": {}}".to_owned());
+        };
+        let shape = shape_of(&object)?;
+        let mut fields = Fields::new(object, shape);
+        let line = match shape {
+            "tool" => Self::Tool(tool(&mut fields)?),
+            "transition" => Self::Transition(TransitionLine {
+                event: fields.text("transition")?,
+                data: fields.optional_object("data")?,
+                branch: fields.optional_text("branch")?,
+            }),
+            "advance" => Self::Advance(duration::parse_ms(&fields.text("advance")?)?),
+            "message" => {
+                return Err(
+                    "`message` lines are not supported yet; propose each call with `tool`"
+                        .to_owned(),
+                );
+            }
+            _ => return nested(shape, &mut fields),
+        };
+        fields.finish()?;
+        Ok(line)
+    }
+}
+
+/// Finds which shape an object is of, and refuses keys of no shape.
+fn shape_of(object: &Object) -> Result<&'static str, String> {
+    let mut found = SHAPES.iter().filter(|(key, _)| object.contains_key(*key));
+    let shapes = || {
+        let keys: Vec<String> = SHAPES.iter().map(|(key, _)| format!("`{key}`")).collect();
+        keys.join(", ")
+    };
+    match (found.next(), found.next()) {
+        (Some((key, beside)), None) => {
+            let stray = object
+                .keys()
+                .find(|name| name.as_str() != *key && !beside.contains(&name.as_str()));
+            match stray {
+                None => Ok(key),
+                Some(stray) if beside.is_empty() => Err(format!(
+                    "unknown key `{stray}`; nothing goes beside `{key}`"
+                )),
+                Some(stray) => Err(format!(
+                    "unknown key `{stray}`; beside `{key}` go: `{}`",
+                    beside.join("`, `")
+                )),
+            }
+        }
+        (Some((first, _)), Some((second, _))) => Err(format!(
+            "`{first}` and `{second}` in one line; write them on two lines"
+        )),
+        (None, _) => match object.keys().next() {
+            Some(key) => Err(format!(
+                "unknown key `{key}`; a line has one of: {}",
+                shapes()
+            )),
+            None => Err(format!("an empty line; it has one of: {}", shapes())),
+        },
+    }
+}
+
+/// Reads a shape whose keys stand in an object below its own.
+fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> {
+    let mut fields = Fields::new(outer.object(shape)?, shape);
+    let line = match shape {
+        "result" => InputLine::Result(result(&mut fields)?),
+        "approve" => InputLine::Approve(AnswerLine {
+            by: fields.text("by")?,
+            data: fields.optional_object("data")?,
+            note: None,
+            path: fields.optional_text("path")?,
+        }),
+        "reject" => InputLine::Reject(AnswerLine {
+            by: fields.text("by")?,
+            data: Object::new(),
+            note: fields.optional_text("note")?,
+            path: fields.optional_text("path")?,
+        }),
+        "activity" => InputLine::Activity(activity(&mut fields)?),
+        "pause" => InputLine::Pause,
+        "resume" => InputLine::Resume,
+        "cancel" => InputLine::Cancel,
+        _ => InputLine::State,
+    };
+    fields.finish()?;
+    Ok(line)
+}
+
+fn tool(fields: &mut Fields) -> Result<ToolLine, String> {
+    let tool = fields.text("tool")?;
+    let input = fields
+        .optional("input")
+        .unwrap_or_else(|| Value::Object(Object::new()));
+    let mut files = Vec::new();
+    for (path, text) in fields.optional_object("files")? {
+        let Value::String(text) = text else {
+            return Err(format!("`files`: the text of `{path}` is not text"));
+        };
+        files.push((path, text));
+    }
+    Ok(ToolLine {
+        tool,
+        input,
+        branch: fields.optional_text("branch")?,
+        client: fields.optional_text("client")?,
+        files,
+    })
+}
+
+/// Reads an outcome: what is left out is as hoped, and a failure without an exit code has none.
+fn result(fields: &mut Fields) -> Result<ResultLine, String> {
+    let ok = fields.optional_bool("ok")?;
+    let exit = fields.optional_integer("exit")?;
+    let bytes = fields.optional_integer("bytes")?.unwrap_or(0);
+    let ok = ok.unwrap_or(exit.unwrap_or(0) == 0);
+    Ok(ResultLine {
+        ok,
+        exit: exit.or(if ok { Some(0) } else { None }),
+        bytes: u64::try_from(bytes).map_err(|_| "`bytes` is less than 0".to_owned())?,
+        wrote: fields.optional_texts("wrote")?,
+    })
+}
+
+fn activity(fields: &mut Fields) -> Result<ActivityLine, String> {
+    let path = fields.optional_text("path")?;
+    let outcome = match (fields.optional("done"), fields.optional("error")) {
+        (Some(output), None) => ActivityOutcome::Done(output),
+        (None, Some(Value::Object(error))) => {
+            let mut error = Fields::new(error, "error");
+            let outcome = ActivityOutcome::Failed {
+                code: error.optional("code").unwrap_or(Value::Null),
+                message: error.optional_text("message")?.unwrap_or_default(),
+            };
+            error.finish()?;
+            outcome
+        }
+        (None, Some(_)) => {
+            return Err("`error` is an object with `code` and `message`".to_owned());
+        }
+        (Some(_), Some(_)) => {
+            return Err("`done` and `error` in one activity; write one of them".to_owned());
+        }
+        (None, None) => return Err("`activity` needs `done` or `error`".to_owned()),
+    };
+    Ok(ActivityLine { path, outcome })
+}
+
+#[cfg(test)]
+#[path = "input/tests.rs"]
+mod tests;

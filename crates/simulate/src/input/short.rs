@@ -1,0 +1,61 @@
+//! What a person types at the prompt, in short.
+
+use serde_json::{Value, json};
+
+/// Turns a short form into the line it stands for.
+///
+/// `tool NAME {input}`, `approve WHO`, `reject WHO note`, `result {…}`, `done VALUE`,
+/// `advance 30s`, `state`, `pause`, `resume`, `cancel`; anything else is an
+/// event with optional data: `READY {…}`. A line of JSON stays as it is.
+///
+/// # Errors
+/// Says which part is not JSON.
+pub fn short_form(text: &str) -> Result<Value, String> {
+    let text = text.trim();
+    if text.starts_with('{') {
+        return json_of(text);
+    }
+    let (word, rest) = cut_word(text);
+    let line = match word {
+        "state" | "pause" | "resume" | "cancel" if rest.is_empty() => json!({ word: {} }),
+        "advance" => json!({ "advance": rest }),
+        "approve" => json!({ "approve": { "by": name_or(rest) } }),
+        "reject" => {
+            let (by, note) = cut_word(rest);
+            let mut answer = json!({ "by": name_or(by) });
+            if let (Some(answer), false) = (answer.as_object_mut(), note.is_empty()) {
+                answer.insert("note".to_owned(), json!(note));
+            }
+            json!({ "reject": answer })
+        }
+        "result" => json!({ "result": object_of(rest)? }),
+        "done" if !rest.is_empty() => json!({ "activity": { "done": json_of(rest)? } }),
+        "tool" => {
+            let (tool, input) = cut_word(rest);
+            json!({ "tool": tool, "input": object_of(input)? })
+        }
+        event => json!({ "transition": event, "data": object_of(rest)? }),
+    };
+    Ok(line)
+}
+
+fn cut_word(text: &str) -> (&str, &str) {
+    text.split_once(char::is_whitespace)
+        .map_or((text, ""), |(word, rest)| (word, rest.trim()))
+}
+
+fn name_or(by: &str) -> &str {
+    if by.is_empty() { "you" } else { by }
+}
+
+fn object_of(text: &str) -> Result<Value, String> {
+    if text.is_empty() {
+        Ok(json!({}))
+    } else {
+        json_of(text)
+    }
+}
+
+fn json_of(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("`{text}` is not valid JSON ({error})"))
+}

@@ -1,0 +1,48 @@
+//! The line a simulation answers with.
+
+use interlock_core::{Report, refusal::Code};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+/// What a tool call is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It may run.
+    Allow,
+    /// It may not.
+    Deny,
+    /// A person has to grant it.
+    Ask,
+}
+
+/// The answer to one line; serialises with its keys in the order of the contract.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputLine {
+    /// Whether it was neither denied nor rejected.
+    pub ok: bool,
+    /// The verdict; only of tool lines.
+    pub verdict: Option<Verdict>,
+    /// Why not.
+    pub code: Option<Code>,
+    /// One sentence for the agent.
+    pub message: String,
+    /// Where the run stands after it.
+    pub report: Report,
+    /// The names of the events it added.
+    pub log: Vec<&'static str>,
+}
+
+impl Serialize for OutputLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("ok", &self.ok)?;
+        if let Some(verdict) = &self.verdict {
+            map.serialize_entry("verdict", verdict)?;
+        }
+        map.serialize_entry("code", &self.code)?;
+        map.serialize_entry("message", &self.message)?;
+        self.report.write_into(&mut map)?;
+        map.serialize_entry("log", &self.log)?;
+        map.end()
+    }
+}

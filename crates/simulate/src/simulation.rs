@@ -1,0 +1,316 @@
+//! Feeds the engine line by line and keeps what it says.
+
+mod wording;
+
+use interlock_core::{
+    Decision, Reply, briefing,
+    call::WrittenPath,
+    command::{Answer, Ask, Command, TransitionRequest},
+    decide,
+    event::Event,
+    evolve,
+    machine::{Machine, Object},
+    names::{FramePath, RunId},
+    report,
+    run::Run,
+};
+
+use crate::{
+    calls,
+    input::{AnswerLine, BadLine, InputLine, ResultLine, ToolLine, TransitionLine},
+    output::{OutputLine, Verdict},
+};
+
+/// Where a simulation plays, as far as paths go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The project root, absolute and normalised.
+    pub project_root: String,
+    /// The home directory.
+    pub home: String,
+    /// The directory for temporary files.
+    pub temporary: String,
+    /// The client whose tools are meant where a line names none.
+    pub client: String,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            project_root: "/project".to_owned(),
+            home: "/home/you".to_owned(),
+            temporary: "/tmp".to_owned(),
+            client: "claude-code".to_owned(),
+        }
+    }
+}
+
+/// A run without an agent. Ids and time are the same each time.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    machine: Machine,
+    setting: Setting,
+    run: Run,
+    now_ms: u64,
+    lines: usize,
+    calls: usize,
+    /// Whether an allowed call has no outcome yet.
+    open_call: bool,
+}
+
+impl Simulation {
+    /// Starts a run of `machine` at time 0.
+    #[must_use]
+    pub fn new(machine: Machine, setting: Setting) -> Self {
+        let mut simulation = Self {
+            machine,
+            setting,
+            run: Run::new(RunId::new("sim")),
+            now_ms: 0,
+            lines: 0,
+            calls: 0,
+            open_call: false,
+        };
+        simulation.command(Ask::Start {
+            input: Object::new(),
+            by: "simulate".to_owned(),
+        });
+        simulation
+    }
+
+    /// Answers one line of JSON text.
+    ///
+    /// # Errors
+    /// [`BadLine`] when it is none of the shapes; the run is as before.
+    pub fn step(&mut self, line: &str) -> Result<OutputLine, BadLine> {
+        self.lines += 1;
+        let line = InputLine::parse(line).and_then(|line| self.check(line));
+        match line {
+            Ok(line) => Ok(self.take(line)),
+            Err(message) => Err(BadLine {
+                line: self.lines,
+                message,
+            }),
+        }
+    }
+
+    /// Counts a line that is not answered, such as an empty one.
+    pub const fn skip(&mut self) {
+        self.lines += 1;
+    }
+
+    /// Refuses a line that names what this program does not know.
+    ///
+    /// # Errors
+    /// Says what is not known and what is.
+    pub fn check(&self, line: InputLine) -> Result<InputLine, String> {
+        if let InputLine::Tool(tool) = &line {
+            calls::known_client(tool.client.as_deref().unwrap_or(&self.setting.client))?;
+        }
+        Ok(line)
+    }
+
+    /// Answers one line.
+    pub fn take(&mut self, line: InputLine) -> OutputLine {
+        match line {
+            InputLine::State => {
+                let message = wording::standing(&self.machine, &self.run);
+                self.output(true, message, Vec::new(), None)
+            }
+            InputLine::Result(result) => self.record(result),
+            other => {
+                let mut log = self.settle_open_call();
+                let mut output = self.act(other);
+                log.append(&mut output.log);
+                OutputLine { log, ..output }
+            }
+        }
+    }
+
+    /// Returns the run as it stands.
+    #[must_use]
+    pub const fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Returns what an agent would be told now.
+    #[must_use]
+    pub fn briefing(&self) -> String {
+        briefing(&self.machine, &self.run, None)
+    }
+
+    fn act(&mut self, line: InputLine) -> OutputLine {
+        match line {
+            InputLine::Tool(line) => self.propose(&line),
+            InputLine::Transition(line) => self.transition(line),
+            InputLine::Approve(line) => {
+                let said = format!("{} said yes", line.by);
+                let focus = line.path.is_some();
+                self.answer(Ask::Approve(answer(line)), said, focus)
+            }
+            InputLine::Reject(line) => {
+                let note = line
+                    .note
+                    .as_deref()
+                    .map_or_else(String::new, |note| format!(": {note}"));
+                let said = format!("{} said no{note}", line.by);
+                let focus = line.path.is_some();
+                self.answer(Ask::Reject(answer(line)), said, focus)
+            }
+            InputLine::Activity(line) => {
+                let focus = line.path.is_some();
+                let ask = Ask::EndActivity {
+                    path: line.path,
+                    outcome: line.outcome,
+                };
+                self.answer(ask, "the activity ended".to_owned(), focus)
+            }
+            InputLine::Pause => {
+                let (by, reason) = (PERSON.to_owned(), None);
+                self.answer(Ask::Pause { by, reason }, "paused".to_owned(), false)
+            }
+            InputLine::Resume => {
+                let by = PERSON.to_owned();
+                self.answer(Ask::Resume { by }, "resumed".to_owned(), false)
+            }
+            InputLine::Cancel => {
+                let by = PERSON.to_owned();
+                self.answer(Ask::Cancel { by }, "cancelled".to_owned(), false)
+            }
+            InputLine::Advance(ms) => {
+                self.now_ms = self.now_ms.saturating_add(ms);
+                let said = format!("it is {} ms later", ms);
+                self.answer(Ask::Advance, said, false)
+            }
+            InputLine::Result(result) => self.record(result),
+            InputLine::State => self.output(true, String::new(), Vec::new(), None),
+        }
+    }
+
+    fn propose(&mut self, line: &ToolLine) -> OutputLine {
+        self.calls += 1;
+        let id = format!("call-{}", self.calls);
+        let call = calls::call(&self.setting, line, id);
+        let said = format!("`{}` may run", line.tool);
+        let decision = self.command(Ask::Propose(Box::new(call)));
+        self.open_call = decision.reply == Reply::Accepted && !self.run.is_over();
+        let verdict = match &decision.reply {
+            Reply::Accepted | Reply::Parked { .. } => Verdict::Allow,
+            Reply::Ask(_) => Verdict::Ask,
+            Reply::Refused(_) => Verdict::Deny,
+        };
+        let focus = line.branch.as_ref().map(|_| decision.path.clone());
+        let output = self.answered(decision, said, focus.as_ref());
+        OutputLine {
+            verdict: Some(verdict),
+            ..output
+        }
+    }
+
+    fn transition(&mut self, line: TransitionLine) -> OutputLine {
+        let named = line.branch.is_some();
+        let said = format!("`{}` taken", line.event);
+        let request = TransitionRequest {
+            event: line.event,
+            data: line.data,
+            branch: line.branch,
+            agent: None,
+            by: AGENT.to_owned(),
+            approved_by: None,
+        };
+        self.answer(Ask::Transition(request), said, named)
+    }
+
+    fn record(&mut self, result: ResultLine) -> OutputLine {
+        self.open_call = false;
+        let wrote: Vec<WrittenPath> = result
+            .wrote
+            .iter()
+            .map(|path| calls::locate(&self.setting, path))
+            .collect();
+        let ask = Ask::Record(result.into_result(wrote));
+        self.answer(ask, "the outcome is recorded".to_owned(), false)
+    }
+
+    /// Takes an outcome that no line gave for success, now that something else is asked.
+    fn settle_open_call(&mut self) -> Vec<&'static str> {
+        if !std::mem::take(&mut self.open_call) {
+            return Vec::new();
+        }
+        let ask = Ask::Record(ResultLine::default().into_result(Vec::new()));
+        names(&self.command(ask).events)
+    }
+
+    fn command(&mut self, ask: Ask) -> Decision {
+        let command = Command {
+            at_ms: self.now_ms,
+            ask,
+        };
+        let decision = decide(&self.machine, &self.run, &command);
+        for event in &decision.events {
+            let run = std::mem::replace(&mut self.run, Run::new(RunId::new("sim")));
+            self.run = evolve(run, event);
+        }
+        decision
+    }
+
+    fn answer(&mut self, ask: Ask, said: String, named: bool) -> OutputLine {
+        let decision = self.command(ask);
+        let focus = named.then(|| decision.path.clone());
+        self.answered(decision, said, focus.as_ref())
+    }
+
+    fn answered(&self, decision: Decision, said: String, focus: Option<&FramePath>) -> OutputLine {
+        let log = names(&decision.events);
+        let (ok, code, message) = match decision.reply {
+            Reply::Accepted => {
+                let message = wording::accepted(&self.machine, &self.run, &decision.events, said);
+                (true, None, message)
+            }
+            Reply::Parked { message } => (
+                true,
+                None,
+                format!("a person has to approve this: {message}"),
+            ),
+            Reply::Ask(refusal) => (true, None, refusal.message),
+            Reply::Refused(refusal) => (false, Some(refusal.code), refusal.message),
+        };
+        let output = self.output(ok, message, log, focus);
+        OutputLine { code, ..output }
+    }
+
+    fn output(
+        &self,
+        ok: bool,
+        message: String,
+        log: Vec<&'static str>,
+        focus: Option<&FramePath>,
+    ) -> OutputLine {
+        OutputLine {
+            ok,
+            verdict: None,
+            code: None,
+            message,
+            report: report(&self.machine, &self.run, focus),
+            log,
+        }
+    }
+}
+
+/// Who asks on the agent's lines.
+const AGENT: &str = "agent";
+/// Who asks on a person's lines that carry no name.
+const PERSON: &str = "a person";
+
+fn answer(line: AnswerLine) -> Answer {
+    Answer {
+        by: line.by,
+        data: line.data,
+        note: line.note,
+        path: line.path,
+    }
+}
+
+fn names(events: &[Event]) -> Vec<&'static str> {
+    events.iter().map(Event::name).collect()
+}

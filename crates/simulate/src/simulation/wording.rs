@@ -1,0 +1,42 @@
+//! One sentence on what a line brought about.
+
+use interlock_core::{
+    event::Event,
+    machine::Machine,
+    notice,
+    report::{self, Status},
+    run::{Phase, Run},
+};
+
+/// Says that a line was carried out, and where that led.
+pub(super) fn accepted(machine: &Machine, run: &Run, events: &[Event], said: String) -> String {
+    if let Some(notice) = notice(machine, run, events) {
+        return notice;
+    }
+    let moved = events.iter().any(|event| {
+        matches!(
+            event,
+            Event::TransitionTaken { .. } | Event::RunEnded { .. } | Event::RunCancelled { .. }
+        )
+    });
+    if moved {
+        format!("{said}; {}", standing(machine, run))
+    } else {
+        said
+    }
+}
+
+/// Says where the run stands.
+pub(super) fn standing(machine: &Machine, run: &Run) -> String {
+    let seen = interlock_core::report(machine, run, None);
+    let cause = match &run.phase {
+        Phase::Ended {
+            cause: Some(cause), ..
+        } => format!(": {}", cause.message),
+        _ => String::new(),
+    };
+    match report::status(machine, run) {
+        Status::Running => format!("now in `{}`", seen.state),
+        status => format!("now in `{}`, {}{cause}", seen.state, status.as_str()),
+    }
+}
