@@ -6,7 +6,7 @@ use interlock_core::{
     Reply,
     event::Event,
     evolve,
-    machine::Object,
+    machine::{Machine, Object},
     names::{EventName, FramePath, StateName},
     run::Run,
 };
@@ -214,6 +214,20 @@ fn a_run_is_begun_with_its_first_events_or_not_made() {
         durability: interlock_store::Durability::Power,
         at_ms: NOW,
     };
+    let unsealed = Machine {
+        hash: String::new(),
+        ..machine.clone()
+    };
+    let not_sealed = interlock_store::NewRun {
+        machine: &unsealed,
+        name: None,
+        ..new
+    };
+    let refused = world.home.create_run(&not_sealed);
+    assert!(
+        matches!(refused, Err(StoreError::Unwritable { .. })),
+        "{refused:?}"
+    );
     let refused = world.home.create_run(&new);
     assert!(
         matches!(refused, Err(StoreError::BadName { .. })),
