@@ -1,18 +1,15 @@
-//! Agent clients: their hook JSON in, a verdict out.
+//! The agent clients: their hook JSON in, a command; a verdict, their hook JSON out.
 //!
-//! One module a client says what its input means and how it wants to be
-//! answered; [`hook`] asks the run in between. Decides nothing by itself: what
-//! a call may do is the engine's answer, and a failure is a refusal.
+//! Decides nothing about a call; every failure of ours ends as a denial.
 
-mod claude_code;
+pub mod claude_code;
 mod client;
-mod codex;
-mod copilot;
-mod cursor;
-mod gemini;
-mod hook;
-mod opencode;
+pub mod hook;
+mod policy;
 pub mod process;
+mod session;
+mod tools;
 
-pub use client::{ClientId, Recognised, Tool, UnknownClient, control_tool, recognise};
-pub use hook::{HookAnswer, HookEnv, arguments_digest, hook};
+pub use client::ClientId;
+pub use hook::{HookAnswer, HookSetting};
+pub use tools::{Tool, control_tool, tool};

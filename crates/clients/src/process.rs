@@ -1,83 +1,77 @@
-//! The processes above this one, so that what runs below a client can be told.
-//!
-//! Read from `/proc`; where there is none, nothing is known.
-
-use std::fs;
+//! Processes: who calls, and below whom a command runs.
 
 use interlock_store::ClientProcess;
 
-/// A process and the one that started it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Process {
-    /// Its id and start.
-    pub client: ClientProcess,
-    /// The id of the process that started it; 0 for none.
-    pub parent: u32,
-    /// The name of its program, as the system keeps it.
-    pub program: String,
-}
-
-/// Programs a client starts a hook through.
-const GO_BETWEENS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout"];
-
-/// Go-betweens looked through.
+/// How far up a client is looked for above its hook.
 const STEPS_MAX: usize = 8;
 
-/// Looks at a process; `None` when it is gone or cannot be seen.
-#[must_use]
-pub fn look(pid: u32) -> Option<Process> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    read_stat(pid, &stat)
+/// Programs that a client may put between itself and its hook.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "env", "timeout"];
+
+/// A process, as the system shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// The id of its parent; 0 at the top.
+    pub parent: u32,
+    /// The name of its program, as the system keeps it.
+    pub name: String,
+    /// What sets it apart from every other.
+    pub client: ClientProcess,
 }
 
-/// Finds the client above this process: its parent, shells in between left out.
+/// Finds the client's process above this hook: the nearest that is no shell.
 #[must_use]
 pub fn client_above() -> Option<ClientProcess> {
-    let mut process = look(look(std::process::id())?.parent)?;
+    let mut pid = std::os::unix::process::parent_id();
     for _ in 0..STEPS_MAX {
-        if !GO_BETWEENS.contains(&process.program.as_str()) {
-            break;
+        let process = look(pid)?;
+        if !SHELLS.contains(&process.name.as_str()) {
+            return Some(process.client);
         }
-        process = look(process.parent)?;
+        pid = process.parent;
     }
-    Some(process.client)
+    None
 }
 
-// The name stands in brackets and may hold anything, brackets and blanks too.
-fn read_stat(pid: u32, stat: &str) -> Option<Process> {
-    let (before, after) = stat.rsplit_once(')')?;
-    let (_, program) = before.split_once('(')?;
-    let mut fields = after.split_whitespace();
-    let parent = fields.nth(1)?.parse().ok()?;
-    let started = fields.nth(17)?.to_owned();
+/// Looks at a process; `None` when there is none or it cannot be seen.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn look(pid: u32) -> Option<Process> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // `PID (NAME) STATE PPID …`; the name may hold anything, also `)`.
+    let (head, rest) = stat.rsplit_once(") ")?;
+    let (_, name) = head.split_once(" (")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
     Some(Process {
-        client: ClientProcess { pid, started },
-        parent,
-        program: program.to_owned(),
+        parent: fields.get(1)?.parse().ok()?,
+        name: name.to_owned(),
+        client: ClientProcess {
+            pid,
+            started: (*fields.get(19)?).to_owned(),
+        },
     })
 }
 
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
-    use super::*;
-
-    #[test]
-    fn a_name_with_brackets_and_blanks_is_read() {
-        let stat = "42 (a) b (c) S 7 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2 3";
-        let process = read_stat(42, stat).unwrap();
-        assert_eq!(process.parent, 7);
-        assert_eq!(process.program, "a) b (c");
-        assert_eq!(process.client.started, "987654");
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn this_process_has_a_parent() {
-        let own = look(std::process::id()).unwrap();
-        assert_eq!(own.client.pid, std::process::id());
-        assert!(own.parent > 0);
-        assert!(client_above().is_some());
-    }
+/// Looks at a process; `None` when there is none or it cannot be seen.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn look(pid: u32) -> Option<Process> {
+    let shown = std::process::Command::new("/bin/ps")
+        .args(["-o", "ppid=,lstart=,comm=", "-p", &pid.to_string()])
+        .output()
+        .ok()?;
+    let text = String::from_utf8(shown.stdout).ok()?;
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let (parent, rest) = fields.split_first()?;
+    // `lstart` is five words: day, month, date, time, year.
+    let (started, name) = rest.split_at_checked(5)?;
+    let name = name.join(" ");
+    Some(Process {
+        parent: parent.parse().ok()?,
+        name: name.rsplit('/').next().unwrap_or_default().to_owned(),
+        client: ClientProcess {
+            pid,
+            started: started.join(" "),
+        },
+    })
 }
