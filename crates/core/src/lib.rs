@@ -19,6 +19,7 @@ pub mod policy;
 pub mod refusal;
 pub mod report;
 pub mod run;
+pub mod tools;
 pub mod validate;
 
 mod decide;

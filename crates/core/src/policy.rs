@@ -3,6 +3,8 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::tools::common_name;
+
 /// What tool calls a state allows. Every field left out restricts nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -106,9 +108,12 @@ impl Policy {
 }
 
 fn matches_any(patterns: &[String], names: &[&str]) -> bool {
-    patterns
-        .iter()
-        .any(|pattern| names.iter().any(|name| wildcard_matches(pattern, name)))
+    patterns.iter().any(|pattern| {
+        let common = common_name(pattern);
+        names
+            .iter()
+            .any(|name| Some(*name) == common || wildcard_matches(pattern, name))
+    })
 }
 
 /// Matches `name` against `pattern`, where `*` stands for any text, also none.
