@@ -1,9 +1,8 @@
 //! The policy of a state: which tool calls it allows.
 
+use crate::tools::all_names;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-
-use crate::tools::common_name;
 
 /// What tool calls a state allows. Every field left out restricts nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,13 +106,16 @@ impl Policy {
     }
 }
 
+/// Tells whether a pattern has one of `names`, or another name of the same tool.
 fn matches_any(patterns: &[String], names: &[&str]) -> bool {
-    patterns.iter().any(|pattern| {
-        let common = common_name(pattern);
-        names
+    let has = |name: &str| {
+        patterns
             .iter()
-            .any(|name| Some(*name) == common || wildcard_matches(pattern, name))
-    })
+            .any(|pattern| wildcard_matches(pattern, name))
+    };
+    names
+        .iter()
+        .any(|name| has(name) || all_names(name).iter().any(|other| has(other)))
 }
 
 /// Matches `name` against `pattern`, where `*` stands for any text, also none.

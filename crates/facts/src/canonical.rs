@@ -15,6 +15,18 @@ pub fn digest(tool: &str, input: &Value) -> Digest {
     text.push_str(",\"tool\":");
     write_text(tool, &mut text);
     text.push('}');
+    sha256(&text)
+}
+
+/// Returns the SHA-256 of a control call's arguments alone.
+///
+/// A hook and the server behind it see the same arguments under different tool names.
+#[must_use]
+pub fn control_digest(arguments: &Value) -> Digest {
+    sha256(&canonical(arguments))
+}
+
+fn sha256(text: &str) -> Digest {
     let hash = Sha256::digest(text.as_bytes());
     let mut hex = String::with_capacity(64);
     for byte in hash {
