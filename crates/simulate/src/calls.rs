@@ -1,19 +1,20 @@
 //! From a line's tool call to the call the engine judges.
 
-mod shapes;
-
+use interlock_clients::{ClientId, Tool, tool};
 use interlock_core::{
     call::{ToolCall, WrittenPath},
     names::CallId,
 };
-use interlock_facts::{GivenDisk, Proposal, Surroundings, facts, locate};
+use interlock_facts::{GivenDisk, Proposal, Shape, Surroundings, facts, locate};
+use interlock_shell::Dialect;
 
 use crate::{input::ToolLine, simulation::Setting};
 
 /// Makes the call of a line, with its facts.
 pub(crate) fn call(setting: &Setting, line: &ToolLine, id: String) -> ToolCall {
     let client = line.client.as_deref().unwrap_or(&setting.client);
-    let (common, shape) = shapes::tool(client, &line.tool);
+    let client = ClientId::named(client).unwrap_or(ClientId::ClaudeCode);
+    let Tool { common, shape } = tool(client, &line.tool);
     let mut disk = GivenDisk::empty();
     for (path, text) in &line.files {
         disk.put(&setting.project_root, path, text.clone());
@@ -22,7 +23,7 @@ pub(crate) fn call(setting: &Setting, line: &ToolLine, id: String) -> ToolCall {
         id: CallId::new(id),
         tool: &line.tool,
         common,
-        shape,
+        shape: under_exec(shape),
         input: &line.input,
         doubled: None,
         agent: None,
@@ -42,13 +43,30 @@ pub(crate) fn written(setting: &Setting, path: &str) -> Result<WrittenPath, Stri
 
 /// Refuses a client whose tool names are not known.
 pub(crate) fn known_client(client: &str) -> Result<(), String> {
-    if shapes::CLIENTS.contains(&client) {
+    if ClientId::named(client).is_some() {
         return Ok(());
     }
+    let known: Vec<&str> = ClientId::ALL.iter().map(|(word, _)| *word).collect();
     Err(format!(
         "unknown client `{client}`; known: {}",
-        shapes::CLIENTS.join(", ")
+        known.join(", ")
     ))
+}
+
+/// Reads a shell line as `interlock exec` would run it: in bash.
+const fn under_exec(shape: Shape) -> Shape {
+    match shape {
+        Shape::Shell {
+            dialect: Dialect::Unknown,
+            line,
+            directory,
+        } => Shape::Shell {
+            dialect: Dialect::Bash,
+            line,
+            directory,
+        },
+        other => other,
+    }
 }
 
 /// Simulate judges as if under `interlock exec`.

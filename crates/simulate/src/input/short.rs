@@ -1,6 +1,6 @@
 //! What a person types at the prompt, in short.
 
-use interlock_core::tools::is_known;
+use interlock_core::tools::all_names;
 use serde_json::{Value, json};
 
 /// Turns a short form into the line it stands for.
@@ -35,7 +35,7 @@ pub fn short_form(text: &str) -> Result<Value, String> {
             let (tool, input) = cut_word(rest);
             json!({ "tool": tool, "input": object_of(input)? })
         }
-        tool if is_known(tool) && !rest.is_empty() => {
+        tool if !all_names(tool).is_empty() && !rest.is_empty() => {
             json!({ "tool": tool, "input": tool_input(tool, rest)? })
         }
         event => json!({ "transition": event, "data": object_of(rest)? }),
