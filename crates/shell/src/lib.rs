@@ -93,8 +93,7 @@ fn unreadable(reason: String) -> ShellFacts {
 
 /// Splits an `allowed_commands` entry into shell words; `None` when not literal.
 ///
-/// A last word `*` is dropped, and a program of a standard directory goes by its
-/// name, as in the words of [`interlock_core::facts::SimpleCommand`].
+/// A last word `*` is dropped.
 #[must_use]
 pub fn split_entry(entry: &str) -> Option<Vec<String>> {
     let setting = Setting::default();
@@ -114,9 +113,5 @@ pub fn split_entry(entry: &str) -> Option<Vec<String>> {
             words.push(arg.literal()?.to_owned());
         }
     }
-    let first = words.first_mut()?;
-    if let Some(name) = paths::program_name(first).map(str::to_owned) {
-        *first = name;
-    }
-    Some(words)
+    (!words.is_empty()).then_some(words)
 }
