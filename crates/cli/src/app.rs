@@ -35,7 +35,10 @@ impl App {
 
     /// Returns the workflows that have a name here.
     pub(crate) fn library(&self) -> Library {
-        Library::new(&self.project(), configuration_directory(variable).as_deref())
+        Library::new(
+            &self.project(),
+            configuration_directory(variable).as_deref(),
+        )
     }
 
     /// Returns the state directory.
@@ -52,7 +55,9 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
 /// Runs the program.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     // A client calls this on every tool call: nothing is built that it does not need.
-    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("hook")) && !asks_for_help(&arguments) {
+    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("hook"))
+        && !asks_for_help(&arguments)
+    {
         return commands::hook::run(arguments.get(2..).unwrap_or_default());
     }
     let cli = match Cli::try_parse_from(arguments) {
@@ -77,7 +82,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn asks_for_help(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|argument| argument == "--help" || argument == "-h")
+    arguments
+        .iter()
+        .any(|argument| argument == "--help" || argument == "-h")
 }
 
 /// Writes an error and what caused it in one line.
@@ -105,14 +112,11 @@ impl App {
 
 fn dispatch(app: &App, command: Command) -> Done {
     match command {
-        Command::Init(args) => commands::init::run(app, &args),
-        Command::Doctor(args) => commands::doctor::run(app, &args),
         Command::Check(args) => commands::check::run(app, &args),
         Command::Simulate(args) => commands::simulate::run(app, &args),
         Command::Test(args) => commands::test::run(app, &args),
         Command::Explain(args) => commands::explain::run(app, &args),
         Command::Schema => commands::schema::run(app),
-        Command::Graph(args) => commands::graph::run(app, &args),
         Command::Start(args) => commands::start::run(app, &args),
         Command::Status(args) => commands::status::run(app, &args),
         Command::Send(args) => commands::people::send(app, args),
@@ -123,10 +127,8 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Cancel(args) => commands::people::cancel(app, args),
         Command::Log(args) => commands::log::run(app, &args),
         Command::List(args) => commands::list::run(app, &args),
-        Command::Demo(args) => commands::demo::run(app, &args),
         Command::Token(args) => commands::token::run(app, &args),
-        Command::Hook(_) => Err(Failure::Said(Exit::Usage)),
-        Command::Gateway(args) => commands::gateway::run(app, args),
+        _ => Err(Failure::Said(Exit::Usage)),
         Command::Completions { shell } => commands::pages::completions(app, shell),
         Command::Man => commands::pages::manual(app),
     }

@@ -9,7 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// A workflow file says which phases the work has, what may be done in each, and what must hold
 /// before it moves on. The machine decides; the model only asks.
 #[derive(Debug, Parser)]
-#[command(name = "interlock", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "interlock",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 #[command(after_help = "Examples:
   interlock demo                    see it work, in a temporary folder
   interlock init                    guard the agents of this project

@@ -45,7 +45,9 @@ pub(crate) fn not_below_an_agent(app: &App) -> Result<(), Failure> {
     let mut guarded: Vec<(ClientProcess, String)> = Vec::new();
     for binding in home.bound_sessions()? {
         let binding = binding?;
-        let Some(process) = binding.process else { continue };
+        let Some(process) = binding.process else {
+            continue;
+        };
         // A run that cannot be read may be open.
         if !live::is_over(&home, &binding.run).unwrap_or(false) {
             guarded.push((process, binding.run.to_string()));
@@ -56,7 +58,10 @@ pub(crate) fn not_below_an_agent(app: &App) -> Result<(), Failure> {
     }
     for ancestor in ancestors()? {
         if let Some((_, run)) = guarded.iter().find(|(process, _)| *process == ancestor) {
-            return Err(anyhow::anyhow!("this runs below an agent that run `{run}` guards; a person has to do it elsewhere").into());
+            return Err(anyhow::anyhow!(
+                "this runs below an agent that run `{run}` guards; a person has to do it elsewhere"
+            )
+            .into());
         }
     }
     Ok(())
@@ -76,11 +81,16 @@ fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
     let mut found = Vec::new();
     let mut pid = std::process::id();
     while pid > 0 {
-        let Some(process) = interlock_clients::process::look(pid) else { break };
+        let Some(process) = interlock_clients::process::look(pid) else {
+            break;
+        };
         pid = process.parent;
         found.push(process.client);
         if found.len() > ANCESTORS_MAX {
-            return Err(anyhow::anyhow!("this process has too many ancestors to tell who it runs for").into());
+            return Err(anyhow::anyhow!(
+                "this process has too many ancestors to tell who it runs for"
+            )
+            .into());
         }
     }
     Ok(found)

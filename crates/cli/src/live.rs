@@ -10,7 +10,8 @@ use interlock_core::{
     run::Run,
 };
 use interlock_formats::{Loaded, load as load_workflow, render};
-use interlock_store::{EventLog as _, Home, RunLog, submit};
+use interlock_project::Config;
+use interlock_store::{Durability, EventLog as _, Home, RunLog, submit};
 use serde_json::{Value, json};
 
 use crate::{
@@ -34,23 +35,44 @@ pub(crate) fn open(app: &App, wanted: Option<&str>) -> Result<Live, Failure> {
     let log = home.open_run(&id)?;
     let machine = log.machine()?;
     let run = log.load()?;
-    Ok(Live { home, log, machine, run })
+    Ok(Live {
+        home,
+        log,
+        machine,
+        run,
+    })
 }
 
 impl Live {
     /// Asks the run and records what follows.
     pub(crate) fn ask(&mut self, ask: Ask) -> Result<Decision, Failure> {
-        let command = Command { at_ms: now_ms(), ask };
-        Ok(submit(&mut self.log, &self.machine, &mut self.run, &command)?)
+        let command = Command {
+            at_ms: now_ms(),
+            ask,
+        };
+        Ok(submit(
+            &mut self.log,
+            &self.machine,
+            &mut self.run,
+            &command,
+        )?)
     }
 
     /// Returns where the run stands, in the shape of `status --json`.
     pub(crate) fn status(&self, decision: Option<&Decision>) -> Result<Value, Failure> {
         let mut line = json!({ "run": self.run.id, "workflow": self.machine.id });
-        let sessions = self.home.sessions_of(&self.run.id)?;
-        put(&mut line, "session", json!(sessions.first()));
-        let focus = decision.map(|decision| &decision.path).filter(|path| !path.is_root());
-        if let Value::Object(report) = serde_json::to_value(report(&self.machine, &self.run, focus))? {
+        let held = self.home.session_of(&self.run.id)?;
+        put(
+            &mut line,
+            "session",
+            json!(held.map(|binding| binding.session.session)),
+        );
+        let focus = decision
+            .map(|decision| &decision.path)
+            .filter(|path| !path.is_root());
+        if let Value::Object(report) =
+            serde_json::to_value(report(&self.machine, &self.run, focus))?
+        {
             for (key, value) in report {
                 put(&mut line, &key, value);
             }
@@ -64,7 +86,11 @@ impl Live {
 pub(crate) fn reply(reply: &Reply) -> (bool, Option<&'static str>, String) {
     match reply {
         Reply::Accepted => (true, None, String::new()),
-        Reply::Parked { message } => (true, None, format!("a person has to approve this: {message}")),
+        Reply::Parked { message } => (
+            true,
+            None,
+            format!("a person has to approve this: {message}"),
+        ),
         Reply::Ask(refusal) => (true, None, refusal.message.clone()),
         Reply::Refused(refusal) => (false, Some(refusal.code.as_str()), refusal.message.clone()),
     }
@@ -113,18 +139,30 @@ pub(crate) fn load(app: &App, wanted: &str) -> Result<Loaded, Failure> {
 
 /// Reads an option that holds a JSON object.
 pub(crate) fn object(option: &str, text: Option<&str>) -> Result<Object, Failure> {
-    let Some(text) = text else { return Ok(Object::new()) };
+    let Some(text) = text else {
+        return Ok(Object::new());
+    };
     serde_json::from_str(text)
         .map_err(|error| Failure::usage(anyhow::anyhow!("`{option}` wants a JSON object: {error}")))
 }
 
 /// Returns the time, in milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Tells whether a run has ended.
 pub(crate) fn is_over(home: &Home, run: &interlock_core::names::RunId) -> Result<bool, Failure> {
     Ok(home.open_run(run)?.load()?.is_over())
+}
+
+/// Returns what the events of a run survive, as configured.
+pub(crate) const fn durability(config: &Config) -> Durability {
+    match config.store.durability {
+        interlock_project::Durability::Process => Durability::Process,
+        interlock_project::Durability::Power => Durability::Power,
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A reader that went away ends the program quietly, as it does every filter.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use serde::Serialize;
 
@@ -85,7 +85,11 @@ impl Output {
 
     /// Styles text for standard output.
     pub(crate) fn styled(self, style: Style, text: &str) -> String {
-        if self.colours() { format!("\u{1b}[{}m{text}\u{1b}[0m", style.code()) } else { text.to_owned() }
+        if self.colours() {
+            format!("\u{1b}[{}m{text}\u{1b}[0m", style.code())
+        } else {
+            text.to_owned()
+        }
     }
 }
 

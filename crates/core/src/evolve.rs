@@ -240,6 +240,7 @@ fn remember(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMark
         entered_seq,
         begun_seq: run.seq,
         asked,
+        digest: call.digest.clone(),
         marks: marks.clone(),
     });
 }
@@ -253,6 +254,7 @@ fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64)
     };
     if call.asked {
         // The client's own prompt said yes: the call ran, so it counts from here.
+        drop_grant(run, &call.path, &call.digest);
         count(run, &call.path, &call.marks);
         if call.marks.writes {
             run.last_write = Some(run.seq);

@@ -10,6 +10,7 @@ pub(crate) use marks::{interrupt_hits, marks};
 
 use crate::{
     call::{CallKind, ControlTool, ToolCall},
+    decide::in_fork,
     machine::{Machine, State},
     policy::{OnDenied, Policy},
     refusal::{Code, Refusal},
@@ -51,7 +52,7 @@ pub(crate) type Check = Result<(), Refusal>;
 pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
     match untouchable(bench).and_then(|()| standing(bench)) {
         Err(refusal) => return Verdict::Deny(refusal),
-        Ok(()) if matches!(bench.call.kind, CallKind::Control(_)) => return Verdict::Allow,
+        Ok(()) if matches!(bench.call.kind, CallKind::Control(_)) => return control(bench),
         Ok(()) => {}
     }
     if let Err(refusal) = iterations(bench).and_then(|()| bytes(bench)) {
@@ -75,6 +76,18 @@ pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
         Err(refusal) => Verdict::Deny(refusal),
         Ok(()) => Verdict::Allow,
     }
+}
+
+/// Lets control tools pass; a second run beside this one is refused.
+fn control(bench: Bench<'_>) -> Verdict {
+    if bench.call.kind != CallKind::Control(ControlTool::Start) {
+        return Verdict::Allow;
+    }
+    let message = format!(
+        "run `{}` is open in this session: finish it first",
+        bench.run.id
+    );
+    Verdict::Deny(Refusal::new(Code::RunOpen, message))
 }
 
 fn untouchable(bench: Bench<'_>) -> Check {
@@ -171,7 +184,10 @@ fn listed(bench: Bench<'_>) -> Check {
         ..
     } = bench;
     let names = call.names();
-    if call.kind == CallKind::SubAgent && frame_is_branch(bench) && !policy.disallows(&names) {
+    if call.kind == CallKind::SubAgent
+        && in_fork(bench.machine, bench.run)
+        && !policy.disallows(&names)
+    {
         return Ok(());
     }
     if policy.disallows(&names) {
@@ -189,19 +205,6 @@ fn listed(bench: Bench<'_>) -> Check {
     Ok(())
 }
 
-/// Tells whether a fork is open, so that sub-agents may be sent into its branches.
-fn frame_is_branch(bench: Bench<'_>) -> bool {
-    bench.run.root.children.len() > 1 || forks_below(&bench.run.root)
-}
-
-fn forks_below(frame: &Frame) -> bool {
-    frame
-        .children
-        .iter()
-        .filter(|child| child.ended.is_none())
-        .any(|child| child.frame.children.len() > 1 || forks_below(&child.frame))
-}
-
 /// Checks what the call would do: shell rules, environment, edit rules.
 fn contents(bench: Bench<'_>, granted: bool) -> Check {
     if let Some(facts) = &bench.call.facts.shell {
@@ -217,16 +220,25 @@ fn edits(bench: Bench<'_>) -> Check {
         ..
     } = bench.state.policy;
     let facts = &bench.call.facts;
-    if let (Some(limit), Some(lines)) = (edit_lines_max, facts.edit_lines)
-        && lines > limit
-    {
-        return refuse(
-            Code::EditTooLarge,
-            format!(
-                "the edit touches {lines} lines and `{}` allows {limit}: make it smaller",
-                bench.frame.at
-            ),
-        );
+    let at = &bench.frame.at;
+    match (edit_lines_max, facts.edit_lines) {
+        (Some(limit), Some(lines)) if lines > limit => {
+            return refuse(
+                Code::EditTooLarge,
+                format!(
+                    "the edit touches {lines} lines and `{at}` allows {limit}: make it smaller"
+                ),
+            );
+        }
+        (Some(limit), None) if bench.call.kind == CallKind::Edit => {
+            return refuse(
+                Code::EditTooLarge,
+                format!(
+                    "how many lines the edit touches cannot be seen, and `{at}` allows {limit}"
+                ),
+            );
+        }
+        _ => {}
     }
     let Some(limit) = files_max else {
         return Ok(());

@@ -12,6 +12,8 @@ use crate::{
     policy::Policy,
 };
 
+mod seal;
+
 /// A context, an input or transition data: a JSON object, in order.
 pub type Object = Map<String, Value>;
 
@@ -103,6 +105,9 @@ pub struct State {
     /// A model the activity should use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How hard the model should think, in the client's own word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<String>,
     /// How often and how a failed activity is tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,

@@ -7,7 +7,7 @@ mod events;
 mod place;
 
 use serde::{
-    Serialize, Serializer,
+    Deserialize, Serialize, Serializer,
     ser::{SerializeMap, SerializeSeq},
 };
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub struct Report {
 }
 
 /// Whether a run goes on, and if not, why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Somebody can act.

@@ -170,6 +170,8 @@ pub struct OpenCall {
     pub begun_seq: u64,
     /// Whether it waits for a person's grant.
     pub asked: bool,
+    /// Of its name and arguments.
+    pub digest: Digest,
     /// What follows from it.
     pub marks: CallMarks,
 }

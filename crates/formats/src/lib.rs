@@ -1,1 +1,26 @@
-//! Placeholder while the workspace is being laid out.
+//! The formats a workflow may be written in: text in, a machine out.
+//!
+//! Every mistake is reported at its file, line and column, all of them at
+//! once. Nothing behind this crate knows how a workflow was written.
+
+mod detect;
+mod diagnostic;
+mod load;
+mod native;
+mod node;
+mod parse;
+mod render;
+mod schema;
+mod source;
+mod source_map;
+mod table;
+mod words;
+
+pub use diagnostic::Diagnostic;
+pub use load::{Loaded, check, load, workflow_names};
+pub use render::render;
+pub use schema::schema;
+pub use source::{NoWorkflows, Source, Workflows};
+pub use source_map::{Position, SourceMap};
+
+pub use interlock_core::validate::{Location, Place, Severity};

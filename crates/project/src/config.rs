@@ -74,13 +74,19 @@ impl Config {
     /// # Errors
     /// The file is there and cannot be read or does not parse.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
+        let unreadable = |source| ConfigError::Unreadable {
+            path: path.to_owned(),
+            source,
+        };
         match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(unreadable(error)),
             Ok(data) if data.len() > BYTES_MAX => {
                 let reason = format!("it is larger than {BYTES_MAX} bytes");
-                return Err(ConfigError::Invalid { path: path.to_owned(), reason });
+                return Err(ConfigError::Invalid {
+                    path: path.to_owned(),
+                    reason,
+                });
             }
             Ok(_) => {}
         }

@@ -6,6 +6,6 @@ mod config;
 mod library;
 mod places;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, Durability, StoreConfig};
 pub use library::{Entry, Library, NotFound, Origin};
 pub use places::{configuration_directory, project_root};

@@ -21,7 +21,10 @@ const SHIPPED: [(&str, &str); 7] = [
     ("review", include_str!("../../../workflows/review.yaml")),
     ("research", include_str!("../../../workflows/research.yaml")),
     ("release", include_str!("../../../workflows/release.yaml")),
-    ("migration", include_str!("../../../workflows/migration.yaml")),
+    (
+        "migration",
+        include_str!("../../../workflows/migration.yaml"),
+    ),
 ];
 
 /// Finds workflow files by name.
@@ -89,7 +92,10 @@ impl Library {
     /// Looks below the project's root, then below a person's configuration directory.
     #[must_use]
     pub fn new(project_root: &Path, configuration: Option<&Path>) -> Self {
-        let mut directories = vec![(Origin::Project, project_root.join(".interlock").join("workflows"))];
+        let mut directories = vec![(
+            Origin::Project,
+            project_root.join(".interlock").join("workflows"),
+        )];
         directories.extend(configuration.map(|base| (Origin::Person, base.join("workflows"))));
         Self { directories }
     }
@@ -104,8 +110,15 @@ impl Library {
             return read(as_file);
         }
         self.by_name(wanted).unwrap_or_else(|| {
-            let known: Vec<String> = self.list().into_iter().map(|entry| format!("`{}`", entry.name)).collect();
-            Err(NotFound::Unknown { wanted: wanted.to_owned(), known: known.join(", ") })
+            let known: Vec<String> = self
+                .list()
+                .into_iter()
+                .map(|entry| format!("`{}`", entry.name))
+                .collect();
+            Err(NotFound::Unknown {
+                wanted: wanted.to_owned(),
+                known: known.join(", "),
+            })
         })
     }
 
@@ -129,7 +142,11 @@ impl Library {
         }
         for (name, _) in SHIPPED {
             if entries.iter().all(|known| known.name != name) {
-                entries.push(Entry { name: name.to_owned(), origin: Origin::Shipped, path: None });
+                entries.push(Entry {
+                    name: name.to_owned(),
+                    origin: Origin::Shipped,
+                    path: None,
+                });
             }
         }
         entries
@@ -138,7 +155,10 @@ impl Library {
     /// Returns the text of a shipped workflow.
     #[must_use]
     pub fn shipped(name: &str) -> Option<&'static str> {
-        SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+        SHIPPED
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, text)| *text)
     }
 
     fn by_name(&self, name: &str) -> Option<Result<Source, NotFound>> {
@@ -159,7 +179,8 @@ impl Library {
 
 impl Workflows for Library {
     fn find(&self, id: &str) -> Option<Result<Source, String>> {
-        self.by_name(id).map(|found| found.map_err(|error| error.to_string()))
+        self.by_name(id)
+            .map(|found| found.map_err(|error| error.to_string()))
     }
 }
 
@@ -168,11 +189,18 @@ fn entry(origin: Origin, path: &Path) -> Option<Entry> {
     let name = path.file_stem()?.to_str()?;
     // `bugfix.test.yaml` holds cases, not a workflow; `.draft` waits for a person.
     let plain = ENDINGS.contains(&ending) && !name.ends_with(".test") && !name.ends_with(".draft");
-    plain.then(|| Entry { name: name.to_owned(), origin, path: Some(path.to_owned()) })
+    plain.then(|| Entry {
+        name: name.to_owned(),
+        origin,
+        path: Some(path.to_owned()),
+    })
 }
 
 fn read(path: &Path) -> Result<Source, NotFound> {
-    let unreadable = |source| NotFound::Unreadable { path: path.to_owned(), source };
+    let unreadable = |source| NotFound::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
     let size = fs::metadata(path).map_err(unreadable)?.len();
     if size > BYTES_MAX {
         let reason = format!("it has {size} bytes and {BYTES_MAX} is the limit");

@@ -11,7 +11,9 @@ use std::{
 /// `directory` itself. Links in `directory` are resolved where it exists.
 #[must_use]
 pub fn project_root(directory: &Path) -> PathBuf {
-    let start = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let start = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned());
     let root = start
         .ancestors()
         .find(|above| above.join(".interlock").is_dir() || above.join(".git").exists());
@@ -23,7 +25,11 @@ pub fn project_root(directory: &Path) -> PathBuf {
 /// `$XDG_CONFIG_HOME/interlock`, else `~/.config/interlock`; `None` without a home.
 #[must_use]
 pub fn configuration_directory(env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let absolute = |name: &str| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |name: &str| {
+        env(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     absolute("XDG_CONFIG_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".config")))
         .map(|base| base.join("interlock"))

@@ -1,1 +1,122 @@
-//! Placeholder while the workspace is being laid out.
+//! Reads the text of a shell line and says what it would run, read, write and reach.
+//!
+//! Pure: no file system, no process, no clock. It judges nothing; what it does
+//! not know is unreadable (the line) or opaque (one command).
+//!
+//! A line passes four steps: `text` (which characters may stand there), `parse`
+//! (our own strict grammar, checked by `scan` and by `brush-parser` in `witness`,
+//! which may only veto), `walk` with `expand` (what is known of variables and
+//! directories at each point), and `run` (what each command does, by `tables`).
+
+mod collect;
+mod expand;
+mod names;
+mod options;
+mod parse;
+mod paths;
+mod programs;
+mod run;
+mod scan;
+mod state;
+mod syntax;
+mod tables;
+mod text;
+mod value;
+mod walk;
+mod witness;
+
+use interlock_core::facts::ShellFacts;
+
+pub use names::changes_programs;
+
+/// The shell that would run a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// GNU bash; also what `interlock exec` runs.
+    #[default]
+    Bash,
+    /// A POSIX shell (`sh`, `dash`).
+    Posix,
+    /// zsh.
+    Zsh,
+    /// Not known: must be readable as bash and as zsh.
+    Unknown,
+    /// A shell whose language is not read at all (PowerShell, fish, nu).
+    Foreign,
+}
+
+/// What is known about the place a line would run in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// The shell that would run the line.
+    pub dialect: Dialect,
+    /// The working directory, absolute.
+    pub directory: String,
+    /// The root of the project, absolute.
+    pub project_root: String,
+    /// The home directory, absolute; `None` when not known.
+    pub home: Option<String>,
+    /// The directory for temporary files, absolute; `None` when not known.
+    pub temporary: Option<String>,
+    /// The name of the user; `None` when not known.
+    pub user: Option<String>,
+}
+
+/// Reads `line` and says what it would run, read, write and reach.
+///
+/// Total: it never panics, whatever the text. Where `unreadable` is set, the other
+/// facts hold what was seen before the reading stopped, and may miss anything.
+#[must_use]
+pub fn read(line: &str, setting: &Setting) -> ShellFacts {
+    if setting.dialect == Dialect::Foreign {
+        return unreadable("the language of this shell is not read".to_owned());
+    }
+    if let Some(reason) = text::refuse(line) {
+        return unreadable(reason);
+    }
+    let mut tally = parse::Tally::default();
+    let list = match parse::parse(line, setting.dialect, 0, &mut tally) {
+        Ok(list) => list,
+        Err(reason) => return unreadable(reason),
+    };
+    if let Some(reason) = witness::veto(line, &list) {
+        return unreadable(reason);
+    }
+    let mut walker = walk::Walker::new(setting, tally);
+    let outcome = walker.list(&list, walk::Proof::FULL).and_then(|()| walker.check_evaluated());
+    walker.facts.finish(outcome.err())
+}
+
+fn unreadable(reason: String) -> ShellFacts {
+    ShellFacts { unreadable: Some(reason), ..ShellFacts::default() }
+}
+
+/// Splits an `allowed_commands` entry into shell words; `None` when not literal.
+///
+/// A last word `*` is dropped, and a program of a standard directory goes by its
+/// name, as in the words of [`interlock_core::facts::SimpleCommand`].
+#[must_use]
+pub fn split_entry(entry: &str) -> Option<Vec<String>> {
+    let setting = Setting::default();
+    if text::refuse(entry).is_some() {
+        return None;
+    }
+    let list = parse::parse(entry, Dialect::Bash, 0, &mut parse::Tally::default()).ok()?;
+    let simple = list.single_simple()?;
+    let state = state::State::new(&setting);
+    let expander = expand::Expander { state: &state, setting: &setting };
+    let mut words = Vec::new();
+    for (at, word) in simple.words.iter().enumerate() {
+        if at > 0 && at + 1 == simple.words.len() && word.source == "*" {
+            break;
+        }
+        for arg in expander.word(word).args {
+            words.push(arg.literal()?.to_owned());
+        }
+    }
+    let first = words.first_mut()?;
+    if let Some(name) = paths::program_name(first).map(str::to_owned) {
+        *first = name;
+    }
+    Some(words)
+}

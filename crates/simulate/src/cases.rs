@@ -3,7 +3,7 @@
 mod matching;
 mod source;
 
-use std::fmt;
+use std::{fmt, fs, path::Path};
 
 use interlock_core::machine::{Machine, Object};
 use serde_json::Value;
@@ -100,6 +100,39 @@ impl CaseFile {
             .collect::<Result<_, _>>()?;
         Ok(Self { workflow, cases })
     }
+}
+
+/// Makes a machine of a workflow: its name for messages, and its text.
+///
+/// An error is printed as it is.
+pub type Load<'a> = &'a dyn Fn(&str, &str) -> Result<Machine, String>;
+
+/// Plays every case of the test file at `path`.
+///
+/// # Errors
+/// [`BadCaseFile`] when the file or its workflow cannot be read.
+pub fn play_file(
+    path: &Path,
+    setting: &Setting,
+    load: Load<'_>,
+) -> Result<Vec<CaseOutcome>, BadCaseFile> {
+    let file = CaseFile::parse(&read(path)?)
+        .map_err(|BadCaseFile(why)| BadCaseFile(format!("{}: {why}", path.display())))?;
+    let machine = match &file.workflow {
+        WorkflowText::Inline(text) => load(&path.display().to_string(), text),
+        WorkflowText::File(relative) => {
+            let path = path.with_file_name(relative);
+            load(&path.display().to_string(), &read(&path)?)
+        }
+    };
+    let machine = machine.map_err(BadCaseFile)?;
+    let play = |case: &Case| case.play(&machine, setting);
+    Ok(file.cases.iter().map(play).collect())
+}
+
+fn read(path: &Path) -> Result<String, BadCaseFile> {
+    fs::read_to_string(path)
+        .map_err(|error| BadCaseFile(format!("{} cannot be read: {error}", path.display())))
 }
 
 impl Case {

@@ -94,6 +94,11 @@ impl Simulation {
         }
     }
 
+    /// Counts a line that is not answered, such as an empty one.
+    pub const fn skip(&mut self) {
+        self.lines += 1;
+    }
+
     /// Refuses a line that names what this program does not know.
     ///
     /// # Errors

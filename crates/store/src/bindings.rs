@@ -28,8 +28,8 @@ const HOLDER: &str = "session.json";
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionKey {
-    /// The client.
-    pub client: String,
+    /// The client; `None`: whichever has a session of this id.
+    pub client: Option<String>,
     /// The session's id in the client's own words.
     pub session: String,
 }
@@ -38,13 +38,30 @@ impl SessionKey {
     /// Pairs a client with the id of one of its sessions.
     pub fn new(client: impl Into<String>, session: impl Into<String>) -> Self {
         Self {
-            client: client.into(),
+            client: Some(client.into()),
             session: session.into(),
         }
     }
 
+    /// Takes the id of a session that a person names without its client.
+    pub fn of_any_client(session: impl Into<String>) -> Self {
+        Self {
+            client: None,
+            session: session.into(),
+        }
+    }
+
+    /// Tells whether `other` is this session, or one that this names without its client.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        self.session == other.session && (self.client.is_none() || self.client == other.client)
+    }
+
     fn file_name(&self) -> String {
-        let parts = [self.client.as_bytes(), self.session.as_bytes()];
+        let parts = [
+            self.client.as_deref().unwrap_or_default().as_bytes(),
+            self.session.as_bytes(),
+        ];
         format!("{}.json", ChainHash::of_parts(&parts))
     }
 }
@@ -163,17 +180,10 @@ impl Home {
     /// # Errors
     /// The directory of sessions cannot be listed.
     pub fn bound_sessions(&self) -> Result<Vec<Result<Binding, StoreError>>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(Vec::new());
-        };
-        let directory = root.join(SESSIONS);
-        let names = files::names(&directory)?;
-        Ok(names
-            .iter()
-            .filter(|name| name.ends_with(".json"))
-            // One that was removed in between is bound no more.
-            .filter_map(|name| files::read(&directory.join(name)).transpose())
-            .collect())
+        match self.existing()? {
+            Some(root) => all_sessions(&root),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Holds the bindings still, for one process at a time, until dropped.
@@ -211,23 +221,33 @@ impl Bindings<'_> {
     /// Binds a session to a run, or renews what is known of its process.
     ///
     /// `replacing` names the run that has ended and that the session leaves.
+    /// Returns the binding as it is kept: with the client, where that is known already.
     ///
     /// # Errors
     /// Session or run are bound otherwise, or the files cannot be read or written.
-    pub fn bind(&self, binding: &Binding, replacing: Option<&RunId>) -> Result<(), BindError> {
-        match session_of(&self.root, &binding.session)? {
-            Some(bound) if bound.run != binding.run && replacing != Some(&bound.run) => {
+    pub fn bind(
+        &self,
+        mut binding: Binding,
+        replacing: Option<&RunId>,
+    ) -> Result<Binding, BindError> {
+        if let Some(bound) = session_of(&self.root, &binding.session)? {
+            if bound.run != binding.run && replacing != Some(&bound.run) {
                 return Err(BindError::SessionBound {
                     session: bound.session.session,
                     run: bound.run,
                 });
             }
-            _ => {}
+            binding.session.client = binding.session.client.or(bound.session.client);
         }
-        self.hold(binding)?;
-        self.write_session(binding)?;
+        self.hold(&binding)?;
+        self.write_session(&binding)?;
+        if binding.session.client.is_some() {
+            // Now that the client is known, the file that left it open has done its work.
+            let left_open = SessionKey::of_any_client(binding.session.session.as_str());
+            files::remove(&self.session_path(&left_open))?;
+        }
         self.clear_waiting(&binding.project_root, &binding.run)?;
-        Ok(())
+        Ok(binding)
     }
 
     /// Lets `run` wait for the next session of the project.
@@ -314,7 +334,7 @@ impl Bindings<'_> {
     pub fn release(&self, run: &RunId, project_root: &Path) -> Result<(), StoreError> {
         self.clear_waiting(project_root, run)?;
         if let Some(holder) = self.home.session_of(run)? {
-            let bound = session_of(&self.root, &holder.session)?;
+            let bound = session_at(&self.root, &holder.session)?;
             if bound.is_some_and(|bound| bound.run == *run) {
                 files::remove(&self.session_path(&holder.session))?;
             }
@@ -330,7 +350,7 @@ impl Bindings<'_> {
             return Ok(());
         }
         match files::read::<Binding>(&path)? {
-            Some(holder) if holder.session != binding.session => Err(BindError::RunHeld {
+            Some(holder) if !holder.session.covers(&binding.session) => Err(BindError::RunHeld {
                 run: holder.run,
                 session: holder.session.session,
             }),
@@ -362,6 +382,33 @@ impl Bindings<'_> {
 }
 
 fn session_of(root: &Path, key: &SessionKey) -> Result<Option<Binding>, StoreError> {
+    if let Some(found) = session_at(root, key)? {
+        return Ok(Some(found));
+    }
+    if key.client.is_some() {
+        return session_at(root, &SessionKey::of_any_client(key.session.as_str()));
+    }
+    for binding in all_sessions(root)? {
+        let binding = binding?;
+        if key.covers(&binding.session) {
+            return Ok(Some(binding));
+        }
+    }
+    Ok(None)
+}
+
+fn all_sessions(root: &Path) -> Result<Vec<Result<Binding, StoreError>>, StoreError> {
+    let directory = root.join(SESSIONS);
+    let names = files::names(&directory)?;
+    Ok(names
+        .iter()
+        .filter(|name| name.ends_with(".json"))
+        // One that was removed in between is bound no more.
+        .filter_map(|name| files::read(&directory.join(name)).transpose())
+        .collect())
+}
+
+fn session_at(root: &Path, key: &SessionKey) -> Result<Option<Binding>, StoreError> {
     let path = root.join(SESSIONS).join(key.file_name());
     match files::read::<Binding>(&path)? {
         Some(binding) if binding.session != *key => Err(StoreError::damaged(

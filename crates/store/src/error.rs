@@ -208,3 +208,42 @@ impl StoreError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_s_errors_keep_their_meaning() {
+        type Fits = fn(&StoreError) -> bool;
+        let cases: [(io::ErrorKind, Fits); 5] = [
+            (io::ErrorKind::PermissionDenied, |error| {
+                matches!(error, StoreError::Forbidden { .. })
+            }),
+            (io::ErrorKind::ReadOnlyFilesystem, |error| {
+                matches!(error, StoreError::Forbidden { .. })
+            }),
+            (io::ErrorKind::StorageFull, |error| {
+                matches!(error, StoreError::Full { .. })
+            }),
+            (io::ErrorKind::QuotaExceeded, |error| {
+                matches!(error, StoreError::Full { .. })
+            }),
+            (io::ErrorKind::NotADirectory, |error| {
+                matches!(error, StoreError::Io { .. })
+            }),
+        ];
+        for (kind, fits) in cases {
+            let error = StoreError::io("read", Path::new("/x/y"), kind.into());
+            assert!(fits(&error), "{kind:?}: {error:?}");
+            assert!(error.to_string().contains("/x/y"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_long_list_of_candidates_is_cut() {
+        let runs: Vec<RunId> = (0..10).map(|run| RunId::new(run.to_string())).collect();
+        assert!(quoted(&runs).ends_with("`7`, 2 more"), "{}", quoted(&runs));
+        assert_eq!(quoted(runs.get(..2).unwrap_or_default()), "`0`, `1`");
+    }
+}

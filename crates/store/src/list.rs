@@ -12,8 +12,8 @@ use std::{
 };
 
 use interlock_core::{
-    names::{MachineId, RunId, StateName},
-    run::{Frame, Phase, Run},
+    names::{MachineId, RunId},
+    report::{Status, report},
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,14 +58,10 @@ pub struct RunCard {
     pub project_root: PathBuf,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: u64,
-    /// Whether it goes on.
-    pub phase: Phase,
-    /// Whether it stands still until resumed.
-    pub paused: bool,
-    /// Whether an approval or a grant waits for a person.
-    pub awaits_person: bool,
-    /// The state of its outermost frame.
-    pub at: StateName,
+    /// Whether it goes on, and if not, why.
+    pub status: Status,
+    /// The path of every open state.
+    pub state: Vec<String>,
     /// How many events it has.
     pub events: u64,
 }
@@ -81,6 +77,17 @@ impl RunSummary {
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         matches!(&self.listed, Listed::Known(card) if card.name.as_deref() == Some(name))
+    }
+}
+
+impl RunCard {
+    /// Tells whether the run has ended.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(
+            self.status,
+            Status::Completed | Status::Failed | Status::Cancelled
+        )
     }
 }
 
@@ -168,30 +175,17 @@ impl Home {
         let log = self.open_run(run)?;
         let pin = log.pin()?;
         let folded = log.load()?;
+        let seen = report(&log.machine()?, &folded, None);
         Ok(RunCard {
             workflow: MachineId::new(pin.workflow),
             name: pin.name,
             project_root: PathBuf::from(pin.project_root),
             created_ms: pin.created_ms,
-            paused: folded.paused.is_some(),
-            awaits_person: awaits_person(&folded),
-            phase: folded.phase,
-            at: folded.root.at,
+            status: seen.status,
+            state: seen.state.0,
             events: folded.seq,
         })
     }
-}
-
-fn awaits_person(run: &Run) -> bool {
-    fn parked(frame: &Frame) -> bool {
-        frame.parked.is_some()
-            || frame
-                .children
-                .iter()
-                .any(|child| child.ended.is_none() && parked(&child.frame))
-    }
-    !run.is_over()
-        && (parked(&run.root) || run.grants.iter().any(|grant| grant.granted_by.is_none()))
 }
 
 impl Look {

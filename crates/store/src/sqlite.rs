@@ -23,6 +23,9 @@ const BUSY_WAIT: Duration = Duration::from_millis(1_500);
 /// Without another open connection each call reads that log once, so it stays small.
 const CHECKPOINT_PAGES: i64 = 128;
 
+/// The smallest page a database can have.
+const PAGE_BYTES_MIN: u64 = 512;
+
 // The small columns stand before the large ones, so that reading them reads one page.
 const TABLES: &str = "
 CREATE TABLE pin (
@@ -69,9 +72,12 @@ pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
         .and_then(|()| connection.execute_batch(TABLES))
         .and_then(|()| connection.pragma_update(None, "user_version", LAYOUT))
         .and_then(|()| connection.pragma_update(None, "application_id", APPLICATION_ID))
-        .map_err(failed)?;
+        .map_err(&failed)?;
     // The new file is carried over whole when it is closed; nobody else has it yet.
-    configure(&connection, path, Durability::Power, OnClose::Carry)?;
+    configure(&connection, path, Durability::Power)?;
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
+        .map_err(failed)?;
     Ok(connection)
 }
 
@@ -87,8 +93,10 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
             why: "it is not a plain file; move it away".to_owned(),
         });
     }
-    if found.len() == 0 {
-        return Err(StoreError::damaged(path, "the file is empty"));
+    // Less than a page passes for a new database, which nobody writes here.
+    if found.len() < PAGE_BYTES_MIN {
+        let what = format!("the file ends after {} bytes", found.len());
+        return Err(StoreError::damaged(path, what));
     }
     let connection = connect(path)?;
     check_layout(&connection, path)?;
@@ -101,6 +109,9 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags).map_err(failed(path))?;
     let settings = [
+        // The last to close would carry the write-ahead log over, at a disk's time for each
+        // call, and into a damaged file as well.
+        (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         // A tampered file must not act while it is read.
@@ -118,21 +129,11 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// What the last connection to close does with the write-ahead log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnClose {
-    /// Carries it over into the database.
-    Carry,
-    /// Leaves it: carrying over at each close would cost each call a disk's time.
-    Leave,
-}
-
 /// Sets what an open connection does; nothing of it is kept in the file.
 pub(crate) fn configure(
     connection: &Connection,
     path: &Path,
     durability: Durability,
-    on_close: OnClose,
 ) -> Result<(), StoreError> {
     let synchronous = match durability {
         Durability::Process => "NORMAL",
@@ -141,13 +142,6 @@ pub(crate) fn configure(
     connection
         .pragma_update(None, "synchronous", synchronous)
         .and_then(|()| connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES))
-        .and_then(|()| {
-            connection.set_db_config(
-                DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
-                on_close == OnClose::Leave,
-            )
-        })
-        .map(|_| ())
         .map_err(failed(path))
 }
 

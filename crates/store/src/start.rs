@@ -88,7 +88,7 @@ impl Home {
         };
         let fresh = Run::new(id.clone());
         let decision = decide(new.machine, &fresh, &command);
-        if decision.reply != Reply::Accepted {
+        if matches!(decision.reply, Reply::Refused(_)) {
             return Err(StartError::Refused(Box::new(decision)));
         }
         let log = self.write_run(&id, new, &decision.events)?;

@@ -29,13 +29,24 @@ impl Home {
     ///
     /// # Errors
     /// The system gives no random bytes, or the state directory cannot be written.
-    pub fn issue_token(&self) -> Result<String, StoreError> {
+    pub fn make_token(&self) -> Result<String, StoreError> {
         let token = format!("{PREFIX}{}", hex(&id::random::<32>()?));
         let kept = Kept {
             sha256: hash(&token),
         };
         files::write(&self.made()?.join(FILE_NAME), &kept, Sync::Now)?;
         Ok(token)
+    }
+
+    /// Ends the token; `false` when there was none.
+    ///
+    /// # Errors
+    /// The state directory cannot be written.
+    pub fn revoke_token(&self) -> Result<bool, StoreError> {
+        match self.existing()? {
+            Some(root) => files::remove(&root.join(FILE_NAME)),
+            None => Ok(false),
+        }
     }
 
     /// Tells whether `token` is the person's; takes as long wherever it differs.

@@ -24,26 +24,46 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
         }
         all.extend(found);
     }
-    let count = |severity| all.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let count = |severity| {
+        all.iter()
+            .filter(|diagnostic| diagnostic.severity == severity)
+            .count()
+    };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let clean = errors == 0 && (warnings == 0 || !args.deny_warnings);
     if args.json {
-        app.output.json(&json!({ "ok": clean, "errors": errors, "warnings": warnings, "diagnostics": all }))?;
+        app.output.json(
+            &json!({ "ok": clean, "errors": errors, "warnings": warnings, "diagnostics": all }),
+        )?;
     }
-    if clean { Ok(()) } else { Err(Failure::Said(Exit::Failed)) }
+    if clean {
+        Ok(())
+    } else {
+        Err(Failure::Said(Exit::Failed))
+    }
 }
 
 fn show(app: &App, file: &str, found: &[Diagnostic]) -> Done {
-    let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-    app.output.error(&render(found, app.output.colours_errors()))?;
+    let errors = found
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .count();
+    app.output
+        .error(&render(found, app.output.colours_errors()))?;
     if errors == 0 {
         let rest = match found.len() {
             0 => String::new(),
             1 => " (1 remark)".to_owned(),
             many => format!(" ({many} remarks)"),
         };
-        return app.output.line(&format!("{} {file}{rest}", app.output.styled(Style::Green, "ok")));
+        return app.output.line(&format!(
+            "{} {file}{rest}",
+            app.output.styled(Style::Green, "ok")
+        ));
     }
     let plural = if errors == 1 { "error" } else { "errors" };
-    app.output.line(&format!("{} {file}: {errors} {plural}", app.output.styled(Style::Red, "failed")))
+    app.output.line(&format!(
+        "{} {file}: {errors} {plural}",
+        app.output.styled(Style::Red, "failed")
+    ))
 }

@@ -12,7 +12,8 @@ use crate::{
 
 pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
     let loaded = live::load(app, &args.workflow)?;
-    let explanation = explain(&loaded.machine, &args.state, &args.line, &setting(app)).map_err(Failure::usage)?;
+    let explanation =
+        explain(&loaded.machine, &args.state, &args.line, &setting(app)).map_err(Failure::usage)?;
     if args.json {
         return app.output.json(&explanation);
     }

@@ -1,7 +1,6 @@
 //! `list`: one line a run.
 
 use interlock_store::{Listed, RunSummary};
-use interlock_core::{machine::Outcome, run::Phase};
 use serde_json::{Value, json};
 
 use crate::{app::App, args::ListArgs, commands::log::time, failure::Done, output::Style};
@@ -10,7 +9,10 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
     let project = app.project();
     let runs = app.home()?.list_runs()?;
     let damaged = |run: &RunSummary| matches!(run.listed, Listed::Damaged { .. });
-    for run in runs.iter().filter(|run| args.all || run.is_of(&project) || damaged(run)) {
+    for run in runs
+        .iter()
+        .filter(|run| args.all || run.is_of(&project) || damaged(run))
+    {
         let line = line(run);
         if args.json {
             app.output.json(&line)?;
@@ -30,21 +32,10 @@ fn line(run: &RunSummary) -> Value {
             "name": card.name,
             "project": card.project_root,
             "created": time(card.created_ms),
-            "state": card.at,
-            "status": status(&card.phase, card.paused, card.awaits_person),
+            "state": card.state.join(", "),
+            "status": card.status,
             "events": card.events,
         }),
-    }
-}
-
-const fn status(phase: &Phase, paused: bool, awaits: bool) -> &'static str {
-    match phase {
-        Phase::Cancelled => "cancelled",
-        Phase::Ended { outcome: Outcome::Success, .. } => "completed",
-        Phase::Ended { outcome: Outcome::Failure, .. } => "failed",
-        Phase::New | Phase::Open if paused => "paused",
-        Phase::New | Phase::Open if awaits => "awaiting_approval",
-        Phase::New | Phase::Open => "running",
     }
 }
 
@@ -52,8 +43,22 @@ fn sentence(app: &App, line: &Value) -> String {
     let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
     let id = app.output.styled(Style::Bold, get("run"));
     if get("status") == "damaged" {
-        return format!("{id}  {}  {}", app.output.styled(Style::Red, "damaged"), get("message"));
+        return format!(
+            "{id}  {}  {}",
+            app.output.styled(Style::Red, "damaged"),
+            get("message")
+        );
     }
-    let name = if get("name").is_empty() { String::new() } else { format!(" ({})", get("name")) };
-    format!("{id}  {:<18} {}{name} in {}  {}", get("status"), get("workflow"), get("state"), get("created"))
+    let name = if get("name").is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", get("name"))
+    };
+    format!(
+        "{id}  {:<18} {}{name} in {}  {}",
+        get("status"),
+        get("workflow"),
+        get("state"),
+        get("created")
+    )
 }

@@ -51,7 +51,8 @@ fn verify(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
         }
         Err(broken) => {
             if as_json {
-                app.output.json(&json!({ "ok": false, "message": broken.to_string() }))?;
+                app.output
+                    .json(&json!({ "ok": false, "message": broken.to_string() }))?;
             } else {
                 app.output.error(&format!("interlock: {broken}\n"))?;
             }
@@ -62,7 +63,8 @@ fn verify(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
 
 /// Writes a recorded event as one flat object.
 pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
-    let mut line = json!({ "seq": recorded.seq, "at": time(recorded.at_ms), "event": recorded.event.name() });
+    let mut line =
+        json!({ "seq": recorded.seq, "at": time(recorded.at_ms), "event": recorded.event.name() });
     if let Value::Object(tagged) = serde_json::to_value(&recorded.event)?
         && let Some((_, Value::Object(fields))) = tagged.into_iter().next()
     {
@@ -70,7 +72,11 @@ pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
         live::put(&mut line, "path", json!(path));
         for (key, value) in fields.into_iter().filter(|(key, _)| key != "path") {
             // The event's own `event` is the name a workflow gives it.
-            let key = if key == "event" { "name".to_owned() } else { key };
+            let key = if key == "event" {
+                "name".to_owned()
+            } else {
+                key
+            };
             live::put(&mut line, &key, value);
         }
     }
@@ -80,7 +86,11 @@ pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
 }
 
 fn path_text(path: &Value) -> String {
-    let names = path.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let names = path
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     names.collect::<Vec<_>>().join("/")
 }
 
@@ -88,28 +98,59 @@ fn path_text(path: &Value) -> String {
 pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure> {
     let line = line(recorded)?;
     let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
-    let call = |key: &str| line.get("call").and_then(|call| call.get(key)).and_then(Value::as_str).unwrap_or_default();
-    let refusal = |key: &str| line.get("refusal").and_then(|refusal| refusal.get(key)).and_then(Value::as_str).unwrap_or_default();
+    let call = |key: &str| {
+        line.get("call")
+            .and_then(|call| call.get(key))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let refusal = |key: &str| {
+        line.get("refusal")
+            .and_then(|refusal| refusal.get(key))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let what = match recorded.event.name() {
         "TransitionTaken" | "InterruptRaised" => {
-            format!("{} {} -> {}", [get("name"), get("interrupt")].concat(), get("from"), get("to"))
+            format!(
+                "{} {} -> {}",
+                [get("name"), get("interrupt")].concat(),
+                get("from"),
+                get("to")
+            )
         }
         "CallAllowed" => format!("{} {}", call("tool"), call("summary")),
         "CallDenied" => format!("{} {} ({})", call("tool"), call("summary"), refusal("code")),
         "GrantRequested" => format!("{} {}", call("tool"), call("summary")),
-        "TransitionRejected" => format!("{} ({}: {})", get("name"), refusal("code"), refusal("message")),
+        "TransitionRejected" => format!(
+            "{} ({}: {})",
+            get("name"),
+            refusal("code"),
+            refusal("message")
+        ),
         "ApprovalRequested" => format!("{}: {}", get("name"), get("message")),
-        _ => [get("by"), get("outcome"), get("reason"), get("note")].join(" ").trim().to_owned(),
+        _ => [get("by"), get("outcome"), get("reason"), get("note")]
+            .join(" ")
+            .trim()
+            .to_owned(),
     };
     let path = get("path");
-    let place = if path.is_empty() { String::new() } else { format!(" [{path}]") };
+    let place = if path.is_empty() {
+        String::new()
+    } else {
+        format!(" [{path}]")
+    };
     let style = match recorded.event.name() {
         "CallDenied" | "TransitionRejected" | "ApprovalRejected" | "GrantDenied" => Style::Red,
         "CallAllowed" => Style::Dim,
         _ => Style::Bold,
     };
     let name = app.output.styled(style, recorded.event.name());
-    Ok(format!("{:>4} {} {name}{place} {what}", recorded.seq, get("at")).trim_end().to_owned())
+    Ok(
+        format!("{:>4} {} {name}{place} {what}", recorded.seq, get("at"))
+            .trim_end()
+            .to_owned(),
+    )
 }
 
 /// The last millisecond that RFC 3339 can write.

@@ -1,6 +1,7 @@
 //! What only a person may do: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
 
 use interlock_core::command::{Answer, Ask, TransitionRequest};
+use interlock_store::{Binding, SessionKey};
 use serde_json::{Value, json};
 
 use crate::{
@@ -31,29 +32,74 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     let by = authority::person(app)?;
     let data = live::object("--data", args.data.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
-    answer(app, live, Ask::Approve(Answer { by, data, note: None, path: args.path }), args.json)
+    answer(
+        app,
+        live,
+        Ask::Approve(Answer {
+            by,
+            data,
+            note: None,
+            path: args.path,
+        }),
+        args.json,
+    )
 }
 
 pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
-    let answered = Answer { by, note: args.note, path: args.path, ..Answer::default() };
+    let answered = Answer {
+        by,
+        note: args.note,
+        path: args.path,
+        ..Answer::default()
+    };
     answer(app, live, Ask::Reject(answered), args.json)
 }
 
 pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
-    answer(app, live, Ask::Pause { by, reason: args.reason }, args.json)
+    answer(
+        app,
+        live,
+        Ask::Pause {
+            by,
+            reason: args.reason,
+        },
+        args.json,
+    )
 }
 
 pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
     if !live.run.is_over() {
-        live.home.bind_again(&live.run.id, &app.project(), args.session.as_deref())?;
+        bind_again(app, &live, args.session.as_deref())?;
     }
     answer(app, live, Ask::Resume { by }, args.json)
+}
+
+/// Binds the session named, or the next of this project, to a run that has none.
+fn bind_again(app: &App, live: &Live, session: Option<&str>) -> Done {
+    let (home, run, project) = (&live.home, &live.run.id, app.project());
+    let held = home.session_of(run)?;
+    let bindings = home.lock_bindings()?;
+    match (session, held) {
+        (Some(session), _) => {
+            let binding = Binding {
+                run: run.clone(),
+                session: SessionKey::of_any_client(session),
+                project_root: project,
+                process: None,
+                at_ms: live::now_ms(),
+            };
+            bindings.bind(binding, None)?;
+        }
+        (None, None) => bindings.wait_for_next(run, &project, None)?,
+        (None, Some(_)) => {}
+    }
+    Ok(())
 }
 
 pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
@@ -74,7 +120,11 @@ fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
                 live::put(&mut line, &key, value);
             }
         }
-        let log: Vec<&str> = decision.events.iter().map(interlock_core::event::Event::name).collect();
+        let log: Vec<&str> = decision
+            .events
+            .iter()
+            .map(interlock_core::event::Event::name)
+            .collect();
         live::put(&mut line, "log", json!(log));
         app.output.json(&line)?;
     } else if ok {
@@ -83,7 +133,14 @@ fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
         }
         status::print(app, &status)?;
     } else {
-        app.output.error(&format!("refused ({}): {message}\n", code.unwrap_or_default()))?;
+        app.output.error(&format!(
+            "refused ({}): {message}\n",
+            code.unwrap_or_default()
+        ))?;
     }
-    if ok { Ok(()) } else { Err(Failure::Said(Exit::Failed)) }
+    if ok {
+        Ok(())
+    } else {
+        Err(Failure::Said(Exit::Failed))
+    }
 }

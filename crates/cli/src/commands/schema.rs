@@ -3,5 +3,6 @@
 use crate::{app::App, failure::Done};
 
 pub(crate) fn run(app: &App) -> Done {
-    app.output.line(&serde_json::to_string_pretty(&interlock_formats::schema())?)
+    app.output
+        .line(&serde_json::to_string_pretty(&interlock_formats::schema())?)
 }

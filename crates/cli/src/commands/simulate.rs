@@ -19,13 +19,18 @@ use crate::{
 pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
     let loaded = live::load(app, &args.workflow)?;
     if !loaded.warnings.is_empty() {
-        app.output.error(&interlock_formats::render(&loaded.warnings, app.output.colours_errors()))?;
+        app.output.error(&interlock_formats::render(
+            &loaded.warnings,
+            app.output.colours_errors(),
+        ))?;
     }
     let simulation = Simulation::new(loaded.machine, setting(app));
     match args.steps.as_deref() {
         Some("-") => feed(app, simulation, io::stdin().lock()),
         Some(path) => {
-            let file = File::open(path).with_context(|| format!("`{path}` cannot be read")).map_err(Failure::usage)?;
+            let file = File::open(path)
+                .with_context(|| format!("`{path}` cannot be read"))
+                .map_err(Failure::usage)?;
             feed(app, simulation, io::BufReader::new(file))
         }
         None if io::stdin().is_terminal() && !args.json => converse(app, simulation),
@@ -35,10 +40,17 @@ pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
 
 /// Returns the paths that lines are judged by: those of this project and person.
 pub(crate) fn setting(app: &App) -> Setting {
-    let path = |name: &str| variable(name).and_then(|value| value.into_string().ok()).filter(|path| path.starts_with('/'));
+    let path = |name: &str| {
+        variable(name)
+            .and_then(|value| value.into_string().ok())
+            .filter(|path| path.starts_with('/'))
+    };
     let usual = Setting::default();
     Setting {
-        project_root: app.directory.to_str().map_or(usual.project_root, str::to_owned),
+        project_root: app
+            .directory
+            .to_str()
+            .map_or(usual.project_root, str::to_owned),
         home: path("HOME").unwrap_or(usual.home),
         temporary: path("TMPDIR").unwrap_or(usual.temporary),
         ..Setting::default()
@@ -47,7 +59,9 @@ pub(crate) fn setting(app: &App) -> Setting {
 
 fn feed(app: &App, mut simulation: Simulation, steps: impl BufRead) -> Done {
     for line in steps.lines() {
-        let line = line.context("the steps cannot be read").map_err(Failure::usage)?;
+        let line = line
+            .context("the steps cannot be read")
+            .map_err(Failure::usage)?;
         let answer = simulation.step(&line).map_err(Failure::usage)?;
         app.output.json(&answer)?;
     }
@@ -76,8 +90,16 @@ fn converse(app: &App, mut simulation: Simulation) -> Done {
             Ok(answer) => {
                 let text = serde_json::to_value(&answer)?;
                 let get = |key: &str| text.get(key).map(ToString::to_string).unwrap_or_default();
-                let word = if get("ok") == "true" { Style::Green } else { Style::Red };
-                app.output.line(&format!("{} {}", app.output.styled(word, &get("verdict")), get("message")))?;
+                let word = if get("ok") == "true" {
+                    Style::Green
+                } else {
+                    Style::Red
+                };
+                app.output.line(&format!(
+                    "{} {}",
+                    app.output.styled(word, &get("verdict")),
+                    get("message")
+                ))?;
                 app.output.line(&simulation.briefing())?;
             }
             Err(bad) => app.output.line(&bad.message)?,

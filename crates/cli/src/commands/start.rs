@@ -2,7 +2,7 @@
 
 use interlock_core::{names::RunId, report};
 use interlock_project::Config;
-use interlock_store::{Binding, Durability, Home, Lookup, NewRun, SessionKey, SourceFile};
+use interlock_store::{Binding, Home, Lookup, NewRun, SessionKey, SourceFile};
 use serde_json::json;
 
 use crate::{
@@ -14,9 +14,6 @@ use crate::{
     output::Style,
 };
 
-/// The client whose sessions `--session` names.
-const CLIENT: &str = "claude-code";
-
 pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     authority::not_below_an_agent(app)?;
     let input = live::object("--input", args.input.as_deref())?;
@@ -26,27 +23,40 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     let home = app.home()?;
     let bindings = home.lock_bindings()?;
     // Looked at before anything is made, so that a refusal leaves nothing behind.
-    let key = args.session.as_ref().map(|session| SessionKey::new(CLIENT, session));
-    let replaced = occupant(&home, key.as_ref(), &bindings.look_up(&free_key(key.as_ref()), &project)?)?;
+    let key = args
+        .session
+        .as_ref()
+        .map(|session| SessionKey::of_any_client(session));
+    let replaced = occupant(
+        &home,
+        key.as_ref(),
+        &bindings.look_up(&free_key(key.as_ref()), &project)?,
+    )?;
     let config = Config::of_project(&project)?;
     let at_ms = live::now_ms();
     let new = NewRun {
         machine: &loaded.machine,
-        source: &SourceFile { name: source.name.clone(), text: source.text.clone() },
+        source: &SourceFile {
+            name: source.name.clone(),
+            text: source.text.clone(),
+        },
         project_root: &project,
         name: args.name.as_deref(),
-        durability: match config.store.durability {
-            interlock_project::Durability::Process => Durability::Process,
-            interlock_project::Durability::Power => Durability::Power,
-        },
+        durability: live::durability(&config),
         at_ms,
     };
     let started = home.start_run(&new, input, &authority::name())?;
     let id = started.log.run().clone();
     match key {
         Some(session) => {
-            let binding = Binding { run: id.clone(), session, project_root: project, process: None, at_ms };
-            bindings.bind(&binding, replaced.as_ref())?;
+            let binding = Binding {
+                run: id.clone(),
+                session,
+                project_root: project,
+                process: None,
+                at_ms,
+            };
+            bindings.bind(binding, replaced.as_ref())?;
         }
         None => bindings.wait_for_next(&id, &project, replaced.as_ref())?,
     }
@@ -56,11 +66,21 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
             "run": id, "workflow": loaded.machine.id, "state": report.get("state"), "status": report.get("status"),
         }));
     }
-    let state = report.get("state").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
-    app.output.line(&format!("{} {id} of `{}` stands in `{state}`", app.output.styled(Style::Green, "started"), loaded.machine.id))?;
+    let state = report
+        .get("state")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    app.output.line(&format!(
+        "{} {id} of `{}` stands in `{state}`",
+        app.output.styled(Style::Green, "started"),
+        loaded.machine.id
+    ))?;
     match &args.session {
         Some(session) => app.output.line(&format!("session {session} is held to it")),
-        None => app.output.line("the next session in this project is held to it"),
+        None => app
+            .output
+            .line("the next session in this project is held to it"),
     }
 }
 
@@ -70,7 +90,11 @@ fn free_key(key: Option<&SessionKey>) -> SessionKey {
 }
 
 /// Returns the run that is in the way and has ended; an open one is an error of `bind`.
-fn occupant(home: &Home, key: Option<&SessionKey>, lookup: &Lookup) -> Result<Option<RunId>, Failure> {
+fn occupant(
+    home: &Home,
+    key: Option<&SessionKey>,
+    lookup: &Lookup,
+) -> Result<Option<RunId>, Failure> {
     let run = match (key, lookup) {
         (_, Lookup::Unbound) | (Some(_), Lookup::Waiting(_)) => return Ok(None),
         (None, Lookup::Waiting(run)) => run,

@@ -13,7 +13,11 @@ use crate::{
 pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
     let live = live::open(app, args.run.as_deref())?;
     let status = live.status(None)?;
-    if args.json { app.output.json(&status) } else { print(app, &status) }
+    if args.json {
+        app.output.json(&status)
+    } else {
+        print(app, &status)
+    }
 }
 
 /// Prints a status as a person reads it.
@@ -21,7 +25,11 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
     let out = app.output;
     let text = |key: &str| status.get(key).map(plain).unwrap_or_default();
     let row = |name: &str, value: String| -> Done {
-        if value.is_empty() { Ok(()) } else { out.line(&format!("{:<12} {value}", format!("{name}:"))) }
+        if value.is_empty() {
+            Ok(())
+        } else {
+            out.line(&format!("{:<12} {value}", format!("{name}:")))
+        }
     };
     row("run", out.styled(Style::Bold, &text("run")))?;
     row("workflow", text("workflow"))?;
@@ -31,13 +39,24 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
     row("tools", tools(status.get("tools")))?;
     row("events", events(status.get("events")))?;
     row("limits", limits(status.get("limits")))?;
-    for pending in status.get("pending").and_then(Value::as_array).into_iter().flatten() {
+    for pending in status
+        .get("pending")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         let get = |key: &str| pending.get(key).map(plain).unwrap_or_default();
         let what = match pending.get("kind").and_then(Value::as_str) {
             Some("grant") => format!("grant for {} {}", get("tool"), get("summary")),
             _ => format!("approval of {}: {}", get("event"), get("message")),
         };
-        row("waiting", format!("{what} (at {}; `interlock approve` or `interlock reject`)", get("path")))?;
+        row(
+            "waiting",
+            format!(
+                "{what} (at {}; `interlock approve` or `interlock reject`)",
+                get("path")
+            ),
+        )?;
     }
     Ok(())
 }
@@ -73,8 +92,16 @@ fn events(events: Option<&Value>) -> String {
     let all = events.and_then(Value::as_array).into_iter().flatten();
     let shown = all.map(|event| {
         let get = |key: &str| event.get(key).map(plain).unwrap_or_default();
-        let to = if get("target").is_empty() { get("targets") } else { get("target") };
-        let ready = if event.get("ready") == Some(&Value::Bool(true)) { "" } else { " (not yet)" };
+        let to = if get("target").is_empty() {
+            get("targets")
+        } else {
+            get("target")
+        };
+        let ready = if event.get("ready") == Some(&Value::Bool(true)) {
+            ""
+        } else {
+            " (not yet)"
+        };
         format!("{} -> {to}{ready}", get("event"))
     });
     shown.collect::<Vec<_>>().join(", ")
@@ -84,7 +111,11 @@ fn limits(limits: Option<&Value>) -> String {
     let all = limits.and_then(Value::as_object).into_iter().flatten();
     let shown = all.filter_map(|(name, pair)| {
         let pair = pair.as_array()?;
-        Some(format!("{name} {} of {}", plain(pair.first()?), plain(pair.get(1)?)))
+        Some(format!(
+            "{name} {} of {}",
+            plain(pair.first()?),
+            plain(pair.get(1)?)
+        ))
     });
     shown.collect::<Vec<_>>().join(", ")
 }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use interlock_core::machine::Machine;
 use interlock_formats::{Source, load, render};
-use interlock_project::Library;
 use interlock_simulate::{
     Setting,
-    cases::{CaseFile, CaseOutcome, WorkflowText, find_case_files},
+    cases::{BadCaseFile, CaseOutcome, find_case_files, play_file},
 };
 use serde_json::json;
 
@@ -21,12 +20,18 @@ use crate::{
 
 pub(crate) fn run(app: &App, args: &TestArgs) -> Done {
     let mut tally = Tally::default();
+    let library = app.library();
+    let load = |name: &str, text: &str| -> Result<Machine, String> {
+        let loaded = load(&Source::new(name, text), None, &library);
+        loaded
+            .map(|loaded| loaded.machine)
+            .map_err(|found| render(&found, false))
+    };
     for file in files(app, args)? {
-        match read(app, &file) {
-            Ok((cases, machine)) => {
-                for case in &cases.cases {
-                    let outcome = case.play(&machine, &Setting::default());
-                    report(app, args, &file, &outcome)?;
+        match play_file(&file, &Setting::default(), &load) {
+            Ok(outcomes) => {
+                for outcome in &outcomes {
+                    report(app, args, &file, outcome)?;
                     tally.count(outcome.failure.is_none());
                 }
             }
@@ -37,11 +42,17 @@ pub(crate) fn run(app: &App, args: &TestArgs) -> Done {
         }
     }
     if args.json {
-        app.output.json(&json!({ "passed": tally.passed, "failed": tally.failed }))?;
+        app.output
+            .json(&json!({ "passed": tally.passed, "failed": tally.failed }))?;
     } else {
-        app.output.line(&format!("{} passed, {} failed", tally.passed, tally.failed))?;
+        app.output
+            .line(&format!("{} passed, {} failed", tally.passed, tally.failed))?;
     }
-    if tally.failed == 0 { Ok(()) } else { Err(Failure::Said(Exit::Failed)) }
+    if tally.failed == 0 {
+        Ok(())
+    } else {
+        Err(Failure::Said(Exit::Failed))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -69,31 +80,21 @@ fn files(app: &App, args: &TestArgs) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         let found = find_case_files(&path)
-            .with_context(|| format!("`{}` cannot be read: name a file or a folder with `*.test.yaml` files", path.display()))
+            .with_context(|| {
+                format!(
+                    "`{}` cannot be read: name a file or a folder with `*.test.yaml` files",
+                    path.display()
+                )
+            })
             .map_err(Failure::usage)?;
         files.extend(found);
     }
     if files.is_empty() {
-        return Err(Failure::usage(anyhow::anyhow!("no `*.test.yaml` file there")));
+        return Err(Failure::usage(anyhow::anyhow!(
+            "no `*.test.yaml` file there"
+        )));
     }
     Ok(files)
-}
-
-fn read(app: &App, file: &Path) -> anyhow::Result<(CaseFile, Machine)> {
-    let text = std::fs::read_to_string(file).context("it cannot be read")?;
-    let cases = CaseFile::parse(&text)?;
-    let library: Library = app.library();
-    let source = match &cases.workflow {
-        WorkflowText::File(path) => {
-            let path = file.parent().unwrap_or(Path::new(".")).join(path);
-            let path = path.to_str().context("its workflow's path is not UTF-8")?;
-            library.open(path)?
-        }
-        WorkflowText::Yaml(text) => Source::new(file.display().to_string(), text.clone()),
-        WorkflowText::Json(text) => Source::new(format!("{}#workflow.json", file.display()), text.clone()),
-    };
-    let loaded = load(&source, None, &library).map_err(|found| anyhow::anyhow!("{}", render(&found, false)))?;
-    Ok((cases, loaded.machine))
 }
 
 fn report(app: &App, args: &TestArgs, file: &Path, outcome: &CaseOutcome) -> Done {
@@ -110,9 +111,11 @@ fn report(app: &App, args: &TestArgs, file: &Path, outcome: &CaseOutcome) -> Don
         None => app.output.styled(Style::Green, "ok    "),
         Some(_) => app.output.styled(Style::Red, "FAILED"),
     };
-    app.output.line(&format!("{word} {}: {}", file.display(), outcome.name))?;
+    app.output
+        .line(&format!("{word} {}: {}", file.display(), outcome.name))?;
     if let Some(failure) = failure {
-        app.output.line(&format!("       step {}: {}", failure.step, failure.line))?;
+        app.output
+            .line(&format!("       step {}: {}", failure.step, failure.line))?;
         for difference in &failure.differences {
             app.output.line(&format!("       {difference}"))?;
         }
@@ -120,9 +123,15 @@ fn report(app: &App, args: &TestArgs, file: &Path, outcome: &CaseOutcome) -> Don
     Ok(())
 }
 
-fn report_unreadable(app: &App, args: &TestArgs, file: &Path, error: &anyhow::Error) -> Done {
+fn report_unreadable(app: &App, args: &TestArgs, file: &Path, error: &BadCaseFile) -> Done {
     if args.json {
-        return app.output.json(&json!({ "file": file, "passed": false, "message": format!("{error:#}") }));
+        return app
+            .output
+            .json(&json!({ "file": file, "passed": false, "message": format!("{error}") }));
     }
-    app.output.line(&format!("{} {}: {error:#}", app.output.styled(Style::Red, "FAILED"), file.display()))
+    app.output.line(&format!(
+        "{} {}: {error}",
+        app.output.styled(Style::Red, "FAILED"),
+        file.display()
+    ))
 }

@@ -71,7 +71,7 @@ pub(super) fn locate(
 }
 
 /// Tells whether branches are open somewhere in the run.
-fn in_fork(machine: &Machine, run: &Run) -> bool {
+pub(crate) fn in_fork(machine: &Machine, run: &Run) -> bool {
     fn forks(machine: &Machine, frame: &Frame) -> bool {
         let here = machine
             .called(frame.machine.as_ref())

@@ -12,10 +12,9 @@ use serde_json::Value;
 pub enum WorkflowText {
     /// In a file, relative to the test file.
     File(String),
-    /// In the test file; lines and columns are those of the test file.
-    Yaml(String),
-    /// In the test file, written so that only its values are kept.
-    Json(String),
+    /// In the test file, as YAML. Lines and columns are those of the test file
+    /// where the workflow has lines of its own.
+    Inline(String),
 }
 
 /// Cuts an inline workflow out of the text of its test file.
@@ -36,10 +35,11 @@ pub(super) fn inline(text: &str, value: &Value) -> WorkflowText {
         }
     }
     if !found || text.contains("\n---") || shares_anchors(text) {
-        return WorkflowText::Json(value.to_string());
+        // JSON is YAML too, and keeps at least the values.
+        return WorkflowText::Inline(value.to_string());
     }
     lines.push("");
-    WorkflowText::Yaml(lines.join("\n"))
+    WorkflowText::Inline(lines.join("\n"))
 }
 
 /// Tells whether an alias may point from the workflow to outside of it.

@@ -56,7 +56,7 @@ cases:
 #[test]
 fn an_inline_workflow_keeps_its_lines() {
     let file = CaseFile::parse(FILE).unwrap();
-    let WorkflowText::Yaml(text) = &file.workflow else {
+    let WorkflowText::Inline(text) = &file.workflow else {
         panic!("{:?}", file.workflow);
     };
     let lines: Vec<&str> = text.lines().collect();
@@ -72,7 +72,7 @@ fn a_workflow_in_one_line_keeps_its_values() {
     let block = "workflow:\n  id: w\n  initial: a\n  states:\n    a: {on: {yes: b}}\n    b: {type: final}\n";
     let line = "workflow: {id: w, initial: a, states: {a: {on: {no: b}}, b: {type: final}}}\n";
     let file = CaseFile::parse(&FILE.replace(block, line)).unwrap();
-    let WorkflowText::Json(text) = &file.workflow else {
+    let WorkflowText::Inline(text) = &file.workflow else {
         panic!("{:?}", file.workflow);
     };
     assert!(text.contains(r#"{"no":"b"}"#), "{text}");

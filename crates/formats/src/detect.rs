@@ -1,0 +1,108 @@
+//! Which format a file is written in.
+
+use crate::{
+    diagnostic::Report,
+    native::{GATEWAY, WRAPPER},
+    node::{Kind, Node},
+    source::Span,
+    table::Fields,
+};
+
+/// What a file holds.
+#[derive(Debug)]
+pub(crate) enum Found<'n> {
+    /// A workflow in the native format.
+    Definition(&'n Node),
+    /// One, with the MCP servers it goes with.
+    Wrapper(Fields<'n>),
+    /// Several by name.
+    Gateway(Fields<'n>),
+}
+
+/// A field or two that only one format has.
+struct Mark {
+    format: &'static str,
+    field: &'static str,
+    span: Span,
+}
+
+/// Tells what the file holds, or reports why that is not known.
+pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n>> {
+    if !matches!(tree.kind, Kind::Map(_)) {
+        let message = format!("a workflow file holds an object, not {}", tree.describe());
+        report
+            .error(tree.span, "wrong_type", message)
+            .help("begin with `id`, `initial` and `states`");
+        return None;
+    }
+    let marks = marks(tree);
+    let first = marks.first();
+    if let Some((first, second)) = first.and_then(|first| {
+        Some((
+            first,
+            marks.iter().find(|mark| mark.format != first.format)?,
+        ))
+    }) {
+        let message = format!(
+            "`{}` is a mark of the {} format and `{}` of the {} format",
+            first.field, first.format, second.field, second.format
+        );
+        report
+            .error(tree.span, "two_formats", message)
+            .help("keep to one format in a file");
+        return None;
+    }
+    match first.map(|mark| (mark.format, mark.field, mark.span)) {
+        None if looks_native(tree) => Some(Found::Definition(tree)),
+        None => {
+            report
+                .error(tree.span, "no_format", "no format is recognised: none of `states`, `stages`, `start-at`, `extends`, `definition`, `workflows` is there")
+                .help("a workflow has `id`, `initial` and `states`");
+            None
+        }
+        Some(("native", "definition", _)) => WRAPPER.read(tree, report).map(Found::Wrapper),
+        Some(("native", "workflows", _)) => GATEWAY.read(tree, report).map(Found::Gateway),
+        Some(("native", _, _)) => Some(Found::Definition(tree)),
+        Some((format, _, span)) => {
+            report
+                .error(
+                    span,
+                    "unsupported",
+                    format!("the {format} format is not supported yet"),
+                )
+                .help("write the workflow in the native format: `id`, `initial` and `states`");
+            None
+        }
+    }
+}
+
+/// Returns the marks of formats in the order of the file.
+fn marks(tree: &Node) -> Vec<Mark> {
+    let others = ["stages", "start-at", "extends"]
+        .iter()
+        .any(|field| tree.get(field).is_some());
+    let mark = |entry: &crate::node::Entry| {
+        let (format, field) = match (entry.key.as_str(), &entry.value.kind) {
+            ("stages", _) => ("pipeline", "stages"),
+            ("start-at", _) => ("FlowState", "start-at"),
+            ("extends", _) => ("FlowState", "extends"),
+            ("states", Kind::List(_)) => ("CodeMie", "states"),
+            ("definition", _) => ("native", "definition"),
+            ("workflows", _) => ("native", "workflows"),
+            // FlowState has such a map as well.
+            ("states", _) if !others || tree.get("stages").is_some() => ("native", "states"),
+            _ => return None,
+        };
+        Some(Mark {
+            format,
+            field,
+            span: entry.key_span,
+        })
+    };
+    tree.entries().iter().filter_map(mark).collect()
+}
+
+/// Tells whether a file without any mark looks like a native one.
+fn looks_native(tree: &Node) -> bool {
+    tree.get("initial").is_some()
+}

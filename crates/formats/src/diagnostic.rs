@@ -1,0 +1,179 @@
+//! What is said about a workflow file, each with its place.
+
+use std::ops::Range;
+
+use interlock_core::validate::Severity;
+use serde::Serialize;
+
+use crate::source::{Files, Span};
+
+/// A mistake, a doubt or a note, and where in which file it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// How much it weighs.
+    pub severity: Severity,
+    /// The stable word for it.
+    pub code: &'static str,
+    /// What is wrong, in the user's words.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The name of the file.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column, counted from 1 in characters.
+    pub column: usize,
+    /// The bytes of the file that are meant.
+    pub span: Range<usize>,
+    /// The line itself, or the part of a very long one around the place.
+    pub excerpt: String,
+    /// The bytes of the excerpt that are meant.
+    #[serde(skip)]
+    pub(crate) marked: Range<usize>,
+    /// Whether the excerpt is only a part of its line.
+    #[serde(skip)]
+    pub(crate) is_cut: bool,
+}
+
+/// Bytes of a line shown before and after the place that is meant.
+const EXCERPT_MAX: usize = 400;
+
+/// Collects what is found while a workflow is read.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    problems: Vec<Problem>,
+}
+
+/// One thing found, not yet tied to a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) severity: Severity,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    pub(crate) span: Span,
+}
+
+impl Report {
+    /// Adds an error.
+    pub(crate) fn error(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> &mut Problem {
+        self.add(Severity::Error, span, code, message.into())
+    }
+
+    /// Adds a warning.
+    pub(crate) fn warning(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> &mut Problem {
+        self.add(Severity::Warning, span, code, message.into())
+    }
+
+    /// Adds a note.
+    pub(crate) fn note(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> &mut Problem {
+        self.add(Severity::Note, span, code, message.into())
+    }
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the problem was pushed in the line before"
+    )]
+    fn add(
+        &mut self,
+        severity: Severity,
+        span: Span,
+        code: &'static str,
+        message: String,
+    ) -> &mut Problem {
+        let index = self.problems.len();
+        self.problems.push(Problem {
+            severity,
+            code,
+            message,
+            help: None,
+            span,
+        });
+        &mut self.problems[index]
+    }
+
+    /// Tells whether anything stops the workflow.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error)
+    }
+
+    /// Ties everything to its line, sorted by place, each thing once.
+    pub(crate) fn into_diagnostics(mut self, files: &Files) -> Vec<Diagnostic> {
+        self.problems.sort_by(|a, b| a.rank().cmp(&b.rank()));
+        self.problems.dedup();
+        self.problems
+            .into_iter()
+            .map(|problem| problem.place(files))
+            .collect()
+    }
+}
+
+impl Problem {
+    /// Orders by place, then by weight; equal things stand beside each other.
+    fn rank(&self) -> (usize, usize, Severity, usize, &str, &str) {
+        let Span { file, start, end } = self.span;
+        (file, start, self.severity, end, self.code, &self.message)
+    }
+
+    /// Says what to do about it.
+    pub(crate) fn help(&mut self, help: impl Into<String>) {
+        self.help = Some(help.into());
+    }
+
+    fn place(self, files: &Files) -> Diagnostic {
+        let span = self.span.start..self.span.end.max(self.span.start);
+        let line = files.line(self.span);
+        let whole = line.map_or("", |line| line.text);
+        let start = line.map_or(0, |line| line.before);
+        let end = start.saturating_add(span.len()).min(whole.len()).max(start);
+        let (excerpt, marked) = cut(whole, start..end);
+        Diagnostic {
+            severity: self.severity,
+            code: self.code,
+            message: self.message,
+            help: self.help,
+            file: line.map_or_else(String::new, |line| line.file.to_owned()),
+            line: line.map_or(1, |line| line.number),
+            column: line.map_or(1, |line| line.column),
+            span,
+            is_cut: excerpt.len() < whole.len(),
+            excerpt,
+            marked,
+        }
+    }
+}
+
+/// Cuts a very long line to what lies around `marked`.
+fn cut(line: &str, marked: Range<usize>) -> (String, Range<usize>) {
+    let begin = floor(line, marked.start.saturating_sub(EXCERPT_MAX));
+    let stop = floor(line, marked.start.saturating_add(EXCERPT_MAX));
+    let text = line.get(begin..stop).unwrap_or_default().to_owned();
+    let end = floor(line, marked.end.min(stop)).max(marked.start);
+    (text, marked.start - begin..end - begin)
+}
+
+/// Returns the last place not after `at` where a character begins.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or_default()
+}

@@ -1,0 +1,258 @@
+//! From a text to a sealed machine, or to everything that is wrong with it.
+
+use interlock_core::machine::Machine;
+use serde_json::Value;
+
+use crate::{
+    detect::{Found, detect},
+    diagnostic::{Diagnostic, Report},
+    native::{self, Reading, Start},
+    node::{Entry, Node},
+    parse::parse,
+    source::{Files, Source, Span, Workflows},
+    source_map::SourceMap,
+    table::Fields,
+};
+use interlock_core::nearest::nearest;
+
+/// A workflow that can be run.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The machine, sealed.
+    pub machine: Machine,
+    /// Where each part of it was written.
+    pub source_map: SourceMap,
+    /// Warnings and notes, in the order of the file.
+    pub warnings: Vec<Diagnostic>,
+    /// The name it has in a gateway configuration.
+    pub name: Option<String>,
+    /// The MCP servers the file wraps it with.
+    pub upstream_servers: Option<Value>,
+}
+
+/// Reads a workflow, and the workflows it invokes, into a machine.
+///
+/// `which` names one workflow of a gateway configuration; without it the
+/// configuration's default is taken.
+///
+/// # Errors
+/// Everything wrong with the file, sorted by place, warnings included.
+pub fn load(
+    source: &Source,
+    which: Option<&str>,
+    others: &dyn Workflows,
+) -> Result<Loaded, Vec<Diagnostic>> {
+    let mut opened = Opened::new(source);
+    let chosen = opened.tree.as_ref().and_then(|tree| {
+        let found = detect(tree, &mut opened.report)?;
+        choose(found, tree, which, &mut opened.report)
+    });
+    let Some(chosen) = chosen else {
+        return Err(opened.report.into_diagnostics(&opened.files));
+    };
+    let upstream_servers = chosen.upstream_servers.map(Node::to_value);
+    let name = chosen.name.map(str::to_owned);
+    let start = Start {
+        node: chosen.node,
+        name: chosen.name,
+        siblings: chosen.siblings,
+        others,
+    };
+    let reading = native::read(start, opened.files, opened.report);
+    finish(reading).map(|(machine, source_map, warnings)| Loaded {
+        machine,
+        source_map,
+        warnings,
+        name,
+        upstream_servers,
+    })
+}
+
+/// Returns everything there is to say about a file, all its workflows included.
+#[must_use]
+pub fn check(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic> {
+    let names = workflow_names(source);
+    if names.is_empty() {
+        return said(load(source, None, others));
+    }
+    let mut all: Vec<Diagnostic> = Vec::new();
+    let by_default = load(source, None, others).err().unwrap_or_default();
+    let unchosen = by_default
+        .into_iter()
+        .filter(|diagnostic| diagnostic.code != NO_CHOICE);
+    let named = names
+        .iter()
+        .flat_map(|name| said(load(source, Some(name), others)));
+    for diagnostic in unchosen.chain(named) {
+        if !all.contains(&diagnostic) {
+            all.push(diagnostic);
+        }
+    }
+    let first = source.name.clone();
+    all.sort_by_key(|diagnostic| {
+        (
+            diagnostic.file != first,
+            diagnostic.file.clone(),
+            diagnostic.span.start,
+        )
+    });
+    all
+}
+
+fn said(loaded: Result<Loaded, Vec<Diagnostic>>) -> Vec<Diagnostic> {
+    loaded.map_or_else(|diagnostics| diagnostics, |loaded| loaded.warnings)
+}
+
+/// Returns the names of the workflows in a gateway configuration; none of any other file.
+#[must_use]
+pub fn workflow_names(source: &Source) -> Vec<String> {
+    let mut opened = Opened::new(source);
+    let found = opened
+        .tree
+        .as_ref()
+        .and_then(|tree| detect(tree, &mut opened.report));
+    match found {
+        Some(Found::Gateway(fields)) => entries(&fields)
+            .iter()
+            .map(|entry| entry.key.clone())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Said where one of several workflows has to be named.
+const NO_CHOICE: &str = "no_choice";
+
+struct Opened {
+    files: Files,
+    report: Report,
+    tree: Option<Node>,
+}
+
+impl Opened {
+    fn new(source: &Source) -> Self {
+        let mut files = Files::default();
+        let mut report = Report::default();
+        let file = files.add(source.clone());
+        let tree = parse(&files, file, &mut report);
+        Self {
+            files,
+            report,
+            tree,
+        }
+    }
+}
+
+/// The definition to read, and what stands beside it.
+struct Chosen<'n> {
+    node: &'n Node,
+    name: Option<&'n str>,
+    siblings: &'n [Entry],
+    upstream_servers: Option<&'n Node>,
+}
+
+fn choose<'n>(
+    found: Found<'n>,
+    tree: &'n Node,
+    which: Option<&str>,
+    report: &mut Report,
+) -> Option<Chosen<'n>> {
+    let (node, upstream_servers) = match found {
+        Found::Gateway(fields) => return choose_named(&fields, which, report),
+        Found::Definition(node) => (node, None),
+        Found::Wrapper(fields) => (fields.get("definition")?, fields.get("upstream_servers")),
+    };
+    let id = node.get("id").and_then(|entry| entry.value.text());
+    if let Some(which) = which.filter(|which| id != Some(which)) {
+        let held = id
+            .map(|id| format!(": it holds `{id}`"))
+            .unwrap_or_default();
+        report.error(
+            start_of(tree),
+            NO_CHOICE,
+            format!("there is no workflow `{which}` in this file{held}"),
+        );
+        return None;
+    }
+    Some(Chosen {
+        node,
+        name: None,
+        siblings: &[],
+        upstream_servers,
+    })
+}
+
+fn choose_named<'n>(
+    fields: &Fields<'n>,
+    which: Option<&str>,
+    report: &mut Report,
+) -> Option<Chosen<'n>> {
+    let siblings = entries(fields);
+    let names = || siblings.iter().map(|entry| entry.key.as_str());
+    let wanted = match (which, fields.get("default"), siblings) {
+        (Some(which), _, _) => Some((which, start_of(fields.node))),
+        (None, Some(node), _) => node.text().map(|name| (name, node.span)),
+        (None, None, [only]) => Some((only.key.as_str(), only.key_span)),
+        (None, None, _) => None,
+    };
+    let Some((name, span)) = wanted else {
+        let known: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+        let message = if known.is_empty() {
+            "there is no workflow in this file"
+        } else {
+            "no workflow is named and there is no `default`"
+        };
+        report
+            .error(start_of(fields.node), NO_CHOICE, message)
+            .help(match known.as_slice() {
+                [] => "add one below `workflows`".to_owned(),
+                known => format!("name one of {}, or add `default`", known.join(", ")),
+            });
+        return None;
+    };
+    let Some(entry) = siblings.iter().find(|entry| entry.key == name) else {
+        let near = nearest(name, names())
+            .map(|near| format!(": did you mean `{near}`?"))
+            .unwrap_or_default();
+        report.error(
+            span,
+            "undefined_workflow",
+            format!("there is no workflow `{name}` below `workflows`{near}"),
+        );
+        return None;
+    };
+    Some(Chosen {
+        node: &entry.value,
+        name: Some(&entry.key),
+        siblings,
+        upstream_servers: fields.get("upstream_servers"),
+    })
+}
+
+fn entries<'n>(fields: &Fields<'n>) -> &'n [Entry] {
+    fields
+        .get("workflows")
+        .map(Node::entries)
+        .unwrap_or_default()
+}
+
+fn start_of(node: &Node) -> Span {
+    Span {
+        end: node.span.start + 1,
+        ..node.span
+    }
+}
+
+fn finish(mut reading: Reading) -> Result<(Machine, SourceMap, Vec<Diagnostic>), Vec<Diagnostic>> {
+    native::add_findings(&mut reading);
+    let failed = reading.report.has_errors();
+    let diagnostics = reading.report.into_diagnostics(&reading.files);
+    if failed {
+        return Err(diagnostics);
+    }
+    Ok((
+        reading.machine.seal(),
+        reading.spans.into_map(&reading.files),
+        diagnostics,
+    ))
+}

@@ -1,0 +1,43 @@
+//! What the checks of a machine find, tied to where it was written.
+
+use interlock_core::validate::{Finding, FindingCode, Location, Severity, validate};
+
+use super::machine::Reading;
+use crate::source::Span;
+
+/// What cannot be told of a machine of which a part could not be read.
+const NEEDS_THE_WHOLE: &[FindingCode] = &[
+    FindingCode::UnreachableState,
+    FindingCode::DeadEnd,
+    FindingCode::NoReturn,
+    FindingCode::UndefinedMachine,
+    FindingCode::EndlessBranch,
+];
+
+/// Checks the machine and adds what is found to the report.
+pub(crate) fn add_findings(reading: &mut Reading) {
+    for finding in validate(&reading.machine) {
+        add(reading, finding);
+    }
+}
+
+fn add(reading: &mut Reading, finding: Finding) {
+    let Location { machine, place } = finding.at;
+    // The copy of the outermost machine was written where the original was.
+    let machine = machine.filter(|key| reading.root_key.as_ref() != Some(key));
+    if reading.unread.contains(&machine) {
+        return;
+    }
+    if reading.incomplete.contains(&machine) && NEEDS_THE_WHOLE.contains(&finding.code) {
+        return;
+    }
+    let at = Location { machine, place };
+    let span = reading.spans.find(&at).unwrap_or(Span::new(0, 0, 0));
+    let code = finding.code.as_str();
+    let problem = match finding.severity {
+        Severity::Error => reading.report.error(span, code, finding.message),
+        Severity::Warning => reading.report.warning(span, code, finding.message),
+        Severity::Note => reading.report.note(span, code, finding.message),
+    };
+    problem.help = finding.help;
+}

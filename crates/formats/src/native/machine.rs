@@ -1,0 +1,543 @@
+//! A definition becomes a machine; so do those it invokes.
+
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
+use interlock_core::{
+    guard::Guard,
+    machine::{Interrupt, Machine, State},
+    names::{GuardName, InterruptName, MachineId, StateName},
+    validate::{GuardRoot, Place},
+};
+
+use super::{
+    fields::{INTERRUPT, MACHINE, TRIGGER, WORKFLOW},
+    guard::placeholder,
+    names,
+    scope::{Called, Scope},
+};
+use crate::{
+    detect::{self, Found},
+    diagnostic::Report,
+    node::{Entry, Node},
+    parse,
+    source::{Files, Source, Span, Workflows},
+    source_map::Spans,
+    table::{Fields, Table},
+};
+use interlock_core::nearest::nearest;
+
+/// Reads a definition and everything it invokes.
+///
+/// There is a machine even where there are errors, so that the checks can find
+/// more of them.
+pub(crate) fn read<'w>(start: Start<'_, 'w>, files: Files, report: Report) -> Reading {
+    let mut reader = Reader {
+        files,
+        report,
+        spans: Spans::default(),
+        others: start.others,
+        siblings: start.siblings,
+        machines: IndexMap::new(),
+        taken: HashSet::new(),
+        asked: HashMap::new(),
+        sibling_keys: HashMap::new(),
+        pending: Vec::new(),
+        root_name: start.name,
+        root_key: None,
+        incomplete: HashSet::new(),
+        unread: HashSet::new(),
+    };
+    let root = reader.definition(
+        Task {
+            node: start.node,
+            key: None,
+            table: &WORKFLOW,
+            given_id: None,
+        },
+        None,
+    );
+    while let Some(next) = reader.pending.pop() {
+        reader.read_pending(next);
+    }
+    reader.finish(root)
+}
+
+/// Where reading starts.
+pub(crate) struct Start<'n, 'w> {
+    /// The definition.
+    pub(crate) node: &'n Node,
+    /// Its name among `siblings`.
+    pub(crate) name: Option<&'n str>,
+    /// The other workflows of a gateway configuration.
+    pub(crate) siblings: &'n [Entry],
+    /// Where workflows of other files are found.
+    pub(crate) others: &'w dyn Workflows,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// Not sealed yet.
+    pub(crate) machine: Machine,
+    pub(crate) files: Files,
+    pub(crate) report: Report,
+    pub(crate) spans: Spans,
+    /// The key of the outermost machine's copy among `machines`, if it is invoked.
+    pub(crate) root_key: Option<MachineId>,
+    /// Machines of which a part could not be read, so that what is missing may not be.
+    pub(crate) incomplete: HashSet<Option<MachineId>>,
+    /// Machines whose states could not be read at all.
+    pub(crate) unread: HashSet<Option<MachineId>>,
+}
+
+/// Reads definitions, one after the other.
+pub(super) struct Reader<'n, 'w> {
+    pub(super) files: Files,
+    pub(super) report: Report,
+    pub(super) spans: Spans,
+    others: &'w dyn Workflows,
+    siblings: &'n [Entry],
+    machines: IndexMap<MachineId, Machine>,
+    /// Keys given away.
+    taken: HashSet<String>,
+    /// What became of ids that were looked for in other files.
+    asked: HashMap<String, Option<Called>>,
+    sibling_keys: HashMap<&'n str, MachineId>,
+    pending: Vec<Pending<'n>>,
+    root_name: Option<&'n str>,
+    root_key: Option<MachineId>,
+    pub(super) incomplete: HashSet<Option<MachineId>>,
+    unread: HashSet<Option<MachineId>>,
+}
+
+/// A definition that something invokes and that is still to be read.
+enum Pending<'n> {
+    Sibling(&'n Node, MachineId),
+    File(usize, String, MachineId, Span),
+}
+
+/// A definition to read.
+struct Task<'t> {
+    node: &'t Node,
+    key: Option<MachineId>,
+    table: &'static Table,
+    /// The id its place gives it.
+    given_id: Option<&'t str>,
+}
+
+/// The machine that is being read.
+pub(super) struct Current<'s> {
+    /// Its key; `None`: it is the outermost.
+    pub(super) key: Option<MachineId>,
+    pub(super) scope: Scope<'s>,
+    /// States made for forks and calls.
+    pub(super) generated: IndexMap<StateName, State>,
+    /// Names of states that are taken.
+    pub(super) state_names: HashSet<StateName>,
+}
+
+impl<'n> Reader<'n, '_> {
+    fn definition(&mut self, task: Task<'_>, outer: Option<&Scope<'_>>) -> Machine {
+        let Task {
+            node,
+            key,
+            table,
+            given_id,
+        } = task;
+        self.spans.note(key.as_ref(), Place::Machine, node.span);
+        let Some(fields) = table.read(node, &mut self.report) else {
+            self.unread.insert(key);
+            return empty(given_id.unwrap_or_default());
+        };
+        let id = fields.text("id").or(given_id).unwrap_or_default();
+        if let Some(entry) = fields.entry("id") {
+            names::check("the workflow", id, entry.value.span, &mut self.report);
+        }
+        let nested = self.name_nested(&fields);
+        let mut known: Vec<(String, Called)> = nested
+            .iter()
+            .map(|(entry, key)| (entry.key.clone(), Called::Key(key.clone())))
+            .collect();
+        let own = key.clone().map_or(Called::Root, Called::Key);
+        known.extend(
+            [fields.text("id"), given_id]
+                .into_iter()
+                .flatten()
+                .map(|id| (id.to_owned(), own.clone())),
+        );
+        let mut current = Current {
+            key: key.clone(),
+            scope: Scope { outer, known },
+            generated: IndexMap::new(),
+            state_names: HashSet::new(),
+        };
+        let states = self.states(&mut current, &fields);
+        let machine = Machine {
+            id: MachineId::new(id),
+            initial: self.initial(&current, &fields, &states),
+            states,
+            guards: self.guards(&current, &fields),
+            interrupts: self.interrupts(&current, &fields),
+            context: fields
+                .get("context")
+                .map(Node::to_object)
+                .unwrap_or_default(),
+            meta: self.meta(key.as_ref(), &fields),
+            ..empty(id)
+        };
+        for (entry, key) in nested {
+            let task = Task {
+                node: &entry.value,
+                key: Some(key.clone()),
+                table: &MACHINE,
+                given_id: Some(&entry.key),
+            };
+            let machine = self.definition(task, Some(&current.scope));
+            self.machines.insert(key, machine);
+        }
+        machine
+    }
+
+    /// Gives a key to each machine of `machines`.
+    fn name_nested<'t>(&mut self, fields: &Fields<'t>) -> Vec<(&'t Entry, MachineId)> {
+        let entries = fields
+            .get("machines")
+            .map(Node::entries)
+            .unwrap_or_default();
+        entries
+            .iter()
+            .map(|entry| {
+                names::check("a workflow", &entry.key, entry.key_span, &mut self.report);
+                let key = self.free_key(&entry.key);
+                (entry, key)
+            })
+            .collect()
+    }
+
+    /// Returns `name`, or `name` with a number, that no other machine has as key.
+    fn free_key(&mut self, name: &str) -> MachineId {
+        let mut key = name.to_owned();
+        let mut number = 1;
+        while !self.taken.insert(key.clone()) {
+            number += 1;
+            key = format!("{name}#{number}");
+        }
+        MachineId::new(key)
+    }
+
+    fn states(
+        &mut self,
+        current: &mut Current<'_>,
+        fields: &Fields<'_>,
+    ) -> IndexMap<StateName, State> {
+        let entries = fields.get("states").map(Node::entries).unwrap_or_default();
+        if fields.get("states").is_none() {
+            self.unread.insert(current.key.clone());
+        }
+        current.state_names = entries
+            .iter()
+            .map(|entry| StateName::new(entry.key.clone()))
+            .collect();
+        let mut states: IndexMap<StateName, State> = IndexMap::with_capacity(entries.len());
+        for entry in entries {
+            names::check("a state", &entry.key, entry.key_span, &mut self.report);
+            let name = StateName::new(entry.key.clone());
+            self.spans.note(
+                current.key.as_ref(),
+                Place::State(name.clone()),
+                entry.key_span,
+            );
+            let state = self.state(current, &name, &entry.value);
+            states.insert(name, state);
+        }
+        states.extend(std::mem::take(&mut current.generated));
+        states
+    }
+
+    /// Returns the first state; where it is missing, the first written, so that reading can go on.
+    fn initial(
+        &mut self,
+        current: &Current<'_>,
+        fields: &Fields<'_>,
+        states: &IndexMap<StateName, State>,
+    ) -> StateName {
+        if let Some(entry) = fields.entry("initial") {
+            self.spans
+                .note(current.key.as_ref(), Place::Initial, entry.value.span);
+            return StateName::new(entry.value.text().unwrap_or_default());
+        }
+        self.incomplete.insert(current.key.clone());
+        states
+            .keys()
+            .next()
+            .cloned()
+            .unwrap_or_else(|| StateName::new(""))
+    }
+
+    fn guards(&mut self, current: &Current<'_>, fields: &Fields<'_>) -> IndexMap<GuardName, Guard> {
+        let entries = fields.get("guards").map(Node::entries).unwrap_or_default();
+        let mut guards = IndexMap::with_capacity(entries.len());
+        for entry in entries {
+            let name = GuardName::new(entry.key.clone());
+            if entry.key.is_empty() {
+                names::check("a guard", &entry.key, entry.key_span, &mut self.report);
+            }
+            let site = GuardRoot::Named(name.clone()).whole();
+            let guard = self
+                .guard(current, &entry.value, &site)
+                .unwrap_or_else(placeholder);
+            self.spans
+                .note(current.key.as_ref(), Place::Guard(site), entry.key_span);
+            guards.insert(name, guard);
+        }
+        guards
+    }
+
+    fn interrupts(
+        &mut self,
+        current: &Current<'_>,
+        fields: &Fields<'_>,
+    ) -> IndexMap<InterruptName, Interrupt> {
+        let entries = fields
+            .get("interrupts")
+            .map(Node::entries)
+            .unwrap_or_default();
+        let mut interrupts = IndexMap::new();
+        for entry in entries {
+            let interrupt = self.interrupt(current, entry);
+            if interrupt.is_none() {
+                self.incomplete.insert(current.key.clone());
+            }
+            interrupts.extend(
+                interrupt.map(|interrupt| (InterruptName::new(entry.key.clone()), interrupt)),
+            );
+        }
+        interrupts
+    }
+
+    fn interrupt(&mut self, current: &Current<'_>, entry: &Entry) -> Option<Interrupt> {
+        let name = InterruptName::new(entry.key.clone());
+        let fields = INTERRUPT.read(&entry.value, &mut self.report)?;
+        let trigger = fields
+            .get("trigger")
+            .and_then(|node| TRIGGER.read(node, &mut self.report));
+        let target = fields.get("target")?;
+        self.spans.note(
+            current.key.as_ref(),
+            Place::Handler(name.clone()),
+            target.span,
+        );
+        let pattern = trigger?.get("file_pattern")?;
+        self.spans
+            .note(current.key.as_ref(), Place::Pattern(name), pattern.span);
+        Some(Interrupt {
+            file_pattern: pattern.text()?.to_owned(),
+            target: StateName::new(target.text()?),
+        })
+    }
+
+    /// Returns the key of the machine that `id` means, and has it read if it was not.
+    pub(super) fn invoked(
+        &mut self,
+        current: &Current<'_>,
+        id: &str,
+        span: Span,
+    ) -> Option<MachineId> {
+        let in_first_file = span.file == 0;
+        let known = current
+            .scope
+            .find(id)
+            .cloned()
+            .or_else(|| self.sibling(id).filter(|_| in_first_file));
+        let known = known.or_else(|| self.elsewhere(id, span));
+        match known {
+            Some(Called::Key(key)) => Some(key),
+            Some(Called::Root) => Some(self.root_copy(id)),
+            None => {
+                self.unknown_machine(current, id, span);
+                None
+            }
+        }
+    }
+
+    /// Returns the key under which the outermost machine can be called.
+    fn root_copy(&mut self, id: &str) -> MachineId {
+        match &self.root_key {
+            Some(key) => key.clone(),
+            None => {
+                let key = self.free_key(id);
+                self.root_key = Some(key.clone());
+                key
+            }
+        }
+    }
+
+    /// Looks for `id` among the workflows of the same gateway configuration.
+    fn sibling(&mut self, id: &str) -> Option<Called> {
+        let own_id = |entry: &Entry| {
+            entry
+                .value
+                .get("id")
+                .and_then(|id| id.value.text().map(str::to_owned))
+        };
+        let siblings = self.siblings;
+        let entry = siblings.iter().find(|entry| entry.key == id);
+        let entry = entry.or_else(|| {
+            siblings
+                .iter()
+                .find(|entry| own_id(entry).as_deref() == Some(id))
+        })?;
+        if self.root_name == Some(entry.key.as_str()) {
+            return Some(Called::Root);
+        }
+        if let Some(key) = self.sibling_keys.get(entry.key.as_str()) {
+            return Some(Called::Key(key.clone()));
+        }
+        let key = self.free_key(&entry.key);
+        self.sibling_keys.insert(&entry.key, key.clone());
+        self.pending
+            .push(Pending::Sibling(&entry.value, key.clone()));
+        Some(Called::Key(key))
+    }
+
+    /// Looks for `id` in other files.
+    fn elsewhere(&mut self, id: &str, span: Span) -> Option<Called> {
+        if let Some(known) = self.asked.get(id) {
+            return known.clone();
+        }
+        let called = match self.others.find(id) {
+            None => None,
+            Some(Ok(source)) => Some(self.open(id, source, span)),
+            Some(Err(reason)) => {
+                self.report.error(
+                    span,
+                    "unreadable_workflow",
+                    format!("the workflow `{id}` cannot be read: {reason}"),
+                );
+                // There is one, so it is not unknown as well.
+                Some(Called::Key(self.free_key(id)))
+            }
+        };
+        self.asked.insert(id.to_owned(), called.clone());
+        called
+    }
+
+    fn open(&mut self, id: &str, source: Source, span: Span) -> Called {
+        if self.files.position_of(&source) == Some(0) && self.root_name.is_none() {
+            return Called::Root;
+        }
+        let file = self.files.add(source);
+        let key = self.free_key(id);
+        self.pending
+            .push(Pending::File(file, id.to_owned(), key.clone(), span));
+        Called::Key(key)
+    }
+
+    fn read_pending(&mut self, pending: Pending<'n>) {
+        let (key, machine) = match pending {
+            Pending::Sibling(node, key) => {
+                let task = Task {
+                    node,
+                    key: Some(key.clone()),
+                    table: &WORKFLOW,
+                    given_id: None,
+                };
+                (key, self.definition(task, None))
+            }
+            Pending::File(file, id, key, span) => {
+                let machine = self.read_file(file, &id, &key, span);
+                (key, machine)
+            }
+        };
+        self.machines.insert(key, machine);
+    }
+
+    fn read_file(&mut self, file: usize, id: &str, key: &MachineId, span: Span) -> Machine {
+        let Some(tree) = parse::parse(&self.files, file, &mut self.report) else {
+            self.unread.insert(Some(key.clone()));
+            return empty(id);
+        };
+        let found = detect::detect(&tree, &mut self.report);
+        let definition = found.and_then(|found| self.choose(found, id, span));
+        let Some(node) = definition else {
+            self.unread.insert(Some(key.clone()));
+            return empty(id);
+        };
+        let task = Task {
+            node,
+            key: Some(key.clone()),
+            table: &WORKFLOW,
+            given_id: None,
+        };
+        self.definition(task, None)
+    }
+
+    /// Returns the definition that `id` means in a file found for it.
+    fn choose<'t>(&mut self, found: Found<'t>, id: &str, span: Span) -> Option<&'t Node> {
+        match found {
+            Found::Definition(node) => Some(node),
+            Found::Wrapper(fields) => fields.get("definition"),
+            Found::Gateway(fields) => {
+                let workflows = fields.get("workflows")?;
+                let default = fields.text("default").and_then(|name| workflows.get(name));
+                let entry = workflows.get(id).or(default);
+                if entry.is_none() {
+                    self.report.error(
+                        span,
+                        "undefined_machine",
+                        format!("the file found for `{id}` holds no workflow of that name"),
+                    );
+                }
+                entry.map(|entry| &entry.value)
+            }
+        }
+    }
+
+    fn unknown_machine(&mut self, current: &Current<'_>, id: &str, span: Span) {
+        let mut known = current.scope.names();
+        known.extend(self.siblings.iter().map(|entry| entry.key.as_str()));
+        let near = nearest(id, known)
+            .map(|name| format!(": did you mean `{name}`?"))
+            .unwrap_or_default();
+        self.report
+            .error(
+                span,
+                "undefined_machine",
+                format!("no workflow `{id}` is known{near}"),
+            )
+            .help("define it under `machines`, or as a file in `.interlock/workflows/`");
+    }
+
+    fn finish(mut self, mut root: Machine) -> Reading {
+        if let Some(key) = &self.root_key {
+            self.machines.insert(key.clone(), root.clone());
+        }
+        root.machines = self.machines;
+        Reading {
+            machine: root,
+            files: self.files,
+            report: self.report,
+            spans: self.spans,
+            root_key: self.root_key,
+            incomplete: self.incomplete,
+            unread: self.unread,
+        }
+    }
+}
+
+/// Returns a machine with nothing in it.
+fn empty(id: &str) -> Machine {
+    Machine {
+        id: MachineId::new(id),
+        hash: String::new(),
+        initial: StateName::new(""),
+        context: serde_json::Map::new(),
+        states: IndexMap::new(),
+        guards: IndexMap::new(),
+        interrupts: IndexMap::new(),
+        machines: IndexMap::new(),
+        limits: interlock_core::machine::Limits::default(),
+        meta: serde_json::Map::new(),
+    }
+}

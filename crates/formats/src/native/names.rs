@@ -1,0 +1,28 @@
+//! Names that people give: what may be one.
+
+use crate::{diagnostic::Report, source::Span};
+
+/// The target that leads out of an interrupt.
+pub(super) const RETURN: &str = "$return";
+
+/// Reports a name that paths or messages could not carry.
+pub(super) fn check(what: &str, name: &str, span: Span, report: &mut Report) {
+    let reason = if name.is_empty() {
+        "is empty"
+    } else if name.contains('/') {
+        "holds a `/`, which separates the names of a path"
+    } else if name == RETURN {
+        "is the word for the way back from an interrupt"
+    } else if name.chars().any(char::is_control) {
+        "holds a line break or another control character"
+    } else {
+        return;
+    };
+    report
+        .error(
+            span,
+            "invalid_name",
+            format!("the name `{}` of {what} {reason}", name.escape_debug()),
+        )
+        .help("choose another name");
+}

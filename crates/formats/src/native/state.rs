@@ -1,0 +1,325 @@
+//! A state: its policy and what leads on.
+
+use interlock_core::{
+    machine::{Activity, Outcome, State, Work},
+    names::{EventName, StateName},
+    policy::{CommandEntry, OnDenied, Policy},
+    validate::Place,
+};
+
+use super::{
+    fields::{STAGE, STATE},
+    machine::{Current, Reader},
+};
+use crate::{
+    node::{Kind, Node},
+    table::Fields,
+};
+use interlock_core::nearest::nearest;
+
+/// Names of final states that mean failure where nothing else is said.
+const FAILURES: &[&str] = &[
+    "failed",
+    "failure",
+    "error",
+    "blocked",
+    "cancelled",
+    "aborted",
+];
+
+/// Fields that other tools read and this one does not.
+const IGNORED: &[(&str, &str)] = &[
+    (
+        "direct_execution",
+        "does nothing here: `type: stage` has a model called for a state",
+    ),
+    (
+        "model_ladder",
+        "does nothing here: `model` names the one model of a state",
+    ),
+    (
+        "allowed_commands_tool",
+        "does nothing here: `allowed_commands` holds for every shell tool",
+    ),
+];
+
+impl Reader<'_, '_> {
+    /// Reads one state. There is one even where there are errors.
+    pub(super) fn state(
+        &mut self,
+        current: &mut Current<'_>,
+        name: &StateName,
+        node: &Node,
+    ) -> State {
+        let rest = self.stage(node);
+        let node = rest.as_ref().unwrap_or(node);
+        let Some(fields) = STATE.read(node, &mut self.report) else {
+            self.incomplete.insert(current.key.clone());
+            return State::default();
+        };
+        let mut state = State {
+            activity: self.activity(name, &fields),
+            policy: self.policy(current, name, &fields),
+            instructions: fields.string("instructions"),
+            model: fields.string("model"),
+            thinking_level: fields.string("thinking_level"),
+            ..State::default()
+        };
+        if let Some(entry) = fields.entry("safe_next") {
+            self.spans.note(
+                current.key.as_ref(),
+                Place::SafeNext(name.clone()),
+                entry.value.span,
+            );
+            state.safe_next = entry.value.text().map(StateName::new);
+        }
+        if let Some(entry) = fields.entry("on") {
+            self.spans.note(
+                current.key.as_ref(),
+                Place::Events(name.clone()),
+                entry.key_span,
+            );
+        }
+        for entry in fields.get("on").map(Node::entries).unwrap_or_default() {
+            let event = EventName::new(entry.key.clone());
+            self.spans.note(
+                current.key.as_ref(),
+                Place::Event(name.clone(), event.clone()),
+                entry.key_span,
+            );
+            if entry.key.is_empty() {
+                self.report
+                    .error(
+                        entry.key_span,
+                        "invalid_name",
+                        "the name of an event is empty",
+                    )
+                    .help("give it a name");
+            }
+            let rule = self.rule(current, name, &event, &entry.value);
+            state.on.extend(rule.map(|rule| (event, rule)));
+        }
+        if fields.has("on") && fields.entry("on").is_none() {
+            self.incomplete.insert(current.key.clone());
+        }
+        for (field, does) in IGNORED {
+            if let Some(entry) = fields.entry(field) {
+                self.report
+                    .note(entry.key_span, "ignored_field", format!("`{field}` {does}"));
+            }
+        }
+        state
+    }
+
+    /// Checks the keys of a stage, which this version cannot carry out, and returns the others.
+    fn stage(&mut self, node: &Node) -> Option<Node> {
+        let entry = node
+            .get("type")
+            .filter(|entry| entry.value.text() == Some("stage"))?;
+        self.report
+            .error(
+                entry.value.span,
+                "unsupported",
+                "stages are not supported yet",
+            )
+            .help("leave out `type: stage` to have an agent work in this state");
+        let (own, rest): (Vec<_>, Vec<_>) = node
+            .entries()
+            .iter()
+            .cloned()
+            .partition(|entry| STAGE.has(&entry.key));
+        STAGE.read(
+            &Node {
+                span: node.span,
+                kind: Kind::Map(own),
+            },
+            &mut self.report,
+        );
+        Some(Node {
+            span: node.span,
+            kind: Kind::Map(rest),
+        })
+    }
+
+    fn activity(&mut self, name: &StateName, fields: &Fields<'_>) -> Activity {
+        let written = fields.entry("outcome");
+        match fields.get("type").map(|node| (node, node.text())) {
+            Some((_, Some("final"))) => {
+                let failed = match written.and_then(|entry| entry.value.text()) {
+                    Some(outcome) => outcome == "failure",
+                    None => FAILURES.contains(&name.as_str()),
+                };
+                return Activity::Final {
+                    outcome: if failed {
+                        Outcome::Failure
+                    } else {
+                        Outcome::Success
+                    },
+                };
+            }
+            Some((_, Some("stage"))) => {
+                return Activity::Stage(Work {
+                    kind: "model".to_owned(),
+                    input: serde_json::Value::Null,
+                });
+            }
+            None => {}
+            Some((node, text)) => {
+                let near = text.and_then(|text| nearest(text, ["final", "stage"]));
+                let hint = near
+                    .map(|near| format!(": did you mean `{near}`?"))
+                    .unwrap_or_default();
+                self.report
+                    .error(
+                        node.span,
+                        "wrong_value",
+                        format!("`type` must be `final`, not {}{hint}", node.describe()),
+                    )
+                    .help(
+                        "write `type: final` where the workflow ends, and leave it out elsewhere",
+                    );
+                // A near miss is read as what was meant, so that the checks do not miss an end.
+                if near == Some("final") {
+                    return Activity::Final {
+                        outcome: Outcome::Success,
+                    };
+                }
+            }
+        }
+        if let Some(entry) = written {
+            self.report
+                .error(
+                    entry.key_span,
+                    "misplaced_field",
+                    "`outcome` belongs to a state with `type: final`",
+                )
+                .help("add `type: final`, or remove `outcome`");
+        }
+        Activity::Await
+    }
+
+    fn policy(&mut self, current: &Current<'_>, name: &StateName, fields: &Fields<'_>) -> Policy {
+        Policy {
+            allowed_tools: self.tools(current, fields, "allowed_tools", |index| {
+                Place::AllowedTool(name.clone(), index)
+            }),
+            disallowed_tools: self
+                .tools(current, fields, "disallowed_tools", |index| {
+                    Place::DisallowedTool(name.clone(), index)
+                })
+                .unwrap_or_default(),
+            on_denied: if fields.text("on_denied") == Some("ask") {
+                OnDenied::Ask
+            } else {
+                OnDenied::Deny
+            },
+            iterations_max: fields.count("max_iterations"),
+            edit_lines_max: fields.count("max_edit_lines"),
+            files_max: fields.count("max_files_per_state"),
+            result_bytes_max: fields.count("context_budget_bytes"),
+            allowed_commands: self.commands(current, name, fields),
+            blocked_env: self.blocked_env(fields),
+            env_overrides: self.env_overrides(fields),
+        }
+    }
+
+    fn tools(
+        &mut self,
+        current: &Current<'_>,
+        fields: &Fields<'_>,
+        field: &str,
+        place: impl Fn(usize) -> Place,
+    ) -> Option<Vec<String>> {
+        let names = fields.names(field)?;
+        for (index, (_, node)) in names.iter().enumerate() {
+            self.spans
+                .note(current.key.as_ref(), place(index), node.span);
+        }
+        Some(names.into_iter().map(|(name, _)| name.to_owned()).collect())
+    }
+
+    fn commands(
+        &mut self,
+        current: &Current<'_>,
+        name: &StateName,
+        fields: &Fields<'_>,
+    ) -> Option<Vec<CommandEntry>> {
+        let written = fields.names("allowed_commands")?;
+        let mut entries = Vec::with_capacity(written.len());
+        for (text, node) in written {
+            let Some(words) = self.words(text, node) else {
+                continue;
+            };
+            self.spans.note(
+                current.key.as_ref(),
+                Place::AllowedCommand(name.clone(), entries.len()),
+                node.span,
+            );
+            entries.push(CommandEntry {
+                text: text.to_owned(),
+                words,
+            });
+        }
+        Some(entries)
+    }
+
+    /// Splits the beginning of a command into words, all of which must be literal.
+    pub(super) fn words(&mut self, text: &str, node: &Node) -> Option<Vec<String>> {
+        let words = crate::words::split(text).filter(|words| !words.is_empty());
+        if words.is_none() {
+            self.report
+                .error(
+                    node.span,
+                    "invalid_command",
+                    format!("`{text}` is not the plain beginning of one command"),
+                )
+                .help(
+                    "write the words of one command, without variables, pipes, redirections or `;`",
+                );
+        }
+        words
+    }
+
+    fn blocked_env(&mut self, fields: &Fields<'_>) -> Vec<String> {
+        let names = fields.names("blocked_env").unwrap_or_default();
+        for (name, node) in &names {
+            self.check_variable(name, node.span);
+        }
+        names.into_iter().map(|(name, _)| name.to_owned()).collect()
+    }
+
+    fn env_overrides(&mut self, fields: &Fields<'_>) -> indexmap::IndexMap<String, String> {
+        let entries = fields
+            .get("env_overrides")
+            .map(Node::entries)
+            .unwrap_or_default();
+        for entry in entries {
+            self.check_variable(&entry.key, entry.key_span);
+        }
+        entries
+            .iter()
+            .filter_map(|entry| Some((entry.key.clone(), entry.value.text()?.to_owned())))
+            .collect()
+    }
+
+    fn check_variable(&mut self, name: &str, span: crate::source::Span) {
+        let plain = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if name.is_empty()
+            || !plain
+            || name
+                .bytes()
+                .next()
+                .is_some_and(|byte| byte.is_ascii_digit())
+        {
+            self.report
+                .error(
+                    span,
+                    "invalid_name",
+                    format!("`{name}` is not the name of an environment variable"),
+                )
+                .help("it is made of letters, digits and `_`, and stands for itself alone");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The tree that both syntaxes are read into: values, each with its place.
+
+use interlock_core::machine::Object;
+use serde_json::{Number, Value};
+
+use crate::source::Span;
+
+/// A value and where it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) span: Span,
+    pub(crate) kind: Kind,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    Null,
+    Bool(bool),
+    /// Exactly as written.
+    Number(Number),
+    Text(String),
+    List(Vec<Node>),
+    /// In the order written, every key once.
+    Map(Vec<Entry>),
+}
+
+/// One key of a map and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_span: Span,
+    pub(crate) value: Node,
+}
+
+impl Node {
+    /// Returns the text, if it is one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the items of a list; none of anything else.
+    pub(crate) fn items(&self) -> &[Self] {
+        match &self.kind {
+            Kind::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// Returns the entries of a map; none of anything else.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        match &self.kind {
+            Kind::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// Returns the entry of a map with this key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries().iter().find(|entry| entry.key == key)
+    }
+
+    /// Returns the value without its places.
+    pub(crate) fn to_value(&self) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => Value::Bool(*value),
+            Kind::Number(number) => Value::Number(number.clone()),
+            Kind::Text(text) => Value::String(text.clone()),
+            Kind::List(items) => items.iter().map(Self::to_value).collect(),
+            Kind::Map(_) => Value::Object(self.to_object()),
+        }
+    }
+
+    /// Returns a map without its places; empty for anything else.
+    pub(crate) fn to_object(&self) -> Object {
+        self.entries()
+            .iter()
+            .map(|entry| (entry.key.clone(), entry.value.to_value()))
+            .collect()
+    }
+
+    /// Names what the value is, with its text where that is short.
+    pub(crate) fn describe(&self) -> String {
+        match &self.kind {
+            Kind::Null => "null".to_owned(),
+            Kind::Bool(value) => format!("`{value}`"),
+            Kind::Number(number) => format!("the number `{number}`"),
+            Kind::Text(text) if text.chars().count() <= 40 && !text.contains('\n') => {
+                format!("the text `{text}`")
+            }
+            Kind::Text(_) => "text".to_owned(),
+            Kind::List(_) => "a list".to_owned(),
+            Kind::Map(_) => "an object".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What no workflow file needs, refused before it is read.
+
+use super::SyntaxError;
+use crate::source::BYTE_ORDER_MARK;
+
+/// Bytes of one file.
+const BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Lists and objects within each other.
+pub(super) const DEPTH_MAX: usize = 64;
+/// Values in one file, those of repeated aliases counted each time.
+pub(super) const VALUES_MAX: usize = 500_000;
+
+/// Refuses a text that is too long or holds what is no text.
+pub(super) fn check(text: &str) -> Result<(), SyntaxError> {
+    if text.len() > BYTES_MAX {
+        let message = format!(
+            "the file has {} bytes and {BYTES_MAX} is the limit",
+            text.len()
+        );
+        return Err(SyntaxError::new(0..0, message).code("too_large"));
+    }
+    match text
+        .char_indices()
+        .find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}'))
+    {
+        Some((at, c)) => {
+            let message = format!(
+                "a control character (U+{:04X}) has no place in a workflow",
+                u32::from(c)
+            );
+            Err(SyntaxError::new(at..at + c.len_utf8(), message)
+                .help("remove it, or write it as an escape in quotes"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the bytes of a byte-order mark at the start.
+pub(super) fn mark_len(text: &str) -> usize {
+    if text.starts_with(BYTE_ORDER_MARK) {
+        BYTE_ORDER_MARK.len_utf8()
+    } else {
+        0
+    }
+}
+
+/// The error for nesting that is too deep.
+pub(super) fn too_deep(at: usize) -> SyntaxError {
+    SyntaxError::new(
+        at..at + 1,
+        format!("lists and objects are nested more than {DEPTH_MAX} deep"),
+    )
+    .code("too_deep")
+}
+
+/// The error for too many values.
+pub(super) fn too_many(at: usize) -> SyntaxError {
+    let message = format!("the file holds more than {VALUES_MAX} values, aliases written out");
+    SyntaxError::new(at..at + 1, message).code("too_large")
+}

@@ -1,0 +1,130 @@
+//! Texts of workflow files, and places in them.
+
+/// A workflow file: its text, and the name messages show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The name shown in messages; a name that ends in `.json` is read as JSON.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+impl Source {
+    /// Pairs a name with its text.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+}
+
+/// Finds the workflows that others invoke by id.
+///
+/// The caller looks in the project's `.interlock/workflows/`, then in the
+/// user's own.
+pub trait Workflows {
+    /// Returns the workflow called `id`; `None`: there is none.
+    ///
+    /// An error says why a file that is there cannot be read.
+    fn find(&self, id: &str) -> Option<Result<Source, String>>;
+}
+
+/// Finds no workflow: those of the same file are all there are.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoWorkflows;
+
+impl Workflows for NoWorkflows {
+    fn find(&self, _id: &str) -> Option<Result<Source, String>> {
+        None
+    }
+}
+
+/// The mark that may stand at the start of a file and means nothing.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// A range of bytes in one of the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Span {
+    pub(crate) file: usize,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Span {
+    pub(crate) const fn new(file: usize, start: usize, end: usize) -> Self {
+        Self { file, start, end }
+    }
+}
+
+/// The files read so far, in the order they were opened.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    files: Vec<File>,
+}
+
+#[derive(Debug)]
+struct File {
+    source: Source,
+    /// Where each line begins, in bytes.
+    lines: Vec<usize>,
+}
+
+/// A line of a file, and where in it a span begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) file: &'a str,
+    /// Counted from 1.
+    pub(crate) number: usize,
+    /// Counted from 1, in characters.
+    pub(crate) column: usize,
+    /// Without its line break, and without a byte-order mark.
+    pub(crate) text: &'a str,
+    /// Bytes of `text` before the span.
+    pub(crate) before: usize,
+}
+
+impl Files {
+    /// Takes a file in and returns its number.
+    pub(crate) fn add(&mut self, source: Source) -> usize {
+        let breaks = source.text.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(breaks).collect();
+        self.files.push(File { source, lines });
+        self.files.len() - 1
+    }
+
+    /// Returns the name and the text of a file.
+    pub(crate) fn name_and_text(&self, file: usize) -> (&str, &str) {
+        self.files
+            .get(file)
+            .map_or(("", ""), |file| (&file.source.name, &file.source.text))
+    }
+
+    /// Returns the number of a file that is exactly `source`.
+    pub(crate) fn position_of(&self, source: &Source) -> Option<usize> {
+        self.files.iter().position(|file| file.source == *source)
+    }
+
+    /// Returns the line in which `span` begins.
+    pub(crate) fn line(&self, span: Span) -> Option<Line<'_>> {
+        let file = self.files.get(span.file)?;
+        let after = file.lines.partition_point(|start| *start <= span.start);
+        let begin = *file.lines.get(after.checked_sub(1)?)?;
+        let end = file
+            .lines
+            .get(after)
+            .copied()
+            .unwrap_or(file.source.text.len());
+        let whole = file.source.text.get(begin..end)?;
+        let text = whole.trim_start_matches(BYTE_ORDER_MARK);
+        let skipped = whole.len() - text.len();
+        let before = span.start.checked_sub(begin + skipped)?;
+        Some(Line {
+            file: &file.source.name,
+            number: after,
+            column: text.get(..before)?.chars().count() + 1,
+            text: text.trim_end_matches(['\n', '\r']),
+            before: before.min(text.trim_end_matches(['\n', '\r']).len()),
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Where in which file each part of a machine was written.
+
+use std::collections::HashMap;
+
+use interlock_core::{
+    names::MachineId,
+    validate::{GuardRoot, Location, Place},
+};
+
+use crate::source::{Files, Span};
+
+/// Where in which file each part of a machine was written.
+#[derive(Debug, Clone, Default)]
+pub struct SourceMap {
+    positions: HashMap<Location, Position>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// The name of the file.
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+}
+
+impl SourceMap {
+    /// Returns where `location` was written; `None`: nowhere.
+    #[must_use]
+    pub fn position(&self, location: &Location) -> Option<&Position> {
+        self.positions.get(location)
+    }
+}
+
+/// The spans of a machine while it is being read.
+#[derive(Debug, Default)]
+pub(crate) struct Spans {
+    spans: HashMap<Location, Span>,
+}
+
+impl Spans {
+    /// Notes where `place` of the machine `key` was written.
+    pub(crate) fn note(&mut self, machine: Option<&MachineId>, place: Place, span: Span) {
+        self.spans.insert(
+            Location {
+                machine: machine.cloned(),
+                place,
+            },
+            span,
+        );
+    }
+
+    /// Returns the span of `location`, or of what it lies in.
+    pub(crate) fn find(&self, location: &Location) -> Option<Span> {
+        let mut at = Some(location.clone());
+        while let Some(location) = at {
+            if let Some(span) = self.spans.get(&location) {
+                return Some(*span);
+            }
+            at = outer(location);
+        }
+        None
+    }
+
+    /// Ties every span to its line.
+    pub(crate) fn into_map(self, files: &Files) -> SourceMap {
+        let position = |span| {
+            let line = files.line(span)?;
+            Some(Position {
+                file: line.file.to_owned(),
+                line: line.number,
+                column: line.column,
+            })
+        };
+        let positions = self
+            .spans
+            .into_iter()
+            .filter_map(|(at, span)| Some((at, position(span)?)))
+            .collect();
+        SourceMap { positions }
+    }
+}
+
+/// Returns the place that `location` lies in.
+fn outer(location: Location) -> Option<Location> {
+    let place = match location.place {
+        Place::Machine => return None,
+        Place::Initial
+        | Place::Meta(_)
+        | Place::State(_)
+        | Place::Pattern(_)
+        | Place::Handler(_) => Place::Machine,
+        Place::AllowedTool(state, _)
+        | Place::DisallowedTool(state, _)
+        | Place::AllowedCommand(state, _)
+        | Place::SafeNext(state)
+        | Place::Events(state)
+        | Place::Event(state, _)
+        | Place::BranchInitial(state, _)
+        | Place::BranchTerminal(state, _)
+        | Place::CalledMachine(state) => Place::State(state),
+        Place::Target(state, event, _) => Place::Event(state, event),
+        Place::GuardItems(site)
+        | Place::GuardOperator(site)
+        | Place::GuardValue(site)
+        | Place::GuardField(site) => Place::Guard(site),
+        Place::Guard(mut site) => match (site.part.pop(), &site.root) {
+            (Some(_), _) => Place::Guard(site),
+            (None, GuardRoot::Named(_)) => Place::Machine,
+            (None, GuardRoot::Transition { state, event, .. }) => {
+                Place::Event(state.clone(), event.clone())
+            }
+        },
+    };
+    Some(Location {
+        machine: location.machine,
+        place,
+    })
+}

@@ -1,0 +1,398 @@
+//! Objects as tables of fields: the tables drive reading, errors and the schema.
+
+use std::collections::HashMap;
+
+use crate::{
+    diagnostic::Report,
+    node::{Entry, Kind, Node},
+};
+use interlock_core::nearest::nearest;
+
+/// One kind of object and its fields.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// What messages call it, with its article.
+    pub(crate) name: &'static str,
+    /// Its name among the definitions of the JSON Schema.
+    pub(crate) key: &'static str,
+    /// What it is for, in one sentence.
+    pub(crate) doc: &'static str,
+    pub(crate) fields: &'static [Field],
+    /// Whether it may hold fields that nobody knows.
+    pub(crate) open: bool,
+    /// What the schema demands beyond single fields.
+    pub(crate) choice: Choice,
+}
+
+/// What the schema demands of an object beyond its single fields.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Choice {
+    /// Nothing.
+    Free,
+    /// Exactly one of these fields, with those that it needs.
+    OneOf(&'static [&'static [&'static str]]),
+}
+
+/// One field of an object.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    /// Other spellings; two of them at once are an error.
+    pub(crate) aliases: &'static [&'static str],
+    pub(crate) required: bool,
+    pub(crate) shape: Shape,
+    /// What it does, in one sentence.
+    pub(crate) doc: &'static str,
+}
+
+/// What a field may hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    /// Any value at all.
+    Any,
+    /// Any object.
+    Object,
+    /// Text.
+    Text,
+    /// Text that is not empty.
+    Name,
+    /// True or false.
+    Bool,
+    /// A whole number.
+    Integer,
+    /// A whole number from 1.
+    Count,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A list of texts that are not empty.
+    Names,
+    /// A list of other things, each read by hand.
+    List(&'static str),
+    /// An object of text by name.
+    Texts,
+    /// An object of this table.
+    Of(&'static Table),
+    /// An object of such objects by name.
+    MapOf(&'static Table),
+    /// Several shapes, read by hand; the name of its schema definition.
+    By(&'static str),
+    /// An object of such things by name.
+    MapBy(&'static str),
+}
+
+/// The entries of one object, by the names of its table.
+#[derive(Debug)]
+pub(crate) struct Fields<'n> {
+    /// The object.
+    pub(crate) node: &'n Node,
+    found: HashMap<&'static str, &'n Entry>,
+    /// Fields that are there with a value that is no good.
+    broken: Vec<&'static str>,
+}
+
+impl<'n> Fields<'n> {
+    /// Returns the entry of a field whose value has the right shape.
+    pub(crate) fn entry(&self, name: &str) -> Option<&'n Entry> {
+        self.found.get(name).copied()
+    }
+
+    /// Returns the value of a field.
+    pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
+        self.entry(name).map(|entry| &entry.value)
+    }
+
+    /// Returns the text of a field.
+    pub(crate) fn text(&self, name: &str) -> Option<&'n str> {
+        self.get(name).and_then(Node::text)
+    }
+
+    /// Returns the text of a field with an owner.
+    pub(crate) fn string(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
+
+    /// Tells whether a field is true.
+    pub(crate) fn is_true(&self, name: &str) -> bool {
+        self.get(name)
+            .is_some_and(|node| node.kind == Kind::Bool(true))
+    }
+
+    /// Returns the number of a field that counts.
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        match &self.get(name)?.kind {
+            Kind::Number(number) => number.as_u64(),
+            _ => None,
+        }
+    }
+
+    /// Returns the items of a list of texts.
+    pub(crate) fn names(&self, name: &str) -> Option<Vec<(&'n str, &'n Node)>> {
+        let items = self.get(name)?.items();
+        Some(
+            items
+                .iter()
+                .filter_map(|item| Some((item.text()?, item)))
+                .collect(),
+        )
+    }
+
+    /// Tells whether the field was written, whatever its value.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.found.contains_key(name) || self.broken.contains(&name)
+    }
+}
+
+impl Table {
+    /// Reads `node` as an object of this table, reporting everything wrong with it.
+    pub(crate) fn read<'n>(&self, node: &'n Node, report: &mut Report) -> Option<Fields<'n>> {
+        if !matches!(node.kind, Kind::Map(_)) {
+            report.error(
+                node.span,
+                "wrong_type",
+                format!("{} is an object, not {}", self.name, node.describe()),
+            );
+            return None;
+        }
+        let mut fields = Fields {
+            node,
+            found: HashMap::new(),
+            broken: Vec::new(),
+        };
+        let mut unknown = Vec::new();
+        for entry in node.entries() {
+            match self.field(&entry.key) {
+                Some(field) => self.take(&mut fields, field, entry, report),
+                None if self.open => {}
+                None => unknown.push(entry),
+            }
+        }
+        for entry in unknown {
+            self.guess(&mut fields, entry, report);
+        }
+        self.demand(&fields, report);
+        Some(fields)
+    }
+
+    /// Tells whether there is a field of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.field(name).is_some()
+    }
+
+    fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields
+            .iter()
+            .find(|field| field.name == name || field.aliases.contains(&name))
+    }
+
+    fn take<'n>(
+        &self,
+        fields: &mut Fields<'n>,
+        field: &'static Field,
+        entry: &'n Entry,
+        report: &mut Report,
+    ) {
+        if let Some(first) = fields.found.get(field.name) {
+            let message = format!(
+                "`{}` and `{}` are two spellings of one field",
+                first.key, entry.key
+            );
+            report
+                .error(entry.key_span, "two_spellings", message)
+                .help("keep one of the two");
+            return;
+        }
+        if field.shape.check(&entry.key, &entry.value, report) {
+            fields.found.insert(field.name, entry);
+        } else {
+            fields.broken.push(field.name);
+        }
+    }
+
+    /// Reports an unknown field and reads it as the one that was likely meant.
+    fn guess<'n>(&self, fields: &mut Fields<'n>, entry: &'n Entry, report: &mut Report) {
+        let known = self
+            .fields
+            .iter()
+            .flat_map(|field| std::iter::once(field.name).chain(field.aliases.iter().copied()));
+        let near = nearest(&entry.key, known).and_then(|name| Some((name, self.field(name)?)));
+        let Some((name, field)) = near else {
+            let known: Vec<String> = self
+                .fields
+                .iter()
+                .map(|field| format!("`{}`", field.name))
+                .collect();
+            report
+                .error(
+                    entry.key_span,
+                    "unknown_field",
+                    format!("unknown field `{}` in {}", entry.key, self.name),
+                )
+                .help(format!("it has {}", known.join(", ")));
+            return;
+        };
+        report
+            .error(
+                entry.key_span,
+                "unknown_field",
+                format!("unknown field `{}`: did you mean `{name}`?", entry.key),
+            )
+            .help(format!("write `{name}`, or remove it"));
+        // Read on as if it were right, so that one typo does not bring more errors along.
+        if !fields.has(field.name) {
+            self.take(fields, field, entry, report);
+        }
+    }
+
+    fn demand(&self, fields: &Fields<'_>, report: &mut Report) {
+        for field in self
+            .fields
+            .iter()
+            .filter(|field| field.required && !fields.has(field.name))
+        {
+            report
+                .error(
+                    fields.node.span,
+                    "missing_field",
+                    format!("`{}` is missing in {}", field.name, self.name),
+                )
+                .help(format!("add `{}`: {}", field.name, clause(field.doc)));
+        }
+    }
+}
+
+impl Shape {
+    /// Tells whether `node` has this shape, and reports it where it has not.
+    pub(crate) fn check(self, name: &str, node: &Node, report: &mut Report) -> bool {
+        let fits = match (self, &node.kind) {
+            (Self::Names, Kind::List(items)) => return check_names(name, items, report),
+            (Self::Texts, Kind::Map(entries)) => return check_texts(name, entries, report),
+            (Self::Any | Self::By(_), _)
+            | (Self::Object | Self::Of(_) | Self::MapOf(_) | Self::MapBy(_), Kind::Map(_))
+            | (Self::List(_), Kind::List(_))
+            | (Self::Text, Kind::Text(_))
+            | (Self::Bool, Kind::Bool(_)) => true,
+            (Self::Name, Kind::Text(text)) => !text.is_empty(),
+            (Self::Integer, Kind::Number(number)) => number.is_i64(),
+            (Self::Count, Kind::Number(number)) => number.as_u64().is_some_and(|count| count > 0),
+            (Self::OneOf(words), Kind::Text(text)) => {
+                if let (false, Some(near)) = (
+                    words.contains(&text.as_str()),
+                    nearest(text, words.iter().copied()),
+                ) {
+                    report
+                        .error(
+                            node.span,
+                            "wrong_value",
+                            format!("`{name}` cannot be `{text}`: did you mean `{near}`?"),
+                        )
+                        .help(format!("it is {}", self.wanted()));
+                    return false;
+                }
+                words.contains(&text.as_str())
+            }
+            _ => false,
+        };
+        if !fits {
+            self.refuse(name, node, report);
+        }
+        fits
+    }
+
+    fn refuse(self, name: &str, node: &Node, report: &mut Report) {
+        let code = match (self, &node.kind) {
+            (Self::Name | Self::OneOf(_), Kind::Text(_))
+            | (Self::Count | Self::Integer, Kind::Number(_)) => "wrong_value",
+            _ => "wrong_type",
+        };
+        let found = if node.text() == Some("") {
+            "empty".to_owned()
+        } else {
+            node.describe()
+        };
+        let problem = report.error(
+            node.span,
+            code,
+            format!("`{name}` must be {}, not {found}", self.wanted()),
+        );
+        match (self, &node.kind) {
+            (_, Kind::Null) => problem.help(format!("leave `{name}` out, or give it a value")),
+            (Self::Count, Kind::Number(_)) => {
+                problem.help(format!("leave `{name}` out for no limit"))
+            }
+            (Self::Text | Self::Name, Kind::Number(_) | Kind::Bool(_)) => {
+                problem.help("put it in quotes")
+            }
+            (Self::Names | Self::List(_), Kind::Text(text)) => {
+                problem.help(format!("write a list: [\"{text}\"]"))
+            }
+            _ => {}
+        }
+    }
+
+    /// Names the shape, for messages.
+    pub(crate) fn wanted(self) -> String {
+        match self {
+            Self::Any | Self::By(_) => "a value".to_owned(),
+            Self::Object | Self::Of(_) | Self::MapOf(_) | Self::MapBy(_) => "an object".to_owned(),
+            Self::Text | Self::Name => "text".to_owned(),
+            Self::Bool => "true or false".to_owned(),
+            Self::Integer => "a whole number".to_owned(),
+            Self::Count => "a whole number from 1".to_owned(),
+            Self::Names => "a list of text".to_owned(),
+            Self::List(of) => format!("a list of {of}"),
+            Self::Texts => "an object of text".to_owned(),
+            Self::OneOf(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                match words.split_last() {
+                    Some((last, [])) => last.clone(),
+                    Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+                    None => String::new(),
+                }
+            }
+        }
+    }
+}
+
+/// Returns a sentence as a part of another.
+fn clause(sentence: &str) -> String {
+    let mut letters = sentence.trim_end_matches('.').chars();
+    letters
+        .next()
+        .map(|first| first.to_lowercase().chain(letters).collect())
+        .unwrap_or_default()
+}
+
+/// Checks every item of a list of texts; those that are none are left out later.
+fn check_names(name: &str, items: &[Node], report: &mut Report) -> bool {
+    for item in items
+        .iter()
+        .filter(|item| item.text().is_none_or(str::is_empty))
+    {
+        let found = if item.text() == Some("") {
+            "empty text".to_owned()
+        } else {
+            item.describe()
+        };
+        report.error(
+            item.span,
+            "wrong_type",
+            format!("an item of `{name}` must be text, not {found}"),
+        );
+    }
+    true
+}
+
+fn check_texts(name: &str, entries: &[Entry], report: &mut Report) -> bool {
+    for entry in entries.iter().filter(|entry| entry.value.text().is_none()) {
+        let found = entry.value.describe();
+        let problem = report.error(
+            entry.value.span,
+            "wrong_type",
+            format!("`{}` in `{name}` must be text, not {found}", entry.key),
+        );
+        if matches!(entry.value.kind, Kind::Number(_) | Kind::Bool(_)) {
+            problem.help("put it in quotes");
+        }
+    }
+    true
+}

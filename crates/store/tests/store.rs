@@ -1,0 +1,36 @@
+//! The store against real files: what it keeps, what it refuses, what it survives.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a failed test panics"
+)]
+#![expect(
+    clippy::type_complexity,
+    reason = "a table of cases is written once and read as a table"
+)]
+#![expect(
+    clippy::print_stdout,
+    reason = "a child process tells its parent how far it came"
+)]
+
+#[path = "store/bindings.rs"]
+mod bindings;
+#[path = "store/damage.rs"]
+mod damage;
+#[path = "store/home.rs"]
+mod home;
+#[path = "store/log.rs"]
+mod log;
+#[path = "store/notes.rs"]
+mod notes;
+#[path = "store/runs.rs"]
+mod runs;
+#[path = "store/tampering.rs"]
+mod tampering;
+#[path = "store/world.rs"]
+mod world;
+#[path = "store/writers.rs"]
+mod writers;

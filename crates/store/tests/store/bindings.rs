@@ -1,0 +1,390 @@
+//! Sessions and runs: who is bound to what, whatever happens in between.
+
+use std::{fs, os::unix::fs::symlink, path::PathBuf};
+
+use interlock_core::names::RunId;
+use interlock_store::{BindError, Binding, ClientProcess, Lookup, SessionKey, StoreError};
+
+use crate::world::{NOW, PROJECT, World, in_parallel};
+
+fn key(session: &str) -> SessionKey {
+    SessionKey::new("claude-code", session)
+}
+
+fn binding(run: &RunId, session: SessionKey) -> Binding {
+    Binding {
+        run: run.clone(),
+        session,
+        project_root: PathBuf::from(PROJECT),
+        process: None,
+        at_ms: NOW,
+    }
+}
+
+impl World {
+    fn found(&self, key: &SessionKey) -> Lookup {
+        self.home.look_up(key, PROJECT.as_ref()).unwrap()
+    }
+
+    fn run(&self) -> RunId {
+        self.start(1).run().clone()
+    }
+
+    fn bind(
+        &self,
+        run: &RunId,
+        session: SessionKey,
+        replacing: Option<&RunId>,
+    ) -> Result<Binding, BindError> {
+        self.home
+            .lock_bindings()
+            .unwrap()
+            .bind(binding(run, session), replacing)
+    }
+
+    fn wait(&self, run: &RunId, replacing: Option<&RunId>) -> Result<(), BindError> {
+        self.home
+            .lock_bindings()
+            .unwrap()
+            .wait_for_next(run, PROJECT.as_ref(), replacing)
+    }
+
+    fn take(&self, session: &str) -> Option<RunId> {
+        self.home
+            .lock_bindings()
+            .unwrap()
+            .take_next(&key(session), PROJECT.as_ref(), None, NOW)
+            .unwrap()
+            .map(|binding| binding.run)
+    }
+
+    fn only_file(&self, place: &str) -> PathBuf {
+        let mut files = fs::read_dir(self.home.path().join(place)).unwrap();
+        let file = files.next().unwrap().unwrap().path();
+        assert!(files.next().is_none());
+        file
+    }
+}
+
+#[test]
+fn looking_up_a_session_makes_nothing() {
+    let world = World::new();
+    assert_eq!(world.found(&key("s1")), Lookup::Unbound);
+    assert!(world.home.bound_sessions().unwrap().is_empty());
+    assert!(!world.home.path().exists());
+}
+
+#[test]
+fn a_bound_session_is_found_and_no_other() {
+    let world = World::new();
+    let run = world.run();
+    let bound = world.bind(&run, key("s1"), None).unwrap();
+    assert_eq!(world.found(&key("s1")), Lookup::Bound(bound.clone()));
+    assert_eq!(world.found(&key("s2")), Lookup::Unbound);
+    assert_eq!(
+        world.found(&SessionKey::new("codex", "s1")),
+        Lookup::Unbound
+    );
+    assert_eq!(world.home.session_of(&run).unwrap(), Some(bound));
+}
+
+#[test]
+fn the_client_process_is_renewed() {
+    let world = World::new();
+    let run = world.run();
+    world.bind(&run, key("s1"), None).unwrap();
+    let mut again = binding(&run, key("s1"));
+    again.process = Some(ClientProcess {
+        pid: 4711,
+        started: "8000".to_owned(),
+    });
+    world
+        .home
+        .lock_bindings()
+        .unwrap()
+        .bind(again.clone(), None)
+        .unwrap();
+    assert_eq!(world.found(&key("s1")), Lookup::Bound(again.clone()));
+    let all = world.home.bound_sessions().unwrap();
+    assert_eq!(
+        all.into_iter().map(Result::unwrap).collect::<Vec<_>>(),
+        [again]
+    );
+}
+
+#[test]
+fn neither_session_nor_run_is_bound_twice() {
+    let world = World::new();
+    let (first, second) = (world.run(), world.run());
+    world.bind(&first, key("s1"), None).unwrap();
+    let error = world.bind(&second, key("s1"), None);
+    assert!(
+        matches!(error, Err(BindError::SessionBound { .. })),
+        "{error:?}"
+    );
+    let error = world.bind(&first, key("s2"), None);
+    assert!(matches!(error, Err(BindError::RunHeld { .. })), "{error:?}");
+    let error = world.wait(&first, None);
+    assert!(matches!(error, Err(BindError::RunHeld { .. })), "{error:?}");
+
+    world.bind(&second, key("s1"), Some(&first)).unwrap();
+    let Lookup::Bound(bound) = world.found(&key("s1")) else {
+        panic!("unbound");
+    };
+    assert_eq!(bound.run, second);
+}
+
+#[test]
+fn a_released_run_takes_another_session() {
+    let world = World::new();
+    let run = world.run();
+    world.bind(&run, key("s1"), None).unwrap();
+    let bindings = world.home.lock_bindings().unwrap();
+    bindings.release(&run, PROJECT.as_ref()).unwrap();
+    drop(bindings);
+    assert_eq!(world.found(&key("s1")), Lookup::Unbound);
+    assert_eq!(world.home.session_of(&run).unwrap(), None);
+    world.wait(&run, None).unwrap();
+    assert_eq!(world.take("s2"), Some(run));
+}
+
+#[test]
+fn releasing_an_old_run_leaves_the_session_to_its_new_one() {
+    let world = World::new();
+    let (old, new) = (world.run(), world.run());
+    world.bind(&old, key("s1"), None).unwrap();
+    world.bind(&new, key("s1"), Some(&old)).unwrap();
+    let bindings = world.home.lock_bindings().unwrap();
+    bindings.release(&old, PROJECT.as_ref()).unwrap();
+    drop(bindings);
+    let found = world.found(&key("s1"));
+    assert!(
+        matches!(&found, Lookup::Bound(bound) if bound.run == new),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_session_named_without_its_client_is_found_with_it() {
+    let world = World::new();
+    let run = world.run();
+    world
+        .bind(&run, SessionKey::of_any_client("s1"), None)
+        .unwrap();
+    let found = world.found(&key("s1"));
+    assert!(
+        matches!(&found, Lookup::Bound(bound) if bound.run == run),
+        "{found:?}"
+    );
+    // The first hook call tells the client.
+    let bound = world.bind(&run, key("s1"), None).unwrap();
+    assert_eq!(world.found(&key("s1")), Lookup::Bound(bound));
+    world.only_file("sessions");
+    assert_eq!(
+        world.found(&SessionKey::new("codex", "s1")),
+        Lookup::Unbound
+    );
+
+    let next = world.run();
+    let error = world.bind(&next, SessionKey::of_any_client("s1"), None);
+    assert!(
+        matches!(error, Err(BindError::SessionBound { .. })),
+        "{error:?}"
+    );
+    let kept = world
+        .bind(&next, SessionKey::of_any_client("s1"), Some(&run))
+        .unwrap();
+    assert_eq!(kept.session, key("s1"));
+    assert_eq!(world.found(&key("s1")), Lookup::Bound(kept));
+}
+
+#[test]
+fn exactly_one_session_takes_the_run_that_waits() {
+    let world = World::new();
+    let run = world.run();
+    world.wait(&run, None).unwrap();
+    assert_eq!(world.found(&key("s0")), Lookup::Waiting(run.clone()));
+    let taken = in_parallel(8, |index| world.take(&format!("s{index}")));
+    assert_eq!(taken.iter().flatten().collect::<Vec<_>>(), [&run]);
+    assert_eq!(world.found(&key("s9")), Lookup::Unbound);
+}
+
+#[test]
+fn two_hooks_of_one_session_both_find_it_bound() {
+    let world = World::new();
+    let run = world.run();
+    world.wait(&run, None).unwrap();
+    for taken in in_parallel(8, |_| world.take("s1")) {
+        assert_eq!(taken, Some(run.clone()));
+    }
+}
+
+#[test]
+fn a_bound_session_takes_no_other_run() {
+    let world = World::new();
+    let (bound, waiting) = (world.run(), world.run());
+    world.bind(&bound, key("s1"), None).unwrap();
+    world.wait(&waiting, None).unwrap();
+    assert_eq!(world.take("s1"), Some(bound));
+    assert_eq!(world.take("s2"), Some(waiting));
+}
+
+#[test]
+fn one_run_waits_at_a_time() {
+    let world = World::new();
+    let (first, second) = (world.run(), world.run());
+    world.wait(&first, None).unwrap();
+    world.wait(&first, None).unwrap();
+    let error = world.wait(&second, None);
+    assert!(
+        matches!(error, Err(BindError::OtherWaits { .. })),
+        "{error:?}"
+    );
+    world.wait(&second, Some(&first)).unwrap();
+    assert_eq!(world.take("s1"), Some(second));
+    let elsewhere = world
+        .home
+        .look_up(&key("s2"), "/projects/other".as_ref())
+        .unwrap();
+    assert_eq!(elsewhere, Lookup::Unbound);
+}
+
+#[test]
+fn a_process_stopped_while_it_took_the_run_has_taken_it() {
+    let world = World::new();
+    let run = world.run();
+    world.wait(&run, None).unwrap();
+    let waiting = world.only_file("projects");
+    let told = fs::read(&waiting).unwrap();
+    assert_eq!(world.take("s1"), Some(run.clone()));
+    // As it was right after the run's own word was written.
+    let stopped = || {
+        fs::write(&waiting, &told).unwrap();
+        fs::remove_file(world.only_file("sessions")).unwrap();
+    };
+    stopped();
+    assert_eq!(world.take("s1"), Some(run.clone()));
+    stopped();
+    assert_eq!(world.take("s2"), None);
+    assert_eq!(world.found(&key("s2")), Lookup::Unbound);
+    let found = world.found(&key("s1"));
+    assert!(
+        matches!(&found, Lookup::Bound(bound) if bound.run == run),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_never_absent() {
+    let damages: &[(&str, fn(&PathBuf), fn(&StoreError) -> bool)] = &[
+        (
+            "empty",
+            |file| fs::write(file, "").unwrap(),
+            |error| matches!(error, StoreError::Damaged { .. }),
+        ),
+        (
+            "half",
+            |file| {
+                let text = fs::read(file).unwrap();
+                fs::write(file, &text[..text.len() / 2]).unwrap();
+            },
+            |error| matches!(error, StoreError::Damaged { .. }),
+        ),
+        (
+            "no text",
+            |file| fs::write(file, [0xff; 64]).unwrap(),
+            |error| matches!(error, StoreError::Damaged { .. }),
+        ),
+        (
+            "too large",
+            |file| fs::write(file, " ".repeat(1 << 20)).unwrap(),
+            |error| matches!(error, StoreError::Damaged { .. }),
+        ),
+        (
+            "newer",
+            |file| fs::write(file, r#"{"version":2,"content":{}}"#).unwrap(),
+            |error| matches!(error, StoreError::Newer { found: 2, .. }),
+        ),
+        (
+            "another's",
+            |file| {
+                let text = fs::read_to_string(file).unwrap();
+                let text = text.replace("s1", "s2").replace(PROJECT, "/projects/other");
+                fs::write(file, text).unwrap();
+            },
+            |error| matches!(error, StoreError::Damaged { .. }),
+        ),
+        (
+            "a key too many",
+            |file| {
+                let text = fs::read_to_string(file).unwrap();
+                fs::write(file, text.replacen("{\"run\"", "{\"rum\":1,\"run\"", 1)).unwrap();
+            },
+            |error| matches!(error, StoreError::Damaged { .. }),
+        ),
+        (
+            "a directory",
+            |file| {
+                fs::remove_file(file).unwrap();
+                fs::create_dir(file).unwrap();
+            },
+            |error| matches!(error, StoreError::Unsafe { .. }),
+        ),
+        (
+            "a link",
+            |file| {
+                fs::remove_file(file).unwrap();
+                symlink("/dev/null", file).unwrap();
+            },
+            |error| matches!(error, StoreError::Unsafe { .. }),
+        ),
+    ];
+    for (name, damage, expected) in damages {
+        let world = World::new();
+        world.bind(&world.run(), key("s1"), None).unwrap();
+        damage(&world.only_file("sessions"));
+        let error = world
+            .home
+            .look_up(&key("s1"), PROJECT.as_ref())
+            .unwrap_err();
+        assert!(expected(&error), "session, {name}: {error:?}");
+        assert_eq!(
+            world.found(&key("s7")),
+            Lookup::Unbound,
+            "another session, {name}"
+        );
+
+        let world = World::new();
+        world.wait(&world.run(), None).unwrap();
+        damage(&world.only_file("projects"));
+        let error = world
+            .home
+            .look_up(&key("s1"), PROJECT.as_ref())
+            .unwrap_err();
+        assert!(expected(&error), "project, {name}: {error:?}");
+    }
+}
+
+#[test]
+fn a_session_whose_run_is_gone_is_not_unbound() {
+    let world = World::new();
+    let (bound, waiting) = (world.run(), world.run());
+    world.bind(&bound, key("s1"), None).unwrap();
+    world.wait(&waiting, None).unwrap();
+    fs::remove_dir_all(world.directory(&bound)).unwrap();
+    fs::remove_dir_all(world.directory(&waiting)).unwrap();
+
+    let found = world.found(&key("s1"));
+    assert!(
+        matches!(&found, Lookup::Bound(binding) if binding.run == bound),
+        "{found:?}"
+    );
+    let error = world.home.open_run(&bound).unwrap_err();
+    assert!(matches!(error, StoreError::MissingRun { .. }), "{error:?}");
+    let bindings = world.home.lock_bindings().unwrap();
+    let error = bindings
+        .take_next(&key("s2"), PROJECT.as_ref(), None, NOW)
+        .unwrap_err();
+    assert!(matches!(error, StoreError::MissingRun { .. }), "{error:?}");
+    assert!(!world.directory(&waiting).exists());
+}

@@ -1,0 +1,193 @@
+//! Notes of control calls, and the person's token.
+
+use std::{fs, path::PathBuf};
+
+use interlock_core::{
+    call::ControlTool,
+    names::{AgentId, Digest},
+};
+use interlock_store::{NOTE_AGE_MAX_MS, Note, SessionKey, StoreError};
+
+use crate::world::{NOW, PROJECT, World, in_parallel};
+
+fn note(session: &str, at_ms: u64) -> Note {
+    Note {
+        session: SessionKey::new("claude-code", session),
+        run: None,
+        project_root: PathBuf::from(PROJECT),
+        agent: None,
+        process: None,
+        call: None,
+        tool: ControlTool::Transition,
+        digest: Digest::new("d1"),
+        asked: false,
+        at_ms,
+    }
+}
+
+fn asking(session: &str, at_ms: u64) -> Note {
+    Note {
+        asked: true,
+        ..note(session, at_ms)
+    }
+}
+
+impl World {
+    fn take_note(&self, now_ms: u64) -> Option<Note> {
+        self.home
+            .take_note(ControlTool::Transition, &Digest::new("d1"), now_ms, |_| {
+                true
+            })
+            .unwrap()
+    }
+}
+
+#[test]
+fn a_note_is_taken_once() {
+    let world = World::new();
+    assert_eq!(world.take_note(NOW), None);
+    assert!(!world.home.path().exists());
+    world.home.leave_note(&note("s1", NOW)).unwrap();
+    let taken = in_parallel(8, |_| world.take_note(NOW));
+    assert_eq!(
+        taken.into_iter().flatten().collect::<Vec<_>>(),
+        [note("s1", NOW)]
+    );
+    let left = fs::read_dir(world.home.path().join("notes")).unwrap();
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_note_is_for_its_tool_and_arguments_only() {
+    let world = World::new();
+    world.home.leave_note(&note("s1", NOW)).unwrap();
+    let take = |tool, digest: &str| {
+        world
+            .home
+            .take_note(tool, &Digest::new(digest), NOW, |_| true)
+            .unwrap()
+    };
+    assert_eq!(take(ControlTool::Transition, "d2"), None);
+    assert_eq!(take(ControlTool::Pause, "d1"), None);
+    assert!(take(ControlTool::Transition, "d1").is_some());
+}
+
+#[test]
+fn notes_are_taken_oldest_first_among_those_that_fit() {
+    let world = World::new();
+    for (session, at_ms) in [("s3", NOW + 3), ("s1", NOW + 1), ("s2", NOW + 2)] {
+        world.home.leave_note(&note(session, at_ms)).unwrap();
+    }
+    let second = SessionKey::new("claude-code", "s2");
+    let fitting = world
+        .home
+        .take_note(ControlTool::Transition, &Digest::new("d1"), NOW, |note| {
+            note.session == second
+        })
+        .unwrap();
+    assert_eq!(fitting, Some(note("s2", NOW + 2)));
+    assert_eq!(world.take_note(NOW), Some(note("s1", NOW + 1)));
+    assert_eq!(world.take_note(NOW), Some(note("s3", NOW + 3)));
+    assert_eq!(world.take_note(NOW), None);
+}
+
+#[test]
+fn an_old_note_counts_no_more_whichever_way_the_clock_went() {
+    for (left, now, counts) in [
+        (NOW, NOW + NOTE_AGE_MAX_MS, true),
+        (NOW, NOW + NOTE_AGE_MAX_MS + 1, false),
+        (NOW + NOTE_AGE_MAX_MS + 1, NOW, false),
+    ] {
+        let world = World::new();
+        world.home.leave_note(&asking("s1", left)).unwrap();
+        assert_eq!(
+            world.take_note(now).is_some(),
+            counts,
+            "left {left}, now {now}"
+        );
+    }
+}
+
+#[test]
+fn a_second_question_for_the_same_call_ends_the_first() {
+    let world = World::new();
+    world.home.leave_note(&asking("s1", NOW)).unwrap();
+    let other_agent = Note {
+        agent: Some(AgentId::new("sub")),
+        ..asking("s1", NOW + 1)
+    };
+    world.home.leave_note(&other_agent).unwrap();
+    world.home.leave_note(&asking("s2", NOW + 2)).unwrap();
+    // The person said no to the first; it must not stand in for a later yes.
+    world.home.leave_note(&note("s1", NOW + 3)).unwrap();
+    let taken: Vec<Note> = std::iter::from_fn(|| world.take_note(NOW)).collect();
+    assert_eq!(
+        taken,
+        [other_agent, asking("s2", NOW + 2), note("s1", NOW + 3)]
+    );
+}
+
+#[test]
+fn a_session_takes_its_notes_with_it() {
+    let world = World::new();
+    let session = SessionKey::new("claude-code", "s1");
+    world.home.drop_notes(&session).unwrap();
+    world.home.leave_note(&asking("s1", NOW)).unwrap();
+    world.home.leave_note(&asking("s2", NOW)).unwrap();
+    world.home.drop_notes(&session).unwrap();
+    assert_eq!(world.take_note(NOW), Some(asking("s2", NOW)));
+    assert_eq!(world.take_note(NOW), None);
+}
+
+#[test]
+fn a_damaged_note_is_an_error_until_it_is_too_old() {
+    let world = World::new();
+    world.home.leave_note(&note("s1", NOW)).unwrap();
+    let directory = world.home.path().join("notes");
+    let file = fs::read_dir(&directory).unwrap().next().unwrap().unwrap();
+    fs::write(file.path(), "").unwrap();
+    let digest = Digest::new("d1");
+    let error = world
+        .home
+        .take_note(ControlTool::Transition, &digest, NOW, |_| true);
+    assert!(
+        matches!(error, Err(StoreError::Damaged { .. })),
+        "{error:?}"
+    );
+    let later = NOW + NOTE_AGE_MAX_MS + 1;
+    world.home.leave_note(&note("s1", later)).unwrap();
+    assert_eq!(world.take_note(later), Some(note("s1", later)));
+}
+
+#[test]
+fn only_the_newest_token_holds() {
+    let world = World::new();
+    assert!(!world.home.token_holds("").unwrap());
+    assert!(!world.home.revoke_token().unwrap());
+    assert!(!world.home.path().exists());
+    let first = world.home.make_token().unwrap();
+    assert!(world.home.token_holds(&first).unwrap());
+    let second = world.home.make_token().unwrap();
+    assert!(!world.home.token_holds(&first).unwrap());
+    assert!(world.home.token_holds(&second).unwrap());
+    let upper = second.to_uppercase();
+    for wrong in ["", "ilk_", upper.as_str(), &second[1..]] {
+        assert!(!world.home.token_holds(wrong).unwrap(), "{wrong}");
+    }
+    let kept = fs::read_to_string(world.home.path().join("token.json")).unwrap();
+    assert!(
+        !kept.contains(second.strip_prefix("ilk_").unwrap()),
+        "{kept}"
+    );
+    assert!(world.home.revoke_token().unwrap());
+    assert!(!world.home.token_holds(&second).unwrap());
+}
+
+#[test]
+fn a_token_that_cannot_be_checked_does_not_hold() {
+    let world = World::new();
+    let token = world.home.make_token().unwrap();
+    fs::write(world.home.path().join("token.json"), "{}").unwrap();
+    let error = world.home.token_holds(&token).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+}

@@ -1,0 +1,168 @@
+//! A state directory of its own for each test, and runs to keep in it.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use interlock_core::{
+    call::{CallFacts, CallKind, ToolCall},
+    command::{Ask, Command as Asked},
+    event::Event,
+    machine::{Machine, Object},
+    names::{CallId, Digest, RunId},
+};
+use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile};
+use rusqlite::Connection;
+use serde_json::json;
+use tempfile::TempDir;
+
+pub(crate) const PROJECT: &str = "/projects/shop";
+pub(crate) const NOW: u64 = 1_700_000_000_000;
+
+pub(crate) struct World {
+    _directory: TempDir,
+    pub(crate) home: Home,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::at(TempDir::new().unwrap(), "state/interlock")
+    }
+
+    pub(crate) fn at(directory: TempDir, place: &str) -> Self {
+        let home = Home::at(directory.path().join(place));
+        Self {
+            _directory: directory,
+            home,
+        }
+    }
+
+    /// Starts a run of a machine that allows `calls` calls.
+    pub(crate) fn start(&self, calls: u64) -> RunLog {
+        self.start_named(calls, None, Path::new(PROJECT), NOW)
+    }
+
+    pub(crate) fn start_named(
+        &self,
+        calls: u64,
+        name: Option<&str>,
+        project_root: &Path,
+        at_ms: u64,
+    ) -> RunLog {
+        let machine = machine(calls);
+        let source = source();
+        let new = NewRun {
+            machine: &machine,
+            source: &source,
+            project_root,
+            name,
+            durability: Durability::Process,
+            at_ms,
+        };
+        self.home.start_run(&new, Object::new(), "ana").unwrap().log
+    }
+
+    /// Starts a run with `count` events.
+    pub(crate) fn start_with_events(&self, count: u64) -> RunLog {
+        let mut log = self.start(1);
+        for seq in 1..count {
+            log.append(seq, NOW + seq, &[pause(seq)]).unwrap();
+        }
+        log
+    }
+
+    pub(crate) fn database(&self, run: &RunId) -> PathBuf {
+        self.directory(run).join("run.db")
+    }
+
+    pub(crate) fn directory(&self, run: &RunId) -> PathBuf {
+        self.home.path().join("runs").join(run.as_str())
+    }
+
+    /// Opens a run's database behind the store's back, with all of it in one file.
+    pub(crate) fn raw(&self, run: &RunId) -> Connection {
+        let connection = Connection::open(self.database(run)).unwrap();
+        let mode: String = connection
+            .query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(mode, "delete");
+        connection
+    }
+
+    /// Starts a process that plays `role` of [`crate::writers::child`].
+    pub(crate) fn process(&self, role: &str, run: &RunId) -> Child {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "writers::child", "--nocapture"])
+            .env("STORE_TEST_ROLE", role)
+            .env("STORE_TEST_HOME", self.home.path())
+            .env("STORE_TEST_RUN", run.as_str())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap()
+    }
+}
+
+pub(crate) fn source() -> SourceFile {
+    SourceFile {
+        name: "shop.yaml".to_owned(),
+        text: "id: shop\n".to_owned(),
+    }
+}
+
+pub(crate) fn machine(calls: u64) -> Machine {
+    serde_json::from_value(json!({
+        "id": "shop",
+        "hash": "5ea1ed",
+        "initial": "working",
+        "context": { "big": 123_456_789_012_345_678_901_234_567_890_u128, "half": 0.5 },
+        "states": {
+            "working": {
+                "policy": { "iterations_max": calls },
+                "on": { "DONE": { "transitions": [{ "target": { "state": "done" } }] } }
+            },
+            "done": { "activity": { "final": { "outcome": "success" } } }
+        }
+    }))
+    .unwrap()
+}
+
+pub(crate) fn propose(id: &str) -> Asked {
+    let call = ToolCall {
+        id: CallId::new(id),
+        tool: "Read".to_owned(),
+        common: None,
+        kind: CallKind::Other,
+        digest: Digest::new(id),
+        summary: id.to_owned(),
+        agent: None,
+        branch: None,
+        facts: CallFacts::default(),
+    };
+    Asked {
+        at_ms: NOW,
+        ask: Ask::Propose(Box::new(call)),
+    }
+}
+
+/// An event that says which it is.
+pub(crate) fn pause(number: u64) -> Event {
+    Event::RunPaused {
+        by: number.to_string(),
+        reason: None,
+    }
+}
+
+pub(crate) fn in_parallel<T: Send>(count: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let act = &act;
+        let threads: Vec<_> = (0..count)
+            .map(|index| scope.spawn(move || act(index)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    })
+}
