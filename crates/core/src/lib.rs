@@ -14,11 +14,13 @@ pub mod guard;
 pub mod holds;
 pub mod machine;
 pub mod names;
+pub mod nearest;
 pub mod number;
 pub mod policy;
 pub mod refusal;
 pub mod report;
 pub mod run;
+pub mod tools;
 pub mod validate;
 
 mod decide;
