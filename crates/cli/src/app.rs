@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("hook"))
         && !asks_for_help(&arguments)
     {
-        return ExitCode::from(2);
+        return commands::hook::run(arguments.get(2..).unwrap_or_default());
     }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,

@@ -9,10 +9,6 @@ use interlock_store::ClientProcess;
 use crate::{app::App, failure::Failure, live};
 
 /// How many ancestors are looked at; a longer line is refused.
-struct Fake {
-    parent: u32,
-    client: ClientProcess,
-}
 const ANCESTORS_MAX: usize = 4096;
 
 /// Returns the person's name, or refuses.
@@ -85,7 +81,9 @@ fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
     let mut found = Vec::new();
     let mut pid = std::process::id();
     while pid > 0 {
-        let Some(process) = None::<Fake> else { break };
+        let Some(process) = interlock_clients::process::look(pid) else {
+            break;
+        };
         pid = process.parent;
         found.push(process.client);
         if found.len() > ANCESTORS_MAX {

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod explain;
+pub(crate) mod hook;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod pages;

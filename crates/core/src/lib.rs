@@ -14,11 +14,13 @@ pub mod guard;
 pub mod holds;
 pub mod machine;
 pub mod names;
+pub mod nearest;
 pub mod number;
 pub mod policy;
 pub mod refusal;
 pub mod report;
 pub mod run;
+pub mod tools;
 pub mod validate;
 
 mod decide;
@@ -27,7 +29,7 @@ mod evolve;
 mod judge;
 
 pub use briefing::{briefing, notice, teach};
-pub use decide::{Decision, Reply, decide};
+pub use decide::{Decision, Reply, addressed, decide};
 pub use effects::effects;
 pub use evolve::evolve;
 pub use report::{Report, report};

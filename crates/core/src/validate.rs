@@ -3,11 +3,26 @@
 //! Knows no file: a finding says where in the machine it is, and the format
 //! that the workflow was written in knows which line that is.
 
+mod approval;
+mod graph;
+mod guards;
+mod keys;
+mod loops;
+mod policy;
+mod privilege;
+mod reach;
+mod targets;
+mod tools;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::{EventName, GuardName, InterruptName, MachineId, StateName};
+use crate::{
+    machine::Machine,
+    names::{EventName, GuardName, InterruptName, MachineId, StateName},
+};
+use graph::Graph;
 
 /// One thing the checks have to say about a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,10 +91,14 @@ pub enum Place {
     SafeNext(StateName),
     /// An event of a state.
     Event(StateName, EventName),
+    /// All the events of a state.
+    Events(StateName),
     /// The target of one transition of an event.
     Target(StateName, EventName, usize),
     /// A guard or a part of one.
     Guard(GuardSite),
+    /// The parts of a guard that is composed.
+    GuardItems(GuardSite),
     /// The operator of a guard that compares.
     GuardOperator(GuardSite),
     /// The value a guard compares with.
@@ -216,9 +235,80 @@ finding_codes! {
 
 /// Returns what the checks find in `machine` and the machines it calls.
 ///
-/// In the order of the machine, not by weight; nothing is left out because
-/// something else is wrong.
+/// In the order of the machine, not by weight. A mistake does not hide
+/// another, but a finding that only follows from a name that does not exist is
+/// left out.
 #[must_use]
-pub fn validate(_machine: &crate::machine::Machine) -> Vec<Finding> {
-    Vec::new()
+pub fn validate(machine: &Machine) -> Vec<Finding> {
+    let called = machine
+        .machines
+        .iter()
+        .map(|(key, called)| (Some(key), called));
+    let mut found = Vec::new();
+    for (key, checked) in std::iter::once((None, machine)).chain(called) {
+        let check = Check {
+            root: machine,
+            machine: checked,
+            key,
+            graph: Graph::of(checked),
+            found: &mut found,
+        };
+        check.run();
+    }
+    found
+}
+
+/// One machine while it is checked.
+struct Check<'m, 'f> {
+    root: &'m Machine,
+    machine: &'m Machine,
+    key: Option<&'m MachineId>,
+    graph: Graph<'m>,
+    found: &'f mut Vec<Finding>,
+}
+
+impl Check<'_, '_> {
+    fn run(mut self) {
+        if self.machine.states.is_empty() {
+            self.reach();
+            return;
+        }
+        self.targets();
+        self.reach();
+        self.returns();
+        self.guards();
+        self.policies();
+        self.keys();
+        self.loops();
+        self.privileges();
+        self.approvals();
+    }
+
+    fn error(&mut self, code: FindingCode, place: Place, message: String, help: &str) {
+        self.add(Severity::Error, code, place, message, help);
+    }
+
+    fn warning(&mut self, code: FindingCode, place: Place, message: String, help: &str) {
+        self.add(Severity::Warning, code, place, message, help);
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        code: FindingCode,
+        place: Place,
+        message: String,
+        help: &str,
+    ) {
+        self.found.push(Finding {
+            code,
+            severity,
+            message,
+            help: Some(help.to_owned()),
+            at: Location {
+                machine: self.key.cloned(),
+                place,
+            },
+        });
+    }
 }

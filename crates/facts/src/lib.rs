@@ -1,1 +1,31 @@
-//! Placeholder while the workspace is being laid out.
+//! From a tool call to its facts: what it would write, read, run and touch.
+//!
+//! One function, [`facts`], for hook, gateway, runner and simulation. It asks
+//! the disk through a trait and judges nothing: it knows no state, no policy
+//! and no client; what a tool's arguments are called comes in as a [`Shape`].
+
+mod canonical;
+mod disk;
+mod edit;
+mod json;
+mod lines;
+mod notebook;
+mod patch;
+mod path;
+mod place;
+mod proposal;
+mod protected;
+mod shape;
+mod shell;
+mod summary;
+mod surroundings;
+
+pub use canonical::{canonical, control_digest, digest};
+pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen};
+pub use json::{Parsed, parse};
+pub use path::{PathError, normalise};
+pub use place::{Located, locate};
+pub use proposal::{Proposal, facts};
+pub use shape::{EditFields, Shape};
+pub use summary::one_line;
+pub use surroundings::Surroundings;

@@ -48,7 +48,7 @@ pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n
             first.field, first.format, second.field, second.format
         );
         report
-            .error(second.span, "two_formats", message)
+            .error(tree.span, "two_formats", message)
             .help("keep to one format in a file");
         return None;
     }
@@ -102,9 +102,7 @@ fn marks(tree: &Node) -> Vec<Mark> {
     tree.entries().iter().filter_map(mark).collect()
 }
 
-/// Tells whether a file without any mark begins like a native one.
+/// Tells whether a file without any mark looks like a native one.
 fn looks_native(tree: &Node) -> bool {
-    ["initial", "id"]
-        .iter()
-        .any(|field| tree.get(field).is_some())
+    tree.get("initial").is_some()
 }

@@ -31,10 +31,13 @@ pub struct Diagnostic {
     /// The bytes of the excerpt that are meant.
     #[serde(skip)]
     pub(crate) marked: Range<usize>,
+    /// Whether the excerpt is only a part of its line.
+    #[serde(skip)]
+    pub(crate) is_cut: bool,
 }
 
 /// Bytes of a line shown before and after the place that is meant.
-const EXCERPT_MAX: usize = 120;
+const EXCERPT_MAX: usize = 400;
 
 /// Collects what is found while a workflow is read.
 #[derive(Debug, Default)]
@@ -114,8 +117,7 @@ impl Report {
 
     /// Ties everything to its line, sorted by place, each thing once.
     pub(crate) fn into_diagnostics(mut self, files: &Files) -> Vec<Diagnostic> {
-        self.problems
-            .sort_by_key(|problem| (problem.span.file, problem.span.start, problem.severity));
+        self.problems.sort_by(|a, b| a.rank().cmp(&b.rank()));
         self.problems.dedup();
         self.problems
             .into_iter()
@@ -125,6 +127,12 @@ impl Report {
 }
 
 impl Problem {
+    /// Orders by place, then by weight; equal things stand beside each other.
+    fn rank(&self) -> (usize, usize, Severity, usize, &str, &str) {
+        let Span { file, start, end } = self.span;
+        (file, start, self.severity, end, self.code, &self.message)
+    }
+
     /// Says what to do about it.
     pub(crate) fn help(&mut self, help: impl Into<String>) {
         self.help = Some(help.into());
@@ -133,10 +141,10 @@ impl Problem {
     fn place(self, files: &Files) -> Diagnostic {
         let span = self.span.start..self.span.end.max(self.span.start);
         let line = files.line(self.span);
-        let (excerpt, marked) = line.map_or((String::new(), 0..0), |line| {
-            let end = line.before.saturating_add(span.len()).min(line.text.len());
-            cut(line.text, line.before..end.max(line.before))
-        });
+        let whole = line.map_or("", |line| line.text);
+        let start = line.map_or(0, |line| line.before);
+        let end = start.saturating_add(span.len()).min(whole.len()).max(start);
+        let (excerpt, marked) = cut(whole, start..end);
         Diagnostic {
             severity: self.severity,
             code: self.code,
@@ -146,6 +154,7 @@ impl Problem {
             line: line.map_or(1, |line| line.number),
             column: line.map_or(1, |line| line.column),
             span,
+            is_cut: excerpt.len() < whole.len(),
             excerpt,
             marked,
         }
@@ -155,10 +164,7 @@ impl Problem {
 /// Cuts a very long line to what lies around `marked`.
 fn cut(line: &str, marked: Range<usize>) -> (String, Range<usize>) {
     let begin = floor(line, marked.start.saturating_sub(EXCERPT_MAX));
-    let stop = floor(
-        line,
-        marked.start.saturating_add(2 * EXCERPT_MAX).min(line.len()),
-    );
+    let stop = floor(line, marked.start.saturating_add(EXCERPT_MAX));
     let text = line.get(begin..stop).unwrap_or_default().to_owned();
     let end = floor(line, marked.end.min(stop)).max(marked.start);
     (text, marked.start - begin..end - begin)

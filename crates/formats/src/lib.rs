@@ -7,7 +7,6 @@ mod detect;
 mod diagnostic;
 mod load;
 mod native;
-mod nearest;
 mod node;
 mod parse;
 mod render;

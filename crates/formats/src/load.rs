@@ -7,13 +7,13 @@ use crate::{
     detect::{Found, detect},
     diagnostic::{Diagnostic, Report},
     native::{self, Reading, Start},
-    nearest::nearest,
     node::{Entry, Node},
     parse::parse,
     source::{Files, Source, Span, Workflows},
     source_map::SourceMap,
     table::Fields,
 };
+use interlock_core::nearest::nearest;
 
 /// A workflow that can be run.
 #[derive(Debug, Clone)]

@@ -25,17 +25,22 @@ fn one(renderer: &Renderer, diagnostic: &Diagnostic) -> String {
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let origin = Origin::path(diagnostic.file.as_str())
-        .line(diagnostic.line)
-        .char_column(diagnostic.column);
+    // The path comes with the line, but where the line is cut its columns are not those of the file.
     let excerpt = Snippet::source(diagnostic.excerpt.as_str())
         .line_start(diagnostic.line)
         .annotation(AnnotationKind::Primary.span(diagnostic.marked.clone()));
-    let mut group = level
+    let title = level
         .primary_title(diagnostic.message.as_str())
-        .id(diagnostic.code)
-        .element(Element::from(origin))
-        .element(Element::from(excerpt));
+        .id(diagnostic.code);
+    let mut group = if diagnostic.is_cut {
+        let origin = Origin::path(diagnostic.file.as_str());
+        let origin = origin.line(diagnostic.line).char_column(diagnostic.column);
+        title
+            .element(Element::from(origin))
+            .element(Element::from(excerpt))
+    } else {
+        title.element(Element::from(excerpt.path(diagnostic.file.as_str())))
+    };
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(help.as_str()));
     }

@@ -96,14 +96,16 @@ fn outer(location: Location) -> Option<Location> {
         | Place::DisallowedTool(state, _)
         | Place::AllowedCommand(state, _)
         | Place::SafeNext(state)
+        | Place::Events(state)
         | Place::Event(state, _)
         | Place::BranchInitial(state, _)
         | Place::BranchTerminal(state, _)
         | Place::CalledMachine(state) => Place::State(state),
         Place::Target(state, event, _) => Place::Event(state, event),
-        Place::GuardOperator(site) | Place::GuardValue(site) | Place::GuardField(site) => {
-            Place::Guard(site)
-        }
+        Place::GuardItems(site)
+        | Place::GuardOperator(site)
+        | Place::GuardValue(site)
+        | Place::GuardField(site) => Place::Guard(site),
         Place::Guard(mut site) => match (site.part.pop(), &site.root) {
             (Some(_), _) => Place::Guard(site),
             (None, GuardRoot::Named(_)) => Place::Machine,

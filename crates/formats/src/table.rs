@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use crate::{
     diagnostic::Report,
-    nearest::nearest,
     node::{Entry, Kind, Node},
 };
+use interlock_core::nearest::nearest;
 
 /// One kind of object and its fields.
 #[derive(Debug)]
@@ -173,6 +173,11 @@ impl Table {
         Some(fields)
     }
 
+    /// Tells whether there is a field of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.field(name).is_some()
+    }
+
     fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields
             .iter()
@@ -250,7 +255,7 @@ impl Table {
                     "missing_field",
                     format!("`{}` is missing in {}", field.name, self.name),
                 )
-                .help(format!("add `{}`: {}", field.name, field.doc));
+                .help(format!("add `{}`: {}", field.name, clause(field.doc)));
         }
     }
 }
@@ -338,10 +343,23 @@ impl Shape {
             Self::Texts => "an object of text".to_owned(),
             Self::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-                words.join(" or ")
+                match words.split_last() {
+                    Some((last, [])) => last.clone(),
+                    Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+                    None => String::new(),
+                }
             }
         }
     }
+}
+
+/// Returns a sentence as a part of another.
+fn clause(sentence: &str) -> String {
+    let mut letters = sentence.trim_end_matches('.').chars();
+    letters
+        .next()
+        .map(|first| first.to_lowercase().chain(letters).collect())
+        .unwrap_or_default()
 }
 
 /// Checks every item of a list of texts; those that are none are left out later.

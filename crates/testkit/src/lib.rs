@@ -15,3 +15,4 @@ mod http;
 pub mod interlock;
 mod processes;
 pub mod room;
+pub mod terminal;

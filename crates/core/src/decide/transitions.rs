@@ -7,6 +7,7 @@ use crate::{
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
     names::{EventName, FramePath, StateName},
+    nearest::nearest,
     refusal::{Code, Refusal},
     run::{Frame, Parked},
 };
@@ -153,7 +154,7 @@ impl Work<'_> {
         } else {
             format!("it has {}", known.join(", "))
         };
-        let nearest = nearest(&request.event, &known)
+        let nearest = nearest(&request.event, known.iter().copied())
             .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
         Err(Refusal::new(
             Code::UnknownEvent,
@@ -343,37 +344,6 @@ fn later(failed: &[Unmet], data: &Object) -> String {
     sent.map_or_else(String::new, |key| {
         format!("; guards see the context from before this transition, so `{key}` counts only from the next one on: set it with a transition that is taken first")
     })
-}
-
-/// Returns the name closest to `wanted`, when one is close.
-fn nearest<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
-    let lower = wanted.to_lowercase();
-    known
-        .iter()
-        .map(|name| (distance(&lower, &name.to_lowercase()), *name))
-        .filter(|(distance, name)| *distance <= name.chars().count().div_ceil(3).max(2))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
-
-/// Counts the edits between two names; both are cut at 64 characters.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, l) in left.chars().take(64).enumerate() {
-        let mut diagonal = i;
-        let mut last = i + 1;
-        for (cell, r) in row.iter_mut().skip(1).zip(&right) {
-            let change = diagonal + usize::from(l != *r);
-            diagonal = *cell;
-            last = change.min(last + 1).min(diagonal + 1);
-            *cell = last;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 /// Names a state for the events of composite states.

@@ -234,19 +234,62 @@ pub(crate) static STATE: Table = Table {
     ],
 };
 
-/// The keys that a stage state has beside those of every state.
-pub(crate) const STAGE_KEYS: &[&str] = &[
-    "body",
-    "body_file",
-    "completion_tool",
-    "completion_schema",
-    "turn_cap",
-    "gate",
-    "assert",
-    "model_options",
-    "retry",
-    "approval_before",
-];
+/// What a stage state has beside the fields of every state; not in the schema while stages cannot run.
+pub(crate) static STAGE: Table = Table {
+    name: "a stage",
+    key: "stage",
+    doc: "A model that is called for a state, in a fresh transcript.",
+    open: false,
+    choice: Choice::Free,
+    fields: &[
+        field("body", Shape::Text, "The system prompt, a template."),
+        field(
+            "body_file",
+            Shape::Name,
+            "A file that holds it, relative to the workflow.",
+        ),
+        required(
+            "completion_tool",
+            Shape::Name,
+            "The tool the model calls to finish.",
+        ),
+        required(
+            "completion_schema",
+            Shape::Object,
+            "The JSON Schema of what it finishes with.",
+        ),
+        required(
+            "turn_cap",
+            Shape::Count,
+            "Messages of the model in one attempt.",
+        ),
+        field(
+            "gate",
+            Shape::Any,
+            "A guard that must hold before the model is called.",
+        ),
+        field(
+            "assert",
+            Shape::List("guards"),
+            "Guards over what the model finishes with.",
+        ),
+        field(
+            "model_options",
+            Shape::Object,
+            "Temperature, output tokens and thinking.",
+        ),
+        field(
+            "retry",
+            Shape::Object,
+            "How often a failed attempt is tried again.",
+        ),
+        field(
+            "approval_before",
+            Shape::Text,
+            "A question a person answers before the stage starts.",
+        ),
+    ],
+};
 
 pub(crate) static TRANSITION: Table = Table {
     name: "a transition",

@@ -25,6 +25,9 @@ fn add(reading: &mut Reading, finding: Finding) {
     let Location { machine, place } = finding.at;
     // The copy of the outermost machine was written where the original was.
     let machine = machine.filter(|key| reading.root_key.as_ref() != Some(key));
+    if reading.unread.contains(&machine) {
+        return;
+    }
     if reading.incomplete.contains(&machine) && NEEDS_THE_WHOLE.contains(&finding.code) {
         return;
     }

@@ -110,12 +110,17 @@ impl Reader<'_, '_> {
         }
     }
 
-    pub(super) fn guard_items(
+    fn guard_items(
         &mut self,
         current: &Current<'_>,
         list: &Node,
         site: &GuardSite,
     ) -> Vec<GuardRef> {
+        self.spans.note(
+            current.key.as_ref(),
+            Place::GuardItems(site.clone()),
+            list.span,
+        );
         let items = list.items().iter().enumerate();
         items
             .filter_map(|(index, item)| self.guard_ref(current, item, &site.item(index)))

@@ -19,13 +19,13 @@ use super::{
 use crate::{
     detect::{self, Found},
     diagnostic::Report,
-    nearest::nearest,
     node::{Entry, Node},
     parse,
     source::{Files, Source, Span, Workflows},
     source_map::Spans,
     table::{Fields, Table},
 };
+use interlock_core::nearest::nearest;
 
 /// Reads a definition and everything it invokes.
 ///
@@ -46,6 +46,7 @@ pub(crate) fn read<'w>(start: Start<'_, 'w>, files: Files, report: Report) -> Re
         root_name: start.name,
         root_key: None,
         incomplete: HashSet::new(),
+        unread: HashSet::new(),
     };
     let root = reader.definition(
         Task {
@@ -86,6 +87,8 @@ pub(crate) struct Reading {
     pub(crate) root_key: Option<MachineId>,
     /// Machines of which a part could not be read, so that what is missing may not be.
     pub(crate) incomplete: HashSet<Option<MachineId>>,
+    /// Machines whose states could not be read at all.
+    pub(crate) unread: HashSet<Option<MachineId>>,
 }
 
 /// Reads definitions, one after the other.
@@ -105,6 +108,7 @@ pub(super) struct Reader<'n, 'w> {
     root_name: Option<&'n str>,
     root_key: Option<MachineId>,
     pub(super) incomplete: HashSet<Option<MachineId>>,
+    unread: HashSet<Option<MachineId>>,
 }
 
 /// A definition that something invokes and that is still to be read.
@@ -143,7 +147,7 @@ impl<'n> Reader<'n, '_> {
         } = task;
         self.spans.note(key.as_ref(), Place::Machine, node.span);
         let Some(fields) = table.read(node, &mut self.report) else {
-            self.incomplete.insert(key);
+            self.unread.insert(key);
             return empty(given_id.unwrap_or_default());
         };
         let id = fields.text("id").or(given_id).unwrap_or_default();
@@ -228,6 +232,9 @@ impl<'n> Reader<'n, '_> {
         fields: &Fields<'_>,
     ) -> IndexMap<StateName, State> {
         let entries = fields.get("states").map(Node::entries).unwrap_or_default();
+        if fields.get("states").is_none() {
+            self.unread.insert(current.key.clone());
+        }
         current.state_names = entries
             .iter()
             .map(|entry| StateName::new(entry.key.clone()))
@@ -448,13 +455,13 @@ impl<'n> Reader<'n, '_> {
 
     fn read_file(&mut self, file: usize, id: &str, key: &MachineId, span: Span) -> Machine {
         let Some(tree) = parse::parse(&self.files, file, &mut self.report) else {
-            self.incomplete.insert(Some(key.clone()));
+            self.unread.insert(Some(key.clone()));
             return empty(id);
         };
         let found = detect::detect(&tree, &mut self.report);
         let definition = found.and_then(|found| self.choose(found, id, span));
         let Some(node) = definition else {
-            self.incomplete.insert(Some(key.clone()));
+            self.unread.insert(Some(key.clone()));
             return empty(id);
         };
         let task = Task {
@@ -514,6 +521,7 @@ impl<'n> Reader<'n, '_> {
             spans: self.spans,
             root_key: self.root_key,
             incomplete: self.incomplete,
+            unread: self.unread,
         }
     }
 }

@@ -1,21 +1,21 @@
 //! A state: its policy and what leads on.
 
 use interlock_core::{
-    machine::{Activity, Outcome, State},
+    machine::{Activity, Outcome, State, Work},
     names::{EventName, StateName},
     policy::{CommandEntry, OnDenied, Policy},
     validate::Place,
 };
 
 use super::{
-    fields::{STAGE_KEYS, STATE},
+    fields::{STAGE, STATE},
     machine::{Current, Reader},
 };
 use crate::{
-    nearest::nearest,
     node::{Kind, Node},
     table::Fields,
 };
+use interlock_core::nearest::nearest;
 
 /// Names of final states that mean failure where nothing else is said.
 const FAILURES: &[&str] = &[
@@ -51,9 +51,8 @@ impl Reader<'_, '_> {
         name: &StateName,
         node: &Node,
     ) -> State {
-        let stage = self.refuse_stage(node);
-        let without_stage_keys = stage.then(|| without(node, STAGE_KEYS));
-        let node = without_stage_keys.as_ref().unwrap_or(node);
+        let rest = self.stage(node);
+        let node = rest.as_ref().unwrap_or(node);
         let Some(fields) = STATE.read(node, &mut self.report) else {
             self.incomplete.insert(current.key.clone());
             return State::default();
@@ -73,6 +72,13 @@ impl Reader<'_, '_> {
                 entry.value.span,
             );
             state.safe_next = entry.value.text().map(StateName::new);
+        }
+        if let Some(entry) = fields.entry("on") {
+            self.spans.note(
+                current.key.as_ref(),
+                Place::Events(name.clone()),
+                entry.key_span,
+            );
         }
         for entry in fields.get("on").map(Node::entries).unwrap_or_default() {
             let event = EventName::new(entry.key.clone());
@@ -105,14 +111,11 @@ impl Reader<'_, '_> {
         state
     }
 
-    /// Reports a state whose activity this version cannot carry out.
-    fn refuse_stage(&mut self, node: &Node) -> bool {
-        let Some(entry) = node
+    /// Checks the keys of a stage, which this version cannot carry out, and returns the others.
+    fn stage(&mut self, node: &Node) -> Option<Node> {
+        let entry = node
             .get("type")
-            .filter(|entry| entry.value.text() == Some("stage"))
-        else {
-            return false;
-        };
+            .filter(|entry| entry.value.text() == Some("stage"))?;
         self.report
             .error(
                 entry.value.span,
@@ -120,7 +123,22 @@ impl Reader<'_, '_> {
                 "stages are not supported yet",
             )
             .help("leave out `type: stage` to have an agent work in this state");
-        true
+        let (own, rest): (Vec<_>, Vec<_>) = node
+            .entries()
+            .iter()
+            .cloned()
+            .partition(|entry| STAGE.has(&entry.key));
+        STAGE.read(
+            &Node {
+                span: node.span,
+                kind: Kind::Map(own),
+            },
+            &mut self.report,
+        );
+        Some(Node {
+            span: node.span,
+            kind: Kind::Map(rest),
+        })
     }
 
     fn activity(&mut self, name: &StateName, fields: &Fields<'_>) -> Activity {
@@ -139,7 +157,13 @@ impl Reader<'_, '_> {
                     },
                 };
             }
-            None | Some((_, Some("stage"))) => {}
+            Some((_, Some("stage"))) => {
+                return Activity::Stage(Work {
+                    kind: "model".to_owned(),
+                    input: serde_json::Value::Null,
+                });
+            }
+            None => {}
             Some((node, text)) => {
                 let near = text.and_then(|text| nearest(text, ["final", "stage"]));
                 let hint = near
@@ -149,9 +173,11 @@ impl Reader<'_, '_> {
                     .error(
                         node.span,
                         "wrong_value",
-                        format!("`type` cannot be {}{hint}", node.describe()),
+                        format!("`type` must be `final`, not {}{hint}", node.describe()),
                     )
-                    .help("it is `final` where the workflow ends, and left out elsewhere");
+                    .help(
+                        "write `type: final` where the workflow ends, and leave it out elsewhere",
+                    );
                 // A near miss is read as what was meant, so that the checks do not miss an end.
                 if near == Some("final") {
                     return Activity::Final {
@@ -295,17 +321,5 @@ impl Reader<'_, '_> {
                 )
                 .help("it is made of letters, digits and `_`, and stands for itself alone");
         }
-    }
-}
-
-/// Returns an object without the fields in `names`.
-fn without(node: &Node, names: &[&str]) -> Node {
-    let entries = node
-        .entries()
-        .iter()
-        .filter(|entry| !names.contains(&entry.key.as_str()));
-    Node {
-        span: node.span,
-        kind: Kind::Map(entries.cloned().collect()),
     }
 }

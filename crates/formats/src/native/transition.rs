@@ -134,7 +134,7 @@ impl Reader<'_, '_> {
         node: &Node,
     ) -> Option<Transition> {
         let fields = TRANSITION.read(node, &mut self.report)?;
-        let shape = self.shape(&fields);
+        let shape = self.shape(current, &fields);
         let guards = self.transition_guards(current, at, &fields);
         let approval = self.approval(&fields);
         let target = match shape? {
@@ -150,7 +150,7 @@ impl Reader<'_, '_> {
     }
 
     /// Finds which of the shapes it has, and reports what belongs to another.
-    fn shape(&mut self, fields: &Fields<'_>) -> Option<&'static str> {
+    fn shape(&mut self, current: &Current<'_>, fields: &Fields<'_>) -> Option<&'static str> {
         let written: Vec<&'static str> = SHAPES
             .iter()
             .map(|(shape, _)| *shape)
@@ -168,16 +168,14 @@ impl Reader<'_, '_> {
                 return None;
             }
             [first, second, ..] => {
-                let span = fields
-                    .entry(second)
-                    .map_or(fields.node.span, |entry| entry.key_span);
                 self.report
                     .error(
-                        span,
+                        fields.node.span,
                         "mixed_shapes",
                         format!("`{first}` and `{second}` cannot stand in one transition"),
                     )
                     .help("keep one of the two");
+                self.incomplete.insert(current.key.clone());
                 first
             }
             [shape] => shape,

@@ -1,0 +1,289 @@
+//! Guards that do not exist, can never hold or ask each other.
+
+use serde_json::Value;
+
+use super::{
+    Check, FindingCode, GuardRoot, GuardSite, Place,
+    graph::{circles, own_event},
+};
+use crate::{
+    guard::{FieldGuard, Guard, GuardRef, Op, Source},
+    machine::{Machine, State},
+    names::{EventName, GuardName},
+    nearest::nearest,
+};
+
+impl<'m> Check<'m, '_> {
+    /// Checks every guard, named or written in place.
+    pub(super) fn guards(&mut self) {
+        let machine = self.machine;
+        for (name, guard) in &machine.guards {
+            self.guard(guard, &GuardRoot::Named(name.clone()).whole());
+        }
+        for (at, guard) in transition_guards(machine) {
+            self.guard_ref(guard, &at.site);
+            self.output_is_there(&at, guard);
+        }
+        self.guard_circles();
+    }
+
+    fn guard_ref(&mut self, guard: &GuardRef, site: &GuardSite) {
+        match guard {
+            GuardRef::Inline(guard) => self.guard(guard, site),
+            GuardRef::Named(name) if !self.machine.guards.contains_key(name) => {
+                let known = self.machine.guards.keys().map(GuardName::as_str);
+                let near = nearest(name.as_str(), known)
+                    .map(|near| format!(": did you mean `{near}`?"))
+                    .unwrap_or_default();
+                self.error(
+                    FindingCode::UndefinedGuard,
+                    Place::Guard(site.clone()),
+                    format!("there is no guard `{name}`{near}"),
+                    "define it under `guards`, or name one that exists",
+                );
+            }
+            GuardRef::Named(_) => {}
+        }
+    }
+
+    fn guard(&mut self, guard: &Guard, site: &GuardSite) {
+        match guard {
+            Guard::Field(field) => self.field_guard(field, site),
+            Guard::All(items) | Guard::Any(items) => {
+                let word = if matches!(guard, Guard::All(_)) {
+                    "all"
+                } else {
+                    "any"
+                };
+                if items.is_empty() {
+                    self.error(
+                        FindingCode::EmptyGuard,
+                        Place::GuardItems(site.clone()),
+                        format!("`{word}` has no guards"),
+                        "name at least one guard",
+                    );
+                }
+                for (index, item) in items.iter().enumerate() {
+                    self.guard_ref(item, &site.item(index));
+                }
+            }
+            Guard::Not(item) => self.guard_ref(item, &site.item(0)),
+            Guard::Evidence(_) => {}
+        }
+    }
+
+    fn field_guard(&mut self, guard: &FieldGuard, site: &GuardSite) {
+        if let Some(reason) = bad_pointer(&guard.field) {
+            self.error(
+                FindingCode::NeverHolds,
+                Place::GuardField(site.clone()),
+                format!("`{}` is no JSON Pointer: {reason}", guard.field),
+                "write `~0` for `~` and `~1` for `/`, or the plain name of a key",
+            );
+        }
+        let word = guard.op.as_str();
+        match (guard.op, &guard.value) {
+            (Op::Exists | Op::NotExists, None) => {}
+            (Op::Exists | Op::NotExists, Some(value)) => {
+                self.value_of_exists(guard.op, value, site)
+            }
+            (_, None) => self.error(
+                FindingCode::NeverHolds,
+                Place::GuardOperator(site.clone()),
+                format!("`{word}` without a `value` can never hold"),
+                "add `value`, or use `exists` or `not_exists`",
+            ),
+            (Op::Gt | Op::Gte | Op::Lt | Op::Lte, Some(value)) if !value.is_number() => self.error(
+                FindingCode::NeverHolds,
+                Place::GuardValue(site.clone()),
+                format!(
+                    "`{word}` compares numbers, so with {} it can never hold",
+                    kind(value)
+                ),
+                "write a number, without quotes",
+            ),
+            (Op::In, Some(value)) if value.as_array().is_none_or(Vec::is_empty) => self.error(
+                FindingCode::NeverHolds,
+                Place::GuardValue(site.clone()),
+                format!(
+                    "`in` looks for the field in a list, so with {} it can never hold",
+                    kind(value)
+                ),
+                "write a list of the values that are right",
+            ),
+            _ => {}
+        }
+    }
+
+    fn value_of_exists(&mut self, op: Op, value: &Value, site: &GuardSite) {
+        let word = op.as_str();
+        let place = Place::GuardValue(site.clone());
+        if *value == Value::Bool(false) {
+            let other = if op == Op::Exists {
+                Op::NotExists
+            } else {
+                Op::Exists
+            };
+            self.error(
+                FindingCode::NeverHolds,
+                place,
+                format!("`{word}` looks at no value, so `false` does not turn it round"),
+                if other == Op::Exists {
+                    "use `exists`"
+                } else {
+                    "use `not_exists`"
+                },
+            );
+        } else {
+            self.warning(
+                FindingCode::UnusedValue,
+                place,
+                format!("`{word}` looks at no value"),
+                "remove `value`",
+            );
+        }
+    }
+
+    /// Reports a guard that reads an output where there is none.
+    fn output_is_there(&mut self, at: &GuardUse<'m>, guard: &GuardRef) {
+        if at.state.raises_own_events() && own_event(at.event) {
+            return;
+        }
+        let mut seen = Vec::new();
+        if reads_output(self.machine, guard, &mut seen) {
+            self.error(
+                FindingCode::NeverHolds,
+                Place::Guard(at.site.clone()),
+                format!(
+                    "a guard with `from: output` can never hold at `{}`: it reads what the state's own activity ended with",
+                    at.event
+                ),
+                "ask it in a transition on `done` or `error`, or read the context",
+            );
+        }
+    }
+
+    fn guard_circles(&mut self) {
+        let guards = &self.machine.guards;
+        let leads: Vec<Vec<usize>> = guards
+            .values()
+            .map(|guard| {
+                let mut names = Vec::new();
+                collect_names(guard, &mut names);
+                let positions = names.iter().filter_map(|name| guards.get_index_of(*name));
+                positions.collect()
+            })
+            .collect();
+        for circle in circles(&leads) {
+            let members: Vec<&GuardName> = circle
+                .iter()
+                .filter_map(|at| guards.get_index(*at).map(|(name, _)| name))
+                .collect();
+            let Some(first) = members.first() else {
+                continue;
+            };
+            let place = Place::Guard(GuardRoot::Named((*first).clone()).whole());
+            let named: Vec<String> = members.iter().map(|name| format!("`{name}`")).collect();
+            let message = match named.as_slice() {
+                [only] => format!("the guard {only} asks itself"),
+                named => format!("the guards {} ask each other in a circle", named.join(", ")),
+            };
+            self.error(
+                FindingCode::GuardCycle,
+                place,
+                message,
+                "a guard can only be made of others that do not need it",
+            );
+        }
+    }
+}
+
+/// A guard where a transition asks it.
+pub(super) struct GuardUse<'m> {
+    pub(super) state: &'m State,
+    pub(super) event: &'m EventName,
+    pub(super) site: GuardSite,
+}
+
+/// Returns every guard of every transition, in the order of the machine.
+pub(super) fn transition_guards(machine: &Machine) -> Vec<(GuardUse<'_>, &GuardRef)> {
+    let mut found = Vec::new();
+    for (name, state) in &machine.states {
+        for (event, rule) in &state.on {
+            for (index, transition) in rule.transitions.iter().enumerate() {
+                for (nth, guard) in transition.guards.iter().enumerate() {
+                    let root = GuardRoot::Transition {
+                        state: name.clone(),
+                        event: event.clone(),
+                        index,
+                        nth,
+                    };
+                    let site = root.whole();
+                    found.push((GuardUse { state, event, site }, guard));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Collects the named guards that `guard` is made of.
+fn collect_names<'g>(guard: &'g Guard, names: &mut Vec<&'g GuardName>) {
+    let mut item = |part: &'g GuardRef| match part {
+        GuardRef::Named(name) => names.push(name),
+        GuardRef::Inline(guard) => collect_names(guard, names),
+    };
+    match guard {
+        Guard::All(items) | Guard::Any(items) => items.iter().for_each(item),
+        Guard::Not(part) => item(part),
+        Guard::Field(_) | Guard::Evidence(_) => {}
+    }
+}
+
+/// Tells whether `guard` or a guard it is made of reads an output; `seen` holds names already looked at.
+fn reads_output<'g>(
+    machine: &'g Machine,
+    guard: &'g GuardRef,
+    seen: &mut Vec<&'g GuardName>,
+) -> bool {
+    let guard = match guard {
+        GuardRef::Inline(guard) => guard.as_ref(),
+        GuardRef::Named(name) => {
+            if seen.contains(&name) {
+                return false;
+            }
+            seen.push(name);
+            match machine.guards.get(name) {
+                Some(guard) => guard,
+                None => return false,
+            }
+        }
+    };
+    match guard {
+        Guard::Field(field) => field.from == Source::Output,
+        Guard::All(items) | Guard::Any(items) => {
+            items.iter().any(|item| reads_output(machine, item, seen))
+        }
+        Guard::Not(item) => reads_output(machine, item, seen),
+        Guard::Evidence(_) => false,
+    }
+}
+
+/// Returns why a pointer can never name anything.
+fn bad_pointer(field: &str) -> Option<&'static str> {
+    let escapes = field.strip_prefix('/')?.split('~').skip(1);
+    let mut bad = escapes.filter(|rest| !rest.starts_with(['0', '1']));
+    bad.next().map(|_| "`~` stands only in `~0` and `~1`")
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(items) if items.is_empty() => "an empty list",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,88 @@
+//! Policies that contradict themselves or name what does not exist.
+
+use super::{Check, FindingCode, Place, tools};
+use crate::{
+    names::StateName,
+    nearest::nearest,
+    policy::{Policy, Stance},
+};
+
+/// Programs that write or remove and nothing else.
+const WRITING_PROGRAMS: &[&str] = &[
+    "rm", "rmdir", "unlink", "shred", "srm", "trash", "cp", "mv", "ln", "install", "touch",
+    "mkdir", "mkfifo", "mknod", "truncate", "chmod", "chown", "chgrp", "tee", "dd", "rsync",
+    "patch", "sponge",
+];
+
+impl Check<'_, '_> {
+    /// Checks the policy of every state.
+    pub(super) fn policies(&mut self) {
+        let machine = self.machine;
+        for (name, state) in &machine.states {
+            self.contradictions(name, &state.policy);
+            self.unknown_tools(name, &state.policy);
+            self.useless_commands(name, &state.policy);
+            let goes_on = !state.on.is_empty() || state.safe_next.is_some();
+            if goes_on && matches!(state.activity, crate::machine::Activity::Final { .. }) {
+                self.warning(
+                    FindingCode::FinalWithEvents,
+                    Place::Events(name.clone()),
+                    format!("`{name}` is final, so what it says about events never happens"),
+                    "remove the events, or `type: final`",
+                );
+            }
+        }
+    }
+
+    fn contradictions(&mut self, name: &StateName, policy: &Policy) {
+        let allowed = policy.allowed_tools.iter().flatten();
+        let both = policy.disallowed_tools.iter().enumerate();
+        for (index, tool) in both.filter(|(_, tool)| allowed.clone().any(|known| known == *tool)) {
+            self.error(
+                FindingCode::ContradictoryPolicy,
+                Place::DisallowedTool(name.clone(), index),
+                format!("`{tool}` is both allowed and disallowed in `{name}`"),
+                "keep it in one of the two lists",
+            );
+        }
+    }
+
+    fn unknown_tools(&mut self, name: &StateName, policy: &Policy) {
+        let allowed = policy.allowed_tools.iter().flatten().enumerate();
+        let disallowed = policy.disallowed_tools.iter().enumerate();
+        let all = allowed
+            .map(|(index, tool)| (tool, Place::AllowedTool(name.clone(), index)))
+            .chain(
+                disallowed.map(|(index, tool)| (tool, Place::DisallowedTool(name.clone(), index))),
+            );
+        for (tool, place) in all.filter(|(tool, _)| !tools::may_exist(tool)) {
+            let near = nearest(tool, tools::known())
+                .map(|near| format!(": did you mean `{near}`?"))
+                .unwrap_or_default();
+            self.warning(
+                FindingCode::UnknownTool,
+                place,
+                format!("no known client has a tool `{tool}`{near}"),
+                "tools of MCP servers are named `mcp__SERVER__TOOL`",
+            );
+        }
+    }
+
+    fn useless_commands(&mut self, name: &StateName, policy: &Policy) {
+        if policy.stance() != Stance::NoWrite {
+            return;
+        }
+        for (index, entry) in policy.allowed_commands.iter().flatten().enumerate() {
+            let program = entry.words.first().map_or("", String::as_str);
+            let program = program.rsplit('/').next().unwrap_or(program);
+            if WRITING_PROGRAMS.contains(&program) {
+                self.warning(
+                    FindingCode::UselessCommand,
+                    Place::AllowedCommand(name.clone(), index),
+                    format!("`{program}` writes or removes files, and no tool that writes passes in `{name}`: it is refused all the same"),
+                    "allow a writing tool such as `Edit`, or remove the entry",
+                );
+            }
+        }
+    }
+}

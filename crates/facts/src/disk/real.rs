@@ -1,0 +1,150 @@
+//! The disk of this machine.
+
+use std::{
+    collections::VecDeque,
+    fs, io,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use super::{Disk, DiskError, Kind, Seen};
+
+/// Links followed on one way before it counts as a circle, as Linux has it.
+const LINKS_MAX: usize = 40;
+
+/// The disk of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn read(&self, path: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, DiskError> {
+        let found = match fs::metadata(path) {
+            Ok(found) => found,
+            Err(error) if is_absence(&error) => return Ok(None),
+            Err(error) => return Err(refused(&error)),
+        };
+        // Opening a pipe would wait for its other end.
+        if !found.is_file() {
+            return Err(DiskError::NotAFile);
+        }
+        if found.len() > bytes_max {
+            return Err(DiskError::TooLarge(found.len()));
+        }
+        let file = fs::File::open(path).map_err(|error| refused(&error))?;
+        let mut bytes = Vec::new();
+        let read = file
+            .take(bytes_max.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| refused(&error))?;
+        let read = u64::try_from(read).unwrap_or(u64::MAX);
+        if read > bytes_max {
+            return Err(DiskError::TooLarge(read));
+        }
+        Ok(Some(bytes))
+    }
+
+    fn real(&self, path: &str) -> Result<String, DiskError> {
+        let mut rest: VecDeque<String> = names_of(path);
+        let mut real = PathBuf::from("/");
+        let mut links = 0;
+        while let Some(name) = rest.pop_front() {
+            if name == ".." {
+                real.pop();
+                continue;
+            }
+            real.push(&name);
+            match fs::symlink_metadata(&real) {
+                Ok(found) if found.is_symlink() => {
+                    links += 1;
+                    if links > LINKS_MAX {
+                        return Err(DiskError::Circle);
+                    }
+                    if real.starts_with("/proc") {
+                        return Err(DiskError::Process);
+                    }
+                    follow(&mut real, &mut rest)?;
+                }
+                Ok(_) => {}
+                Err(error) if is_absence(&error) => {}
+                Err(error) => return Err(refused(&error)),
+            }
+        }
+        text(&real)
+    }
+
+    fn look(&self, path: &str) -> Option<Seen> {
+        fs::metadata(path).ok().map(|found| seen(&found))
+    }
+
+    fn names(&self, directory: &str, max: usize) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(directory) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .take(max)
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Replaces the link at the end of `real` by what it says.
+fn follow(real: &mut PathBuf, rest: &mut VecDeque<String>) -> Result<(), DiskError> {
+    let target = fs::read_link(&*real).map_err(|error| refused(&error))?;
+    let target = target.to_str().ok_or(DiskError::NotText)?;
+    if target.starts_with('/') {
+        *real = PathBuf::from("/");
+    } else {
+        real.pop();
+    }
+    for name in names_of(target).into_iter().rev() {
+        rest.push_front(name);
+    }
+    Ok(())
+}
+
+fn names_of(path: &str) -> VecDeque<String> {
+    path.split('/')
+        .filter(|name| !matches!(*name, "" | "."))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn text(path: &Path) -> Result<String, DiskError> {
+    path.to_str().map(str::to_owned).ok_or(DiskError::NotText)
+}
+
+fn refused(error: &io::Error) -> DiskError {
+    DiskError::Refused(error.to_string())
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn seen(found: &fs::Metadata) -> Seen {
+    let kind = if found.is_file() {
+        Kind::File
+    } else if found.is_dir() {
+        Kind::Directory
+    } else {
+        Kind::Other
+    };
+    let (id, links) = identity(found);
+    Seen { kind, id, links }
+}
+
+#[cfg(unix)]
+fn identity(found: &fs::Metadata) -> (Option<(u64, u64)>, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (Some((found.dev(), found.ino())), found.nlink())
+}
+
+#[cfg(not(unix))]
+const fn identity(_: &fs::Metadata) -> (Option<(u64, u64)>, u64) {
+    (None, 1)
+}

@@ -1,0 +1,208 @@
+//! JSON that comes from outside, read strictly.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// One JSON document, and the first key that stands twice in an object of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    /// The document; of a key that stands twice the last value counts.
+    pub value: Value,
+    /// Every key that stands twice, as a JSON Pointer, in order; at most a few.
+    pub doubled: Vec<String>,
+}
+
+impl Parsed {
+    /// Returns the first doubled key at or below `pointer`, for a message.
+    #[must_use]
+    pub fn doubled_below(&self, pointer: &str) -> Option<&str> {
+        self.doubled
+            .iter()
+            .map(String::as_str)
+            .find(|key| crate::path::is_within(key, pointer))
+    }
+}
+
+/// Keys kept of those that stand twice.
+const DOUBLED_MAX: usize = 8;
+
+/// Parses one JSON document and nothing behind it.
+///
+/// # Errors
+/// The text is not JSON, or is nested more than 128 deep.
+pub fn parse(bytes: &[u8]) -> Result<Parsed, serde_json::Error> {
+    // A byte-order mark says nothing here.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut doubled = Vec::new();
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = Part {
+        at: &mut String::new(),
+        doubled: &mut doubled,
+    }
+    .deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(Parsed { value, doubled })
+}
+
+/// The part of a document at a pointer.
+struct Part<'a> {
+    at: &'a mut String,
+    doubled: &'a mut Vec<String>,
+}
+
+impl Part<'_> {
+    fn below<T>(&mut self, name: &str, read: impl FnOnce(Part<'_>) -> T) -> T {
+        let length = self.at.len();
+        self.at.push('/');
+        self.at
+            .push_str(&name.replace('~', "~0").replace('/', "~1"));
+        let result = read(Part {
+            at: self.at,
+            doubled: self.doubled,
+        });
+        self.at.truncate(length);
+        result
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Part<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// The key under which `serde_json` hands over a number as text.
+const NUMBER_KEY: &str = "$serde_json::private::Number";
+
+impl<'de> Visitor<'de> for Part<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        loop {
+            let index = values.len().to_string();
+            match self.below(&index, |part| items.next_element_seed(part))? {
+                Some(value) => values.push(value),
+                None => return Ok(Value::Array(values)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if key == NUMBER_KEY && object.is_empty() {
+                return number(entries.next_value()?);
+            }
+            let value = self.below(&key, |part| entries.next_value_seed(part))?;
+            if object.contains_key(&key) && self.doubled.len() < DOUBLED_MAX {
+                let pointer = self.below(&key, |part| part.at.clone());
+                self.doubled.push(pointer);
+            }
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+fn number<E: serde::de::Error>(text: String) -> Result<Value, E> {
+    let number: Number = text.parse().map_err(|_| E::custom("not a number"))?;
+    Ok(Value::Number(number))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    #[test]
+    fn a_document_is_read_as_serde_json_reads_it() {
+        let texts = [
+            r#"{"a":[1,2.50,-0,1e400,9007199254740993,{"b":null}],"c":"\u0000\ud83d\ude00","d":true}"#,
+            "[]",
+            "\"x\"",
+            "12345678901234567890123",
+            r#"{"":{"":{}}}"#,
+        ];
+        for text in texts {
+            let expected: Value = serde_json::from_str(text).unwrap();
+            let parsed = parse(text.as_bytes()).unwrap();
+            assert_eq!(parsed.value.to_string(), expected.to_string());
+            assert_eq!(parsed.value, expected);
+            assert!(parsed.doubled.is_empty());
+        }
+    }
+
+    #[test]
+    fn keys_that_stand_twice_are_named() {
+        let text = r#"{"a":1,"tool_input":{"x":[{"b/c":1,"b/c":2}],"x":0},"a":2}"#;
+        let parsed = parse(text.as_bytes()).unwrap();
+        assert_eq!(
+            parsed.doubled,
+            ["/tool_input/x/0/b~1c", "/tool_input/x", "/a"]
+        );
+        assert_eq!(
+            parsed.doubled_below("/tool_input"),
+            Some("/tool_input/x/0/b~1c")
+        );
+        assert_eq!(parsed.doubled_below("/a"), Some("/a"));
+        assert_eq!(parsed.doubled_below("/b"), None);
+    }
+
+    #[test]
+    fn what_is_not_one_document_is_refused() {
+        let deep = "[".repeat(200);
+        let texts = [
+            "",
+            "{",
+            "{} {}",
+            "{}x",
+            "\u{1}",
+            "{'a':1}",
+            "\"\\ud800\"",
+            deep.as_str(),
+        ];
+        for text in texts {
+            assert!(parse(text.as_bytes()).is_err(), "{text:?}");
+        }
+        assert!(parse(b"\"\xff\"").is_err());
+        assert!(parse(b"\xef\xbb\xbf{}").is_ok());
+    }
+}

@@ -1,0 +1,163 @@
+//! Patches in the form of `apply_patch`, which name their files.
+
+use crate::lines::wide;
+
+/// What a patch does to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PatchedFile {
+    /// As the patch names it.
+    pub(crate) path: String,
+    /// What becomes of it.
+    pub(crate) fate: Fate,
+    /// Lines taken out.
+    pub(crate) removed: u64,
+    /// Lines put in.
+    pub(crate) added: u64,
+}
+
+/// What becomes of a file of a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is new, or written over.
+    Added,
+    /// It is changed where it is.
+    Changed,
+    /// It is changed and gets another name.
+    Moved(String),
+    /// It is removed.
+    Deleted,
+}
+
+/// Reads a patch.
+///
+/// # Errors
+/// Says which line is not understood.
+pub(crate) fn read(text: &str) -> Result<Vec<PatchedFile>, String> {
+    let mut lines = text
+        .trim_matches(['\r', '\n', ' ', '\t'])
+        .lines()
+        .enumerate();
+    match lines.next() {
+        Some((_, "*** Begin Patch")) => {}
+        _ => return Err("the patch does not begin with `*** Begin Patch`".to_owned()),
+    }
+    let mut files: Vec<PatchedFile> = Vec::new();
+    for (number, line) in lines {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line == "*** End Patch" {
+            return if files.is_empty() {
+                Err("the patch names no file".to_owned())
+            } else {
+                Ok(files)
+            };
+        }
+        if let Some(file) = opened(line) {
+            files.push(file);
+        } else if !files.last_mut().is_some_and(|file| file.takes(line)) {
+            return Err(format!(
+                "line {} of the patch is not understood",
+                number + 1
+            ));
+        }
+    }
+    Err("the patch does not end with `*** End Patch`".to_owned())
+}
+
+fn opened(line: &str) -> Option<PatchedFile> {
+    let kinds = [
+        ("*** Add File: ", Fate::Added),
+        ("*** Update File: ", Fate::Changed),
+        ("*** Delete File: ", Fate::Deleted),
+    ];
+    kinds.into_iter().find_map(|(mark, fate)| {
+        let path = line.strip_prefix(mark)?.trim().to_owned();
+        (!path.is_empty()).then_some(PatchedFile {
+            path,
+            fate,
+            removed: 0,
+            added: 0,
+        })
+    })
+}
+
+impl PatchedFile {
+    /// Takes a line of the file's part; `false`: it does not belong there.
+    fn takes(&mut self, line: &str) -> bool {
+        if let Some(to) = line.strip_prefix("*** Move to: ") {
+            let fits = self.fate == Fate::Changed && !to.trim().is_empty();
+            self.fate = Fate::Moved(to.trim().to_owned());
+            return fits;
+        }
+        let changes = matches!(self.fate, Fate::Changed | Fate::Moved(_));
+        match line.chars().next() {
+            Some('+') if self.fate != Fate::Deleted => self.added += 1,
+            Some('-') if changes => self.removed += 1,
+            Some(' ' | '@') | None if changes => {}
+            _ => return changes && line == "*** End of File",
+        }
+        true
+    }
+}
+
+/// Returns the lines a patch touches; `deleted` tells the lines of the files it deletes.
+pub(crate) fn touched_lines(
+    files: &[PatchedFile],
+    mut deleted: impl FnMut(&PatchedFile) -> u64,
+) -> u64 {
+    let (mut removed, mut added) = (0_u64, 0_u64);
+    for file in files {
+        removed = removed.saturating_add(file.removed);
+        added = added.saturating_add(file.added);
+        if file.fate == Fate::Deleted {
+            removed = removed.saturating_add(deleted(file));
+        }
+    }
+    removed.max(added).max(wide(usize::from(files.is_empty())))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    #[test]
+    fn every_file_of_a_patch_is_found() {
+        let text = "*** Begin Patch\n*** Add File: a.txt\n+one\n+two\n*** Update File: b.txt\n\
+            *** Move to: c/d.txt\n@@ fn x\n keep\n-old\n+new\n+newer\n\n*** End of File\n\
+            *** Delete File: e.txt\n*** End Patch\n";
+        let files = read(text).unwrap();
+        let seen: Vec<(&str, u64, u64)> = files
+            .iter()
+            .map(|file| (file.path.as_str(), file.removed, file.added))
+            .collect();
+        assert_eq!(seen, [("a.txt", 0, 2), ("b.txt", 1, 2), ("e.txt", 0, 0)]);
+        assert_eq!(
+            files.get(1).unwrap().fate,
+            Fate::Moved("c/d.txt".to_owned())
+        );
+        assert_eq!(touched_lines(&files, |_| 0), 4);
+        assert_eq!(touched_lines(&files, |_| 9), 10);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        let texts = [
+            "",
+            "+a",
+            "*** Begin Patch",
+            "*** Begin Patch\n*** End Patch",
+            "*** Begin Patch\n+a\n*** End Patch",
+            "*** Begin Patch\n*** Add File: \n+a\n*** End Patch",
+            "*** Begin Patch\n*** Add File: a\n-a\n*** End Patch",
+            "*** Begin Patch\n*** Delete File: a\n+a\n*** End Patch",
+            "*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch",
+            "*** Begin Patch\n*** Rename File: a\n*** End Patch",
+            "*** Begin Patch\n*** Update File: a\nno mark\n*** End Patch",
+            "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n",
+        ];
+        for text in texts {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Paths as text: made absolute, without `.`, `..` and doubled slashes.
+
+/// Bytes of the longest path that is looked at.
+const BYTES_MAX: usize = 16 * 1024;
+
+/// Why a path cannot be judged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// There is no text.
+    #[error("the path is empty")]
+    Empty,
+    /// It holds a NUL character.
+    #[error("the path holds a NUL character")]
+    Nul,
+    /// It is longer than any system allows.
+    #[error("the path is too long")]
+    TooLong,
+    /// It begins at a home directory that is not known.
+    #[error("`~` is not known here: write the path out")]
+    NoHome,
+    /// A `file:` address that names another machine or is not well formed.
+    #[error("`{0}` is not a path on this machine: write the path out")]
+    Address(String),
+}
+
+/// Makes `path` absolute and plain: `~` and `file://` are understood, `..` is taken back.
+///
+/// A relative path counts from `base`, which is absolute. Knows no links.
+///
+/// # Errors
+/// The text is not a path that can be judged.
+pub fn normalise(path: &str, base: &str, home: Option<&str>) -> Result<String, PathError> {
+    let joined = absolute(path, base, home)?;
+    Ok(plain(&joined))
+}
+
+/// Makes `path` absolute and leaves `.` and `..` where they stand.
+pub(crate) fn absolute(path: &str, base: &str, home: Option<&str>) -> Result<String, PathError> {
+    if path.is_empty() {
+        return Err(PathError::Empty);
+    }
+    if path.contains('\0') {
+        return Err(PathError::Nul);
+    }
+    if path.len() > BYTES_MAX {
+        return Err(PathError::TooLong);
+    }
+    if let Some(address) = strip_scheme(path) {
+        return address_path(address, path);
+    }
+    if let Some(below) = path.strip_prefix('~')
+        && (below.is_empty() || below.starts_with('/'))
+    {
+        let home = home.ok_or(PathError::NoHome)?;
+        return Ok(format!("{home}{below}"));
+    }
+    if path.starts_with('/') {
+        return Ok(path.to_owned());
+    }
+    Ok(format!("{base}/{path}"))
+}
+
+/// Takes `.`, `..` and doubled slashes out of an absolute path.
+pub(crate) fn plain(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    format!("/{}", names.join("/"))
+}
+
+/// Tells whether `path` is `directory` or lies below it; both plain.
+pub(crate) fn is_within(path: &str, directory: &str) -> bool {
+    relative(path, directory).is_some()
+}
+
+/// Returns `path` as seen from `directory`, empty for the directory itself.
+pub(crate) fn relative<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(directory.trim_end_matches('/'))?;
+    match rest.strip_prefix('/') {
+        Some(below) => Some(below),
+        None if rest.is_empty() => Some(""),
+        None => None,
+    }
+}
+
+fn strip_scheme(path: &str) -> Option<&str> {
+    let (scheme, rest) = path.split_at_checked("file:".len())?;
+    scheme.eq_ignore_ascii_case("file:").then_some(rest)?;
+    rest.strip_prefix("//")
+}
+
+fn address_path(address: &str, whole: &str) -> Result<String, PathError> {
+    let wrong = || PathError::Address(whole.chars().take(80).collect());
+    let path = address.strip_prefix("localhost").unwrap_or(address);
+    if !path.starts_with('/') {
+        return Err(wrong());
+    }
+    let decoded = percent_decoded(path).ok_or_else(wrong)?;
+    if decoded.contains('\0') {
+        return Err(PathError::Nul);
+    }
+    Ok(decoded)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let high = char::from(rest.next()?).to_digit(16)?;
+        let low = char::from(rest.next()?).to_digit(16)?;
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+#[path = "path/tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+//! Where a path lies, links followed.
+
+use interlock_core::call::Place;
+
+use crate::{
+    disk::{Disk, DiskError},
+    path::{PathError, absolute, is_within, plain, relative},
+    surroundings::Surroundings,
+};
+
+/// A path that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// As named, made absolute and plain.
+    pub named: String,
+    /// Where it really is.
+    pub real: String,
+    /// The same relative to the project root; `None`: not inside it.
+    pub relative: Option<String>,
+    /// Where that is.
+    pub place: Place,
+}
+
+/// Why a path cannot be found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LocateError {
+    /// Its text is not a path.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The disk does not tell.
+    #[error("`{path}` cannot be followed: {source}")]
+    Disk {
+        /// As named.
+        path: String,
+        /// Why not.
+        source: DiskError,
+    },
+    /// It goes through a link and back up, which programs read in two ways.
+    #[error("`{0}` goes through a link and back up again: write the path out")]
+    UpThroughLink(String),
+}
+
+/// Finds a path as a tool names it.
+///
+/// # Errors
+/// Says why it cannot be judged, for the agent.
+pub fn locate(path: &str, surroundings: &Surroundings, disk: &dyn Disk) -> Result<Located, String> {
+    find(path, surroundings, disk).map_err(|error| error.to_string())
+}
+
+pub(crate) fn find(
+    path: &str,
+    surroundings: &Surroundings,
+    disk: &dyn Disk,
+) -> Result<Located, LocateError> {
+    let whole = absolute(
+        path,
+        &surroundings.working_directory,
+        surroundings.home.as_deref(),
+    )?;
+    let named = plain(&whole);
+    let follow = |path: &str| {
+        disk.real(path).map_err(|source| LocateError::Disk {
+            path: short(path),
+            source,
+        })
+    };
+    let real = follow(&named)?;
+    // Some programs take `..` back as text, the system goes through the link first.
+    if whole.contains("..") && follow(&whole)? != real {
+        return Err(LocateError::UpThroughLink(short(path)));
+    }
+    Ok(at(named, real, surroundings))
+}
+
+/// Finds the name itself: links before it are followed, not its own.
+pub(crate) fn find_name(
+    named: &str,
+    surroundings: &Surroundings,
+    disk: &dyn Disk,
+) -> Result<Located, DiskError> {
+    let (directory, name) = named.rsplit_once('/').unwrap_or(("", named));
+    let real = match name {
+        "" => "/".to_owned(),
+        name => {
+            let directory = if directory.is_empty() { "/" } else { directory };
+            let directory = disk.real(directory)?;
+            plain(&format!("{directory}/{name}"))
+        }
+    };
+    Ok(at(named.to_owned(), real, surroundings))
+}
+
+/// Says where a path lies that is followed already.
+pub(crate) fn at(named: String, real: String, surroundings: &Surroundings) -> Located {
+    let relative = relative(&real, &surroundings.project_root)
+        .filter(|relative| !relative.is_empty())
+        .map(str::to_owned);
+    Located {
+        place: place(&real, surroundings),
+        named,
+        real,
+        relative,
+    }
+}
+
+/// Says what kind of place a real path is.
+fn place(path: &str, surroundings: &Surroundings) -> Place {
+    let home = surroundings.home.as_deref();
+    if is_within(&surroundings.project_root, path)
+        || home.is_some_and(|home| is_within(home, path))
+        || path.ends_with("/.git")
+    {
+        return Place::Whole;
+    }
+    // The nearest directory that is known decides: a project may lie below the temporary one.
+    let parent = surroundings.project_root.rsplit_once('/').map(|(up, _)| up);
+    let temporary = surroundings.temporary.as_deref();
+    let scratch = |directory| (directory, Place::Scratch);
+    let known = [(surroundings.project_root.as_str(), Place::Project)]
+        .into_iter()
+        .chain(temporary.map(scratch))
+        .chain(
+            surroundings
+                .caches
+                .iter()
+                .map(|cache| scratch(cache.as_str())),
+        )
+        .chain(home.map(|home| (home, Place::Outside)))
+        .chain(
+            parent
+                .filter(|up| !up.is_empty() && Some(*up) != temporary)
+                .map(|up| (up, Place::Outside)),
+        );
+    known
+        .filter(|(directory, _)| is_within(path, directory))
+        .max_by_key(|(directory, place)| (directory.len(), *place == Place::Scratch))
+        .map_or(Place::Outside, |(_, place)| place)
+}
+
+fn short(path: &str) -> String {
+    if path.chars().count() <= 120 {
+        return path.to_owned();
+    }
+    path.chars().take(117).chain("...".chars()).collect()
+}

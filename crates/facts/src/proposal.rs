@@ -1,0 +1,325 @@
+//! A proposed call, and the one function that finds its facts.
+
+use interlock_core::{
+    call::{CallFacts, CallKind, FileWrite, ToolCall},
+    names::{AgentId, CallId},
+};
+use serde_json::Value;
+
+use crate::{
+    canonical::digest,
+    disk::Disk,
+    edit::{OldText, Replacement},
+    notebook,
+    patch::{self, Fate, PatchedFile},
+    place::{self, LocateError, Located},
+    protected::{Deed, Guarded},
+    shape::{EditFields, Shape},
+    shell, summary,
+    surroundings::Surroundings,
+};
+
+/// A tool call as a client proposes it.
+#[derive(Debug, Clone)]
+pub struct Proposal<'a> {
+    /// Unique within the run.
+    pub id: CallId,
+    /// The client's own name of the tool.
+    pub tool: &'a str,
+    /// The common name of the same tool, when it has another.
+    pub common: Option<&'a str>,
+    /// How its arguments are to be read.
+    pub shape: Shape,
+    /// Its arguments.
+    pub input: &'a Value,
+    /// A key that stands twice in the arguments, as a pointer.
+    pub doubled: Option<&'a str>,
+    /// The sub-agent that proposes it.
+    pub agent: Option<AgentId>,
+    /// The branch it names; a control tool's own argument counts too.
+    pub branch: Option<String>,
+}
+
+/// Finds out what a proposed call would do, as far as that can be known before it runs.
+///
+/// Total: what cannot be judged is a fact too (`malformed`).
+#[must_use]
+pub fn facts(proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
+    let mut finder = Finder {
+        tool: proposal.tool,
+        surroundings,
+        disk,
+        guarded: Guarded::new(surroundings, disk),
+        facts: CallFacts {
+            environment_held: surroundings.environment_held,
+            ..CallFacts::default()
+        },
+    };
+    if let Err(why) = finder.find(&proposal) {
+        finder.facts.malformed = Some(why);
+    }
+    let facts = finder.facts;
+    let kind = proposal.shape.kind();
+    let branch = proposal.branch.or_else(|| match kind {
+        CallKind::Control(_) => proposal.input.get("branch")?.as_str().map(str::to_owned),
+        _ => None,
+    });
+    ToolCall {
+        id: proposal.id,
+        tool: proposal.tool.to_owned(),
+        common: proposal.common.map(str::to_owned),
+        kind,
+        digest: digest(proposal.tool, proposal.input),
+        summary: summary::summary(proposal.shape, proposal.input),
+        agent: proposal.agent,
+        branch,
+        facts,
+    }
+}
+
+/// The facts of one call, while they are found.
+struct Finder<'a> {
+    tool: &'a str,
+    surroundings: &'a Surroundings,
+    disk: &'a dyn Disk,
+    guarded: Guarded<'a>,
+    facts: CallFacts,
+}
+
+/// Found, or why the arguments cannot be judged.
+type Found = Result<(), String>;
+
+impl Finder<'_> {
+    fn find(&mut self, proposal: &Proposal<'_>) -> Found {
+        let input = proposal.input;
+        if let Some(key) = proposal.doubled {
+            return Err(format!(
+                "the key `{}` stands twice",
+                summary::one_line(key, 80)
+            ));
+        }
+        if !matches!(input, Value::Object(_) | Value::Null) {
+            return Err("they are not an object".to_owned());
+        }
+        match proposal.shape {
+            Shape::Control(_) | Shape::SubAgent => Ok(()),
+            Shape::Shell {
+                line, directory, ..
+            } => self.shell(input, proposal.shape, line, directory),
+            Shape::Edit { path, fields } => {
+                let edits = std::slice::from_ref(input);
+                self.replacements(required(input, path)?, edits, fields)
+            }
+            Shape::MultiEdit {
+                path,
+                edits,
+                fields,
+            } => {
+                let edits = match input.get(edits) {
+                    None => &[],
+                    Some(Value::Array(edits)) => edits.as_slice(),
+                    Some(_) => return Err(format!("`{edits}` is not a list")),
+                };
+                self.replacements(required(input, path)?, edits, fields)
+            }
+            Shape::Write { path, content } => {
+                let new = optional(input, content)?.unwrap_or_default();
+                let file = self.file(required(input, path)?, Deed::Write)?;
+                let lines = OldText::read(&file.real, self.disk).touched_by_write(new);
+                self.written(&file, Some(lines), false);
+                Ok(())
+            }
+            Shape::Notebook { path } => self.notebook(input, required(input, path)?),
+            Shape::Patch { text } => self.patch(required(input, text)?),
+            Shape::Delete { path } => {
+                let file = self.file(required(input, path)?, Deed::Remove)?;
+                let lines = OldText::read(&file.real, self.disk).touched_by_removal();
+                self.written(&file, Some(lines), true);
+                Ok(())
+            }
+            Shape::Read { paths } => paths.iter().try_for_each(|field| self.read(input, field)),
+            Shape::Other => {
+                let name = proposal.common.unwrap_or(proposal.tool);
+                let thing = self.guarded.in_arguments(name, input);
+                self.protect(thing);
+                Ok(())
+            }
+        }
+    }
+
+    fn protect(&mut self, thing: Option<String>) {
+        if self.facts.protected.is_none() {
+            self.facts.protected = thing;
+        }
+    }
+
+    /// Finds a file that the call changes.
+    fn file(&mut self, path: &str, deed: Deed) -> Result<Located, String> {
+        let file = place::find(path, self.surroundings, self.disk).map_err(|error| {
+            // Where the way is not known, the name alone may tell enough.
+            let named = crate::normalise(
+                path,
+                &self.surroundings.working_directory,
+                self.surroundings.home.as_deref(),
+            );
+            if let Ok(named) = named {
+                let thing = self.guarded.touched(&named, deed);
+                self.protect(thing);
+            }
+            error.to_string()
+        })?;
+        let thing = self.guarded.touched_either(&file, deed);
+        self.protect(thing);
+        Ok(file)
+    }
+
+    fn written(&mut self, file: &Located, lines: Option<u64>, removes: bool) {
+        self.facts.writes.push(FileWrite {
+            path: Some(file.real.clone()),
+            relative: file.relative.clone(),
+            place: file.place,
+            by: self.tool.to_owned(),
+            removes,
+            recursive: false,
+            lines,
+        });
+        let sum = self.facts.edit_lines.unwrap_or(0);
+        self.facts.edit_lines = Some(sum.saturating_add(lines.unwrap_or(0)));
+    }
+
+    fn replacements(&mut self, path: &str, edits: &[Value], fields: EditFields) -> Found {
+        let file = self.file(path, Deed::Write)?;
+        let mut text = OldText::read(&file.real, self.disk);
+        let mut sum = 0_u64;
+        for edit in edits {
+            let replacement = Replacement {
+                old: optional(edit, fields.old)?.unwrap_or_default(),
+                new: optional(edit, fields.new)?.unwrap_or_default(),
+                all: is_set(edit, fields.all),
+            };
+            let (lines, after) = replacement.apply(text);
+            sum = sum.saturating_add(lines);
+            text = after;
+        }
+        self.written(&file, Some(sum), false);
+        Ok(())
+    }
+
+    fn notebook(&mut self, input: &Value, path: &str) -> Found {
+        let file = self.file(path, Deed::Write)?;
+        let old = OldText::read(&file.real, self.disk);
+        let mode = optional(input, "edit_mode")?.unwrap_or("replace");
+        let new = optional(input, "new_source")?.unwrap_or_default();
+        // A number is a cell too.
+        let cell = match input.get("cell_id").or_else(|| input.get("cell_number")) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(id)) => Some(id.clone()),
+            Some(other) => Some(other.to_string()),
+        };
+        let lines = notebook::touched_lines(old.text(), cell.as_deref(), mode, new);
+        self.written(&file, Some(lines), false);
+        Ok(())
+    }
+
+    fn patch(&mut self, text: &str) -> Found {
+        let files = patch::read(text)?;
+        let disk = self.disk;
+        let mut found = Vec::new();
+        for file in &files {
+            let removes = matches!(file.fate, Fate::Deleted | Fate::Moved(_));
+            let deed = if removes { Deed::Remove } else { Deed::Write };
+            let at = self.file(&file.path, deed)?;
+            let lines = file.removed.max(file.added);
+            self.written(&at, Some(lines), removes);
+            if let Fate::Moved(to) = &file.fate {
+                let to = self.file(to, Deed::Write)?;
+                self.written(&to, Some(0), false);
+            }
+            found.push((file, at.real));
+        }
+        let deleted = |file: &PatchedFile| {
+            found
+                .iter()
+                .find(|(known, _)| std::ptr::eq(*known, file))
+                .map_or(0, |(_, real)| {
+                    OldText::read(real, disk).touched_by_removal()
+                })
+        };
+        self.facts.edit_lines = Some(patch::touched_lines(&files, deleted));
+        Ok(())
+    }
+
+    fn read(&mut self, input: &Value, field: &str) -> Found {
+        let paths: Vec<&str> = match input.get(field) {
+            None | Some(Value::Null) => return Ok(()),
+            Some(Value::String(path)) => vec![path],
+            Some(Value::Array(paths)) => paths.iter().filter_map(Value::as_str).collect(),
+            Some(_) => return Err(format!("`{field}` is not text")),
+        };
+        for path in paths.into_iter().filter(|path| !path.is_empty()) {
+            let (named, shown) = match place::find(path, self.surroundings, self.disk) {
+                Ok(file) => {
+                    let thing = self.guarded.touched_either(&file, Deed::Read);
+                    self.protect(thing);
+                    let shown = file.relative.unwrap_or(file.real);
+                    (file.named, shown)
+                }
+                // What cannot be followed cannot be read either.
+                Err(LocateError::Disk { path, .. }) => (path.clone(), path),
+                Err(error) => return Err(error.to_string()),
+            };
+            let thing = self.guarded.touched(&named, Deed::Read);
+            self.protect(thing);
+            self.facts.reads.push(shown);
+        }
+        Ok(())
+    }
+
+    fn shell(&mut self, input: &Value, shape: Shape, line: &str, directory: Option<&str>) -> Found {
+        let Shape::Shell { dialect, .. } = shape else {
+            return Ok(());
+        };
+        let line = required(input, line)?;
+        let directory = match directory.map(|field| optional(input, field)).transpose()? {
+            Some(Some(directory)) if !directory.is_empty() => {
+                place::find(directory, self.surroundings, self.disk)
+                    .map_err(|error| error.to_string())?
+                    .real
+            }
+            _ => self.surroundings.working_directory.clone(),
+        };
+        let read = shell::read(line, dialect, &directory, self.surroundings, self.disk);
+        self.facts.reads = read.reads;
+        self.facts.writes = read.writes;
+        self.facts.outside_directories = read.outside_directories;
+        let thing = self.guarded.in_line(line, &read.shell, &read.touched);
+        self.protect(thing);
+        self.facts.shell = Some(read.shell);
+        Ok(())
+    }
+}
+
+/// Returns an argument that must be there as text.
+fn required<'v>(input: &'v Value, field: &str) -> Result<&'v str, String> {
+    optional(input, field)?.ok_or_else(|| format!("`{field}` is missing"))
+}
+
+/// Returns an argument that is text where it is there.
+fn optional<'v>(input: &'v Value, field: &str) -> Result<Option<&'v str>, String> {
+    match input.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.contains('\0') => {
+            Err(format!("`{field}` holds a NUL character"))
+        }
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(format!("`{field}` is not text")),
+    }
+}
+
+/// Tells whether a flag is set; what is no flag is taken for one that is.
+fn is_set(input: &Value, field: &str) -> bool {
+    !matches!(
+        input.get(field),
+        None | Some(Value::Null | Value::Bool(false))
+    )
+}

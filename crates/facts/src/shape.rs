@@ -1,0 +1,114 @@
+//! How the arguments of a tool are to be read.
+
+use interlock_core::call::{CallKind, ControlTool};
+use interlock_shell::Dialect;
+
+/// How the arguments of a tool are to be read: which of them holds what.
+///
+/// Each client's table of tools gives one to every name it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One of Interlock's own tools.
+    Control(ControlTool),
+    /// Starts a sub-agent.
+    SubAgent,
+    /// Runs a shell line.
+    Shell {
+        /// The shell.
+        dialect: Dialect,
+        /// Holds the line.
+        line: &'static str,
+        /// Holds the directory it runs in, where the call can say so.
+        directory: Option<&'static str>,
+    },
+    /// Replaces text in a file.
+    Edit {
+        /// Holds the file.
+        path: &'static str,
+        /// The rest.
+        fields: EditFields,
+    },
+    /// Replaces several texts in a file, one after the other.
+    MultiEdit {
+        /// Holds the file.
+        path: &'static str,
+        /// Holds the list of edits.
+        edits: &'static str,
+        /// What each edit holds.
+        fields: EditFields,
+    },
+    /// Writes a file whole.
+    Write {
+        /// Holds the file.
+        path: &'static str,
+        /// Holds its text.
+        content: &'static str,
+    },
+    /// Changes a cell of a notebook.
+    Notebook {
+        /// Holds the file.
+        path: &'static str,
+    },
+    /// Applies a patch that names its files.
+    Patch {
+        /// Holds the patch.
+        text: &'static str,
+    },
+    /// Removes a file.
+    Delete {
+        /// Holds the file.
+        path: &'static str,
+    },
+    /// Reads what these arguments name, if they are there.
+    Read {
+        /// Hold files, directories, or lists of them.
+        paths: &'static [&'static str],
+    },
+    /// Anything else.
+    Other,
+}
+
+/// What the arguments of one replacement are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EditFields {
+    /// Holds the text that goes.
+    pub old: &'static str,
+    /// Holds the text that comes.
+    pub new: &'static str,
+    /// Tells whether every place is meant.
+    pub all: &'static str,
+}
+
+impl EditFields {
+    /// As most clients have them.
+    pub const SNAKE: Self = Self {
+        old: "old_string",
+        new: "new_string",
+        all: "replace_all",
+    };
+    /// The same in camel case.
+    pub const CAMEL: Self = Self {
+        old: "oldString",
+        new: "newString",
+        all: "replaceAll",
+    };
+}
+
+impl Shape {
+    /// Returns the kind the engine tells calls apart by.
+    #[must_use]
+    pub const fn kind(self) -> CallKind {
+        match self {
+            Self::Control(tool) => CallKind::Control(tool),
+            Self::SubAgent => CallKind::SubAgent,
+            Self::Shell { .. } => CallKind::Shell,
+            Self::Edit { .. }
+            | Self::MultiEdit { .. }
+            | Self::Write { .. }
+            | Self::Notebook { .. }
+            | Self::Patch { .. }
+            | Self::Delete { .. } => CallKind::Edit,
+            Self::Read { .. } | Self::Other => CallKind::Other,
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! What a shell line would write and read on this disk.
+
+use interlock_core::{
+    call::{FileWrite, Place},
+    facts::{PathText, PathUse, ShellFacts, SimpleCommand, Word},
+};
+use interlock_shell::{Dialect, Setting};
+
+use crate::{
+    disk::{Disk, Kind},
+    edit::OldText,
+    lines::count,
+    path::{absolute, is_within, plain},
+    place::{self, Located},
+    protected::Deed,
+    surroundings::Surroundings,
+};
+
+/// What a line would do, with what the disk says to it.
+pub(crate) struct LineRead {
+    pub(crate) shell: ShellFacts,
+    pub(crate) reads: Vec<String>,
+    pub(crate) writes: Vec<FileWrite>,
+    pub(crate) outside_directories: Vec<String>,
+    pub(crate) touched: Vec<Touched>,
+}
+
+/// A path a line touches, as far as it is known.
+pub(crate) struct Touched {
+    pub(crate) deed: Deed,
+    pub(crate) path: TouchedPath,
+    pub(crate) by: String,
+}
+
+/// How much of a touched path is known.
+pub(crate) enum TouchedPath {
+    /// All of it.
+    Found(Located),
+    /// Only its beginning.
+    Below(String),
+}
+
+/// Programs that write into their last operand where that is a directory.
+const COPIERS: [&str; 4] = ["cp", "mv", "ln", "install"];
+
+/// Reads a line and asks the disk where its paths lead.
+pub(crate) fn read(
+    line: &str,
+    dialect: Dialect,
+    directory: &str,
+    surroundings: &Surroundings,
+    disk: &dyn Disk,
+) -> LineRead {
+    let setting = Setting {
+        dialect,
+        directory: directory.to_owned(),
+        project_root: surroundings.project_root.clone(),
+        home: surroundings.home.clone(),
+        temporary: surroundings.temporary.clone(),
+        user: surroundings.user.clone(),
+    };
+    let shell = interlock_shell::read(line, &setting);
+    let mut reader = Reader {
+        surroundings,
+        disk,
+        shell: &shell,
+        writes: Vec::new(),
+        touched: Vec::new(),
+    };
+    for used in &shell.writes {
+        reader.write(used);
+    }
+    for used in &shell.removes {
+        reader.remove(used);
+    }
+    reader.through_links();
+    let reads = reader.reads();
+    let Reader {
+        writes, touched, ..
+    } = reader;
+    LineRead {
+        reads,
+        writes,
+        touched,
+        outside_directories: outside_directories(&shell, surroundings, disk),
+        shell,
+    }
+}
+
+struct Reader<'a> {
+    surroundings: &'a Surroundings,
+    disk: &'a dyn Disk,
+    shell: &'a ShellFacts,
+    writes: Vec<FileWrite>,
+    touched: Vec<Touched>,
+}
+
+impl Reader<'_> {
+    fn write(&mut self, used: &PathUse) {
+        let PathText::Whole(path) = &used.path else {
+            self.partly_known(used, Deed::Write);
+            return;
+        };
+        for path in self.targets(path, &used.by) {
+            let Some(file) = self.find(&path) else {
+                self.not_found(used, &path, Deed::Write);
+                continue;
+            };
+            let lines = used.text.as_deref().map(|text| {
+                if used.append {
+                    count(text)
+                } else {
+                    OldText::read(&file.real, self.disk).touched_by_write(text)
+                }
+            });
+            self.push(used, &file, lines, false);
+            self.touch(file, Deed::Write, &used.by);
+        }
+    }
+
+    fn remove(&mut self, used: &PathUse) {
+        let PathText::Whole(path) = &used.path else {
+            self.partly_known(used, Deed::Remove);
+            return;
+        };
+        // The link itself goes; what it leads to is looked at for protected things only.
+        match place::find_name(path, self.surroundings, self.disk) {
+            Ok(file) => {
+                self.push(used, &file, None, true);
+                self.touch(file, Deed::Remove, &used.by);
+                if let Some(target) = self.find(path) {
+                    self.touch(target, Deed::Remove, &used.by);
+                }
+            }
+            Err(_) => self.not_found(used, path, Deed::Remove),
+        }
+    }
+
+    fn find(&self, path: &str) -> Option<Located> {
+        place::find(path, self.surroundings, self.disk).ok()
+    }
+
+    fn push(&mut self, used: &PathUse, file: &Located, lines: Option<u64>, removes: bool) {
+        self.writes.push(FileWrite {
+            path: Some(file.real.clone()),
+            relative: file.relative.clone(),
+            place: file.place,
+            by: used.by.clone(),
+            removes,
+            recursive: used.recursive,
+            lines,
+        });
+    }
+
+    fn touch(&mut self, file: Located, deed: Deed, by: &str) {
+        self.touched.push(Touched {
+            deed,
+            path: TouchedPath::Found(file),
+            by: by.to_owned(),
+        });
+    }
+
+    /// Records a path that is known, and where it leads is not.
+    fn not_found(&mut self, used: &PathUse, path: &str, deed: Deed) {
+        self.writes.push(FileWrite {
+            path: None,
+            relative: None,
+            place: Place::Outside,
+            by: used.by.clone(),
+            removes: deed == Deed::Remove,
+            recursive: used.recursive,
+            lines: None,
+        });
+        let named = plain(path);
+        self.touch(
+            place::at(named.clone(), named, self.surroundings),
+            deed,
+            &used.by,
+        );
+    }
+
+    /// Records a path of which only the beginning, or nothing, is known.
+    fn partly_known(&mut self, used: &PathUse, deed: Deed) {
+        let below = match &used.path {
+            PathText::Below(below) => Some(below),
+            PathText::Whole(_) | PathText::Unknown => None,
+        };
+        // Only what is wholly in one place says where it lies.
+        let place = below
+            .and_then(|below| below.rsplit_once('/'))
+            .and_then(|(directory, _)| {
+                self.find(if directory.is_empty() { "/" } else { directory })
+            })
+            .map_or(Place::Unknown, |directory| match directory.place {
+                Place::Outside => Place::Outside,
+                Place::Scratch => Place::Scratch,
+                Place::Project if !used.recursive => Place::Project,
+                Place::Project | Place::Whole | Place::Unknown => Place::Unknown,
+            });
+        self.writes.push(FileWrite {
+            path: None,
+            relative: None,
+            place,
+            by: used.by.clone(),
+            removes: deed == Deed::Remove,
+            recursive: used.recursive,
+            lines: None,
+        });
+        if let Some(below) = below {
+            self.touched.push(Touched {
+                deed,
+                path: TouchedPath::Below(below.clone()),
+                by: used.by.clone(),
+            });
+        }
+    }
+
+    /// Returns what a copy into a directory that is there really writes.
+    fn targets(&self, path: &str, by: &str) -> Vec<String> {
+        let is_directory = || {
+            self.disk
+                .look(path)
+                .is_some_and(|seen| seen.kind == Kind::Directory)
+        };
+        let command = self.shell.commands.iter().find(|command| {
+            program(command).is_some_and(|name| COPIERS.contains(&name))
+                && by.starts_with(program(command).unwrap_or_default())
+                && self
+                    .operands(command)
+                    .any(|word| self.is_at(command, word, path))
+        });
+        let Some(command) = command.filter(|_| is_directory()) else {
+            return vec![path.to_owned()];
+        };
+        let mut targets = Vec::new();
+        for word in self.operands(command) {
+            if self.is_at(command, word, path) {
+                continue;
+            }
+            match word.trim_end_matches('/').rsplit('/').next() {
+                Some(name) if !matches!(name, "" | "." | "..") => {
+                    targets.push(plain(&format!("{path}/{name}")));
+                }
+                // The content of a directory is copied, whatever it is.
+                _ => return vec![path.to_owned()],
+            }
+        }
+        let all_known = command.words.iter().all(|word| word.literal().is_some());
+        if targets.is_empty() || !all_known {
+            targets.push(path.to_owned());
+        }
+        targets
+    }
+
+    fn operands<'c>(&self, command: &'c SimpleCommand) -> impl Iterator<Item = &'c str> {
+        command
+            .words
+            .iter()
+            .skip(1)
+            .filter_map(Word::literal)
+            .filter(|word| !word.starts_with('-'))
+    }
+
+    fn is_at(&self, command: &SimpleCommand, word: &str, path: &str) -> bool {
+        self.whole(command, word)
+            .is_some_and(|whole| plain(&whole) == path)
+    }
+
+    fn whole(&self, command: &SimpleCommand, word: &str) -> Option<String> {
+        let directory = command.directory.as_deref()?;
+        absolute(word, directory, self.surroundings.home.as_deref()).ok()
+    }
+
+    /// Adds where the system would end up for words such as `link/../x`.
+    ///
+    /// The reader of the line takes `..` back as text; the system goes through the link.
+    fn through_links(&mut self) {
+        let mut found = Vec::new();
+        for command in &self.shell.commands {
+            for word in command.words.iter().filter_map(Word::literal) {
+                if word.contains("/..") {
+                    found.extend(self.through_link(command, word));
+                }
+            }
+        }
+        for used in self.shell.writes.iter().chain(&self.shell.removes) {
+            let words = used
+                .by
+                .split_whitespace()
+                .filter(|word| word.contains("/.."));
+            for word in words {
+                let anywhere = self.shell.commands.iter();
+                found.extend(anywhere.filter_map(|command| self.through_link(command, word)));
+            }
+        }
+        for file in found {
+            self.writes.push(FileWrite {
+                path: Some(file.real.clone()),
+                relative: file.relative.clone(),
+                place: file.place,
+                by: file.named.clone(),
+                removes: false,
+                recursive: false,
+                lines: None,
+            });
+            let by = file.named.clone();
+            self.touch(file, Deed::Write, &by);
+        }
+    }
+
+    fn through_link(&self, command: &SimpleCommand, word: &str) -> Option<Located> {
+        let whole = self.whole(command, word)?;
+        let named = plain(&whole);
+        let is_used = self
+            .shell
+            .writes
+            .iter()
+            .chain(&self.shell.removes)
+            .any(|used| matches!(&used.path, PathText::Whole(path) if *path == named));
+        if !is_used {
+            return None;
+        }
+        let real = self.disk.real(&whole).ok()?;
+        (self.disk.real(&named).ok().as_deref() != Some(&real))
+            .then(|| place::at(named, real, self.surroundings))
+    }
+
+    fn reads(&mut self) -> Vec<String> {
+        let mut reads = Vec::new();
+        for used in &self.shell.reads {
+            match &used.path {
+                PathText::Whole(path) => {
+                    let file = self
+                        .find(path)
+                        .unwrap_or_else(|| place::at(plain(path), plain(path), self.surroundings));
+                    let shown = file.relative.clone();
+                    reads.push(shown.unwrap_or_else(|| file.real.clone()));
+                    self.touch(file, Deed::Read, &used.by);
+                }
+                PathText::Below(below) => self.touched.push(Touched {
+                    deed: Deed::Read,
+                    path: TouchedPath::Below(below.clone()),
+                    by: used.by.clone(),
+                }),
+                PathText::Unknown => {}
+            }
+        }
+        reads
+    }
+}
+
+/// Returns the last part of a command's own name.
+pub(crate) fn program(command: &SimpleCommand) -> Option<&str> {
+    let name = command.words.first()?.literal()?;
+    name.rsplit('/').next()
+}
+
+/// Returns the words of `cd` that lead out of the project, as written.
+fn outside_directories(
+    shell: &ShellFacts,
+    surroundings: &Surroundings,
+    disk: &dyn Disk,
+) -> Vec<String> {
+    let leads_out = |command: &SimpleCommand, word: &str| {
+        let whole = command
+            .directory
+            .as_deref()
+            .and_then(|directory| absolute(word, directory, surroundings.home.as_deref()).ok());
+        let real = whole.and_then(|whole| disk.real(&plain(&whole)).ok());
+        !real.is_some_and(|real| is_within(&real, &surroundings.project_root))
+    };
+    shell
+        .commands
+        .iter()
+        .filter(|command| matches!(program(command), Some("cd" | "pushd")))
+        .filter_map(|command| {
+            let word = command.words.get(1)?.literal()?;
+            leads_out(command, word).then(|| word.to_owned())
+        })
+        .collect()
+}

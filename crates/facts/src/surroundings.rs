@@ -1,0 +1,70 @@
+//! Where a call would run.
+
+use crate::disk::Disk;
+
+/// Where a call would run, and what of this machine matters to its facts.
+///
+/// Paths are absolute; [`Surroundings::resolved`] follows their links once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The project's root, fixed when its run began.
+    pub project_root: String,
+    /// The directory that relative paths count from.
+    pub working_directory: String,
+    /// The person's home directory.
+    pub home: Option<String>,
+    /// The person's name on this machine.
+    pub user: Option<String>,
+    /// The directory for temporary files.
+    pub temporary: Option<String>,
+    /// Cache directories.
+    pub caches: Vec<String>,
+    /// Interlock's state directory.
+    pub state_directory: Option<String>,
+    /// The person's Interlock configuration.
+    pub config_directory: Option<String>,
+    /// Interlock's programs.
+    pub programs: Vec<String>,
+    /// Where a program's bare name is looked for.
+    pub search_path: Vec<String>,
+    /// The client's process.
+    pub client_process: Option<u32>,
+    /// Whether a shell line will run where blocked variables do not exist.
+    pub environment_held: bool,
+}
+
+impl Surroundings {
+    /// Makes surroundings of a project in which nothing else is known.
+    #[must_use]
+    pub fn of_project(root: impl Into<String>) -> Self {
+        let root = root.into();
+        Self {
+            working_directory: root.clone(),
+            project_root: root,
+            ..Self::default()
+        }
+    }
+
+    /// Follows the links of every path, so that paths can be compared as text.
+    #[must_use]
+    pub fn resolved(mut self, disk: &dyn Disk) -> Self {
+        let real = |path: &mut String| {
+            // A path that cannot be followed stays as it is named.
+            if let Ok(found) = disk.real(path) {
+                *path = found;
+            }
+        };
+        real(&mut self.project_root);
+        real(&mut self.working_directory);
+        let some = [
+            &mut self.home,
+            &mut self.temporary,
+            &mut self.state_directory,
+            &mut self.config_directory,
+        ];
+        some.into_iter().flatten().for_each(real);
+        self.caches.iter_mut().for_each(real);
+        self.programs.iter_mut().for_each(real);
+        self
+    }
+}
