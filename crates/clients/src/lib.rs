@@ -5,6 +5,7 @@
 pub mod claude_code;
 mod client;
 pub mod hook;
+mod judge;
 mod policy;
 pub mod process;
 mod session;
