@@ -297,6 +297,9 @@ fn after_tool(
     } else {
         "PostToolUseFailure"
     };
-    let text = notice(&guarded.machine, &guarded.run, &decision.events);
-    Ok(text.map_or_else(claude_code::nothing, |text| claude_code::add(event, &text)))
+    let Some(notice) = notice(&guarded.machine, &guarded.run, &decision.events) else {
+        return Ok(claude_code::nothing());
+    };
+    let now = briefing(&guarded.machine, &guarded.run, Some(&decision.path));
+    Ok(claude_code::add(event, &format!("{notice}\n{now}")))
 }
