@@ -221,6 +221,20 @@ fn writes(bench: Bench<'_>, stance: Stance) -> Check {
         .writes
         .iter()
         .filter(|write| !own_history(write));
+    if stance == Stance::Free {
+        // Protected things lie below these, whatever else does.
+        return match writes.find(|write| write.removes && write.place == Place::Whole) {
+            Some(write) => refuse(
+                Code::Protected,
+                format!(
+                    "`{}` removes `{}` as a whole, which holds protected things",
+                    write.by,
+                    write.path.as_deref().unwrap_or_default()
+                ),
+            ),
+            None => Ok(()),
+        };
+    }
     let found = match stance {
         Stance::Free => None,
         Stance::NoWrite => writes.next(),
