@@ -17,7 +17,6 @@ use interlock_core::{
     call::{CallKind, CallResult, ControlTool, ToolCall},
     command::{Ask, Command, TransitionRequest},
     decide,
-    event::Event as RunEvent,
     machine::Object,
     notice,
     refusal::Refusal,
@@ -411,14 +410,11 @@ fn after_tool(
     } else {
         "PostToolUseFailure"
     };
-    let moved = decision
-        .events
-        .iter()
-        .any(|event| matches!(event, RunEvent::InterruptRaised { .. }));
-    let text = moved
-        .then(|| notice(&guarded.machine, &guarded.run, &decision.events))
-        .flatten();
-    Ok(text.map_or_else(claude_code::nothing, |text| claude_code::add(event, &text)))
+    let Some(notice) = notice(&guarded.machine, &guarded.run, &decision.events) else {
+        return Ok(claude_code::nothing());
+    };
+    let now = briefing(&guarded.machine, &guarded.run, Some(&decision.path));
+    Ok(claude_code::add(event, &format!("{notice}\n{now}")))
 }
 
 /// Tells whether the client's success of `line` means exit code 0.

@@ -4,6 +4,7 @@ use interlock_core::{
     call::{CallFacts, CallKind, FileWrite, ToolCall},
     names::{AgentId, CallId},
 };
+use interlock_shell::Dialect;
 use serde_json::Value;
 
 use crate::{
@@ -288,6 +289,10 @@ impl Finder<'_> {
             }
             _ => self.surroundings.working_directory.clone(),
         };
+        let dialect = match dialect {
+            Dialect::Unknown => self.surroundings.shell,
+            known => known,
+        };
         let read = shell::read(line, dialect, &directory, self.surroundings, self.disk);
         self.facts.reads = read.reads;
         self.facts.writes = read.writes;
@@ -316,10 +321,11 @@ fn optional<'v>(input: &'v Value, field: &str) -> Result<Option<&'v str>, String
     }
 }
 
-/// Tells whether a flag is set; what is no flag is taken for one that is.
+/// Tells whether a flag is set; what is no flag is taken for one that is, but for one place.
 fn is_set(input: &Value, field: &str) -> bool {
-    !matches!(
-        input.get(field),
-        None | Some(Value::Null | Value::Bool(false))
-    )
+    let value = input.get(field);
+    if value.and_then(Value::as_u64) == Some(1) {
+        return false;
+    }
+    !matches!(value, None | Some(Value::Null | Value::Bool(false)))
 }

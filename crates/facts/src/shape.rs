@@ -86,6 +86,12 @@ impl EditFields {
         new: "new_string",
         all: "replace_all",
     };
+    /// The same, where several places are meant by their number.
+    pub const REPEATED: Self = Self {
+        old: "old_string",
+        new: "new_string",
+        all: "expected_replacements",
+    };
     /// The same in camel case.
     pub const CAMEL: Self = Self {
         old: "oldString",

@@ -82,9 +82,16 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
     if let Some(reason) = witness::veto(line, &list) {
         return unreadable(reason);
     }
-    let mut walker = walk::Walker::new(setting, tally);
-    let outcome = walker.list(&list, walk::Proof::FULL).and_then(|()| walker.check_evaluated());
-    walker.facts.finish(outcome.err())
+    let facts = |stays: bool| {
+        let mut walker = walk::Walker::new(setting, tally, stays);
+        let outcome = walker.list(&list, walk::Proof::FULL).and_then(|()| walker.check_evaluated());
+        let moved = walker.moved_under_functions();
+        (walker.facts.finish(outcome.err()), moved)
+    };
+    match facts(true) {
+        (_, true) => facts(false).0,
+        (facts, false) => facts,
+    }
 }
 
 fn unreadable(reason: String) -> ShellFacts {

@@ -178,7 +178,7 @@ impl Walker<'_> {
                 self.facts.exit_is_free = true;
                 let text = text.to_owned();
                 let outer = self.state.clone();
-                self.state = self.state.for_function();
+                self.enter_function();
                 self.read_again(&text, Proof::NONE)?;
                 let touched = self.state.touched.clone();
                 self.state = outer;

@@ -30,13 +30,30 @@ pub fn cases(text: &str) -> Vec<Case> {
     for row in text.lines().filter(|row| !row.trim().is_empty() && !row.starts_with("# ")) {
         let (line, expected) = row.rsplit_once('⇒').unwrap_or_else(|| panic!("no ⇒ in `{row}`"));
         cases.push(Case {
-            line: line.trim_end().replace('⏎', "\n").replace('␉', "\t"),
+            line: unescape(line.trim_end()),
             expected: expected.trim().to_owned(),
             shown: line.trim_end().to_owned(),
         });
     }
     assert!(!cases.is_empty(), "a case file without cases");
     cases
+}
+
+/// Replaces `⏎`, `␉` and `⟨hex⟩` by the characters they stand for.
+pub fn unescape(text: &str) -> String {
+    let mut all = String::new();
+    let plain = text.replace('⏎', "\n").replace('␉', "\t");
+    for (at, part) in plain.split('⟨').enumerate() {
+        match part.split_once('⟩') {
+            Some((hex, rest)) if at > 0 => {
+                let code = u32::from_str_radix(hex, 16).unwrap_or_else(|_| panic!("`{hex}` is no number"));
+                all.push(char::from_u32(code).unwrap_or_else(|| panic!("`{hex}` is no character")));
+                all.push_str(rest);
+            }
+            _ => all.push_str(part),
+        }
+    }
+    all
 }
 
 /// Writes facts in short; see `tests/cases/README.md`.
