@@ -7,6 +7,7 @@ mod client;
 pub mod doctor;
 pub mod hook;
 pub mod install;
+mod judge;
 mod policy;
 pub mod process;
 mod session;

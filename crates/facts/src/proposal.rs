@@ -45,7 +45,8 @@ pub struct Proposal<'a> {
 ///
 /// Total: what cannot be judged is a fact too (`malformed`).
 #[must_use]
-pub fn facts(proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
+pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
+    proposal.shape = with_line(&proposal);
     let mut finder = Finder {
         tool: proposal.tool,
         surroundings,
@@ -75,6 +76,32 @@ pub fn facts(proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Dis
         agent: proposal.agent,
         branch,
         facts,
+    }
+}
+
+/// Arguments that hold a command line, whatever tool they are of.
+const LINES: [&str; 3] = ["command", "cmd", "script"];
+
+/// Takes a tool about which nothing is known for a shell, where it is given a command line.
+///
+/// Tools of servers have arguments of their own making.
+fn with_line(proposal: &Proposal<'_>) -> Shape {
+    let name = proposal.common.unwrap_or(proposal.tool);
+    let line = LINES.into_iter().find(|field| {
+        matches!(
+            proposal.input.get(field),
+            Some(Value::String(_) | Value::Array(_))
+        )
+    });
+    match (proposal.shape, line) {
+        (Shape::Other, Some(line)) if !name.to_ascii_lowercase().starts_with("mcp") => {
+            Shape::Shell {
+                dialect: Dialect::Unknown,
+                line,
+                directory: None,
+            }
+        }
+        (shape, _) => shape,
     }
 }
 

@@ -86,8 +86,8 @@ impl EditFields {
         new: "new_string",
         all: "replace_all",
     };
-    /// The same, where several places are meant by their number.
-    pub const REPEATED: Self = Self {
+    /// The same, where the number of places is given.
+    pub const COUNTED: Self = Self {
         old: "old_string",
         new: "new_string",
         all: "expected_replacements",
