@@ -77,7 +77,7 @@ pub(crate) fn name() -> String {
 }
 
 /// Lists this process's ancestors, nearest first.
-fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
+pub(crate) fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
     let mut found = Vec::new();
     let mut pid = std::process::id();
     while pid > 0 {

@@ -3,9 +3,13 @@
 //! Seen with 2.1.197 and 2.1.329. A deny holds in every permission mode; an
 //! `ask` reaches a person only where the client's mode asks anybody.
 
+mod results;
+
 use interlock_core::names::{AgentId, CallId};
 use interlock_facts::parse;
 use serde_json::{Value, json};
+
+pub use results::{exit_code, result_bytes};
 
 /// Longest text a hook may add to the conversation, in characters.
 const ADDED_MAX: usize = 9_500;
@@ -44,9 +48,14 @@ pub enum Event {
         response: Value,
     },
     /// The agent is about to end its turn.
-    Stop,
+    Stop {
+        /// Whether it was kept from that just before.
+        again: bool,
+    },
     /// A sub-agent begins.
     SubagentStart,
+    /// The session ends.
+    SessionEnd,
     /// Anything else, by its name.
     Other(String),
 }
@@ -64,21 +73,18 @@ pub struct ToolUse {
     pub doubled: Option<String>,
 }
 
-/// Names of the events in which a failure of ours must stop what the client is about to do.
-const GATES: [&str; 2] = ["PreToolUse", "UserPromptSubmit"];
-
 /// Tells whether a failure of ours must stop the client, as far as `stdin` can be read.
 ///
-/// What cannot be read at all may be a tool call.
+/// It always must, but for an agent that was kept from ending its turn just
+/// before: that would never end.
 #[must_use]
 pub fn failure_stops(stdin: &[u8]) -> bool {
-    match parse(stdin) {
-        Ok(parsed) => match parsed.value.get("hook_event_name").and_then(Value::as_str) {
-            Some(name) => GATES.contains(&name) || !name.chars().all(|c| c.is_ascii_alphabetic()),
-            None => true,
-        },
-        Err(_) => true,
-    }
+    let again = parse(stdin).is_ok_and(|parsed| {
+        let event = parsed.value.get("hook_event_name").and_then(Value::as_str);
+        matches!(event, Some("Stop" | "SubagentStop"))
+            && is_set(parsed.value.get("stop_hook_active"))
+    });
+    !again
 }
 
 /// Reads what the client writes to its hook.
@@ -131,7 +137,10 @@ pub fn read(stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
             ok: name == "PostToolUse",
             response: response(value),
         },
-        "Stop" => Event::Stop,
+        "Stop" => Event::Stop {
+            again: is_set(value.get("stop_hook_active")),
+        },
+        "SessionEnd" => Event::SessionEnd,
         "SubagentStart" => Event::SubagentStart,
         _ => Event::Other(name),
     };
@@ -212,51 +221,7 @@ fn cut(text: &str) -> String {
     text.chars().take(ADDED_MAX - 1).chain(['…']).collect()
 }
 
-/// Counts the bytes that a tool's result adds to the conversation.
-#[must_use]
-pub fn result_bytes(response: &Value) -> u64 {
-    let length = |text: &str| u64::try_from(text.len()).unwrap_or(u64::MAX);
-    match response {
-        Value::Null => 0,
-        Value::String(text) => length(text),
-        Value::Array(items) => items.iter().map(result_bytes).sum(),
-        Value::Object(object) => {
-            if let Some(text) = object.get("text").or_else(|| object.get("content")) {
-                return result_bytes(text);
-            }
-            if let Some(file) = object.get("file") {
-                return result_bytes(file);
-            }
-            if object.contains_key("stdout") || object.contains_key("stderr") {
-                return ["stdout", "stderr"]
-                    .iter()
-                    .filter_map(|key| object.get(*key))
-                    .map(result_bytes)
-                    .sum();
-            }
-            length(&response.to_string())
-        }
-        other => length(&other.to_string()),
-    }
-}
-
-/// Returns the exit code of a shell line, where the client's own fields say it for sure.
-///
-/// A success is 0; of a failure the client's error begins with the code.
-#[must_use]
-pub fn exit_code(tool: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
-    let is_set =
-        |value: Option<&Value>| !matches!(value, None | Some(Value::Null | Value::Bool(false)));
-    let unknown = is_set(tool.input.get("run_in_background"))
-        || is_set(response.get("interrupted"))
-        || is_set(response.get("backgroundTaskId"));
-    if unknown {
-        return None;
-    }
-    if ok {
-        return Some(0);
-    }
-    let rest = response.as_str()?.strip_prefix("Exit code ")?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok().filter(|code| *code != 0)
+/// Tells whether a flag of the client is there and set.
+pub(crate) fn is_set(flag: Option<&Value>) -> bool {
+    !matches!(flag, None | Some(Value::Null | Value::Bool(false)))
 }

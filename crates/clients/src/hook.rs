@@ -6,30 +6,21 @@
 use std::{
     ffi::OsString,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::mpsc,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{
-    Reply, briefing,
-    call::{CallKind, CallResult, ControlTool, ToolCall},
-    command::{Ask, Command, TransitionRequest},
-    decide,
-    event::Event as RunEvent,
-    machine::Object,
-    notice,
-    refusal::Refusal,
-};
-use interlock_facts::{Proposal, RealDisk, Shape, facts};
-use interlock_store::{Binding, Home, Note, SessionKey};
+use interlock_core::{briefing, call::CallResult, command::Ask, notice};
+use interlock_facts::Shape;
+use interlock_store::{Binding, Home, SessionKey};
 use serde_json::Value;
 
 use crate::{
     claude_code::{self, Event, Input, ToolUse},
     client::ClientId,
-    policy, session,
+    judge, policy, session,
     session::Guarded,
     tools::tool,
 };
@@ -182,18 +173,31 @@ fn answer_input(stdin: &[u8], event: Option<&str>) -> HookAnswer {
 pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
     let key = SessionKey::new(ClientId::ClaudeCode.word(), &input.session);
     let root = session::root_of(&input.directory);
-    let bound = session::binding(setting, &key, &root).map_err(|error| error.to_string())?;
+    let begins = matches!(
+        input.event,
+        Event::SessionStart | Event::Prompt | Event::BeforeTool(_)
+    );
+    let bound =
+        session::binding(setting, &key, &root, begins).map_err(|error| error.to_string())?;
     // The project stays that of the session's first call.
     let root = bound
         .as_ref()
         .map_or(root, |binding| binding.project_root.clone());
     let policy = policy::workflow(&root)?;
-    let begins = matches!(input.event, Event::Prompt | Event::BeforeTool(_));
+    // A policy begins with the first prompt, not when the client is opened.
+    let begins = begins && input.event != Event::SessionStart;
     let binding = match (bound, &policy) {
         (Some(binding), _) => binding,
         (None, Some(policy)) if begins => policy::start(setting, &root, &key, policy, None)?,
-        (None, _) => return Ok(claude_code::nothing()),
+        (None, _) => return unguarded(setting, input, &key, &root),
     };
+    if input.event == Event::SessionEnd {
+        return session_ended(setting, &binding.session);
+    }
+    // What neither asks the run nor tells it anything needs no database.
+    if matches!(input.event, Event::Other(_)) {
+        return Ok(claude_code::nothing());
+    }
     let mut guarded = open(setting, binding)?;
     if guarded.run.is_over() {
         match (&policy, &input.event) {
@@ -201,29 +205,58 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
                 let binding = policy::start(setting, &root, &key, policy, Some(&guarded.binding))?;
                 guarded = open(setting, binding)?;
             }
-            (Some(_), Event::BeforeTool(tool)) => {
-                return Ok(after_the_end(setting, &guarded, input, tool));
+            (policy, Event::BeforeTool(tool)) => {
+                return judge::after_the_end(setting, &guarded, input, tool, policy.is_some());
             }
             _ => return Ok(claude_code::nothing()),
         }
     }
     match &input.event {
-        Event::BeforeTool(tool) => before_tool(setting, &mut guarded, input, tool),
+        Event::BeforeTool(tool) => judge::before_tool(setting, &mut guarded, input, tool),
         Event::AfterTool { tool, ok, response } => after_tool(&mut guarded, tool, *ok, response),
-        Event::SessionStart => Ok(brief(&guarded, "SessionStart")),
-        Event::Prompt => Ok(brief(&guarded, "UserPromptSubmit")),
-        Event::SubagentStart => Ok(brief(&guarded, "SubagentStart")),
-        Event::Stop => Ok(unfinished(&guarded)),
-        Event::Other(_) => Ok(claude_code::nothing()),
+        Event::SessionStart => Ok(brief(&guarded, input, "SessionStart")),
+        Event::Prompt => Ok(brief(&guarded, input, "UserPromptSubmit")),
+        Event::SubagentStart => Ok(brief(&guarded, input, "SubagentStart")),
+        Event::Stop { .. } => Ok(unfinished(&guarded)),
+        Event::SessionEnd | Event::Other(_) => Ok(claude_code::nothing()),
     }
+}
+
+/// Answers a session that no run guards: no opinion.
+fn unguarded(
+    setting: &HookSetting,
+    input: &Input,
+    key: &SessionKey,
+    root: &Path,
+) -> Result<Value, String> {
+    match &input.event {
+        Event::BeforeTool(tool) => judge::note_for_server(setting, input, tool, key, root)?,
+        Event::SessionEnd => return session_ended(setting, key),
+        _ => {}
+    }
+    Ok(claude_code::nothing())
+}
+
+/// Takes away the notes of a session: none of its calls is under way any more.
+fn session_ended(setting: &HookSetting, key: &SessionKey) -> Result<Value, String> {
+    setting
+        .home
+        .drop_notes(key)
+        .map_err(|error| error.to_string())?;
+    Ok(claude_code::nothing())
 }
 
 fn open(setting: &HookSetting, binding: Binding) -> Result<Guarded, String> {
     Guarded::open(setting, binding).map_err(|error| error.to_string())
 }
 
-fn brief(guarded: &Guarded, event: &str) -> Value {
-    claude_code::add(event, &briefing(&guarded.machine, &guarded.run, None))
+/// Says where the run stands, seen from the branch of the sub-agent that acts.
+fn brief(guarded: &Guarded, input: &Input, event: &str) -> Value {
+    let branch = input
+        .agent
+        .as_ref()
+        .and_then(|agent| guarded.run.agents.get(agent));
+    claude_code::add(event, &briefing(&guarded.machine, &guarded.run, branch))
 }
 
 /// Says at the end of a turn what is not done yet.
@@ -238,169 +271,22 @@ fn unfinished(guarded: &Guarded) -> Value {
     ))
 }
 
-fn call_of(setting: &HookSetting, guarded: &Guarded, input: &Input, used: &ToolUse) -> ToolCall {
-    let known = tool(ClientId::ClaudeCode, &used.name);
-    let process = guarded.binding.process.as_ref().map(|process| process.pid);
-    let disk = RealDisk;
-    let surroundings = session::surroundings(
-        setting,
-        &guarded.binding.project_root,
-        &input.directory,
-        process,
-    )
-    .resolved(&disk);
-    let proposal = Proposal {
-        id: used.id.clone(),
-        tool: &used.name,
-        common: known.common,
-        shape: known.shape,
-        input: &used.input,
-        doubled: used.doubled.as_deref(),
-        agent: input.agent.clone(),
-        branch: None,
-    };
-    facts(proposal, &surroundings, &disk)
-}
-
-/// Under a project policy, what is protected stays so when the run has ended.
-fn after_the_end(setting: &HookSetting, guarded: &Guarded, input: &Input, used: &ToolUse) -> Value {
-    let call = call_of(setting, guarded, input, used);
-    match call.facts.protected {
-        Some(thing) => {
-            claude_code::deny(&format!("protected: {thing} is protected in this project"))
-        }
-        None => claude_code::nothing(),
-    }
-}
-
-fn before_tool(
-    setting: &HookSetting,
-    guarded: &mut Guarded,
-    input: &Input,
-    used: &ToolUse,
-) -> Result<Value, String> {
-    let call = call_of(setting, guarded, input, used);
-    let control = match call.kind {
-        CallKind::Control(tool) => Some(tool),
-        _ => None,
-    };
-    let decision = guarded
-        .ask(Ask::Propose(Box::new(call.clone())))
-        .map_err(|error| error.to_string())?;
-    match decision.reply {
-        Reply::Accepted | Reply::Parked { .. } => match control {
-            Some(tool) => let_control_pass(setting, guarded, input, &call, tool, &used.input),
-            None => Ok(claude_code::nothing()),
-        },
-        Reply::Ask(refusal) if input.asks_a_person => Ok(claude_code::ask(&reason(&refusal))),
-        Reply::Ask(refusal) => Ok(claude_code::deny(&format!(
-            "{} A person may grant this one call with `interlock approve {}`; propose it again then.",
-            reason(&refusal),
-            guarded.id()
-        ))),
-        Reply::Refused(refusal) => Ok(claude_code::deny(&reason(&refusal))),
-    }
-}
-
-/// Writes a refusal as the agent reads it: the stable word, then the sentence.
-fn reason(refusal: &Refusal) -> String {
-    format!("{}: {}", refusal.code, refusal.message)
-}
-
-/// Leaves the note that tells the server whose call this is; asks the person where one must agree.
-fn let_control_pass(
-    setting: &HookSetting,
-    guarded: &Guarded,
-    input: &Input,
-    call: &ToolCall,
-    tool: ControlTool,
-    arguments: &Value,
-) -> Result<Value, String> {
-    let question = match tool {
-        ControlTool::Transition if input.asks_a_person => question(guarded, input, arguments),
-        _ => None,
-    };
-    let note = Note {
-        session: guarded.binding.session.clone(),
-        run: Some(guarded.id().clone()),
-        project_root: guarded.binding.project_root.clone(),
-        agent: input.agent.clone(),
-        process: guarded.binding.process.clone(),
-        call: Some(call.id.clone()),
-        tool,
-        digest: interlock_facts::control_digest(arguments),
-        asked: question.is_some(),
-        at_ms: setting.at_ms,
-    };
-    setting
-        .home
-        .leave_note(&note)
-        .map_err(|error| error.to_string())?;
-    Ok(match question {
-        Some(question) => claude_code::ask(&question),
-        None => claude_code::allow("Interlock answers this itself"),
-    })
-}
-
-/// Returns what a person has to be asked before the transition, if it would park.
-fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<String> {
-    let text = |key: &str| {
-        arguments
-            .get(key)
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    let request = TransitionRequest {
-        event: text("event")?,
-        data: arguments
-            .get("data")
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_else(Object::new),
-        branch: text("branch"),
-        agent: input.agent.clone(),
-        by: "agent".to_owned(),
-        approved_by: None,
-    };
-    let command = Command {
-        at_ms: 0,
-        ask: Ask::Transition(request),
-    };
-    match decide(&guarded.machine, &guarded.run, &command).reply {
-        Reply::Parked { message } => Some(message),
-        _ => None,
-    }
-}
-
-/// Programs of which exit code 1 is no failure to the client.
-const ONE_IS_NO_FAILURE: [&str; 9] = [
-    "grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "find",
-];
-
+/// Records what became of a call, and says so where that moved the run.
 fn after_tool(
     guarded: &mut Guarded,
     used: &ToolUse,
     ok: bool,
     response: &Value,
 ) -> Result<Value, String> {
-    let known = tool(ClientId::ClaudeCode, &used.name);
-    let exit = match known.shape {
-        Shape::Shell { line, .. } => {
-            let line = used
-                .input
-                .get(line)
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            claude_code::exit_code(used, ok, response)
-                .filter(|code| *code != 0 || zero_is_sure(line))
-        }
-        _ => None,
-    };
+    let shape = tool(ClientId::ClaudeCode, &used.name).shape;
     let result = CallResult {
         id: Some(used.id.clone()),
         ok,
-        exit,
-        bytes: claude_code::result_bytes(response),
+        exit: match shape {
+            Shape::Shell { .. } => claude_code::exit_code(used, ok, response),
+            _ => None,
+        },
+        bytes: claude_code::result_bytes(&used.name, response),
         wrote: Vec::new(),
     };
     let decision = guarded
@@ -411,27 +297,9 @@ fn after_tool(
     } else {
         "PostToolUseFailure"
     };
-    let moved = decision
-        .events
-        .iter()
-        .any(|event| matches!(event, RunEvent::InterruptRaised { .. }));
-    let text = moved
-        .then(|| notice(&guarded.machine, &guarded.run, &decision.events))
-        .flatten();
-    Ok(text.map_or_else(claude_code::nothing, |text| claude_code::add(event, &text)))
-}
-
-/// Tells whether the client's success of `line` means exit code 0.
-fn zero_is_sure(line: &str) -> bool {
-    let facts = interlock_shell::read(line, &interlock_shell::Setting::default());
-    let plain = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
-    facts.commands.iter().all(|command| {
-        let name = command
-            .words
-            .first()
-            .and_then(|word| word.literal())
-            .map(plain)
-            .unwrap_or_default();
-        !ONE_IS_NO_FAILURE.contains(&name.as_str())
-    })
+    let Some(notice) = notice(&guarded.machine, &guarded.run, &decision.events) else {
+        return Ok(claude_code::nothing());
+    };
+    let now = briefing(&guarded.machine, &guarded.run, Some(&decision.path));
+    Ok(claude_code::add(event, &format!("{notice}\n{now}")))
 }

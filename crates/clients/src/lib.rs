@@ -4,7 +4,10 @@
 
 pub mod claude_code;
 mod client;
+pub mod doctor;
 pub mod hook;
+pub mod install;
+mod judge;
 mod policy;
 pub mod process;
 mod session;

@@ -11,6 +11,7 @@ use interlock_core::{
 };
 use interlock_facts::Surroundings;
 use interlock_project::project_root;
+use interlock_shell::Dialect;
 use interlock_store::{
     Binding, EventLog as _, Home, Lookup, RunLog, SessionKey, StoreError, submit,
 };
@@ -27,22 +28,54 @@ pub(crate) struct Guarded {
     at_ms: u64,
 }
 
-/// Finds the binding of a session; a run that waits for the project's next session takes it.
+/// Finds the binding of a session.
+///
+/// Where it `begins` something, a run that waits for the project's next
+/// session takes this one, if it has none that is open.
 pub(crate) fn binding(
     setting: &HookSetting,
     key: &SessionKey,
     root: &Path,
+    begins: bool,
 ) -> Result<Option<Binding>, StoreError> {
     match setting.home.look_up(key, root)? {
-        Lookup::Unbound => Ok(None),
-        Lookup::Bound(binding) => renewed(setting, binding).map(Some),
-        Lookup::Waiting(_) => setting.home.lock_bindings()?.take_next(
+        Lookup::Bound(binding) if begins => match next_waiting(setting, key, &binding)? {
+            Some(next) => Ok(Some(next)),
+            None => renewed(setting, binding).map(Some),
+        },
+        Lookup::Bound(binding) => Ok(Some(binding)),
+        Lookup::Waiting(_) if begins => setting.home.lock_bindings()?.take_next(
             key,
             root,
             process::client_above(),
             setting.at_ms,
         ),
+        Lookup::Waiting(_) | Lookup::Unbound => Ok(None),
     }
+}
+
+/// Takes the run that waits for the project's next session, where this one's own has ended.
+fn next_waiting(
+    setting: &HookSetting,
+    key: &SessionKey,
+    bound: &Binding,
+) -> Result<Option<Binding>, StoreError> {
+    let root = &bound.project_root;
+    // A session without a name has no run: what is left is the one that waits.
+    let nobody = SessionKey::new("", "");
+    let waits = |lookup: &Lookup| matches!(lookup, Lookup::Waiting(_));
+    if !waits(&setting.home.look_up(&nobody, root)?)
+        || !setting.home.open_run(&bound.run)?.load()?.is_over()
+    {
+        return Ok(None);
+    }
+    let bindings = setting.home.lock_bindings()?;
+    // Another session may have been first; then this one stays as it is.
+    if !waits(&bindings.look_up(&nobody, root)?) {
+        return Ok(None);
+    }
+    bindings.release(&bound.run, root)?;
+    bindings.take_next(key, root, process::client_above(), setting.at_ms)
 }
 
 /// Remembers the client's process, where it is another than last time.
@@ -115,9 +148,13 @@ pub(crate) fn surroundings(
     };
     let text = |path: &Path| path.to_str().map(str::to_owned);
     let home = variable("HOME");
+    let below_home = |name: &str| home.as_ref().map(|home| format!("{home}/{name}"));
     let caches = [
         variable("XDG_CACHE_HOME"),
-        home.as_ref().map(|home| format!("{home}/.cache")),
+        below_home(".cache"),
+        below_home("Library/Caches"),
+        Some("/tmp".to_owned()),
+        Some("/var/tmp".to_owned()),
     ];
     Surroundings {
         project_root: text(root).unwrap_or_default(),
@@ -143,8 +180,22 @@ pub(crate) fn surroundings(
             })
             .unwrap_or_default(),
         client_process: client,
+        shell: shell(setting),
         environment_held: false,
         home,
+    }
+}
+
+/// Tells which shell a client runs lines with: the person's, where it is one of two.
+fn shell(setting: &HookSetting) -> Dialect {
+    let program = ["CLAUDE_CODE_SHELL", "SHELL"]
+        .into_iter()
+        .find_map(|name| setting.variable(name))
+        .unwrap_or_default();
+    match program.rsplit('/').next() {
+        Some("bash") => Dialect::Bash,
+        Some("zsh") => Dialect::Zsh,
+        _ => Dialect::Unknown,
     }
 }
 

@@ -37,6 +37,10 @@ const EDIT: Shape = Shape::Edit {
     path: "file_path",
     fields: EditFields::SNAKE,
 };
+const EDIT_COUNTED: Shape = Shape::Edit {
+    path: "file_path",
+    fields: EditFields::COUNTED,
+};
 const EDIT_CAMEL: Shape = Shape::Edit {
     path: "filePath",
     fields: EditFields::CAMEL,
@@ -52,6 +56,7 @@ const WRITE_CAMEL: Shape = Shape::Write {
 
 const CLAUDE_CODE: &[Row] = &[
     ("Bash", BASH),
+    ("Monitor", BASH),
     ("PowerShell", FOREIGN),
     ("Edit", EDIT),
     ("Write", WRITE),
@@ -116,7 +121,7 @@ const CODEX: &[Row] = &[
 
 const GEMINI: &[Row] = &[
     ("run_shell_command", SHELL_IN),
-    ("replace", EDIT),
+    ("replace", EDIT_COUNTED),
     ("write_file", WRITE),
     (
         "read_file",

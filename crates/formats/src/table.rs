@@ -138,7 +138,12 @@ impl<'n> Fields<'n> {
 
     /// Tells whether the field was written, whatever its value.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.found.contains_key(name) || self.broken.contains(&name)
+        self.found.contains_key(name) || self.is_broken(name)
+    }
+
+    /// Tells whether the field was written with a value that is no good.
+    pub(crate) fn is_broken(&self, name: &str) -> bool {
+        self.broken.contains(&name)
     }
 }
 

@@ -66,9 +66,11 @@ fn compare(path: &Path) -> Option<String> {
         .iter()
         .any(|expected| expected.severity == Severity::Error);
     let mut added = Vec::new();
-    for found in said.iter().filter(|found| found.code != "unsupported") {
+    for found in &said {
         match open.iter().position(|expected| expected.is(found)) {
             Some(at) => drop(open.remove(at)),
+            // What cannot be carried out yet says so beside the mistake that is meant.
+            None if found.code == "unsupported" => {}
             None if found.severity == Severity::Error || !fails => added.push(found.clone()),
             None => {}
         }
@@ -119,9 +121,11 @@ fn check_all(directory: &str) {
 #[test]
 fn every_mistake_is_named_at_its_place() {
     check_all("../../tests/cases/invalid");
+    check_all("tests/cases/invalid");
 }
 
 #[test]
 fn every_doubt_is_named_at_its_place() {
     check_all("../../tests/cases/warnings");
+    check_all("tests/cases/warnings");
 }

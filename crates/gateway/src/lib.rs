@@ -19,5 +19,5 @@ pub use control::{Control, Incoming};
 pub use error::GatewayError;
 pub use refused::Word;
 pub use server::{serve, serve_stdio};
-pub use settings::{Settings, ToolPrefix};
+pub use settings::{Settings, ToolPrefix, UnknownPrefix};
 pub use tools::{ToolText, control_tool, listed_tools};

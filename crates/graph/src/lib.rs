@@ -7,6 +7,7 @@ mod describe;
 mod dot;
 mod graph;
 mod lanes;
+mod layout;
 mod marks;
 mod mermaid;
 mod names;

@@ -17,6 +17,8 @@ pub(crate) struct Collector {
     pub(crate) exit_is_free: bool,
     /// Whether a code other than 0 may come from `exit` itself.
     pub(crate) exit_is_mixed: bool,
+    /// The text of the command that is being taken, innermost last.
+    shown: Vec<String>,
 }
 
 /// How much was collected, to go back to.
@@ -52,6 +54,23 @@ impl Collector {
         self.facts.asks.truncate(mark.asks);
     }
 
+    /// Runs what follows up to [`Self::done`] in the name of a command.
+    pub(crate) fn begin(&mut self, shown: String) {
+        self.shown.push(shown);
+    }
+
+    pub(crate) fn done(&mut self) {
+        self.shown.pop();
+    }
+
+    /// Returns the command or redirection that something belongs to.
+    fn owner(&self, by: &str) -> String {
+        match self.shown.last() {
+            Some(shown) if !by.starts_with(['<', '>', '&']) => shown.clone(),
+            _ => by.to_owned(),
+        }
+    }
+
     pub(crate) fn next_index(&self) -> usize {
         self.facts.commands.len()
     }
@@ -81,7 +100,8 @@ impl Collector {
         }
         self.note_environ(arg, directory);
         let path = paths::resolve(arg, directory);
-        self.facts.reads.push(use_of(path, by, recursive));
+        let used = use_of(path, self.owner(by), recursive);
+        self.facts.reads.push(used);
     }
 
     /// Notes a look at the environment of a process below `/proc`.
@@ -115,13 +135,14 @@ impl Collector {
     pub(crate) fn write_path(&mut self, path: PathText, by: &str, recursive: bool) -> Option<&mut PathUse> {
         let is_sink = match &path {
             PathText::Whole(path) => paths::is_sink(path),
-            PathText::Below(path) => path == "/dev/fd",
+            PathText::Below(path) => path == "/dev/fd/",
             PathText::Unknown => false,
         };
         if is_sink {
             return None;
         }
-        self.facts.writes.push(use_of(path, by, recursive));
+        let used = use_of(path, self.owner(by), recursive);
+        self.facts.writes.push(used);
         self.facts.writes.last_mut()
     }
 
@@ -131,12 +152,14 @@ impl Collector {
     }
 
     pub(crate) fn remove_path(&mut self, path: PathText, by: &str, recursive: bool) {
-        self.facts.removes.push(use_of(path, by, recursive));
+        let used = use_of(path, self.owner(by), recursive);
+        self.facts.removes.push(used);
     }
 
     pub(crate) fn network(&mut self, direction: NetworkDirection, host: Option<&str>, by: &str, command: Option<usize>) {
         let host = host.map(str::to_owned);
-        self.facts.network.push(NetworkUse { direction, host, by: by.to_owned(), command });
+        let by = self.owner(by);
+        self.facts.network.push(NetworkUse { direction, host, by, command });
     }
 
     /// Makes a command opaque, keeping the first reason.
@@ -169,6 +192,6 @@ impl Collector {
     }
 }
 
-fn use_of(path: PathText, by: &str, recursive: bool) -> PathUse {
-    PathUse { path, by: by.to_owned(), recursive, text: None, append: false }
+fn use_of(path: PathText, by: String, recursive: bool) -> PathUse {
+    PathUse { path, by, recursive, text: None, append: false }
 }

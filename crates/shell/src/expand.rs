@@ -79,7 +79,12 @@ impl Expander<'_> {
     fn fields(&self, pieces: &[Piece], source: &str) -> Vec<Arg> {
         let mut done = Vec::new();
         let mut field = Field { is_single: true, ..Field::default() };
-        if let [Piece::Param { param, quoted }] = pieces {
+        let lone = match pieces {
+            [Piece::Text { text, .. }, lone] if text.is_empty() => Some(lone),
+            [lone] => Some(lone),
+            _ => None,
+        };
+        if let Some(Piece::Param { param, quoted }) = lone {
             if let Some(args) = self.positional_words(param, *quoted) {
                 return args;
             }

@@ -82,9 +82,16 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
     if let Some(reason) = witness::veto(line, &list) {
         return unreadable(reason);
     }
-    let mut walker = walk::Walker::new(setting, tally);
-    let outcome = walker.list(&list, walk::Proof::FULL).and_then(|()| walker.check_evaluated());
-    walker.facts.finish(outcome.err())
+    let facts = |stays: bool| {
+        let mut walker = walk::Walker::new(setting, tally, stays);
+        let outcome = walker.list(&list, walk::Proof::FULL).and_then(|()| walker.check_evaluated());
+        let moved = walker.moved_under_functions();
+        (walker.facts.finish(outcome.err()), moved)
+    };
+    match facts(true) {
+        (_, true) => facts(false).0,
+        (facts, false) => facts,
+    }
 }
 
 fn unreadable(reason: String) -> ShellFacts {
@@ -93,8 +100,7 @@ fn unreadable(reason: String) -> ShellFacts {
 
 /// Splits an `allowed_commands` entry into shell words; `None` when not literal.
 ///
-/// A last word `*` is dropped, and a program of a standard directory goes by its
-/// name, as in the words of [`interlock_core::facts::SimpleCommand`].
+/// A last word `*` is dropped.
 #[must_use]
 pub fn split_entry(entry: &str) -> Option<Vec<String>> {
     let setting = Setting::default();
@@ -114,9 +120,5 @@ pub fn split_entry(entry: &str) -> Option<Vec<String>> {
             words.push(arg.literal()?.to_owned());
         }
     }
-    let first = words.first_mut()?;
-    if let Some(name) = paths::program_name(first).map(str::to_owned) {
-        *first = name;
-    }
-    Some(words)
+    (!words.is_empty()).then_some(words)
 }

@@ -91,6 +91,8 @@ pub(crate) struct Spec {
     pub(crate) operands: Operands,
     /// Whether options end at the first operand.
     pub(crate) stops: bool,
+    /// Whether no option changes what is touched but for going deeper.
+    pub(crate) is_tame: bool,
 }
 
 /// A table with nothing in it, to build others from.
@@ -103,6 +105,7 @@ pub(crate) const SPEC: Spec = Spec {
     acts: &[],
     operands: Operands::Read,
     stops: false,
+    is_tame: false,
 };
 
 /// The words of a command, sorted.

@@ -12,13 +12,28 @@ pub(crate) fn resolve(arg: &Arg, directory: Option<&str>) -> PathText {
             None => PathText::Unknown,
         },
         Arg::Dynamic(dynamic) => match dynamic.start.rsplit_once('/') {
-            Some(("", _)) => PathText::Below("/".to_owned()),
-            Some((parent, _)) => absolute(parent, directory).map_or(PathText::Unknown, PathText::Below),
-            None if dynamic.start.is_empty() && dynamic.pattern.is_none() && !dynamic.is_number => PathText::Unknown,
-            // A name without a slash before its unknown part may still hold one after it.
+            Some(("", partial)) => PathText::Below(format!("/{partial}")),
+            Some((parent, partial)) => below(absolute(parent, directory), partial),
+            // Only file names and numbers certainly hold no slash of their own.
             None if dynamic.pattern.is_none() && !dynamic.is_number => PathText::Unknown,
-            None => directory.map_or(PathText::Unknown, |at| PathText::Below(at.to_owned())),
+            None => below(directory.map(str::to_owned), &dynamic.start),
         },
+    }
+}
+
+fn below(parent: Option<String>, partial: &str) -> PathText {
+    match parent.as_deref() {
+        None => PathText::Unknown,
+        Some("/") => PathText::Below(format!("/{partial}")),
+        Some(parent) => PathText::Below(format!("{parent}/{partial}")),
+    }
+}
+
+/// Returns the beginning of every path inside a directory.
+pub(crate) fn inside(path: PathText) -> PathText {
+    match path {
+        PathText::Whole(path) => below(Some(path), ""),
+        other => other,
     }
 }
 

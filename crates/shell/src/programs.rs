@@ -36,7 +36,6 @@ pub(crate) fn is_known(name: &str) -> bool {
         || BUILTINS.contains(&name)
         || SHELLS.contains(&name)
         || OWN_WRAPPERS.contains(&name)
-        || name == "interlock"
 }
 
 /// Returns whether the words only ask a known program about itself.

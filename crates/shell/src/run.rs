@@ -19,7 +19,7 @@ use crate::options::{self, Effect, Operands, Sorted, Spec};
 use crate::paths;
 use crate::programs;
 use crate::syntax::Assignment;
-use crate::tables::programs::Kind;
+use crate::tables::programs::{Kind, Row};
 use crate::value::Arg;
 use crate::walk::{Place, Step, Walker};
 
@@ -40,7 +40,7 @@ impl Walker<'_> {
         };
         let name = name.to_owned();
         if self.defined.contains(&name) {
-            let index = self.list_command(&name, &args, CommandClass::Unknown, place);
+            let index = self.list_command(&args, CommandClass::Unknown, place);
             self.facts.opaque(index, "it may be a function of this line or a program");
             return Ok(());
         }
@@ -55,11 +55,8 @@ impl Walker<'_> {
     }
 
     /// Adds a command to the list.
-    pub(crate) fn list_command(&mut self, name: &str, args: &[Arg], class: CommandClass, place: &Place) -> usize {
-        let mut words: Vec<_> = args.iter().map(Arg::to_word).collect();
-        if let Some(first) = words.first_mut() {
-            *first = Arg::text(name).to_word();
-        }
+    pub(crate) fn list_command(&mut self, args: &[Arg], class: CommandClass, place: &Place) -> usize {
+        let words = args.iter().map(Arg::to_word).collect();
         let wrapped = place.wrapped.iter().chain(args).map(Arg::to_word);
         let wrapped = if place.wrapped.is_empty() { Vec::new() } else { wrapped.collect() };
         self.facts.command(SimpleCommand {
@@ -77,7 +74,7 @@ impl Walker<'_> {
     }
 
     fn own_file(&mut self, word: &str, args: &[Arg], place: &Place) {
-        let index = self.list_command(word, args, CommandClass::Unknown, place);
+        let index = self.list_command(args, CommandClass::Unknown, place);
         self.facts.opaque(index, "it runs a file of its own");
         let directory = self.directory();
         self.facts.read(&Arg::text(word), directory.as_deref(), word, false);
@@ -87,15 +84,22 @@ impl Walker<'_> {
     fn program(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
         let operands = args.get(1..).unwrap_or_default();
         let Some(row) = programs::find(name) else {
-            let index = self.list_command(name, args, CommandClass::Unknown, place);
+            let index = self.list_command(args, CommandClass::Unknown, place);
             self.facts.opaque(index, "it is in no table of known programs");
             return Ok(());
         };
         if programs::asks_itself(name, operands) {
-            self.list_command(name, args, CommandClass::Reader, place);
+            self.list_command(args, CommandClass::Reader, place);
             return Ok(());
         }
-        let index = self.list_command(name, args, row.class, place);
+        let index = self.list_command(args, row.class, place);
+        self.facts.begin(show(args));
+        let result = self.by_row(row, index, name, operands, place);
+        self.facts.done();
+        result
+    }
+
+    fn by_row(&mut self, row: &Row, index: usize, name: &str, operands: &[Arg], place: &Place) -> Step {
         match row.kind {
             Kind::Nothing => {}
             Kind::Plain => self.plain_reads(name, operands),
@@ -175,7 +179,11 @@ impl Walker<'_> {
 
     /// Sorts the words by a table and notes what its options and operands do.
     pub(crate) fn by_options(&mut self, index: usize, name: &str, args: &[Arg], spec: &Spec) -> Sorted {
-        let sorted = options::sort(args, spec);
+        let mut sorted = options::sort(args, spec);
+        if spec.is_tame && !sorted.uncertain.is_empty() {
+            sorted.uncertain.clear();
+            sorted.effects.push((Effect::Recursive, None));
+        }
         self.check_sorted(index, &sorted);
         self.apply(index, name, &sorted);
         let operands = self.placed_operands(name, &sorted, spec.operands);
@@ -215,7 +223,7 @@ impl Walker<'_> {
                     self.facts.write(path, directory.as_deref(), name);
                 }
                 (Effect::Write, None) => {
-                    let path = directory.clone().map_or(PathText::Unknown, PathText::Below);
+                    let path = paths::inside(directory.clone().map_or(PathText::Unknown, PathText::Whole));
                     self.facts.write_path(path, name, false);
                 }
                 (Effect::WriteBelow, Some(path)) => self.write_below(path, name),
@@ -231,10 +239,7 @@ impl Walker<'_> {
     /// Notes that anything below a directory is written.
     pub(crate) fn write_below(&mut self, place: &Arg, by: &str) {
         let directory = self.directory();
-        let path = match paths::resolve(place, directory.as_deref()) {
-            PathText::Whole(path) | PathText::Below(path) => PathText::Below(path),
-            PathText::Unknown => PathText::Unknown,
-        };
+        let path = paths::inside(paths::resolve(place, directory.as_deref()));
         self.facts.write_path(path, by, true);
     }
 
@@ -260,7 +265,12 @@ impl Walker<'_> {
                 placed.writes.extend(rest);
             }
             Operands::ReadThenWrite => {
-                placed.reads.extend(rest.next());
+                let first = rest.next();
+                // A first word of several may hold the second one too.
+                if matches!(&first, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number) {
+                    placed.writes.extend(first.clone());
+                }
+                placed.reads.extend(first);
                 placed.writes.extend(rest);
             }
             Operands::LastWritten | Operands::LastWrittenOthersRemoved => {
@@ -337,6 +347,16 @@ struct Placed {
     recursive: bool,
     is_system: bool,
     runs: Option<Arg>,
+}
+
+/// Writes a command as a refusal shows it, at most 80 characters.
+fn show(args: &[Arg]) -> String {
+    let words: Vec<&str> = args.iter().map(Arg::shown).collect();
+    let text = words.join(" ");
+    if text.chars().count() <= 80 {
+        return text;
+    }
+    text.chars().take(77).chain("...".chars()).collect()
 }
 
 /// Returns whether builtins of the shell are meant behind a wrapper.

@@ -1,6 +1,6 @@
 //! What a shell knows at one point of the line: variables, directory, options.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -27,7 +27,8 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
-    fn add(&mut self, other: &Self) {
+    /// Adds what another part has changed.
+    pub(crate) fn add(&mut self, other: &Self) {
         self.names.extend(other.names.iter().cloned());
         self.everything |= other.everything;
         self.directory |= other.directory;
@@ -56,6 +57,8 @@ pub(crate) struct State {
     pub(crate) functions: BTreeSet<String>,
     /// Names that any part of the line has set to something other than a number.
     pub(crate) not_numbers: Rc<RefCell<BTreeSet<String>>>,
+    /// Whether any part of the line has changed directory.
+    pub(crate) moved: Rc<Cell<bool>>,
     /// What was changed since this was last cleared.
     pub(crate) touched: Touched,
 }
@@ -81,6 +84,7 @@ impl State {
             pipefail: false,
             functions: BTreeSet::new(),
             not_numbers: Rc::default(),
+            moved: Rc::default(),
             touched: Touched::default(),
         };
         let known = [
@@ -107,6 +111,7 @@ impl State {
         self.set("OLDPWD", Arg::unknown("$OLDPWD"));
         self.directory = directory;
         self.touched.directory = true;
+        self.moved.set(true);
     }
 
     /// Returns what is known of a name; `None` when the line never set it.
@@ -210,6 +215,7 @@ impl State {
         let mut state = Self::new(setting);
         state.directory = self.directory().map(str::to_owned);
         state.not_numbers = Rc::clone(&self.not_numbers);
+        state.moved = Rc::clone(&self.moved);
         for name in set {
             state.forget(name);
         }
@@ -218,11 +224,11 @@ impl State {
     }
 
     /// Returns the state in which the body of a function is read.
-    pub(crate) fn for_function(&self) -> Self {
+    pub(crate) fn for_function(&self, directory: Option<String>) -> Self {
         let mut state = self.clone();
         state.forget_all();
         state.positional_given = true;
-        state.directory = None;
+        state.directory = directory;
         state.pipefail = false;
         state.touched = Touched::default();
         state

@@ -22,6 +22,9 @@ pub(crate) type Step = Result<(), String>;
 /// How often text may be read again (`eval`, `bash -c`).
 const READ_AGAIN_MAX: usize = 8;
 
+/// How often commands are walked, those in loops again and again.
+const STEPS_MAX: usize = 5_000;
+
 /// What the exit code of the line says about a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Proof {
@@ -68,9 +71,14 @@ pub(crate) struct Walker<'a> {
     pub(crate) facts: Collector,
     pub(crate) again: usize,
     depth: usize,
+    steps: usize,
     tally: Tally,
+    /// Whether functions are read as if no part of the line changed directory.
+    stays: bool,
     /// Names of functions of the line, wherever they were defined.
     pub(crate) defined: BTreeSet<String>,
+    /// Whether a function or trap was read.
+    deferred: bool,
     /// Names that arithmetic evaluates and that the line had not set by then.
     pub(crate) evaluated: BTreeSet<String>,
     /// Names that evaluate what they are given (`declare -i`).
@@ -78,15 +86,18 @@ pub(crate) struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    pub(crate) fn new(setting: &'a Setting, tally: Tally) -> Self {
+    pub(crate) fn new(setting: &'a Setting, tally: Tally, stays: bool) -> Self {
         Self {
             setting,
             state: State::new(setting),
             facts: Collector::default(),
             again: 0,
             depth: 0,
+            steps: 0,
             tally,
+            stays,
             defined: BTreeSet::new(),
+            deferred: false,
             evaluated: BTreeSet::new(),
             integers: BTreeSet::new(),
         }
@@ -256,7 +267,7 @@ impl<'a> Walker<'a> {
             return Err(format!("a function takes the name of `{name}`"));
         }
         let outer = self.state.clone();
-        self.state = self.state.for_function();
+        self.enter_function();
         self.command(body, Proof::NONE, false)?;
         let touched = self.state.touched.clone();
         self.state = outer;
@@ -264,6 +275,18 @@ impl<'a> Walker<'a> {
         self.state.functions.insert(name.to_owned());
         self.defined.insert(name.to_owned());
         Ok(())
+    }
+
+    /// Changes to what is known when the body of a function or trap runs.
+    pub(crate) fn enter_function(&mut self) {
+        self.deferred = true;
+        let directory = self.directory().filter(|_| self.stays);
+        self.state = self.state.for_function(directory);
+    }
+
+    /// Returns whether functions must be read again without knowing where they run.
+    pub(crate) fn moved_under_functions(&self) -> bool {
+        self.stays && self.deferred && self.state.moved.get()
     }
 
     fn simple(&mut self, simple: &Simple, proof: Proof, from_pipe: bool) -> Step {
@@ -299,7 +322,8 @@ impl<'a> Walker<'a> {
     }
 
     fn run_simple(&mut self, simple: &Simple, args: Vec<Arg>, proof: Proof, from_pipe: bool) -> Step {
-        if self.facts.next_index() >= COMMANDS_MAX {
+        self.steps += 1;
+        if self.facts.next_index() >= COMMANDS_MAX || self.steps > STEPS_MAX {
             return Err("more than 1,000 commands".to_owned());
         }
         let mut assignments = Vec::new();

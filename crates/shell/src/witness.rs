@@ -69,7 +69,9 @@ impl<'a> Ours<'_, 'a> {
 
     fn simple(&mut self, simple: &'a Simple) {
         if let Some(first) = simple.words.first() {
-            self.seen.push((squeeze(&first.source), simple.words.len() + simple.declared.len() - 1));
+            // The second parser takes the `{name}` of `{name}>` for a word.
+            let named = simple.redirects.iter().filter(|redirect| redirect.variable.is_some()).count();
+            self.seen.push((squeeze(&first.source), simple.words.len() + simple.declared.len() + named - 1));
         }
         for assignment in simple.assignments.iter().chain(&simple.declared) {
             self.assignment(assignment);

@@ -386,7 +386,12 @@ fn session_of(root: &Path, key: &SessionKey) -> Result<Option<Binding>, StoreErr
         return Ok(Some(found));
     }
     if key.client.is_some() {
-        return session_at(root, &SessionKey::of_any_client(key.session.as_str()));
+        let left_open = session_at(root, &SessionKey::of_any_client(key.session.as_str()))?;
+        // The client is known now; binding it again with that keeps it.
+        return Ok(left_open.map(|binding| Binding {
+            session: key.clone(),
+            ..binding
+        }));
     }
     for binding in all_sessions(root)? {
         let binding = binding?;

@@ -132,9 +132,7 @@ impl RunLog {
     /// # Errors
     /// The pin cannot be read, was changed, or is not what the first event names.
     pub fn machine(&self) -> Result<Machine, StoreError> {
-        let pin = self.pin()?;
-        let machine: Machine = serde_json::from_slice(&pin.machine)
-            .map_err(|error| self.damaged(format!("its machine does not parse: {error}")))?;
+        let machine = self.pin()?.machine(&self.path)?;
         if let Some(row) = self.row(0)? {
             row.read(0, self.head.digest)
                 .and_then(|(event, _)| self.check_start(&event, &machine))
@@ -341,6 +339,8 @@ impl EventLog for RunLog {
             snapshot::write(&self.connection, &self.path, &self.fold()?)?;
         }
         transaction.commit().map_err(self.failed())?;
+        // What was asked is recorded, whatever becomes of tidying up after it.
+        let _ = sqlite::carry_over(&self.connection, &self.path);
         Ok(())
     }
 
@@ -455,6 +455,7 @@ mod tests {
         let machine: Machine = serde_json::from_value(serde_json::json!({
             "id": "m", "initial": "a", "states": { "a": {} }
         }))
+        .map(Machine::seal)
         .unwrap();
         let source = SourceFile {
             name: "m.json".to_owned(),

@@ -3,7 +3,7 @@
 //! What no check of the file alone can see: events removed from the end
 //! together with every snapshot beyond them, and a file that was rewritten whole.
 
-use interlock_core::{machine::Machine, names::RunId};
+use interlock_core::names::RunId;
 
 use crate::{
     error::StoreError,
@@ -65,7 +65,7 @@ impl RunLog {
     /// The first event that is not as it was recorded, or the log cannot be read.
     pub fn verify(&self) -> Result<u64, VerifyError> {
         self.quick_check()?;
-        let machine = self.pinned_machine()?;
+        let machine = self.pin()?.machine(&self.path)?;
         let snapshots = snapshot::whole(&self.connection, &self.path, &self.run, usize::MAX)?;
         let mut folded = self.unfolded();
         loop {
@@ -91,11 +91,6 @@ impl RunLog {
             Some(_) => Err(broken(count, Broken::Missing)),
             None => Ok(count),
         }
-    }
-
-    fn pinned_machine(&self) -> Result<Machine, StoreError> {
-        serde_json::from_slice(&self.pin()?.machine)
-            .map_err(|error| self.damaged(format!("its machine does not parse: {error}")))
     }
 
     fn quick_check(&self) -> Result<(), StoreError> {

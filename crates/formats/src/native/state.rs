@@ -99,7 +99,7 @@ impl Reader<'_, '_> {
             let rule = self.rule(current, name, &event, &entry.value);
             state.on.extend(rule.map(|rule| (event, rule)));
         }
-        if fields.has("on") && fields.entry("on").is_none() {
+        if fields.is_broken("on") {
             self.incomplete.insert(current.key.clone());
         }
         for (field, does) in IGNORED {
@@ -199,10 +199,14 @@ impl Reader<'_, '_> {
     }
 
     fn policy(&mut self, current: &Current<'_>, name: &StateName, fields: &Fields<'_>) -> Policy {
+        // A field that could not be read restricts, so that no doubt is cast on what it would have let pass.
+        let nothing = |field| fields.is_broken(field).then(Vec::new);
         Policy {
-            allowed_tools: self.tools(current, fields, "allowed_tools", |index| {
-                Place::AllowedTool(name.clone(), index)
-            }),
+            allowed_tools: self
+                .tools(current, fields, "allowed_tools", |index| {
+                    Place::AllowedTool(name.clone(), index)
+                })
+                .or_else(|| nothing("allowed_tools")),
             disallowed_tools: self
                 .tools(current, fields, "disallowed_tools", |index| {
                     Place::DisallowedTool(name.clone(), index)
@@ -213,11 +217,15 @@ impl Reader<'_, '_> {
             } else {
                 OnDenied::Deny
             },
-            iterations_max: fields.count("max_iterations"),
+            iterations_max: fields
+                .count("max_iterations")
+                .or_else(|| fields.is_broken("max_iterations").then_some(1)),
             edit_lines_max: fields.count("max_edit_lines"),
             files_max: fields.count("max_files_per_state"),
             result_bytes_max: fields.count("context_budget_bytes"),
-            allowed_commands: self.commands(current, name, fields),
+            allowed_commands: self
+                .commands(current, name, fields)
+                .or_else(|| fields.is_broken("allowed_commands").then(Vec::new)),
             blocked_env: self.blocked_env(fields),
             env_overrides: self.env_overrides(fields),
         }

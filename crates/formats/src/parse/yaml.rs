@@ -247,6 +247,10 @@ impl Reader<'_> {
                     *key = Some((text, node.span));
                 }
                 Some((text, key_span)) => {
+                    // A value that is not there is shown at its key.
+                    let is_there = node.span.end > node.span.start;
+                    let span = if is_there { node.span } else { key_span };
+                    let node = Node { span, ..node };
                     let entry = Entry {
                         key: text,
                         key_span,

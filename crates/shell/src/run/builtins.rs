@@ -14,7 +14,7 @@ impl Walker<'_> {
         match name {
             "cd" | "pushd" => self.change_directory(name, args, place),
             "popd" => {
-                self.list_nothing(name, args, place);
+                self.list_nothing(args, place);
                 self.state.enter(None);
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, args, declared, place)?,
@@ -31,18 +31,18 @@ impl Walker<'_> {
                 self.run_script(name, args, &file, place)?;
                 self.state.forget_all();
             }
-            "exec" if words.is_empty() => self.list_nothing(name, args, place),
+            "exec" if words.is_empty() => self.list_nothing(args, place),
             "exec" => {
                 let index = self.facts.next_index();
                 self.facts.left_at = Some(self.facts.left_at.map_or(index, |at| at.min(index)));
                 return Ok(false);
             }
             "command" if matches!(words.first().and_then(Arg::literal), Some("-v" | "-V" | "-pv" | "-pV")) => {
-                self.list_nothing(name, args, place);
+                self.list_nothing(args, place);
             }
-            "exit" | "return" | "logout" => self.leave(name, args, place),
+            "exit" | "return" | "logout" => self.leave(args, place),
             "shift" => {
-                self.list_nothing(name, args, place);
+                self.list_nothing(args, place);
                 let count = words.first().map_or(Some(1), |word| word.literal().and_then(|text| text.parse().ok()));
                 let rest = match (self.state.positional.clone(), count) {
                     (Some(words), Some(count)) => words.get(count..).map(<[Arg]>::to_vec),
@@ -55,8 +55,8 @@ impl Walker<'_> {
         Ok(true)
     }
 
-    fn list_nothing(&mut self, name: &str, args: &[Arg], place: &Place) {
-        self.list_command(name, args, CommandClass::Nothing, place);
+    fn list_nothing(&mut self, args: &[Arg], place: &Place) {
+        self.list_command(args, CommandClass::Nothing, place);
     }
 
     /// Takes builtins that treat a word as the name of a variable.
@@ -66,7 +66,7 @@ impl Walker<'_> {
             "read" => self.read_builtin(args, place)?,
             "unset" => self.unset(args, place)?,
             "printf" => {
-                self.list_nothing(name, args, place);
+                self.list_nothing(args, place);
                 if let [first, rest @ ..] = words {
                     let attached = first.literal().and_then(|text| text.strip_prefix("-v")).filter(|text| !text.is_empty());
                     if first.is("-v") || attached.is_some() {
@@ -80,11 +80,11 @@ impl Walker<'_> {
                 }
             }
             "test" | "[" => {
-                self.list_nothing(name, args, place);
+                self.list_nothing(args, place);
                 self.test_words(words)?;
             }
             "let" => {
-                self.list_nothing(name, args, place);
+                self.list_nothing(args, place);
                 for word in words {
                     let text = word.literal().ok_or("`let` evaluates text that is not known")?;
                     if text.contains('[') {
@@ -96,7 +96,7 @@ impl Walker<'_> {
             }
             "mapfile" | "readarray" => self.mapfile(name, args, place)?,
             "getopts" => {
-                self.list_nothing(name, args, place);
+                self.list_nothing(args, place);
                 let variable = self.plain_name(words.get(1).unwrap_or(&Arg::text("")))?;
                 for variable in [variable.as_str(), "OPTARG", "OPTIND"] {
                     self.facts.set(variable, None);
@@ -104,7 +104,7 @@ impl Walker<'_> {
                 }
             }
             "wait" => {
-                self.list_nothing(name, args, place);
+                self.list_nothing(args, place);
                 if let Some(at) = words.iter().position(|word| word.start().starts_with("-p") || word.is("-np")) {
                     let variable = self.plain_name(words.get(at + 1).unwrap_or(&Arg::text("")))?;
                     self.state.forget(&variable);
@@ -127,26 +127,26 @@ impl Walker<'_> {
             }
             "compgen" => match words {
                 [Arg::Literal(option)] if matches!(option.as_str(), "-v" | "-c" | "-b" | "-k" | "-e") => {
-                    self.list_nothing(name, args, place);
+                    self.list_nothing(args, place);
                     self.facts.facts.env.dump |= matches!(option.as_str(), "-v" | "-e");
                 }
                 _ => return Err("`compgen` may run text".to_owned()),
             },
             "history" | "fc" => {
-                let index = self.list_command(name, args, CommandClass::Nothing, place);
+                let index = self.list_command(args, CommandClass::Nothing, place);
                 if !words.iter().all(|word| word.literal().is_some_and(is_number)) || name == "fc" {
                     self.facts.opaque(index, "it writes or runs the history of the shell");
                 }
             }
             "break" | "continue" | "umask" | "ulimit" | "type" | "hash" | "jobs" | "fg" | "bg" | "disown" | "suspend" | "times"
-            | "caller" | "dirs" | "help" => self.list_nothing(name, args, place),
+            | "caller" | "dirs" | "help" => self.list_nothing(args, place),
             _ => return Ok(false),
         }
         Ok(true)
     }
 
     fn change_directory(&mut self, name: &str, args: &[Arg], place: &Place) {
-        self.list_nothing(name, args, place);
+        self.list_nothing(args, place);
         let operands: Vec<&Arg> =
             args.iter().skip(1).filter(|arg| !matches!(arg.literal(), Some("-L" | "-P" | "-e" | "--"))).collect();
         let directory = match operands.as_slice() {
@@ -159,8 +159,8 @@ impl Walker<'_> {
         self.state.enter(directory);
     }
 
-    fn leave(&mut self, name: &str, args: &[Arg], place: &Place) {
-        let index = self.list_command(name, args, CommandClass::Nothing, place);
+    fn leave(&mut self, args: &[Arg], place: &Place) {
+        let index = self.list_command(args, CommandClass::Nothing, place);
         let code = args.get(1).and_then(Arg::literal).and_then(|text| text.parse::<u64>().ok());
         match code {
             Some(code) if code % 256 != 0 => self.facts.exit_is_mixed = true,
@@ -169,7 +169,7 @@ impl Walker<'_> {
     }
 
     fn trap(&mut self, args: &[Arg], place: &Place) -> Step {
-        self.list_nothing("trap", args, place);
+        self.list_nothing(args, place);
         let words: Vec<&Arg> = args.iter().skip(1).filter(|word| !word.is("--")).collect();
         let Some(first) = words.first() else { return Ok(()) };
         match first.literal() {
@@ -178,7 +178,7 @@ impl Walker<'_> {
                 self.facts.exit_is_free = true;
                 let text = text.to_owned();
                 let outer = self.state.clone();
-                self.state = self.state.for_function();
+                self.enter_function();
                 self.read_again(&text, Proof::NONE)?;
                 let touched = self.state.touched.clone();
                 self.state = outer;
@@ -191,7 +191,7 @@ impl Walker<'_> {
     }
 
     fn read_builtin(&mut self, args: &[Arg], place: &Place) -> Step {
-        self.list_nothing("read", args, place);
+        self.list_nothing(args, place);
         let mut names = Vec::new();
         let mut rest = args.iter().skip(1);
         while let Some(word) = rest.next() {
@@ -224,7 +224,7 @@ impl Walker<'_> {
     }
 
     fn unset(&mut self, args: &[Arg], place: &Place) -> Step {
-        self.list_nothing("unset", args, place);
+        self.list_nothing(args, place);
         for word in args.iter().skip(1) {
             match word.literal() {
                 Some("-f" | "-v") => {}
@@ -260,7 +260,7 @@ impl Walker<'_> {
     }
 
     fn mapfile(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
-        self.list_nothing(name, args, place);
+        self.list_nothing(args, place);
         let mut variable = Arg::text("MAPFILE");
         let mut rest = args.iter().skip(1);
         while let Some(word) = rest.next() {

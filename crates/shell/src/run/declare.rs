@@ -24,7 +24,7 @@ impl Walker<'_> {
     pub(super) fn declare(&mut self, name: &str, args: &[Arg], declared: &[Assignment], place: &Place) -> Step {
         let mut shown = args.to_vec();
         shown.extend(self.declared_words(declared));
-        self.list_command(name, &shown, CommandClass::Nothing, place);
+        self.list_command(&shown, CommandClass::Nothing, place);
         let words = args.get(1..).unwrap_or_default();
         let flags = self.declare_flags(name, words)?;
         let operands: Vec<&Arg> = words.iter().filter(|word| !is_flag(word)).collect();
@@ -112,7 +112,7 @@ impl Walker<'_> {
 
     /// `set`: options, positional words, or a dump.
     pub(super) fn set_builtin(&mut self, args: &[Arg], place: &Place) -> Step {
-        let index = self.list_command("set", args, CommandClass::Nothing, place);
+        let index = self.list_command(args, CommandClass::Nothing, place);
         let mut rest = args.iter().skip(1).peekable();
         if rest.peek().is_none() {
             self.facts.facts.env.dump = true;
@@ -169,7 +169,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn shopt(&mut self, args: &[Arg], place: &Place) -> Step {
-        self.list_command("shopt", args, CommandClass::Nothing, place);
+        self.list_command(args, CommandClass::Nothing, place);
         for word in args.iter().skip(1) {
             match word.literal() {
                 Some("-s" | "-u" | "-p" | "-q") => {}

@@ -93,11 +93,7 @@ impl Walker<'_> {
                 return;
             }
         };
-        let path = match parent {
-            PathText::Whole(path) | PathText::Below(path) => PathText::Below(path),
-            PathText::Unknown => PathText::Unknown,
-        };
-        self.facts.write_path(path, "mktemp", false);
+        self.facts.write_path(paths::inside(parent), "mktemp", false);
     }
 
     pub(super) fn rsync(&mut self, index: usize, args: &[Arg]) {

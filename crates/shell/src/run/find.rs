@@ -1,6 +1,6 @@
 //! `find` and `fd`: what they run, write and remove.
 
-use interlock_core::facts::{CommandClass, PathText};
+use interlock_core::facts::CommandClass;
 
 use super::wrappers::put_in;
 use crate::options;
@@ -75,6 +75,7 @@ impl Walker<'_> {
         let start = match roots {
             _ if option.ends_with("dir") => "./".to_owned(),
             [] => "./".to_owned(),
+            [Arg::Literal(root)] => format!("{}/", root.trim_end_matches('/')),
             [root] => root.start().to_owned(),
             _ => String::new(),
         };
@@ -98,10 +99,7 @@ impl Walker<'_> {
         let roots = if roots.is_empty() { std::slice::from_ref(&here) } else { roots };
         for root in roots {
             if has_tests {
-                let path = match paths::resolve(root, directory.as_deref()) {
-                    PathText::Whole(path) | PathText::Below(path) => PathText::Below(path),
-                    PathText::Unknown => PathText::Unknown,
-                };
+                let path = paths::inside(paths::resolve(root, directory.as_deref()));
                 self.facts.remove_path(path, "find", false);
             } else {
                 self.facts.remove(root, directory.as_deref(), "find", true);

@@ -5,7 +5,7 @@ use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellAsk};
 use crate::options::{self, Effect, Spec};
 use crate::paths;
 use crate::tables::git::{
-    ACTS, ALIKE, BRANCH_LISTS, CONFIG_HARMLESS, CONFIG_READS, GLOBAL_PLAIN, NETWORK, READS, REMOTE_READS, RUNS, TAG_LISTS, WRITES,
+    ACTS, ALIKE, BRANCH_LISTS, CONFIG_HARMLESS, CONFIG_READS, GLOBAL_PLAIN, NETWORK, READS, REMOTE_READS, RUNS, TAG_LISTS, VALUED, WRITES,
 };
 use crate::value::Arg;
 use crate::walk::{Place, Proof, Step, Walker};
@@ -102,7 +102,16 @@ impl Walker<'_> {
 
     /// Looks for options that run or write, by prefix.
     fn git_options(&mut self, call: &Call<'_>) {
-        for word in call.words {
+        let valued = VALUED.iter().find(|(name, _)| *name == call.subcommand).map_or(&[][..], |(_, options)| options);
+        let mut words = call.words.iter();
+        while let Some(word) = words.next() {
+            if word.literal().is_some_and(|text| valued.contains(&text)) {
+                let value = words.next();
+                if matches!(value, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number) {
+                    self.uncertain(call.index, word);
+                }
+                continue;
+            }
             match word {
                 Arg::Literal(text) if text == "--" => break,
                 Arg::Literal(text) => self.git_option(call, text),
@@ -270,7 +279,7 @@ impl Walker<'_> {
                 }
             }
             "clean" if operands.is_empty() => {
-                let path = call.directory.clone().map_or(PathText::Unknown, PathText::Below);
+                let path = paths::inside(call.directory.clone().map_or(PathText::Unknown, PathText::Whole));
                 self.facts.remove_path(path, &by, false);
             }
             "clean" => {

@@ -25,7 +25,7 @@ impl Walker<'_> {
         let words = args.get(1..).unwrap_or_default();
         if let [Arg::Literal(only)] = words {
             if only == "--version" || only == "--help" {
-                self.list_command(name, args, CommandClass::Reader, place);
+                self.list_command(args, CommandClass::Reader, place);
                 return Ok(true);
             }
         }
@@ -76,7 +76,7 @@ impl Walker<'_> {
             Some(path) if path != "-" && !path.starts_with("/dev/") && !path.starts_with("/proc/") => {}
             _ => return Err(format!("`{name}` runs text that is not known: `{}`", file.shown())),
         }
-        let index = self.list_command(name, args, CommandClass::Interpreter, place);
+        let index = self.list_command(args, CommandClass::Interpreter, place);
         self.facts.opaque(index, "it runs a file of its own");
         let directory = self.directory();
         self.facts.read(file, directory.as_deref(), name, false);
@@ -89,6 +89,9 @@ fn shell_words(words: &[Arg]) -> Result<Asked, String> {
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Arg::Literal(text) = word else {
+            if word.may_be_option() && asked.reads_text {
+                return Err("the text that `-c` runs is not known; write it out".to_owned());
+            }
             if word.may_be_option() {
                 return Err(format!("`{}` may be an option of a shell", word.shown()));
             }

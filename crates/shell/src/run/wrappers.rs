@@ -14,7 +14,7 @@ impl Walker<'_> {
         let words = args.get(1..).unwrap_or_default();
         if let [Arg::Literal(only)] = words {
             if matches!(only.as_str(), "--version" | "--help" | "-V") && is_wrapper(name) {
-                self.list_command(name, args, CommandClass::Reader, place);
+                self.list_command(args, CommandClass::Reader, place);
                 return Ok(true);
             }
         }
@@ -63,7 +63,7 @@ impl Walker<'_> {
         let spec = Spec { short: wrapper.short, valued: wrapper.valued, long: wrapper.long, stops: true, operands: Operands::Nothing, ..SPEC };
         let taken = own_words(name, args, &spec, wrapper.operands)?;
         if wrapper.is_privilege {
-            self.list_command(name, args, CommandClass::Privilege, place);
+            self.list_command(args, CommandClass::Privilege, place);
         }
         if name == "chroot" {
             return self.elsewhere(|walker| walker.inside(name, args, taken, Passes::Success, place));
@@ -71,7 +71,7 @@ impl Walker<'_> {
         if taken >= args.len() {
             return match name {
                 "prlimit" | "choom" | "taskset" | "chrt" | "ionice" | "nice" => {
-                    self.list_command(name, args, CommandClass::Reader, place);
+                    self.list_command(args, CommandClass::Reader, place);
                     Ok(())
                 }
                 _ => Err(format!("`{name}` without a command")),
@@ -127,7 +127,7 @@ impl Walker<'_> {
             return self.env(&all, &inner);
         }
         if taken >= args.len() {
-            self.list_command("env", args, CommandClass::Reader, place);
+            self.list_command(args, CommandClass::Reader, place);
             self.facts.facts.env.dump |= !sorted.has("i") && !sorted.has("ignore-environment");
             return Ok(());
         }
@@ -197,7 +197,7 @@ impl Walker<'_> {
             ..SPEC
         };
         let mut taken = own_words("sudo", args, &SPEC_SUDO, 0)?;
-        self.list_command("sudo", args, CommandClass::Privilege, place);
+        self.list_command(args, CommandClass::Privilege, place);
         let mut inner = place.clone();
         while let Some((name, value)) = args.get(taken).and_then(|word| word.start().split_once('=')) {
             self.facts.set(name, Some(value));
@@ -218,7 +218,7 @@ impl Walker<'_> {
 
     /// `su -c`, `runuser -c`, `sg -c`: their text is a line.
     fn other_user(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
-        self.list_command(name, args, CommandClass::Privilege, place);
+        self.list_command(args, CommandClass::Privilege, place);
         let at = args.iter().position(|word| word.is("-c") || word.is("--command"));
         if let Some(text) = at.and_then(|at| args.get(at + 1)) {
             let text = text.literal().ok_or_else(|| format!("the text of `{name} -c` is not known"))?.to_owned();
@@ -236,7 +236,7 @@ impl Walker<'_> {
             ..SPEC
         };
         let taken = own_words(name, args, &SPEC_TRACE, 0)?;
-        self.list_command(name, args, CommandClass::Privilege, place);
+        self.list_command(args, CommandClass::Privilege, place);
         let sorted = options::sort(args.get(1..taken).unwrap_or_default(), &SPEC_TRACE);
         if let Some(path) = sorted.value("o").or_else(|| sorted.value("output")).cloned() {
             if path.start().starts_with(['|', '!']) || path.literal().is_none() {
@@ -282,7 +282,7 @@ impl Walker<'_> {
         }
         let text = sorted.value("c").or_else(|| sorted.value("command"));
         let text = text.and_then(Arg::literal).ok_or("`script` starts a shell; use `script -c TEXT FILE`")?.to_owned();
-        self.list_command("script", args, CommandClass::Writer, place);
+        self.list_command(args, CommandClass::Writer, place);
         let directory = self.directory();
         let logs = ["I", "O", "B", "T", "log-in", "log-out", "log-io", "log-timing"];
         let files: Vec<Arg> = logs.iter().filter_map(|name| sorted.value(name).cloned()).chain(sorted.operands.clone()).collect();
@@ -315,7 +315,7 @@ impl Walker<'_> {
             return self.subshell(|walker| walker.read_again(&text, Proof::NONE));
         }
         if taken >= args.len() {
-            self.list_command("flock", args, CommandClass::Writer, place);
+            self.list_command(args, CommandClass::Writer, place);
             return Ok(());
         }
         self.subshell(|walker| walker.inside("flock", args, taken, Passes::Nothing, place))

@@ -31,6 +31,22 @@ pub(crate) const RUNS: &[&str] = &[
     "fsmonitor--daemon", "imap-send", "fast-export", "remote-http", "remote-https", "remote-ext", "sh-setup", "difftool--helper",
 ];
 
+/// Options whose value is the next word, where that word may be unknown text.
+pub(crate) const VALUED: &[(&str, &[&str])] = &[
+    ("commit", &["-m", "--message", "-F", "--file", "-C", "-c", "--author", "--date", "--fixup", "--squash", "-t", "--template", "--trailer"]),
+    ("tag", &["-m", "--message", "-F", "--file", "-u"]),
+    ("notes", &["-m", "-F"]),
+    ("stash", &["-m", "--message"]),
+    ("merge", &["-m", "-F"]),
+    ("log", &["-n", "-S", "-G", "-L", "--author", "--grep", "--since", "--until", "--after", "--before", "--format"]),
+    ("shortlog", &["--since", "--until", "--author"]),
+    ("rev-list", &["-n", "--since", "--until"]),
+    ("show", &["-L", "-S", "-G"]),
+    ("diff", &["-S", "-G", "-U"]),
+    ("grep", &["-e", "-A", "-B", "-C", "-m"]),
+    ("blame", &["-L", "--since"]),
+];
+
 /// Options before the subcommand that change nothing that runs.
 pub(crate) const GLOBAL_PLAIN: &[&str] = &[
     "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs",

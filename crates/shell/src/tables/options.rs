@@ -81,6 +81,7 @@ pub(crate) const UNIQ: Spec = Spec {
     long: &["count", "repeated", "all-repeated?", "skip-fields=", "group?", "ignore-case", "skip-chars=", "unique",
         "zero-terminated", "check-chars="],
     operands: Operands::ReadThenWrite,
+    is_tame: true,
     ..SPEC
 };
 
@@ -96,6 +97,7 @@ pub(crate) const TEE: Spec = Spec {
     short: "aip",
     long: &["append", "ignore-interrupts", "output-error?"],
     operands: Operands::Write,
+    is_tame: true,
     ..SPEC
 };
 
@@ -187,6 +189,7 @@ pub(crate) const ACK: Spec = Spec {
 pub(crate) const ZCAT: Spec = Spec {
     short: "cdfkqvlt",
     long: &["stdout", "to-stdout", "decompress", "force", "quiet", "verbose"],
+    is_tame: true,
     ..SPEC
 };
 
@@ -369,11 +372,12 @@ pub(crate) const TOUCH: Spec = Spec {
     long: &["no-create", "date=", "no-dereference", "time="],
     acts: &[act("r", &["reference="], Read)],
     operands: Operands::Write,
+    is_tame: true,
     ..SPEC
 };
 
 pub(crate) const MKDIR: Spec =
-    Spec { short: "pvZ", valued: "m", long: &["mode=", "parents", "verbose", "context?"], operands: Operands::Write, ..SPEC };
+    Spec { short: "pvZ", valued: "m", long: &["mode=", "parents", "verbose", "context?"], operands: Operands::Write, is_tame: true, ..SPEC };
 
 pub(crate) const MKFIFO: Spec = Spec { short: "Z", valued: "m", long: &["mode=", "context?"], operands: Operands::Write, ..SPEC };
 
@@ -383,6 +387,7 @@ pub(crate) const TRUNCATE: Spec = Spec {
     long: &["no-create", "io-blocks", "size="],
     acts: &[act("r", &["reference="], Read)],
     operands: Operands::Write,
+    is_tame: true,
     ..SPEC
 };
 
@@ -400,6 +405,7 @@ pub(crate) const CHMOD: Spec = Spec {
     long: &["changes", "quiet", "silent", "verbose", "no-preserve-root", "preserve-root", "dereference", "no-dereference", "from="],
     acts: &[act("R", &["recursive"], Recursive), act("", &["reference="], crate::options::Effect::First)],
     operands: Operands::FirstThenWrite,
+    is_tame: true,
     ..SPEC
 };
 
@@ -420,7 +426,7 @@ pub(crate) const SETFACL: Spec = Spec {
     ..SPEC
 };
 
-pub(crate) const SPONGE: Spec = Spec { short: "akqfo", long: &["keepdate", "quiet", "force"], operands: Operands::Write, ..SPEC };
+pub(crate) const SPONGE: Spec = Spec { short: "akqfo", long: &["keepdate", "quiet", "force"], operands: Operands::Write, is_tame: true, ..SPEC };
 
 // ---- removers ----
 
@@ -429,6 +435,7 @@ pub(crate) const RM: Spec = Spec {
     long: &["force", "interactive?", "one-file-system", "no-preserve-root", "preserve-root?", "dir", "verbose"],
     acts: &[act("rR", &["recursive"], Recursive)],
     operands: Operands::Remove,
+    is_tame: true,
     ..SPEC
 };
 
@@ -436,10 +443,11 @@ pub(crate) const RMDIR: Spec = Spec {
     short: "pv",
     long: &["parents", "verbose", "ignore-fail-on-non-empty"],
     operands: Operands::Remove,
+    is_tame: true,
     ..SPEC
 };
 
-pub(crate) const UNLINK: Spec = Spec { operands: Operands::Remove, ..SPEC };
+pub(crate) const UNLINK: Spec = Spec { operands: Operands::Remove, is_tame: true, ..SPEC };
 
 pub(crate) const SHRED: Spec = Spec {
     short: "fuvxz",
@@ -447,6 +455,7 @@ pub(crate) const SHRED: Spec = Spec {
     long: &["force", "iterations=", "size=", "deallocate", "remove?", "verbose", "exact", "zero"],
     acts: &[act("", &["random-source="], Read)],
     operands: Operands::Remove,
+    is_tame: true,
     ..SPEC
 };
 

@@ -182,6 +182,8 @@ pub(crate) const PROGRAMS: &[Row] = &[
     // ---- version control ----
     row(&["git"], VersionControl, Kind::Special(Special::Git)),
     row(&["hg", "svn", "cvs", "bzr", "fossil", "jj", "darcs", "p4", "sl"], VersionControl, Kind::Opaque("a version control system that is not read")),
+    // ---- Interlock itself: what changes a run is refused elsewhere ----
+    row(&["interlock"], Reader, Kind::Verbs(&["status", "list", "log", "check", "graph", "explain", "simulate", "test"])),
     // ---- interpreters ----
     row(&["python", "python2", "python3", "pypy", "pypy3", "ipython"], Interpreter, Kind::Opaque(CODE)),
     row(&["node", "nodejs", "deno", "bun", "ts-node", "tsx", "perl", "ruby", "irb", "php", "lua", "luajit"], Interpreter, Kind::Opaque(CODE)),

@@ -34,24 +34,26 @@ impl Walker<'_> {
 
     pub(super) fn for_each(&mut self, name: &str, words: Option<&[Word]>, body: &List) -> Step {
         let values = self.loop_values(words)?;
-        let touched = self.settle(|walker| {
-            walker.give(name, common(name, &values));
-            walker.list(body, Proof::NONE)
-        })?;
-        let settled = self.state.clone();
         let literals = values.len() <= VALUES_MAX && values.iter().all(|value| value.literal().is_some());
-        if literals && !values.is_empty() {
-            for value in &values {
-                // Each value meets what the others may have left behind.
-                self.state = settled.clone();
-                self.give(name, value.clone());
-                self.list(body, Proof::NONE)?;
-            }
-        } else {
-            self.give(name, common(name, &values));
-            self.list(body, Proof::NONE)?;
-        }
+        let values = if literals && !values.is_empty() { values } else { vec![common(name, &values)] };
+        let touched = self.settle(|walker| walker.each(name, &values, body))?;
+        self.each(name, &values, body)?;
         self.state.forget_touched(&touched);
+        Ok(())
+    }
+
+    /// Walks the body once for each value.
+    fn each(&mut self, name: &str, values: &[Arg], body: &List) -> Step {
+        let settled = self.state.clone();
+        let mut touched = settled.touched.clone();
+        for value in values {
+            // Each value meets only what holds whatever the others did.
+            self.state = settled.clone();
+            self.give(name, value.clone());
+            self.list(body, Proof::NONE)?;
+            touched.add(&self.state.touched);
+        }
+        self.state.touched = touched;
         Ok(())
     }
 

@@ -52,7 +52,8 @@ impl Walker<'_> {
                 }
                 RedirectKind::Write { target: word, append } => {
                     let target = self.expander().target(word);
-                    let text = simple.and_then(|simple| self.written_text(simple));
+                    let is_output = redirect.variable.is_none() && matches!(redirect.descriptor, None | Some(1));
+                    let text = simple.filter(|_| is_output).and_then(|simple| self.written_text(simple));
                     self.write_target(&target, if *append { ">>" } else { ">" }, *append, text);
                     self.pieces(&word.pieces)?;
                 }

@@ -171,13 +171,12 @@ fn a_session_named_without_its_client_is_found_with_it() {
     world
         .bind(&run, SessionKey::of_any_client("s1"), None)
         .unwrap();
-    let found = world.found(&key("s1"));
-    assert!(
-        matches!(&found, Lookup::Bound(bound) if bound.run == run),
-        "{found:?}"
-    );
+    let Lookup::Bound(found) = world.found(&key("s1")) else {
+        panic!("unbound");
+    };
+    assert_eq!((&found.run, &found.session), (&run, &key("s1")));
     // The first hook call tells the client.
-    let bound = world.bind(&run, key("s1"), None).unwrap();
+    let bound = world.bind(&run, found.session, None).unwrap();
     assert_eq!(world.found(&key("s1")), Lookup::Bound(bound));
     world.only_file("sessions");
     assert_eq!(

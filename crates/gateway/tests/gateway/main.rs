@@ -1,0 +1,9 @@
+//! The control tools, against a real store and through real MCP frames.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(clippy::panic, reason = "a failed test says what it saw")]
+
+mod drafts;
+mod moves;
+mod start;
+mod which_run;
+mod world;

@@ -1,0 +1,428 @@
+//! A node as a box: what is written in it and how large that makes it.
+
+use interlock_core::{machine::Outcome, policy::WRITING_TOOLS};
+
+use super::{
+    figure::Figure,
+    sheet::{Area, Sheet},
+    text::{Face, fit, width, wrap},
+};
+use crate::{
+    layout::{Point, Size},
+    plot::{Kind, Node},
+};
+
+/// Width of what is written in a box.
+const CONTENT_MAX: f64 = 250.0;
+
+const PAD_X: f64 = 14.0;
+const PAD_Y: f64 = 12.0;
+
+/// Space around and between the branches of a fork.
+const LANE_GAP: f64 = 14.0;
+const LANE_PAD: f64 = 14.0;
+const LANE_HEAD: f64 = 24.0;
+
+/// Lines that one limit may take.
+const LIMIT_LINES: usize = 2;
+
+/// A node, measured.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) node: Node,
+    pub(super) size: Size,
+    pieces: Vec<Piece>,
+    lanes: Vec<LaneShape>,
+}
+
+/// Something written in a box, measured from the box's upper left corner.
+#[derive(Debug)]
+struct Piece {
+    what: What,
+    x: f64,
+    y: f64,
+    width: f64,
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Title,
+    Note,
+    Limit,
+    Command,
+    Chip,
+    /// The chip of a tool that can change things.
+    Change,
+    Check,
+    Cross,
+    Rhombus,
+}
+
+/// A branch inside a fork, measured from the fork's upper left corner.
+#[derive(Debug)]
+struct LaneShape {
+    name: String,
+    area: Area,
+    figure: Figure,
+}
+
+impl Shape {
+    /// Measures `node`, its branches with it.
+    pub(super) fn of(mut node: Node) -> Self {
+        let branches = std::mem::take(&mut node.branches);
+        let mut content = Content::default();
+        let size = match node.kind {
+            Kind::Start => Size {
+                width: 14.0,
+                height: 14.0,
+            },
+            _ => {
+                content.fill(&node);
+                content.size()
+            }
+        };
+        let mut shape = Self {
+            node,
+            size,
+            pieces: content.pieces,
+            lanes: Vec::new(),
+        };
+        let figures = branches
+            .into_iter()
+            .map(|branch| (branch.name, Figure::of(branch.plot)));
+        shape.set_lanes(figures.collect());
+        shape
+    }
+
+    /// Puts the branches side by side under what is written.
+    fn set_lanes(&mut self, figures: Vec<(String, Figure)>) {
+        if figures.is_empty() {
+            return;
+        }
+        let mut x = LANE_GAP;
+        let y = self.size.height;
+        let highest = figures
+            .iter()
+            .map(|(_, figure)| figure.size().height)
+            .fold(0.0, f64::max);
+        for (name, figure) in figures {
+            let name = fit(&name, Face::EVENT, CONTENT_MAX);
+            let inside = figure.size().width.max(width(&name, Face::EVENT));
+            let area = Area {
+                x,
+                y,
+                width: inside + 2.0 * LANE_PAD,
+                height: highest + LANE_HEAD + LANE_PAD,
+            };
+            x += area.width + LANE_GAP;
+            self.lanes.push(LaneShape { name, area, figure });
+        }
+        self.size.width = self.size.width.max(x);
+        self.size.height = y + highest + LANE_HEAD + LANE_PAD + LANE_GAP;
+    }
+
+    /// Makes the box at least this high, what is written staying in its middle.
+    pub(super) fn grow(&mut self, height: f64) {
+        let more = (height - self.size.height).max(0.0);
+        self.size.height += more;
+        for piece in &mut self.pieces {
+            piece.y += more / 2.0;
+        }
+        for lane in &mut self.lanes {
+            lane.area.y += more / 2.0;
+        }
+    }
+
+    /// Draws the box around `middle`.
+    pub(super) fn draw(&self, sheet: &mut Sheet, middle: Point) {
+        let area = Area {
+            x: middle.x - self.size.width / 2.0,
+            y: middle.y - self.size.height / 2.0,
+            width: self.size.width,
+            height: self.size.height,
+        };
+        sheet.open(&self.classes(), &self.told());
+        match self.node.kind {
+            Kind::Start => sheet.circle("dot", middle, 7.0),
+            Kind::Terminal | Kind::Final(_) => {
+                sheet.rect("box", area, 11.0);
+                sheet.rect("inner", area.inset(3.5), 7.5);
+            }
+            Kind::Anywhere | Kind::Reference => sheet.rect("box", area, area.height / 2.0),
+            Kind::Fork => sheet.rect("frame", area, 12.0),
+            Kind::State | Kind::Choice => sheet.rect("box", area, 10.0),
+        }
+        for piece in &self.pieces {
+            piece.draw(sheet, area);
+        }
+        for lane in &self.lanes {
+            lane.draw(sheet, area);
+        }
+        self.flag(sheet, area);
+        sheet.close();
+    }
+
+    fn classes(&self) -> String {
+        let kind = match self.node.kind {
+            Kind::Start => "start",
+            Kind::State => "state",
+            Kind::Choice => "choice",
+            Kind::Fork => "fork",
+            Kind::Terminal | Kind::Final(Outcome::Success) => "success",
+            Kind::Final(Outcome::Failure) => "failure",
+            Kind::Anywhere => "anywhere",
+            Kind::Reference => "reference",
+        };
+        let standing = self.node.standing;
+        let visited = if standing.visited { " visited" } else { "" };
+        let here = if standing.here > 0 || standing.inside {
+            " here"
+        } else {
+            ""
+        };
+        format!("node {kind}{visited}{here}")
+    }
+
+    /// Returns everything there is to tell of the node, in full.
+    fn told(&self) -> String {
+        let node = &self.node;
+        let end = match node.kind {
+            Kind::Final(Outcome::Success) => Some("ends with success".to_owned()),
+            Kind::Final(Outcome::Failure) => Some("ends with failure".to_owned()),
+            Kind::Terminal => Some("ends its branch with success".to_owned()),
+            Kind::Reference => Some("drawn elsewhere".to_owned()),
+            _ => None,
+        };
+        let tools = (!node.tools.is_empty()).then(|| node.tools.join(", "));
+        let words: Vec<String> = [Some(node.title.clone()), end, node.standing.words()]
+            .into_iter()
+            .chain([node.activity.clone(), tools])
+            .flatten()
+            .chain(node.limits.iter().cloned())
+            .chain(node.instructions.clone())
+            .filter(|words| !words.is_empty())
+            .collect();
+        words.join(" – ")
+    }
+
+    /// Draws words upon the upper edge for what goes on there now.
+    fn flag(&self, sheet: &mut Sheet, area: Area) {
+        let Some(words) = self.node.standing.words() else {
+            return;
+        };
+        let standing = self.node.standing;
+        let class = if standing.parked > 0 {
+            "flag flag-parked"
+        } else if standing.here > 0 {
+            "flag"
+        } else {
+            "flag flag-interrupted"
+        };
+        let flag = Area {
+            x: area.x + 10.0,
+            y: area.y - 9.0,
+            width: width(&words, Face::LIMIT) + 26.0,
+            height: 18.0,
+        };
+        sheet.rect(class, flag, 9.0);
+        let tip = Point {
+            x: flag.x + 9.0,
+            y: flag.y + 5.0,
+        };
+        sheet.glyph("flag-text", tip, "v8 l6.5 -4 z");
+        let at = Point {
+            x: flag.x + 19.0,
+            y: flag.y + 12.8,
+        };
+        sheet.text("flag-text", at, &words);
+    }
+}
+
+impl LaneShape {
+    fn draw(&self, sheet: &mut Sheet, fork: Area) {
+        let area = Area {
+            x: fork.x + self.area.x,
+            y: fork.y + self.area.y,
+            ..self.area
+        };
+        sheet.rect("lane", area, 8.0);
+        let at = Point {
+            x: area.x + 10.0,
+            y: area.y + 16.0,
+        };
+        sheet.text("event", at, &self.name);
+        let inside = self.figure.size();
+        let corner = Point {
+            x: area.x + (area.width - inside.width) / 2.0,
+            y: area.y + LANE_HEAD,
+        };
+        self.figure.draw(sheet, corner);
+    }
+}
+
+impl Piece {
+    fn draw(&self, sheet: &mut Sheet, area: Area) {
+        let at = Point {
+            x: area.x + self.x,
+            y: area.y + self.y,
+        };
+        match self.what {
+            What::Title => sheet.text("title", at, &self.text),
+            What::Note => sheet.text("note", at, &self.text),
+            What::Limit => sheet.text("limit", at, &self.text),
+            What::Command => sheet.text("code", at, &self.text),
+            What::Chip | What::Change => {
+                let (chip, letters) = match self.what {
+                    What::Change => ("chip change", "code changes"),
+                    _ => ("chip", "code"),
+                };
+                let around = Area {
+                    x: at.x,
+                    y: at.y,
+                    width: self.width,
+                    height: 17.0,
+                };
+                sheet.rect(chip, around, 4.0);
+                let inside = Point {
+                    x: at.x + 6.0,
+                    y: at.y + 12.2,
+                };
+                sheet.text(letters, inside, &self.text);
+            }
+            What::Check => sheet.glyph("glyph", at, "m0 -4.5 l3.5 3.8 l6.5 -8"),
+            What::Cross => sheet.glyph("glyph", at, "m1 -8.5 l8 8 m0 -8 l-8 8"),
+            What::Rhombus => sheet.glyph("glyph", at, "m0 -5 l5.5 -5.5 l5.5 5.5 l-5.5 5.5 z"),
+        }
+    }
+}
+
+/// What is written in a box, line under line.
+#[derive(Debug, Default)]
+struct Content {
+    pieces: Vec<Piece>,
+    width: f64,
+    height: f64,
+}
+
+impl Content {
+    fn fill(&mut self, node: &Node) {
+        self.title(node);
+        if let Some(activity) = &node.activity {
+            for line in wrap(activity, Face::NOTE, CONTENT_MAX, LIMIT_LINES) {
+                self.line(What::Note, line, Face::NOTE, 16.0);
+            }
+        }
+        self.chips(&node.tools);
+        for limit in &node.limits {
+            let (what, face) = if limit.starts_with('$') {
+                (What::Command, Face::COMMAND)
+            } else {
+                (What::Limit, Face::LIMIT)
+            };
+            for line in wrap(limit, face, CONTENT_MAX, LIMIT_LINES) {
+                self.line(what, line, face, 15.5);
+            }
+        }
+    }
+
+    fn title(&mut self, node: &Node) {
+        let glyph = match node.kind {
+            Kind::Terminal | Kind::Final(Outcome::Success) => Some(What::Check),
+            Kind::Final(Outcome::Failure) => Some(What::Cross),
+            Kind::Choice => Some(What::Rhombus),
+            _ => None,
+        };
+        let small = matches!(node.kind, Kind::Anywhere | Kind::Reference);
+        let (what, face, height) = if small {
+            (What::Note, Face::NOTE, 15.0)
+        } else {
+            (What::Title, Face::TITLE, 18.0)
+        };
+        let indent = if glyph.is_some() { 17.0 } else { 0.0 };
+        let title = fit(&node.title, face, CONTENT_MAX - indent);
+        self.line(what, title, face, height);
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.x = indent;
+        }
+        self.width += indent;
+        if let Some(what) = glyph {
+            self.pieces.push(Piece {
+                what,
+                x: 0.0,
+                y: height - 4.5,
+                width: 0.0,
+                text: String::new(),
+            });
+        }
+    }
+
+    fn line(&mut self, what: What, text: String, face: Face, height: f64) {
+        let width = width(&text, face);
+        self.width = self.width.max(width);
+        self.height += height;
+        self.pieces.push(Piece {
+            what,
+            x: 0.0,
+            y: self.height - 0.3 * height,
+            width,
+            text,
+        });
+    }
+
+    /// Adds one small field a tool, in as many rows as they need.
+    fn chips(&mut self, tools: &[String]) {
+        if tools.is_empty() {
+            return;
+        }
+        self.height += 5.0;
+        let (mut x, mut rows) = (0.0, 1);
+        for (index, tool) in tools.iter().enumerate() {
+            let mut text = fit(tool, Face::CHIP, CONTENT_MAX - 12.0);
+            let mut wide = width(&text, Face::CHIP) + 12.0;
+            if x > 0.0 && x + wide > CONTENT_MAX {
+                if rows == 3 {
+                    text = format!("+{}", tools.len() - index);
+                    wide = width(&text, Face::CHIP) + 12.0;
+                } else {
+                    x = 0.0;
+                    rows += 1;
+                    self.height += 21.0;
+                }
+            }
+            let cut = rows == 3 && text.starts_with('+');
+            self.pieces.push(Piece {
+                what: if changes(tool) { What::Change } else { What::Chip },
+                x,
+                y: self.height,
+                width: wide,
+                text,
+            });
+            self.width = self.width.max(x + wide);
+            x += wide + 5.0;
+            if cut {
+                break;
+            }
+        }
+        self.height += 21.0;
+    }
+
+    /// Moves everything in from the corner; returns the size of the box.
+    fn size(&mut self) -> Size {
+        let width = self.width.max(44.0);
+        let aside = PAD_X + (width - self.width) / 2.0;
+        for piece in &mut self.pieces {
+            piece.x += aside;
+            piece.y += PAD_Y;
+        }
+        Size {
+            width: width + 2.0 * PAD_X,
+            height: self.height + 2.0 * PAD_Y,
+        }
+    }
+}
+
+/// Tells whether a tool can change things.
+pub(super) fn changes(tool: &str) -> bool {
+    WRITING_TOOLS.contains(&tool) || matches!(tool, "Bash" | "any tool" | "*")
+}
