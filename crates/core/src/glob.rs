@@ -1,5 +1,7 @@
 //! Patterns of paths: `*` within a segment, `**` any depth, `?`, `[...]`, `{a,b}`.
 
+use std::str::Chars;
+
 use globset::{GlobBuilder, GlobMatcher};
 
 /// Tells whether `path`, relative to the project root, matches `pattern`.
@@ -15,10 +17,128 @@ pub fn path_matches(pattern: &str, path: &str) -> bool {
 /// # Errors
 /// The pattern is not valid.
 pub fn compile(pattern: &str) -> Result<GlobMatcher, String> {
-    GlobBuilder::new(pattern.strip_prefix("./").unwrap_or(pattern))
+    let pattern = without_slashes_in_sets(pattern.strip_prefix("./").unwrap_or(pattern))?;
+    GlobBuilder::new(&pattern)
         .literal_separator(true)
         .backslash_escape(true)
+        .empty_alternates(true)
         .build()
         .map(|glob| glob.compile_matcher())
         .map_err(|error| error.kind().to_string())
+}
+
+/// Keeps `/` out of every set of characters, which would otherwise leave its segment.
+fn without_slashes_in_sets(pattern: &str) -> Result<String, String> {
+    let mut written = String::with_capacity(pattern.len() + 1);
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        written.push(letter);
+        match letter {
+            '\\' => written.extend(letters.next()),
+            '[' => written.push_str(&set(&mut letters)?),
+            _ => {}
+        }
+    }
+    Ok(written)
+}
+
+/// Reads a set such as `[a-z]` or `[!x]` from behind its `[` to its `]`.
+fn set(letters: &mut Chars<'_>) -> Result<String, String> {
+    let negated = letters.as_str().starts_with(['!', '^']);
+    if negated {
+        letters.next();
+    }
+    // A `]` that comes first stands for itself.
+    let mut inside: String = letters.next().into_iter().collect();
+    loop {
+        match letters.next() {
+            Some(']') => break,
+            Some(letter) => inside.push(letter),
+            None => return Err("a set that begins with `[` is never closed".to_owned()),
+        }
+    }
+    let all: Vec<char> = inside.chars().collect();
+    let spans = |ends: &[char]| matches!(ends, [low, '-', high] if *low <= '/' && '/' <= *high);
+    if all.contains(&'/') || all.windows(3).any(spans) || inside.contains("--") {
+        return Err("a set such as `[...]` cannot hold `/` or `--`".to_owned());
+    }
+    if negated {
+        // A `-` that comes last stands for itself and has to stay there.
+        let last = if inside.len() > 1 && inside.ends_with('-') {
+            inside.pop()
+        } else {
+            None
+        };
+        inside.insert(0, '!');
+        inside.push('/');
+        inside.extend(last);
+    }
+    inside.push(']');
+    Ok(inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{compile, path_matches};
+
+    fn check(pattern: &str, matching: &[&str], others: &[&str]) {
+        assert!(compile(pattern).is_ok(), "{pattern}");
+        for path in matching {
+            assert!(path_matches(pattern, path), "{pattern} should match {path}");
+        }
+        for path in others {
+            assert!(
+                !path_matches(pattern, path),
+                "{pattern} should not match {path}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_star_stays_in_its_segment_and_two_do_not() {
+        check("*.sql", &["a.sql", ".sql"], &["db/a.sql", "a.sqlx"]);
+        check("db/*/x", &["db/a/x"], &["db/x", "db/a/b/x"]);
+        check(
+            "site/pb/**/*.js",
+            &["site/pb/a.js", "site/pb/a/b/c.js"],
+            &["site/a.js", "site/pb/a.ts"],
+        );
+        check("**/a", &["a", "x/a", "x/y/a"], &["x/a/b"]);
+        check("db/**", &["db/a", "db/a/b"], &["db", "dbx/a"]);
+        check("**", &["a", "a/b"], &[]);
+        check("./src/*", &["src/a"], &["src/a/b"]);
+    }
+
+    #[test]
+    fn sets_negate_with_either_sign_and_no_set_matches_a_slash() {
+        check("a[!x]c", &["abc"], &["axc", "a/c", "ac"]);
+        check("a[^x]c", &["abc"], &["axc", "a/c"]);
+        check("[a-c]?", &["bz"], &["dz", "b", "b/"]);
+        check("a[!x-z-]c", &["abc", "a.c"], &["ayc", "a-c", "a/c"]);
+        check("a[!-x]c", &["abc"], &["a-c", "axc", "a/c"]);
+        check("a[]]b", &["a]b"], &[]);
+        check("a[!]]b", &["axb"], &["a]b", "a/b"]);
+    }
+
+    #[test]
+    fn braces_nest() {
+        check("{a,b{c,d}}.x", &["a.x", "bc.x", "bd.x"], &["b.x", "c.x"]);
+        check(
+            "db/{up,down}/**/*.{sql,ddl}",
+            &["db/up/1.sql", "db/down/a/b.ddl"],
+            &["db/left/1.sql"],
+        );
+        check("{,x/}a", &["a", "x/a"], &["y/a"]);
+    }
+
+    #[test]
+    fn what_is_not_closed_is_invalid() {
+        for pattern in [
+            "a{b", "a}b", "[a", "a[b-", "[z-a]", "a\\", "a[/]b", "[!/]", "[.-0]", "[+--]", "[!",
+            "[!]",
+        ] {
+            assert!(compile(pattern).is_err(), "{pattern}");
+            assert!(!path_matches(pattern, pattern), "{pattern}");
+        }
+    }
 }

@@ -196,4 +196,13 @@ mod tests {
         );
         assert_ne!(digest("Bash", &input), digest("bash", &input));
     }
+
+    #[test]
+    fn a_control_digest_is_of_the_arguments_alone() {
+        let digest = |json: &str| control_digest(&serde_json::from_str(json).unwrap());
+        let sent = digest(r#"{"event":"DONE","data":{"a":1}}"#);
+        assert_eq!(sent, digest(r#"{ "data": {"a": 1.0}, "event": "DONE" }"#));
+        assert_ne!(sent, digest(r#"{"event":"DONE","data":{"a":2}}"#));
+        assert_ne!(sent, digest(r#"{"event":"DONE"}"#));
+    }
 }

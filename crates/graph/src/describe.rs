@@ -179,19 +179,27 @@ fn grouped(number: u64) -> String {
 
 /// Returns the conditions of a transition, one line each.
 ///
-/// `default` says that others before it were tried.
-pub(crate) fn conditions(transition: &Transition, default: bool) -> Vec<String> {
+/// `nth` is its place among those of the same event, from 1, where they are tried in order.
+pub(crate) fn conditions(transition: &Transition, nth: Option<usize>) -> Vec<String> {
+    let number = nth.map_or_else(String::new, |nth| format!("{nth}. "));
     let mut lines: Vec<String> = transition
         .guards
         .iter()
         .enumerate()
         .map(|(index, guard)| {
-            let word = if index == 0 { "if" } else { "and" };
-            one_line(&format!("{word} {}", guard_ref(guard, 0)))
+            let guard = guard_ref(guard, 0);
+            one_line(&if index == 0 {
+                format!("{number}if {guard}")
+            } else {
+                format!("and {guard}")
+            })
         })
         .collect();
-    if lines.is_empty() && default {
-        lines.push("otherwise".to_owned());
+    if lines.is_empty() {
+        lines.extend(nth.map(|nth| match nth {
+            1 => "1. always".to_owned(),
+            nth => format!("{nth}. otherwise"),
+        }));
     }
     lines
 }

@@ -188,7 +188,7 @@ fn looks(node: &Node) -> String {
     let shape = match node.kind {
         Kind::Choice => ", shape=diamond, style=solid",
         Kind::Anywhere => ", style=\"rounded,dashed\", color=\"#8b5cf6\"",
-        Kind::Reference => ", style=\"rounded,dotted\"",
+        Kind::Reference(_) => ", style=\"rounded,dotted\"",
         Kind::Terminal | Kind::Final(Outcome::Success) => ", peripheries=2, color=\"#2f9e44\"",
         Kind::Final(Outcome::Failure) => ", peripheries=2, color=\"#e03131\"",
         Kind::Start | Kind::State | Kind::Fork => "",
@@ -208,11 +208,7 @@ const fn marked(node: &Node) -> &'static str {
 
 fn label(node: &Node) -> String {
     let standing = node.standing.words().map(|words| format!("▶ {words}"));
-    let title = match node.kind {
-        Kind::Terminal | Kind::Final(Outcome::Success) => format!("✓ {}", node.title),
-        Kind::Final(Outcome::Failure) => format!("✗ {}", node.title),
-        _ => node.title.clone(),
-    };
+    let title = node.marked_title();
     let tools = (!node.tools.is_empty()).then(|| node.tools.join(" · "));
     let lines = standing
         .iter()

@@ -23,9 +23,6 @@ use grid::Grid;
 const GAP_BOXES: f64 = 40.0;
 const GAP_EDGES: f64 = 16.0;
 
-/// Passing edges that one drawing may have; beyond, long edges are cut.
-const PASSING_MAX: usize = 6_000;
-
 /// A box to be placed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Vertex {
@@ -102,26 +99,15 @@ pub(crate) fn lay_out(vertices: &[Vertex], links: &[Link]) -> Layout {
     let ranks = rank::ranks(vertices.len(), links);
     let mut grid = Grid::new(vertices, links, &ranks);
     order::order(&mut grid);
-    let xs = align::places(&grid);
+    let xs = align::places(&grid, links);
     route::route(vertices, links, &grid, &xs)
 }
 
-/// Returns the links that are too long to be drawn, none in most drawings.
-pub(crate) fn too_long(vertices: usize, links: &[Link]) -> Vec<bool> {
+/// Returns how many rows of vertices each link spans.
+pub(crate) fn spans(vertices: usize, links: &[Link]) -> Vec<usize> {
     let ranks = rank::ranks(vertices, links);
-    let spans: Vec<usize> = links
+    let spans = links
         .iter()
-        .map(|link| ranks[link.from].abs_diff(ranks[link.to]))
-        .collect();
-    let mut sorted = spans.clone();
-    sorted.sort_unstable();
-    let mut passing = 0;
-    let bound = sorted.into_iter().find(|span| {
-        passing += 2 * span;
-        passing > PASSING_MAX && *span > 1
-    });
-    spans
-        .iter()
-        .map(|span| bound.is_some_and(|bound| *span >= bound))
-        .collect()
+        .map(|link| ranks[link.from].abs_diff(ranks[link.to]));
+    spans.collect()
 }

@@ -140,7 +140,7 @@ impl Writer {
 const fn prefix(kind: Kind) -> &'static str {
     match kind {
         Kind::Start => "start",
-        Kind::Reference => "r",
+        Kind::Reference(_) => "r",
         Kind::Anywhere => "any",
         _ => "s",
     }
@@ -150,7 +150,7 @@ const fn brackets(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Start => ("((", "))"),
         Kind::Choice => ("{", "}"),
-        Kind::Anywhere | Kind::Reference => ("([", "])"),
+        Kind::Anywhere | Kind::Reference(_) => ("([", "])"),
         Kind::Terminal | Kind::Final(_) => ("[[", "]]"),
         Kind::State | Kind::Fork => ("[", "]"),
     }
@@ -160,7 +160,7 @@ const fn class(node: &Node) -> Option<&'static str> {
     match node.kind {
         _ if node.standing.here > 0 => Some("here"),
         Kind::Start => Some("start"),
-        Kind::Reference => Some("reference"),
+        Kind::Reference(_) => Some("reference"),
         Kind::Anywhere => Some("anywhere"),
         Kind::Terminal | Kind::Final(Outcome::Success) => Some("success"),
         Kind::Final(Outcome::Failure) => Some("failure"),
@@ -174,9 +174,7 @@ fn label(node: &Node) -> String {
     lines.extend(node.standing.words().map(|words| format!("▶ {words}")));
     lines.push(match node.kind {
         Kind::Start => " ".to_owned(),
-        Kind::Terminal | Kind::Final(Outcome::Success) => format!("✓ {}", node.title),
-        Kind::Final(Outcome::Failure) => format!("✗ {}", node.title),
-        _ => node.title.clone(),
+        _ => node.marked_title(),
     });
     lines.extend(node.activity.clone());
     if !node.tools.is_empty() {

@@ -55,8 +55,8 @@ pub(crate) enum Kind {
     Final(Outcome),
     /// Whatever state an interrupt leaves and returns to.
     Anywhere,
-    /// A state drawn elsewhere.
-    Reference,
+    /// A state drawn elsewhere, and how it ends what reaches it.
+    Reference(Option<Outcome>),
 }
 
 /// One branch of a fork.
@@ -94,8 +94,6 @@ pub(crate) enum Line {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) event: String,
-    /// Its place among the transitions of the same event, from 1.
-    pub(crate) nth: Option<usize>,
     pub(crate) conditions: Vec<String>,
     /// What a person is asked.
     pub(crate) approval: Option<String>,
@@ -190,6 +188,10 @@ impl<'m> Drawing<'m> {
 
     fn draw(&mut self, outermost: bool) {
         let start = self.place(Place::Start);
+        if outermost && !self.machine.interrupts.is_empty() {
+            // Before the handlers, so that it is drawn above them.
+            self.place(Place::Anywhere);
+        }
         let own: Vec<(&StateName, &State)> = self
             .lane
             .states
@@ -231,7 +233,14 @@ impl<'m> Drawing<'m> {
         }
         let node = match &place {
             Place::Start => Node::bare(Kind::Start, String::new()),
-            Place::State(name) => Node::bare(Kind::Reference, describe::one_line(name.as_str())),
+            Place::State(name) => {
+                let state = self.machine.states.get(*name);
+                let outcome = state.and_then(|state| match state.activity {
+                    Activity::Final { outcome } => Some(outcome),
+                    _ => None,
+                });
+                Node::bare(Kind::Reference(outcome), describe::one_line(name.as_str()))
+            }
             Place::End(true) => Node::bare(Kind::Final(Outcome::Success), "end".to_owned()),
             Place::End(false) => Node::bare(Kind::Final(Outcome::Failure), "fail".to_owned()),
             Place::Anywhere => Node::bare(Kind::Anywhere, "any state".to_owned()),
@@ -352,8 +361,7 @@ impl<'m> Drawing<'m> {
     ) -> Label {
         Label {
             event: describe::one_line(event.as_str()),
-            nth: branched.then_some(index + 1),
-            conditions: describe::conditions(transition, index > 0),
+            conditions: describe::conditions(transition, branched.then_some(index + 1)),
             approval: describe::approval(transition),
             definitions: describe::definitions(self.machine, transition),
         }
@@ -379,7 +387,28 @@ impl<'m> Drawing<'m> {
     }
 }
 
+impl Kind {
+    /// Returns how it ends the line of execution that reaches it.
+    pub(crate) const fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Terminal => Some(Outcome::Success),
+            Self::Final(outcome) => Some(outcome),
+            Self::Reference(outcome) => outcome,
+            _ => None,
+        }
+    }
+}
+
 impl Node {
+    /// Returns its title with a mark for how it ends.
+    pub(crate) fn marked_title(&self) -> String {
+        match self.kind.outcome() {
+            Some(Outcome::Success) => format!("✓ {}", self.title),
+            Some(Outcome::Failure) => format!("✗ {}", self.title),
+            None => self.title.clone(),
+        }
+    }
+
     /// Makes a node of which nothing but its title is known.
     pub(crate) fn bare(kind: Kind, title: String) -> Self {
         Self {
@@ -398,8 +427,7 @@ impl Node {
 impl Label {
     /// Returns its lines, the event first.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let nth = self.nth.map_or_else(String::new, |nth| format!(" {nth}."));
-        let mut lines = vec![format!("{}{nth}", self.event)];
+        let mut lines = vec![self.event.clone()];
         lines.extend(self.conditions.iter().cloned());
         lines.extend(self.approval.iter().cloned());
         lines

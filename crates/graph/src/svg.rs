@@ -81,7 +81,7 @@ fn described(graph: &Graph) -> String {
     let nodes = &panel.plot.nodes;
     let states = nodes
         .iter()
-        .filter(|node| !matches!(node.kind, Kind::Start | Kind::Anywhere | Kind::Reference));
+        .filter(|node| !matches!(node.kind, Kind::Start | Kind::Anywhere | Kind::Reference(_)));
     let titled = |wanted: Kind| -> Vec<&str> {
         let found = nodes.iter().filter(|node| node.kind == wanted);
         found.map(|node| node.title.as_str()).collect()

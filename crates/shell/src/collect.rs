@@ -88,9 +88,18 @@ impl Collector {
 
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>) {
         let changes_programs = crate::names::value_changes_programs(name, value);
-        match self.facts.env.set.iter_mut().find(|known| known.name == name) {
+        match self
+            .facts
+            .env
+            .set
+            .iter_mut()
+            .find(|known| known.name == name)
+        {
             Some(known) => known.changes_programs |= changes_programs,
-            None => self.facts.env.set.push(EnvSet { name: name.to_owned(), changes_programs }),
+            None => self.facts.env.set.push(EnvSet {
+                name: name.to_owned(),
+                changes_programs,
+            }),
         }
     }
 
@@ -108,17 +117,28 @@ impl Collector {
     fn note_environ(&mut self, arg: &Arg, directory: Option<&str>) {
         let path = match arg {
             Arg::Literal(text) => paths::absolute(text, directory),
-            Arg::Dynamic(dynamic) => paths::absolute(&dynamic.start, directory).filter(|path| path.starts_with("/proc")),
+            Arg::Dynamic(dynamic) => {
+                paths::absolute(&dynamic.start, directory).filter(|path| path.starts_with("/proc"))
+            }
         };
-        let Some(path) = path.filter(|path| path == "/proc" || path.starts_with("/proc/")) else { return };
+        let Some(path) = path.filter(|path| path == "/proc" || path.starts_with("/proc/")) else {
+            return;
+        };
         let own = ["/proc/self/environ", "/proc/thread-self/environ"].contains(&path.as_str());
         match arg {
             Arg::Literal(_) if own => self.facts.env.dump = true,
             Arg::Literal(_) if path.ends_with("/environ") => self.facts.env.other_process = true,
             Arg::Literal(_) => {}
             Arg::Dynamic(dynamic) => {
-                let tail = dynamic.source.trim_end_matches('"').rsplit('/').next().unwrap_or_default();
-                let is_other_file = !tail.is_empty() && tail.bytes().all(|byte| byte.is_ascii_lowercase()) && tail != "environ";
+                let tail = dynamic
+                    .source
+                    .trim_end_matches('"')
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default();
+                let is_other_file = !tail.is_empty()
+                    && tail.bytes().all(|byte| byte.is_ascii_lowercase())
+                    && tail != "environ";
                 if !is_other_file {
                     self.facts.env.other_process = true;
                 }
@@ -127,12 +147,22 @@ impl Collector {
     }
 
     /// Notes that the file a word names is written.
-    pub(crate) fn write(&mut self, arg: &Arg, directory: Option<&str>, by: &str) -> Option<&mut PathUse> {
+    pub(crate) fn write(
+        &mut self,
+        arg: &Arg,
+        directory: Option<&str>,
+        by: &str,
+    ) -> Option<&mut PathUse> {
         let path = paths::resolve(arg, directory);
         self.write_path(path, by, false)
     }
 
-    pub(crate) fn write_path(&mut self, path: PathText, by: &str, recursive: bool) -> Option<&mut PathUse> {
+    pub(crate) fn write_path(
+        &mut self,
+        path: PathText,
+        by: &str,
+        recursive: bool,
+    ) -> Option<&mut PathUse> {
         let is_sink = match &path {
             PathText::Whole(path) => paths::is_sink(path),
             PathText::Below(path) => path == "/dev/fd/",
@@ -142,7 +172,9 @@ impl Collector {
             return None;
         }
         let used = use_of(path, self.owner(by), recursive);
-        self.facts.writes.push(used);
+        if self.facts.writes.last() != Some(&used) {
+            self.facts.writes.push(used);
+        }
         self.facts.writes.last_mut()
     }
 
@@ -156,10 +188,21 @@ impl Collector {
         self.facts.removes.push(used);
     }
 
-    pub(crate) fn network(&mut self, direction: NetworkDirection, host: Option<&str>, by: &str, command: Option<usize>) {
+    pub(crate) fn network(
+        &mut self,
+        direction: NetworkDirection,
+        host: Option<&str>,
+        by: &str,
+        command: Option<usize>,
+    ) {
         let host = host.map(str::to_owned);
         let by = self.owner(by);
-        self.facts.network.push(NetworkUse { direction, host, by, command });
+        self.facts.network.push(NetworkUse {
+            direction,
+            host,
+            by,
+            command,
+        });
     }
 
     /// Makes a command opaque, keeping the first reason.
@@ -193,5 +236,11 @@ impl Collector {
 }
 
 fn use_of(path: PathText, by: String, recursive: bool) -> PathUse {
-    PathUse { path, by, recursive, text: None, append: false }
+    PathUse {
+        path,
+        by,
+        recursive,
+        text: None,
+        append: false,
+    }
 }

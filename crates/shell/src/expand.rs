@@ -40,26 +40,48 @@ impl Expander<'_> {
     /// Expands a word of a command.
     pub(crate) fn word(&self, word: &Word) -> Expanded {
         match braces(&word.pieces) {
-            Braces::None => Expanded { args: self.fields(&word.pieces, &word.source), from_braces: false },
+            Braces::None => Expanded {
+                args: self.fields(&word.pieces, &word.source),
+                from_braces: false,
+            },
             Braces::Words(words) if self.setting.dialect != Dialect::Posix => {
-                let args = words.iter().flat_map(|pieces| self.fields(pieces, &word.source)).collect();
-                Expanded { args, from_braces: true }
+                let args = words
+                    .iter()
+                    .flat_map(|pieces| self.fields(pieces, &word.source))
+                    .collect();
+                Expanded {
+                    args,
+                    from_braces: true,
+                }
             }
             Braces::Words(_) | Braces::Unclear => {
                 let start = match word.pieces.first() {
-                    Some(Piece::Text { text, quoted: false }) => text.split('{').next().unwrap_or_default(),
+                    Some(Piece::Text {
+                        text,
+                        quoted: false,
+                    }) => text.split('{').next().unwrap_or_default(),
                     _ => "",
                 };
                 let start = if start.starts_with('~') { "" } else { start };
-                let dynamic = Dynamic { start: start.to_owned(), source: word.source.clone(), ..Dynamic::default() };
-                Expanded { args: vec![Arg::Dynamic(dynamic)], from_braces: true }
+                let dynamic = Dynamic {
+                    start: start.to_owned(),
+                    source: word.source.clone(),
+                    ..Dynamic::default()
+                };
+                Expanded {
+                    args: vec![Arg::Dynamic(dynamic)],
+                    from_braces: true,
+                }
             }
         }
     }
 
     /// Expands to exactly one word: assignments, targets, here-strings.
     pub(crate) fn scalar(&self, pieces: &[Piece], source: &str) -> Arg {
-        let mut field = Field { is_single: true, ..Field::default() };
+        let mut field = Field {
+            is_single: true,
+            ..Field::default()
+        };
         let pieces = self.tilde(pieces, &mut field);
         for piece in &pieces {
             self.piece(piece, true, source, &mut field);
@@ -78,16 +100,19 @@ impl Expander<'_> {
 
     fn fields(&self, pieces: &[Piece], source: &str) -> Vec<Arg> {
         let mut done = Vec::new();
-        let mut field = Field { is_single: true, ..Field::default() };
+        let mut field = Field {
+            is_single: true,
+            ..Field::default()
+        };
         let lone = match pieces {
             [Piece::Text { text, .. }, lone] if text.is_empty() => Some(lone),
             [lone] => Some(lone),
             _ => None,
         };
-        if let Some(Piece::Param { param, quoted }) = lone {
-            if let Some(args) = self.positional_words(param, *quoted) {
-                return args;
-            }
+        if let Some(Piece::Param { param, quoted }) = lone
+            && let Some(args) = self.positional_words(param, *quoted)
+        {
+            return args;
         }
         let pieces = self.tilde(pieces, &mut field);
         for piece in &pieces {
@@ -95,7 +120,13 @@ impl Expander<'_> {
                 Some(parts) => {
                     for (at, part) in parts.into_iter().enumerate() {
                         if at > 0 {
-                            let whole = std::mem::replace(&mut field, Field { is_single: true, ..Field::default() });
+                            let whole = std::mem::replace(
+                                &mut field,
+                                Field {
+                                    is_single: true,
+                                    ..Field::default()
+                                },
+                            );
                             whole.push_to(&mut done, source);
                         }
                         field.text.push_str(&part);
@@ -115,25 +146,41 @@ impl Expander<'_> {
             return None;
         }
         let words = self.state.positional.as_ref()?;
-        let certain = quoted || words.iter().all(|word| word.literal().is_some_and(is_one_plain_word));
+        let certain = quoted
+            || words
+                .iter()
+                .all(|word| word.literal().is_some_and(is_one_plain_word));
         certain.then(|| words.clone())
     }
 
     /// Divides an unquoted known value at its blanks; `None` when there is nothing to divide.
     fn split(&self, piece: &Piece, field: &Field) -> Option<Vec<String>> {
-        let Piece::Param { param, quoted: false } = piece else { return None };
+        let Piece::Param {
+            param,
+            quoted: false,
+        } = piece
+        else {
+            return None;
+        };
         if field.is_dynamic || !self.state.is_split_known {
             return None;
         }
-        let Some(Arg::Literal(value)) = self.known(param) else { return None };
+        let Some(Arg::Literal(value)) = self.known(param) else {
+            return None;
+        };
         if value.contains(['*', '?', '[', '\\', '{', '~']) {
             return None;
         }
         let blanks = [' ', '\t', '\n'];
-        if value.contains(blanks) && !matches!(self.setting.dialect, Dialect::Bash | Dialect::Posix) {
+        if value.contains(blanks) && !matches!(self.setting.dialect, Dialect::Bash | Dialect::Posix)
+        {
             return None;
         }
-        let mut parts: Vec<String> = value.split(blanks).filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let mut parts: Vec<String> = value
+            .split(blanks)
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect();
         if value.starts_with(blanks) {
             parts.insert(0, String::new());
         }
@@ -146,16 +193,26 @@ impl Expander<'_> {
     /// Expands `~` at the start of a word or of the value of `name=~`.
     fn tilde(&self, pieces: &[Piece], field: &mut Field) -> Vec<Piece> {
         let mut pieces = pieces.to_vec();
-        let Some(Piece::Text { text, quoted: false }) = pieces.first_mut() else { return pieces };
+        let Some(Piece::Text {
+            text,
+            quoted: false,
+        }) = pieces.first_mut()
+        else {
+            return pieces;
+        };
         let (head, tail) = match text.split_once('=') {
-            Some((name, value)) if is_name(name.trim_end_matches('+')) && value.starts_with('~') => {
+            Some((name, value))
+                if is_name(name.trim_end_matches('+')) && value.starts_with('~') =>
+            {
                 (format!("{name}="), value.to_owned())
             }
             _ => (String::new(), text.clone()),
         };
         if !tail.starts_with('~') {
             if tail.contains(":~") {
-                field.text.push_str(text.split('~').next().unwrap_or_default());
+                field
+                    .text
+                    .push_str(text.split('~').next().unwrap_or_default());
                 field.is_dynamic = true;
             }
             return pieces;
@@ -193,23 +250,44 @@ impl Expander<'_> {
     fn piece(&self, piece: &Piece, as_scalar: bool, source: &str, field: &mut Field) {
         match piece {
             Piece::Text { text, quoted: true } => field.add(text, true),
-            Piece::Text { text, quoted: false } if as_scalar => field.add(text, false),
-            Piece::Text { text, quoted: false } => field.add_pattern(text, source),
+            Piece::Text {
+                text,
+                quoted: false,
+            } if as_scalar => field.add(text, false),
+            Piece::Text {
+                text,
+                quoted: false,
+            } => field.add_pattern(text, source),
             Piece::Param { param, quoted } => match self.known(param) {
                 Some(Arg::Literal(text)) if *quoted || as_scalar => field.add(&text, true),
                 Some(Arg::Literal(text)) => field.add_uncertain(&text, false),
                 Some(Arg::Dynamic(dynamic)) => field.add_dynamic(&dynamic, *quoted || as_scalar),
-                None => field.add_dynamic(&Dynamic::default(), (*quoted || as_scalar) && param.name != "@"),
+                None => field.add_dynamic(
+                    &Dynamic::default(),
+                    (*quoted || as_scalar) && param.name != "@",
+                ),
             },
             Piece::Command { body, quoted } => {
-                let dynamic = Dynamic { is_number: gives_number(&body.list), ..Dynamic::default() };
+                let dynamic = Dynamic {
+                    is_number: gives_number(&body.list),
+                    ..Dynamic::default()
+                };
                 field.add_dynamic(&dynamic, *quoted || as_scalar);
             }
             Piece::Arith { .. } => {
-                field.add_dynamic(&Dynamic { is_number: true, ..Dynamic::default() }, true);
+                field.add_dynamic(
+                    &Dynamic {
+                        is_number: true,
+                        ..Dynamic::default()
+                    },
+                    true,
+                );
             }
             Piece::Process(_) => {
-                let place = Dynamic { start: "/dev/fd/".to_owned(), ..Dynamic::default() };
+                let place = Dynamic {
+                    start: "/dev/fd/".to_owned(),
+                    ..Dynamic::default()
+                };
                 field.add_dynamic(&place, true);
             }
             Piece::Locale(_) => field.add_dynamic(&Dynamic::default(), true),
@@ -218,7 +296,12 @@ impl Expander<'_> {
 
     /// Returns what is known of a parameter.
     pub(crate) fn known(&self, param: &Param) -> Option<Arg> {
-        if param.length || matches!(param.name.as_str(), "?" | "$" | "#" | "!" | "RANDOM" | "SECONDS") && is_plain(param) {
+        if param.length
+            || matches!(
+                param.name.as_str(),
+                "?" | "$" | "#" | "!" | "RANDOM" | "SECONDS"
+            ) && is_plain(param)
+        {
             return Some(crate::state::number(&param.name));
         }
         if !is_plain(param) {
@@ -252,12 +335,14 @@ impl Field {
                 let (start, _) = text.split_at_checked(at).unwrap_or_default();
                 self.add(start, false);
                 self.is_dynamic = true;
+                self.is_single = false;
                 self.pattern = Some(source.to_owned());
             }
             Some(_) if !text.ends_with('[') || !self.text.is_empty() || text.len() > 1 => {
                 let start = text.split('[').next().unwrap_or_default();
                 self.add(start, false);
                 self.is_dynamic = true;
+                self.is_single = false;
                 self.pattern = Some(source.to_owned());
             }
             _ => self.add(text, false),
@@ -266,7 +351,10 @@ impl Field {
 
     fn add_uncertain(&mut self, start: &str, single: bool) {
         if !self.is_dynamic {
-            let known = start.split(['*', '?', '[', '\\', '{', '~', ' ', '\t', '\n']).next().unwrap_or_default();
+            let known = start
+                .split(['*', '?', '[', '\\', '{', '~', ' ', '\t', '\n'])
+                .next()
+                .unwrap_or_default();
             self.text.push_str(known);
         }
         self.is_dynamic = true;
@@ -310,7 +398,10 @@ impl Field {
 }
 
 fn is_plain(param: &Param) -> bool {
-    !param.indirect && !param.length && param.subscript.is_none() && matches!(param.op, ParamOp::None)
+    !param.indirect
+        && !param.length
+        && param.subscript.is_none()
+        && matches!(param.op, ParamOp::None)
 }
 
 fn is_one_plain_word(text: &str) -> bool {
@@ -319,15 +410,23 @@ fn is_one_plain_word(text: &str) -> bool {
 
 /// Returns whether a substitution always prints a number.
 fn gives_number(list: &List) -> bool {
-    let [item] = list.items.as_slice() else { return false };
+    let [item] = list.items.as_slice() else {
+        return false;
+    };
     if !item.rest.is_empty() || item.background {
         return false;
     }
-    let Some(Command::Simple(last)) = item.first.commands.last() else { return false };
+    let Some(Command::Simple(last)) = item.first.commands.last() else {
+        return false;
+    };
     let words: Vec<&str> = last.words.iter().map(|word| word.source.as_str()).collect();
     match words.as_slice() {
-        ["nproc"] | ["date", "+%s"] | ["id", "-u" | "-g"] | ["wc", "-l" | "-c" | "-w" | "-m"] => true,
-        ["seq", numbers @ ..] => !numbers.is_empty() && numbers.iter().all(|word| crate::value::is_number(word)),
+        ["nproc"] | ["date", "+%s"] | ["id", "-u" | "-g"] | ["wc", "-l" | "-c" | "-w" | "-m"] => {
+            true
+        }
+        ["seq", numbers @ ..] => {
+            !numbers.is_empty() && numbers.iter().all(|word| crate::value::is_number(word))
+        }
         ["grep", "-c", _] => true,
         ["grep", "-c", _, file] => !file.contains(['*', '?', '[', '$', '{', '`']),
         _ => false,
@@ -359,9 +458,16 @@ fn braces(pieces: &[Piece]) -> Braces {
             }
         }
     }
-    let unquoted = |wanted: char| chars.iter().filter(|(c, quoted)| *c == wanted && !*quoted).count();
+    let unquoted = |wanted: char| {
+        chars
+            .iter()
+            .filter(|(c, quoted)| *c == wanted && !*quoted)
+            .count()
+    };
     let has_comma = unquoted(',') > 0;
-    let has_dots = chars.windows(2).any(|pair| matches!(pair, [('.', false), ('.', false)]));
+    let has_dots = chars
+        .windows(2)
+        .any(|pair| matches!(pair, [('.', false), ('.', false)]));
     if unquoted('}') == 0 || !has_comma && !has_dots {
         return Braces::None;
     }
@@ -379,7 +485,10 @@ fn to_pieces(chars: &[(char, bool)]) -> Vec<Piece> {
     for (c, is_quoted) in chars {
         match pieces.last_mut() {
             Some(Piece::Text { text, quoted }) if quoted == is_quoted => text.push(*c),
-            _ => pieces.push(Piece::Text { text: c.to_string(), quoted: *is_quoted }),
+            _ => pieces.push(Piece::Text {
+                text: c.to_string(),
+                quoted: *is_quoted,
+            }),
         }
     }
     pieces
@@ -414,7 +523,11 @@ fn brace_words(chars: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
         }
         words = words
             .iter()
-            .flat_map(|word| members.iter().map(move |member| word.iter().chain(member).copied().collect()))
+            .flat_map(|word| {
+                members
+                    .iter()
+                    .map(move |member| word.iter().chain(member).copied().collect())
+            })
             .collect();
     }
     Some(words)
@@ -422,20 +535,41 @@ fn brace_words(chars: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
 
 /// Expands `1..5` and `a..e`.
 fn sequence(member: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
-    let text: String = member.iter().map(|(c, quoted)| if *quoted { '\u{0}' } else { *c }).collect();
+    let text: String = member
+        .iter()
+        .map(|(c, quoted)| if *quoted { '\u{0}' } else { *c })
+        .collect();
     let (from, to) = text.split_once("..")?;
-    let is_short = |text: &str| text.len() < 6 && crate::value::is_number(text) && (text == "0" || !text.starts_with('0'));
+    let is_short = |text: &str| {
+        text.len() < 6 && crate::value::is_number(text) && (text == "0" || !text.starts_with('0'))
+    };
     if is_short(from) && is_short(to) {
         let (from, to): (i64, i64) = (from.parse().ok()?, to.parse().ok()?);
         if from.abs_diff(to) >= BRACE_WORDS_MAX as u64 {
             return None;
         }
-        let numbers: Vec<i64> = if from <= to { (from..=to).collect() } else { (to..=from).rev().collect() };
-        return Some(numbers.iter().map(|n| n.to_string().chars().map(|c| (c, false)).collect()).collect());
+        let numbers: Vec<i64> = if from <= to {
+            (from..=to).collect()
+        } else {
+            (to..=from).rev().collect()
+        };
+        return Some(
+            numbers
+                .iter()
+                .map(|n| n.to_string().chars().map(|c| (c, false)).collect())
+                .collect(),
+        );
     }
     let mut letters = (from.chars(), to.chars());
-    match (letters.0.next(), letters.0.next(), letters.1.next(), letters.1.next()) {
-        (Some(a), None, Some(b), None) if a.is_ascii_lowercase() && b.is_ascii_lowercase() && a <= b => {
+    match (
+        letters.0.next(),
+        letters.0.next(),
+        letters.1.next(),
+        letters.1.next(),
+    ) {
+        (Some(a), None, Some(b), None)
+            if a.is_ascii_lowercase() && b.is_ascii_lowercase() && a <= b =>
+        {
             Some((a..=b).map(|c| vec![(c, false)]).collect())
         }
         _ => None,

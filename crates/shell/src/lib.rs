@@ -84,7 +84,9 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
     }
     let facts = |stays: bool| {
         let mut walker = walk::Walker::new(setting, tally, stays);
-        let outcome = walker.list(&list, walk::Proof::FULL).and_then(|()| walker.check_evaluated());
+        let outcome = walker
+            .list(&list, walk::Proof::FULL)
+            .and_then(|()| walker.check_evaluated());
         let moved = walker.moved_under_functions();
         (walker.facts.finish(outcome.err()), moved)
     };
@@ -95,7 +97,10 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
 }
 
 fn unreadable(reason: String) -> ShellFacts {
-    ShellFacts { unreadable: Some(reason), ..ShellFacts::default() }
+    ShellFacts {
+        unreadable: Some(reason),
+        ..ShellFacts::default()
+    }
 }
 
 /// Splits an `allowed_commands` entry into shell words; `None` when not literal.
@@ -110,7 +115,10 @@ pub fn split_entry(entry: &str) -> Option<Vec<String>> {
     let list = parse::parse(entry, Dialect::Bash, 0, &mut parse::Tally::default()).ok()?;
     let simple = list.single_simple()?;
     let state = state::State::new(&setting);
-    let expander = expand::Expander { state: &state, setting: &setting };
+    let expander = expand::Expander {
+        state: &state,
+        setting: &setting,
+    };
     let mut words = Vec::new();
     for (at, word) in simple.words.iter().enumerate() {
         if at > 0 && at + 1 == simple.words.len() && word.source == "*" {

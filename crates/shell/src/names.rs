@@ -1,16 +1,26 @@
 //! Names of the environment that change what programs do.
 
-use crate::tables::names::{CHANGING, CHANGING_PREFIXES, CHANGING_SUFFIXES, HARMLESS, HARMLESS_PREFIXES};
+use crate::tables::names::{
+    CHANGING, CHANGING_PREFIXES, CHANGING_SUFFIXES, HARMLESS, HARMLESS_PREFIXES,
+};
 
 /// Returns whether setting `name` changes what programs do.
 #[must_use]
 pub fn changes_programs(name: &str) -> bool {
-    if HARMLESS.contains(&name) || HARMLESS_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+    if HARMLESS.contains(&name)
+        || HARMLESS_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+    {
         return false;
     }
     CHANGING.contains(&name)
-        || CHANGING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || CHANGING_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        || CHANGING_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        || CHANGING_SUFFIXES
+            .iter()
+            .any(|suffix| name.ends_with(suffix))
 }
 
 /// Returns whether setting `name` to `value` changes what programs do.

@@ -127,7 +127,11 @@ impl Sorted {
     }
 
     pub(crate) fn value(&self, name: &str) -> Option<&Arg> {
-        self.seen.iter().rev().find(|(seen, _)| seen == name).and_then(|(_, value)| value.as_ref())
+        self.seen
+            .iter()
+            .rev()
+            .find(|(seen, _)| seen == name)
+            .and_then(|(_, value)| value.as_ref())
     }
 
     pub(crate) fn does(&self, effect: Effect) -> bool {
@@ -151,10 +155,19 @@ pub(crate) fn sort(args: &[Arg], spec: &Spec) -> Sorted {
             Arg::Literal(text) => sorted.option(text, &mut rest, spec),
             Arg::Dynamic(dynamic) => {
                 sorted.uncertain.push(arg.clone());
-                if let Some((name, _)) = dynamic.start.strip_prefix("--").and_then(|start| start.split_once('=')) {
+                if let Some((name, _)) = dynamic
+                    .start
+                    .strip_prefix("--")
+                    .and_then(|start| start.split_once('='))
+                {
                     // `--name=$value`: the option is known, its value is not.
                     sorted.uncertain.pop();
-                    sorted.long(name, Some(Arg::unknown(&dynamic.source)), &mut std::iter::empty(), spec);
+                    sorted.long(
+                        name,
+                        Some(Arg::unknown(&dynamic.source)),
+                        &mut std::iter::empty(),
+                        spec,
+                    );
                     if !dynamic.is_single {
                         sorted.uncertain.push(arg.clone());
                     }
@@ -185,7 +198,11 @@ impl Sorted {
             let has_value = spec.valued.contains(letter);
             let is_attached = spec.attached.contains(letter);
             let value = if has_value {
-                if after.is_empty() { self.next_value(rest) } else { Some(Arg::text(after)) }
+                if after.is_empty() {
+                    self.next_value(rest)
+                } else {
+                    Some(Arg::text(after))
+                }
             } else if is_attached && !after.is_empty() {
                 Some(Arg::text(after))
             } else {
@@ -211,7 +228,11 @@ impl Sorted {
 
     fn short(&mut self, letter: char, value: Option<Arg>, takes_value: bool, spec: &Spec) {
         self.seen.push((letter.to_string(), value.clone()));
-        let acts: Vec<&Act> = spec.acts.iter().filter(|act| act.short.contains(letter)).collect();
+        let acts: Vec<&Act> = spec
+            .acts
+            .iter()
+            .filter(|act| act.short.contains(letter))
+            .collect();
         if acts.is_empty() && !takes_value && !spec.short.contains(letter) {
             self.unknown.get_or_insert_with(|| format!("-{letter}"));
         }
@@ -220,19 +241,38 @@ impl Sorted {
         }
     }
 
-    fn exact<'a>(&mut self, text: &str, rest: &mut impl Iterator<Item = &'a Arg>, spec: &Spec) -> bool {
-        let lists = spec.acts.iter().map(|act| (act.long, Some(act.effect))).chain([(spec.exact, None)]);
+    fn exact<'a>(
+        &mut self,
+        text: &str,
+        rest: &mut impl Iterator<Item = &'a Arg>,
+        spec: &Spec,
+    ) -> bool {
+        let lists = spec
+            .acts
+            .iter()
+            .map(|act| (act.long, Some(act.effect)))
+            .chain([(spec.exact, None)]);
         for (names, effect) in lists {
             for name in names.iter().filter(|name| name.starts_with('-')) {
                 let (plain, takes_value) = match name.strip_suffix('=') {
                     Some(plain) => (plain, true),
                     None => (*name, false),
                 };
-                let is_number = plain.strip_suffix('#').and_then(|plain| text.strip_prefix(plain)).is_some_and(|tail| {
-                    !tail.is_empty() && tail.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'+')
-                });
+                let is_number = plain
+                    .strip_suffix('#')
+                    .and_then(|plain| text.strip_prefix(plain))
+                    .is_some_and(|tail| {
+                        !tail.is_empty()
+                            && tail
+                                .bytes()
+                                .all(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'+')
+                    });
                 if text == plain || is_number {
-                    let value = if takes_value { self.next_value(rest) } else { None };
+                    let value = if takes_value {
+                        self.next_value(rest)
+                    } else {
+                        None
+                    };
                     self.seen.push((plain.to_owned(), value.clone()));
                     self.effects.extend(effect.map(|effect| (effect, value)));
                     return true;
@@ -242,16 +282,27 @@ impl Sorted {
         false
     }
 
-    fn long<'a>(&mut self, name: &str, value: Option<Arg>, rest: &mut impl Iterator<Item = &'a Arg>, spec: &Spec) {
+    fn long<'a>(
+        &mut self,
+        name: &str,
+        value: Option<Arg>,
+        rest: &mut impl Iterator<Item = &'a Arg>,
+        spec: &Spec,
+    ) {
         let mut found: Vec<(&str, bool, Option<Effect>)> = Vec::new();
-        let lists = spec.acts.iter().map(|act| (act.long, Some(act.effect))).chain([(spec.long, None)]);
+        let lists = spec
+            .acts
+            .iter()
+            .map(|act| (act.long, Some(act.effect)))
+            .chain([(spec.long, None)]);
         for (names, effect) in lists {
             for known in names.iter().filter(|known| !known.starts_with('-')) {
                 let plain = known.trim_end_matches(['=', '?']);
                 if plain == name {
                     found.retain(|(other, ..)| *other == name);
                     found.push((plain, known.ends_with('='), effect));
-                } else if plain.starts_with(name) && !found.iter().any(|(other, ..)| *other == name) {
+                } else if plain.starts_with(name) && !found.iter().any(|(other, ..)| *other == name)
+                {
                     found.push((plain, known.ends_with('='), effect));
                 }
             }
@@ -261,11 +312,16 @@ impl Sorted {
             return;
         };
         let takes_value = found.iter().any(|(_, takes_value, _)| *takes_value);
-        let value = if value.is_none() && takes_value { self.next_value(rest) } else { value };
+        let value = if value.is_none() && takes_value {
+            self.next_value(rest)
+        } else {
+            value
+        };
         self.seen.push((plain.to_owned(), value.clone()));
         // An abbreviation of several counts as each of them.
         for (_, _, effect) in found {
-            self.effects.extend(effect.map(|effect| (effect, value.clone())));
+            self.effects
+                .extend(effect.map(|effect| (effect, value.clone())));
         }
     }
 }

@@ -4,8 +4,8 @@
 //! the line is refused. Recursion is bounded by [`NESTING_MAX`].
 
 mod compound;
-mod dollar;
 mod document;
+mod dollar;
 mod word;
 
 use crate::Dialect;
@@ -63,7 +63,16 @@ pub(crate) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(src: &'a str, dialect: Dialect, depth: usize, tally: Tally) -> Self {
-        Self { src, pos: 0, depth, dialect, tally, pending: Vec::new(), pending_base: 0, substitutions: 0 }
+        Self {
+            src,
+            pos: 0,
+            depth,
+            dialect,
+            tally,
+            pending: Vec::new(),
+            pending_base: 0,
+            substitutions: 0,
+        }
     }
 
     fn program(&mut self) -> Parsed<List> {
@@ -162,9 +171,16 @@ impl<'a> Parser<'a> {
     }
 
     fn at_word_start(&self) -> bool {
-        match self.pos.checked_sub(1).and_then(|at| self.src.as_bytes().get(at)) {
+        match self
+            .pos
+            .checked_sub(1)
+            .and_then(|at| self.src.as_bytes().get(at))
+        {
             None => true,
-            Some(before) => matches!(before, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'),
+            Some(before) => matches!(
+                before,
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'
+            ),
         }
     }
 
@@ -264,7 +280,11 @@ impl<'a> Parser<'a> {
 
     fn expect_word(&mut self, word: &str) -> Parsed<()> {
         self.blank_lines()?;
-        if self.eat_word(word) { Ok(()) } else { Err(format!("`{word}` is missing")) }
+        if self.eat_word(word) {
+            Ok(())
+        } else {
+            Err(format!("`{word}` is missing"))
+        }
     }
 
     /// Reads a list that must not be empty and ends with `stop`.
@@ -286,7 +306,11 @@ impl<'a> Parser<'a> {
             } else if self.eat("||") {
                 Join::Or
             } else {
-                return Ok(AndOr { first, rest, background: false });
+                return Ok(AndOr {
+                    first,
+                    rest,
+                    background: false,
+                });
             };
             self.blank_lines()?;
             rest.push((join, self.pipeline()?));
@@ -337,7 +361,11 @@ impl<'a> Parser<'a> {
         if self.bare_word() != "time" || self.dialect == Dialect::Posix {
             return false;
         }
-        let after = self.rest().get("time".len()..).unwrap_or_default().trim_start_matches([' ', '\t']);
+        let after = self
+            .rest()
+            .get("time".len()..)
+            .unwrap_or_default()
+            .trim_start_matches([' ', '\t']);
         !after.starts_with('-') || after.starts_with("-p ")
     }
 
@@ -369,16 +397,23 @@ impl<'a> Parser<'a> {
                 return self.function_after(&simple);
             }
             self.count_word()?;
-            if simple.words.is_empty() || declares {
-                if let Some(assignment) = self.assignment(declares)? {
-                    let kept = if declares { &mut simple.declared } else { &mut simple.assignments };
-                    kept.push(assignment);
-                    continue;
-                }
+            if (simple.words.is_empty() || declares)
+                && let Some(assignment) = self.assignment(declares)?
+            {
+                let kept = if declares {
+                    &mut simple.declared
+                } else {
+                    &mut simple.assignments
+                };
+                kept.push(assignment);
+                continue;
             }
             let word = self.word()?;
             if simple.words.is_empty() {
-                declares = matches!(word.source.as_str(), "declare" | "typeset" | "local" | "export" | "readonly");
+                declares = matches!(
+                    word.source.as_str(),
+                    "declare" | "typeset" | "local" | "export" | "readonly"
+                );
             }
             simple.words.push(word);
         }
@@ -407,12 +442,17 @@ impl<'a> Parser<'a> {
 
 /// Returns whether `byte` ends a word.
 fn is_meta(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
+    matches!(
+        byte,
+        b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
+    )
 }
 
 /// Returns whether `text` is a name of a variable.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
-    bytes.next().is_some_and(|first| first == b'_' || first.is_ascii_alphabetic())
+    bytes
+        .next()
+        .is_some_and(|first| first == b'_' || first.is_ascii_alphabetic())
         && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
 }

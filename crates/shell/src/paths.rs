@@ -65,27 +65,41 @@ fn normalise(path: &str) -> String {
 
 /// Returns whether writing to the path changes nothing (`/dev/null`, the terminal).
 pub(crate) fn is_sink(path: &str) -> bool {
-    matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/stdin")
-        || matches!(path, "/dev/fd/0" | "/dev/fd/1" | "/dev/fd/2")
-        || matches!(path, "/proc/self/fd/0" | "/proc/self/fd/1" | "/proc/self/fd/2")
+    matches!(
+        path,
+        "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/stdin"
+    ) || matches!(path, "/dev/fd/0" | "/dev/fd/1" | "/dev/fd/2")
+        || matches!(
+            path,
+            "/proc/self/fd/0" | "/proc/self/fd/1" | "/proc/self/fd/2"
+        )
 }
 
 /// Returns whether the path is a device or a file of the kernel.
 pub(crate) fn is_system(path: &str) -> bool {
     ["/dev", "/proc", "/sys"].iter().any(|root| {
-        path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        path.strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
 }
 
 /// Directories whose programs are known by their last part.
-const PROGRAM_DIRECTORIES: &[&str] =
-    &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
+const PROGRAM_DIRECTORIES: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+];
 
 /// Returns the name of a program given by path, or `None` for a file of its own.
 pub(crate) fn program_name(word: &str) -> Option<&str> {
     match word.rsplit_once('/') {
         None => Some(word),
-        Some((directory, name)) if PROGRAM_DIRECTORIES.contains(&directory) && !name.is_empty() => Some(name),
+        Some((directory, name)) if PROGRAM_DIRECTORIES.contains(&directory) && !name.is_empty() => {
+            Some(name)
+        }
         Some(_) => None,
     }
 }

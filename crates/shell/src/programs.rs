@@ -7,8 +7,12 @@ use crate::tables::programs::{BUILTINS, LOADS_FOR_HELP, PROGRAMS, Row, WITH_SUBC
 use crate::tables::wrappers::{WRAPPERS, Wrapper};
 use crate::value::Arg;
 
-static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Row>> =
-    LazyLock::new(|| PROGRAMS.iter().flat_map(|row| row.names.iter().map(move |name| (*name, row))).collect());
+static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Row>> = LazyLock::new(|| {
+    PROGRAMS
+        .iter()
+        .flat_map(|row| row.names.iter().map(move |name| (*name, row)))
+        .collect()
+});
 
 /// Returns the row of a program.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
@@ -17,7 +21,9 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
 
 /// Returns the row of a wrapper.
 pub(crate) fn find_wrapper(name: &str) -> Option<&'static Wrapper> {
-    WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
+    WRAPPERS
+        .iter()
+        .find(|wrapper| wrapper.names.contains(&name))
 }
 
 /// Names that start a shell.
@@ -25,8 +31,8 @@ pub(crate) const SHELLS: &[&str] = &["bash", "sh", "dash", "ash", "zsh", "ksh", 
 
 /// Wrappers that have code of their own.
 pub(crate) const OWN_WRAPPERS: &[&str] = &[
-    "env", "sudo", "su", "runuser", "sg", "capsh", "strace", "ltrace", "time", "xargs", "parallel", "entr", "watch", "script", "flock",
-    "tmux", "screen",
+    "env", "sudo", "su", "runuser", "sg", "capsh", "strace", "ltrace", "time", "xargs", "parallel",
+    "entr", "watch", "script", "flock", "tmux", "screen",
 ];
 
 /// Returns whether any table knows the name, so that a function may not take it.

@@ -28,7 +28,9 @@ impl Walker<'_> {
     pub(crate) fn run(&mut self, args: Vec<Arg>, declared: &[Assignment], place: &Place) -> Step {
         let Some(Arg::Literal(word)) = args.first().cloned() else {
             let shown = args.first().map_or("", Arg::shown);
-            return Err(format!("the name of a command is not plain: `{shown}`; write it out"));
+            return Err(format!(
+                "the name of a command is not plain: `{shown}`; write it out"
+            ));
         };
         let is_direct = place.via.iter().all(|via| keeps_builtins(via));
         if is_direct && place.via.is_empty() && self.state.functions.contains(&word) {
@@ -41,7 +43,8 @@ impl Walker<'_> {
         let name = name.to_owned();
         if self.defined.contains(&name) {
             let index = self.list_command(&args, CommandClass::Unknown, place);
-            self.facts.opaque(index, "it may be a function of this line or a program");
+            self.facts
+                .opaque(index, "it may be a function of this line or a program");
             return Ok(());
         }
         let is_direct = is_direct && !word.contains('/');
@@ -55,10 +58,19 @@ impl Walker<'_> {
     }
 
     /// Adds a command to the list.
-    pub(crate) fn list_command(&mut self, args: &[Arg], class: CommandClass, place: &Place) -> usize {
+    pub(crate) fn list_command(
+        &mut self,
+        args: &[Arg],
+        class: CommandClass,
+        place: &Place,
+    ) -> usize {
         let words = args.iter().map(Arg::to_word).collect();
         let wrapped = place.wrapped.iter().chain(args).map(Arg::to_word);
-        let wrapped = if place.wrapped.is_empty() { Vec::new() } else { wrapped.collect() };
+        let wrapped = if place.wrapped.is_empty() {
+            Vec::new()
+        } else {
+            wrapped.collect()
+        };
         self.facts.command(SimpleCommand {
             words,
             via: place.via.clone(),
@@ -77,7 +89,8 @@ impl Walker<'_> {
         let index = self.list_command(args, CommandClass::Unknown, place);
         self.facts.opaque(index, "it runs a file of its own");
         let directory = self.directory();
-        self.facts.read(&Arg::text(word), directory.as_deref(), word, false);
+        self.facts
+            .read(&Arg::text(word), directory.as_deref(), word, false);
     }
 
     /// Takes a program by its row.
@@ -85,7 +98,8 @@ impl Walker<'_> {
         let operands = args.get(1..).unwrap_or_default();
         let Some(row) = programs::find(name) else {
             let index = self.list_command(args, CommandClass::Unknown, place);
-            self.facts.opaque(index, "it is in no table of known programs");
+            self.facts
+                .opaque(index, "it is in no table of known programs");
             return Ok(());
         };
         if programs::asks_itself(name, operands) {
@@ -99,7 +113,14 @@ impl Walker<'_> {
         result
     }
 
-    fn by_row(&mut self, row: &Row, index: usize, name: &str, operands: &[Arg], place: &Place) -> Step {
+    fn by_row(
+        &mut self,
+        row: &Row,
+        index: usize,
+        name: &str,
+        operands: &[Arg],
+        place: &Place,
+    ) -> Step {
         match row.kind {
             Kind::Nothing => {}
             Kind::Plain => self.plain_reads(name, operands),
@@ -108,15 +129,25 @@ impl Walker<'_> {
             }
             Kind::Verbs(verbs) => {
                 let first = operands.iter().find(|arg| !arg.may_be_option());
-                if !first.is_none_or(|verb| verb.literal().is_some_and(|verb| verbs.contains(&verb))) {
+                if !first
+                    .is_none_or(|verb| verb.literal().is_some_and(|verb| verbs.contains(&verb)))
+                {
                     self.reclass(index, CommandClass::System);
                 }
-                if operands.iter().any(|arg| arg.literal().is_none() && arg.may_be_option()) {
+                if operands
+                    .iter()
+                    .any(|arg| arg.literal().is_none() && arg.may_be_option())
+                {
                     self.facts.opaque(index, "a word that may be an option");
                 }
                 // `-H HOST` and `-M MACHINE` act elsewhere; the short list of options that do not is not kept.
-                if operands.iter().any(|arg| ["-H", "-M", "--h", "--m"].iter().any(|start| arg.start().starts_with(start))) {
-                    self.facts.opaque(index, "an option that acts on another machine");
+                if operands.iter().any(|arg| {
+                    ["-H", "-M", "--h", "--m"]
+                        .iter()
+                        .any(|start| arg.start().starts_with(start))
+                }) {
+                    self.facts
+                        .opaque(index, "an option that acts on another machine");
                 }
             }
             Kind::Opaque(reason) => self.opaque_program(index, name, operands, reason),
@@ -127,14 +158,26 @@ impl Walker<'_> {
 
     fn opaque_program(&mut self, index: usize, name: &str, operands: &[Arg], reason: &str) {
         self.facts.opaque(index, reason);
-        let class = self.facts.facts.commands.get(index).map(|command| command.class);
+        let class = self
+            .facts
+            .facts
+            .commands
+            .get(index)
+            .map(|command| command.class);
         match class {
             Some(CommandClass::Network) => {
                 let listens = operands.iter().any(|arg| {
                     let text = arg.literal().unwrap_or_default();
-                    text.starts_with('-') && !text.starts_with("--") && text.contains('l') && name.starts_with(['n', 's'])
+                    text.starts_with('-')
+                        && !text.starts_with("--")
+                        && text.contains('l')
+                        && name.starts_with(['n', 's'])
                 });
-                let direction = if listens { NetworkDirection::Listen } else { NetworkDirection::Send };
+                let direction = if listens {
+                    NetworkDirection::Listen
+                } else {
+                    NetworkDirection::Send
+                };
                 self.facts.network(direction, None, name, Some(index));
             }
             Some(CommandClass::Interpreter) => self.note_names_in_code(operands),
@@ -145,8 +188,12 @@ impl Walker<'_> {
     /// Notes names of the environment that interpreter text holds as words.
     fn note_names_in_code(&mut self, operands: &[Arg]) {
         for arg in operands {
-            for name in arg.shown().split(|c: char| !(c == '_' || c.is_ascii_alphanumeric())) {
-                let is_like_a_name = name.len() > 1 && name.bytes().all(|byte| !byte.is_ascii_lowercase());
+            for name in arg
+                .shown()
+                .split(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
+            {
+                let is_like_a_name =
+                    name.len() > 1 && name.bytes().all(|byte| !byte.is_ascii_lowercase());
                 if is_like_a_name && crate::parse::is_name(name) {
                     self.facts.used(name);
                 }
@@ -163,26 +210,42 @@ impl Walker<'_> {
     /// Notes the operands of a reader whose options are all harmless.
     pub(crate) fn plain_reads(&mut self, name: &str, operands: &[Arg]) {
         let directory = self.directory();
-        let recursive = matches!(name, "du") || operands.iter().any(|arg| matches!(arg.literal(), Some("-R" | "-r" | "--recursive")));
+        let recursive = matches!(name, "du")
+            || operands
+                .iter()
+                .any(|arg| matches!(arg.literal(), Some("-R" | "-r" | "--recursive")));
         for arg in operands {
             let text = arg.start();
             if !text.starts_with('-') {
                 self.facts.read(arg, directory.as_deref(), name, recursive);
             } else if let Some((_, value)) = text.split_once('=') {
-                self.facts.read(&Arg::text(value), directory.as_deref(), name, recursive);
+                self.facts
+                    .read(&Arg::text(value), directory.as_deref(), name, recursive);
             } else if let Some(at) = text.find('/') {
                 let path = text.get(at..).unwrap_or_default();
-                self.facts.read(&Arg::text(path), directory.as_deref(), name, recursive);
+                self.facts
+                    .read(&Arg::text(path), directory.as_deref(), name, recursive);
             }
         }
     }
 
     /// Sorts the words by a table and notes what its options and operands do.
-    pub(crate) fn by_options(&mut self, index: usize, name: &str, args: &[Arg], spec: &Spec) -> Sorted {
+    pub(crate) fn by_options(
+        &mut self,
+        index: usize,
+        name: &str,
+        args: &[Arg],
+        spec: &Spec,
+    ) -> Sorted {
         let mut sorted = options::sort(args, spec);
-        if spec.is_tame && !sorted.uncertain.is_empty() {
+        if spec.is_tame {
+            // Such a word can at most be `-r`, and then go with the others.
+            let others = sorted.operands.len() > 1;
+            let goes_deeper = |arg: &Arg| matches!(arg, Arg::Dynamic(word) if word.pattern.is_none() && (others || !word.is_single));
+            if sorted.uncertain.iter().any(goes_deeper) {
+                sorted.effects.push((Effect::Recursive, None));
+            }
             sorted.uncertain.clear();
-            sorted.effects.push((Effect::Recursive, None));
         }
         self.check_sorted(index, &sorted);
         self.apply(index, name, &sorted);
@@ -194,7 +257,10 @@ impl Walker<'_> {
     /// Makes a command opaque whose options are not all known.
     pub(crate) fn check_sorted(&mut self, index: usize, sorted: &Sorted) {
         if let Some(option) = &sorted.unknown {
-            self.facts.opaque(index, &format!("option `{option}` is not known to be harmless"));
+            self.facts.opaque(
+                index,
+                &format!("option `{option}` is not known to be harmless"),
+            );
         }
         for arg in &sorted.uncertain {
             self.uncertain(index, arg);
@@ -204,12 +270,22 @@ impl Walker<'_> {
     /// Makes a command opaque for a word that may be an option, or asks about file names.
     pub(crate) fn uncertain(&mut self, index: usize, arg: &Arg) {
         let directory = self.directory();
-        if let (Arg::Dynamic(dynamic), Some(directory)) = (arg, directory) {
-            if let Some(pattern) = dynamic.pattern.clone().filter(|_| dynamic.start.is_empty()) {
-                self.facts.ask(ShellAsk::Options { pattern, directory, command: index });
-            }
+        if let (Arg::Dynamic(dynamic), Some(directory)) = (arg, directory)
+            && let Some(pattern) = dynamic.pattern.clone().filter(|_| dynamic.start.is_empty())
+        {
+            self.facts.ask(ShellAsk::Options {
+                pattern,
+                directory,
+                command: index,
+            });
         }
-        self.facts.opaque(index, &format!("`{}` may be an option; put `--` before the file names", arg.shown()));
+        self.facts.opaque(
+            index,
+            &format!(
+                "`{}` may be an option; put `--` before the file names",
+                arg.shown()
+            ),
+        );
     }
 
     /// Notes what options do, one by one.
@@ -217,18 +293,24 @@ impl Walker<'_> {
         let directory = self.directory();
         for (effect, value) in &sorted.effects {
             match (effect, value) {
-                (Effect::Read, Some(path)) => self.facts.read(path, directory.as_deref(), name, false),
+                (Effect::Read, Some(path)) => {
+                    self.facts.read(path, directory.as_deref(), name, false)
+                }
                 (Effect::Write, Some(path)) if path.is("-") => {}
                 (Effect::Write, Some(path)) => {
                     self.facts.write(path, directory.as_deref(), name);
                 }
                 (Effect::Write, None) => {
-                    let path = paths::inside(directory.clone().map_or(PathText::Unknown, PathText::Whole));
+                    let path =
+                        paths::inside(directory.clone().map_or(PathText::Unknown, PathText::Whole));
                     self.facts.write_path(path, name, false);
                 }
                 (Effect::WriteBelow, Some(path)) => self.write_below(path, name),
                 (Effect::System, _) => self.reclass(index, CommandClass::System),
-                (Effect::Send, _) => self.facts.network(NetworkDirection::Send, None, name, Some(index)),
+                (Effect::Send, _) => {
+                    self.facts
+                        .network(NetworkDirection::Send, None, name, Some(index))
+                }
                 (Effect::Dump, _) => self.facts.facts.env.dump = true,
                 (Effect::Opaque(reason), _) => self.facts.opaque(index, reason),
                 _ => {}
@@ -245,8 +327,12 @@ impl Walker<'_> {
 
     fn placed_operands(&self, name: &str, sorted: &Sorted, operands: Operands) -> Placed {
         let all = sorted.operands.clone();
-        let recursive = sorted.does(Effect::Recursive) || matches!(name, "rg" | "ag" | "ack" | "tree" | "fd");
-        let mut placed = Placed { recursive, ..Placed::default() };
+        let recursive =
+            sorted.does(Effect::Recursive) || matches!(name, "rg" | "ag" | "ack" | "tree" | "fd");
+        let mut placed = Placed {
+            recursive,
+            ..Placed::default()
+        };
         let mut rest = all.into_iter();
         match operands {
             Operands::Nothing | Operands::Hosts => {}
@@ -267,17 +353,21 @@ impl Walker<'_> {
             Operands::ReadThenWrite => {
                 let first = rest.next();
                 // A first word of several may hold the second one too.
-                if matches!(&first, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number) {
+                if matches!(&first, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number)
+                {
                     placed.writes.extend(first.clone());
                 }
                 placed.reads.extend(first);
                 placed.writes.extend(rest);
             }
             Operands::LastWritten | Operands::LastWrittenOthersRemoved => {
-                let target = sorted.effects.iter().find_map(|(effect, value)| match effect {
-                    Effect::Target => value.clone(),
-                    _ => None,
-                });
+                let target = sorted
+                    .effects
+                    .iter()
+                    .find_map(|(effect, value)| match effect {
+                        Effect::Target => value.clone(),
+                        _ => None,
+                    });
                 let sources: Vec<Arg> = if target.is_none() {
                     let mut all: Vec<Arg> = rest.collect();
                     placed.writes.extend(all.pop());
@@ -293,10 +383,14 @@ impl Walker<'_> {
             }
             Operands::Remove => placed.removes.extend(rest),
             Operands::System => placed.is_system = rest.next().is_some(),
-            Operands::SystemButPlus => placed.is_system = rest.any(|arg| !arg.start().starts_with('+')),
+            Operands::SystemButPlus => {
+                placed.is_system = rest.any(|arg| !arg.start().starts_with('+'))
+            }
             Operands::ReadButPlus => {
-                let (commands, files): (Vec<Arg>, Vec<Arg>) =
-                    rest.partition(|arg| arg.start().starts_with('+') || arg.literal().is_none() && arg.start().is_empty());
+                let (commands, files): (Vec<Arg>, Vec<Arg>) = rest.partition(|arg| {
+                    arg.start().starts_with('+')
+                        || arg.literal().is_none() && arg.start().is_empty()
+                });
                 placed.runs = commands.into_iter().next();
                 placed.reads.extend(files);
             }
@@ -323,17 +417,21 @@ impl Walker<'_> {
             }
         }
         for path in &placed.removes {
-            self.facts.remove(path, directory, name, placed.recursive || name == "mv");
+            self.facts
+                .remove(path, directory, name, placed.recursive || name == "mv");
         }
         if placed.is_system {
             self.reclass(index, CommandClass::System);
         }
         if let Some(arg) = &placed.runs {
-            self.facts.opaque(index, &format!("`{}` may be a command to run", arg.shown()));
+            self.facts
+                .opaque(index, &format!("`{}` may be a command to run", arg.shown()));
         }
-        if matches!(programs::find(name).map(|row| row.kind), Some(Kind::Options(spec)) if spec.operands == Operands::Hosts) {
+        if matches!(programs::find(name).map(|row| row.kind), Some(Kind::Options(spec)) if spec.operands == Operands::Hosts)
+        {
             let host = sorted.operands.first().and_then(Arg::literal);
-            self.facts.network(NetworkDirection::Send, host, name, Some(index));
+            self.facts
+                .network(NetworkDirection::Send, host, name, Some(index));
         }
     }
 }

@@ -33,7 +33,14 @@ pub(crate) fn substitutions(text: &str) -> Option<usize> {
 }
 
 fn count(bytes: &[u8], base: Place) -> Option<usize> {
-    let mut scan = Scan { bytes, pos: 0, stack: Vec::new(), base, count: 0, documents: Vec::new() };
+    let mut scan = Scan {
+        bytes,
+        pos: 0,
+        stack: Vec::new(),
+        base,
+        count: 0,
+        documents: Vec::new(),
+    };
     while let Some(byte) = scan.at(0) {
         scan.step(byte)?;
     }
@@ -187,7 +194,10 @@ impl Scan<'_> {
                 let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
                 let body = self.bytes.get(start..self.pos).unwrap_or_default();
                 self.pos += line.len() + 1;
-                let tabs = line.iter().take_while(|byte| strips && **byte == b'\t').count();
+                let tabs = line
+                    .iter()
+                    .take_while(|byte| strips && **byte == b'\t')
+                    .count();
                 if line.get(tabs..) == Some(mark.as_slice()) {
                     if !is_quoted {
                         self.count += count(body, Place::Document)?;

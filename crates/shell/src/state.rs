@@ -65,16 +65,48 @@ pub(crate) struct State {
 
 /// Names whose value the shell keeps to itself, whatever the line assigns.
 const KEPT_BY_SHELL: &[&str] = &[
-    "_", "UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "GROUPS",
-    "FUNCNAME", "DIRSTACK", "EPOCHSECONDS", "EPOCHREALTIME", "BASH_COMMAND", "BASH_SUBSHELL", "HISTCMD", "BASH_REMATCH", "PIPESTATUS",
-    "BASH_ARGV0", "BASH_SOURCE", "BASH_LINENO", "OPTARG", "OPTIND", "REPLY", "MATCH", "status", "argv", "signals",
+    "_",
+    "UID",
+    "EUID",
+    "PPID",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "BASH_VERSINFO",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "BASHPID",
+    "GROUPS",
+    "FUNCNAME",
+    "DIRSTACK",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "BASH_COMMAND",
+    "BASH_SUBSHELL",
+    "HISTCMD",
+    "BASH_REMATCH",
+    "PIPESTATUS",
+    "BASH_ARGV0",
+    "BASH_SOURCE",
+    "BASH_LINENO",
+    "OPTARG",
+    "OPTIND",
+    "REPLY",
+    "MATCH",
+    "status",
+    "argv",
+    "signals",
 ];
 
 impl State {
     pub(crate) fn new(setting: &Setting) -> Self {
         let mut state = Self {
             variables: BTreeMap::new(),
-            volatile: KEPT_BY_SHELL.iter().map(|name| (*name).to_owned()).collect(),
+            volatile: KEPT_BY_SHELL
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect(),
             everything_volatile: false,
             directory: Some(setting.directory.clone()).filter(|path| path.starts_with('/')),
             directory_volatile: false,
@@ -95,18 +127,24 @@ impl State {
         ];
         for (name, value) in known {
             if let Some(value) = value {
-                state.variables.insert(name.to_owned(), Value::Scalar(Arg::text(value)));
+                state
+                    .variables
+                    .insert(name.to_owned(), Value::Scalar(Arg::text(value)));
             }
         }
         state
     }
 
     pub(crate) fn directory(&self) -> Option<&str> {
-        self.directory.as_deref().filter(|_| !self.directory_volatile)
+        self.directory
+            .as_deref()
+            .filter(|_| !self.directory_volatile)
     }
 
     pub(crate) fn enter(&mut self, directory: Option<String>) {
-        let shown = directory.as_deref().map_or_else(|| Arg::unknown("$PWD"), Arg::text);
+        let shown = directory
+            .as_deref()
+            .map_or_else(|| Arg::unknown("$PWD"), Arg::text);
         self.set("PWD", shown);
         self.set("OLDPWD", Arg::unknown("$OLDPWD"));
         self.directory = directory;
@@ -127,7 +165,11 @@ impl State {
         if !value.is_number() {
             self.not_numbers.borrow_mut().insert(name.to_owned());
         }
-        let value = if self.everything_volatile || self.volatile.contains(name) { Arg::unknown(name) } else { value };
+        let value = if self.everything_volatile || self.volatile.contains(name) {
+            Arg::unknown(name)
+        } else {
+            value
+        };
         self.variables.insert(name.to_owned(), Value::Scalar(value));
     }
 
@@ -153,7 +195,11 @@ impl State {
     /// Makes `name` unknown unless it only ever was a number.
     fn loosen(&mut self, name: &str) {
         let was_number = !self.not_numbers.borrow().contains(name);
-        let value = if was_number { number(name) } else { Arg::unknown(&format!("${name}")) };
+        let value = if was_number {
+            number(name)
+        } else {
+            Arg::unknown(&format!("${name}"))
+        };
         self.touched.names.insert(name.to_owned());
         self.variables.insert(name.to_owned(), Value::Scalar(value));
     }
@@ -239,15 +285,24 @@ impl State {
         if self == other {
             return;
         }
-        let names: BTreeSet<String> = self.variables.keys().chain(other.variables.keys()).cloned().collect();
+        let names: BTreeSet<String> = self
+            .variables
+            .keys()
+            .chain(other.variables.keys())
+            .cloned()
+            .collect();
         for name in names {
             if self.variables.get(&name) != other.variables.get(&name) {
                 let value = match (self.variables.get(&name), other.variables.get(&name)) {
                     (Some(Value::Array), _) | (_, Some(Value::Array)) => Value::Array,
-                    (Some(Value::Scalar(a)), Some(Value::Scalar(b))) if a.is_number() && b.is_number() => {
+                    (Some(Value::Scalar(a)), Some(Value::Scalar(b)))
+                        if a.is_number() && b.is_number() =>
+                    {
                         Value::Scalar(number(&name))
                     }
-                    (Some(Value::Scalar(a)), None) | (None, Some(Value::Scalar(a))) if a.is_number() => {
+                    (Some(Value::Scalar(a)), None) | (None, Some(Value::Scalar(a)))
+                        if a.is_number() =>
+                    {
                         Value::Scalar(number(&name))
                     }
                     _ => Value::Scalar(Arg::unknown(&format!("${name}"))),
@@ -281,5 +336,10 @@ impl State {
 
 /// Returns a value that is some number.
 pub(crate) fn number(name: &str) -> Arg {
-    Arg::Dynamic(Dynamic { source: format!("${name}"), is_number: true, is_single: true, ..Dynamic::default() })
+    Arg::Dynamic(Dynamic {
+        source: format!("${name}"),
+        is_number: true,
+        is_single: true,
+        ..Dynamic::default()
+    })
 }

@@ -56,15 +56,38 @@ pub(crate) struct Simple {
 pub(crate) enum Compound {
     Group(List),
     Subshell(List),
-    For { name: String, words: Option<Vec<Word>>, body: List },
-    CFor { parts: Vec<Arith>, body: List },
-    Select { name: String, words: Option<Vec<Word>>, body: List },
-    While { condition: List, body: List },
-    If { branches: Vec<(List, List)>, otherwise: Option<List> },
-    Case { word: Word, arms: Vec<(Vec<Word>, List)> },
+    For {
+        name: String,
+        words: Option<Vec<Word>>,
+        body: List,
+    },
+    CFor {
+        parts: Vec<Arith>,
+        body: List,
+    },
+    Select {
+        name: String,
+        words: Option<Vec<Word>>,
+        body: List,
+    },
+    While {
+        condition: List,
+        body: List,
+    },
+    If {
+        branches: Vec<(List, List)>,
+        otherwise: Option<List>,
+    },
+    Case {
+        word: Word,
+        arms: Vec<(Vec<Word>, List)>,
+    },
     Arithmetic(Arith),
     Test(Vec<TestToken>),
-    Coproc { name: Option<String>, body: Command },
+    Coproc {
+        name: Option<String>,
+        body: Command,
+    },
 }
 
 /// One token between `[[` and `]]`.
@@ -105,10 +128,16 @@ pub(crate) struct Redirect {
 #[derive(Debug, Clone)]
 pub(crate) enum RedirectKind {
     Read(Word),
-    Write { target: Word, append: bool },
+    Write {
+        target: Word,
+        append: bool,
+    },
     ReadWrite(Word),
     /// `>&w` and `<&w`.
-    Duplicate { target: Word, output: bool },
+    Duplicate {
+        target: Word,
+        output: bool,
+    },
     HereString(Word),
     HereDocument(Document),
 }
@@ -126,11 +155,22 @@ pub(crate) struct Word {
 /// One piece of a word.
 #[derive(Debug, Clone)]
 pub(crate) enum Piece {
-    Text { text: String, quoted: bool },
-    Param { param: Box<Param>, quoted: bool },
-    Command { body: Box<Substitution>, quoted: bool },
+    Text {
+        text: String,
+        quoted: bool,
+    },
+    Param {
+        param: Box<Param>,
+        quoted: bool,
+    },
+    Command {
+        body: Box<Substitution>,
+        quoted: bool,
+    },
     Process(Box<Substitution>),
-    Arith { text: Arith },
+    Arith {
+        text: Arith,
+    },
     /// `$"…"`, which a translation may change.
     Locale(Vec<Piece>),
 }
@@ -170,7 +210,10 @@ pub(crate) enum Subscript {
 pub(crate) enum ParamOp {
     None,
     /// `-`, `=`, `?`, `+`, each with or without a colon.
-    Test { op: u8, word: Vec<Piece> },
+    Test {
+        op: u8,
+        word: Vec<Piece>,
+    },
     /// `#`, `%`, `/`, `^`, `,` and their doubled forms.
     Pattern(Vec<Piece>),
     Substring(Vec<Arith>),
@@ -183,8 +226,12 @@ pub(crate) enum ParamOp {
 impl List {
     /// Returns the one command of a list that is nothing but words.
     pub(crate) fn single_simple(&self) -> Option<&Simple> {
-        let [item] = self.items.as_slice() else { return None };
-        let [Command::Simple(simple)] = item.first.commands.as_slice() else { return None };
+        let [item] = self.items.as_slice() else {
+            return None;
+        };
+        let [Command::Simple(simple)] = item.first.commands.as_slice() else {
+            return None;
+        };
         let is_plain = item.rest.is_empty()
             && !item.background
             && !item.first.bang

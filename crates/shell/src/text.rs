@@ -16,10 +16,16 @@ pub(crate) fn refuse(line: &str) -> Option<String> {
     }
     for (at, c) in line.char_indices() {
         if c.is_control() && c != '\t' && c != '\n' {
-            return Some(format!("control character U+{:04X} at byte {at}", u32::from(c)));
+            return Some(format!(
+                "control character U+{:04X} at byte {at}",
+                u32::from(c)
+            ));
         }
         if is_bidirectional(c) {
-            return Some(format!("bidirectional control U+{:04X} at byte {at}", u32::from(c)));
+            return Some(format!(
+                "bidirectional control U+{:04X} at byte {at}",
+                u32::from(c)
+            ));
         }
     }
     None

@@ -31,7 +31,10 @@ impl Arg {
 
     /// Returns a word of which nothing is known.
     pub(crate) fn unknown(source: &str) -> Self {
-        Self::Dynamic(Dynamic { source: source.to_owned(), ..Dynamic::default() })
+        Self::Dynamic(Dynamic {
+            source: source.to_owned(),
+            ..Dynamic::default()
+        })
     }
 
     pub(crate) fn literal(&self) -> Option<&str> {
@@ -72,7 +75,11 @@ impl Arg {
     pub(crate) fn may_be_option(&self) -> bool {
         match self {
             Self::Literal(text) => text.len() > 1 && text.starts_with('-'),
-            Self::Dynamic(dynamic) if dynamic.is_number || dynamic.is_operand && dynamic.is_single => false,
+            Self::Dynamic(dynamic)
+                if dynamic.is_number || dynamic.is_operand && dynamic.is_single =>
+            {
+                false
+            }
             Self::Dynamic(dynamic) => {
                 let divides = !dynamic.is_single && dynamic.pattern.is_none();
                 divides || dynamic.start.is_empty() || dynamic.start.starts_with('-')

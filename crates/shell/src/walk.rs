@@ -33,8 +33,14 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    pub(crate) const NONE: Self = Self { success: false, exit: false };
-    pub(crate) const FULL: Self = Self { success: true, exit: true };
+    pub(crate) const NONE: Self = Self {
+        success: false,
+        exit: false,
+    };
+    pub(crate) const FULL: Self = Self {
+        success: true,
+        exit: true,
+    };
 }
 
 /// What reaches the standard input of a command.
@@ -104,7 +110,14 @@ impl<'a> Walker<'a> {
     }
 
     pub(crate) fn expander(&self) -> Expander<'_> {
-        Expander { state: &self.state, setting: self.setting }
+        Expander {
+            state: &self.state,
+            setting: self.setting,
+        }
+    }
+
+    pub(crate) fn is_zsh(&self) -> bool {
+        matches!(self.setting.dialect, Dialect::Zsh | Dialect::Unknown)
     }
 
     pub(crate) fn directory(&self) -> Option<String> {
@@ -165,7 +178,10 @@ impl<'a> Walker<'a> {
             return self.pipeline(&item.first, proof);
         }
         let has_or = item.rest.iter().any(|(join, _)| *join == Join::Or);
-        let proof = Proof { success: proof.success && !has_or, exit: false };
+        let proof = Proof {
+            success: proof.success && !has_or,
+            exit: false,
+        };
         let before = self.state.clone();
         self.pipeline(&item.first, proof)?;
         // What holds whichever parts have run, the first one at least.
@@ -224,11 +240,20 @@ impl<'a> Walker<'a> {
         match compound {
             Compound::Group(list) => self.list(list, proof),
             Compound::Subshell(list) => self.subshell(|walker| walker.list(list, proof)),
-            Compound::For { name, words, body, .. } => self.for_each(name, words.as_deref(), body),
-            Compound::Select { name, words, body, .. } => self.select(name, words.as_deref(), body),
+            Compound::For {
+                name, words, body, ..
+            } => self.for_each(name, words.as_deref(), body),
+            Compound::Select {
+                name, words, body, ..
+            } => self.select(name, words.as_deref(), body),
             Compound::CFor { parts, body, .. } => self.for_numbers(parts, body),
-            Compound::While { condition, body, .. } => self.repeat(&[condition, body]),
-            Compound::If { branches, otherwise } => self.branches(branches, otherwise.as_ref()),
+            Compound::While {
+                condition, body, ..
+            } => self.repeat(&[condition, body]),
+            Compound::If {
+                branches,
+                otherwise,
+            } => self.branches(branches, otherwise.as_ref()),
             Compound::Case { word, arms } => self.case(word, arms),
             Compound::Arithmetic(arith) => self.arith(arith),
             Compound::Test(tokens) => self.test_tokens(tokens),
@@ -321,7 +346,13 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn run_simple(&mut self, simple: &Simple, args: Vec<Arg>, proof: Proof, from_pipe: bool) -> Step {
+    fn run_simple(
+        &mut self,
+        simple: &Simple,
+        args: Vec<Arg>,
+        proof: Proof,
+        from_pipe: bool,
+    ) -> Step {
         self.steps += 1;
         if self.facts.next_index() >= COMMANDS_MAX || self.steps > STEPS_MAX {
             return Err("more than 1,000 commands".to_owned());
@@ -329,7 +360,8 @@ impl<'a> Walker<'a> {
         let mut assignments = Vec::new();
         for assignment in &simple.assignments {
             let value = self.assigned_value(assignment);
-            self.facts.set(&assignment.name, value.as_ref().and_then(Arg::literal));
+            self.facts
+                .set(&assignment.name, value.as_ref().and_then(Arg::literal));
             self.facts.used(&assignment.name);
             assignments.push(assignment.name.clone());
             if self.setting.dialect != Dialect::Bash {
@@ -337,7 +369,14 @@ impl<'a> Walker<'a> {
             }
         }
         let input = self.input(&simple.redirects, from_pipe);
-        let place = Place { proof, input, from_pipe, via: Vec::new(), wrapped: Vec::new(), assignments };
+        let place = Place {
+            proof,
+            input,
+            from_pipe,
+            via: Vec::new(),
+            wrapped: Vec::new(),
+            assignments,
+        };
         self.run(args, &simple.declared, &place)
     }
 }
@@ -345,12 +384,17 @@ impl<'a> Walker<'a> {
 /// Returns whether what follows a pipeline in its shell is never reached.
 fn leaves(pipeline: &Pipeline) -> bool {
     match pipeline.commands.as_slice() {
-        [Command::Simple(simple)] => simple
-            .words
-            .first()
-            .is_some_and(|word| matches!(word.source.as_str(), "exit" | "return" | "break" | "continue")),
+        [Command::Simple(simple)] => simple.words.first().is_some_and(|word| {
+            matches!(
+                word.source.as_str(),
+                "exit" | "return" | "break" | "continue"
+            )
+        }),
         [Command::Compound(compound, _)] => match compound.as_ref() {
-            Compound::Group(list) => list.items.last().is_some_and(|item| item.rest.is_empty() && leaves(&item.first)),
+            Compound::Group(list) => list
+                .items
+                .last()
+                .is_some_and(|item| item.rest.is_empty() && leaves(&item.first)),
             _ => false,
         },
         _ => false,

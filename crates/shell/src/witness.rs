@@ -9,8 +9,8 @@ use brush_parser::ast;
 use brush_parser::{Parser, ParserOptions};
 
 use crate::syntax::{
-    AndOr, Arith, AssignedValue, Assignment, Command, Compound, List, Param, ParamOp, Piece, Redirect, RedirectKind,
-    Simple, Subscript, TestToken, Word,
+    AndOr, Arith, AssignedValue, Assignment, Command, Compound, List, Param, ParamOp, Piece,
+    Redirect, RedirectKind, Simple, Subscript, TestToken, Word,
 };
 
 /// How many bytes of text the second parser reads for one line.
@@ -28,12 +28,17 @@ pub(crate) fn veto(line: &str, list: &List) -> Option<String> {
         if bytes > BYTES_MAX {
             return Some("too much text in substitutions".to_owned());
         }
-        let mut ours = Ours { seen: Vec::new(), texts: &mut texts };
+        let mut ours = Ours {
+            seen: Vec::new(),
+            texts: &mut texts,
+        };
         ours.list(list);
         let ours = ours.seen;
         match theirs(text) {
             None => return Some("a second parser does not accept it".to_owned()),
-            Some(theirs) if theirs != ours => return Some("two parsers see different commands".to_owned()),
+            Some(theirs) if theirs != ours => {
+                return Some("two parsers see different commands".to_owned());
+            }
             Some(_) => {}
         }
     }
@@ -48,7 +53,8 @@ struct Ours<'t, 'a> {
 impl<'a> Ours<'_, 'a> {
     fn list(&mut self, list: &'a List) {
         for AndOr { first, rest, .. } in &list.items {
-            for pipeline in std::iter::once(first).chain(rest.iter().map(|(_, pipeline)| pipeline)) {
+            for pipeline in std::iter::once(first).chain(rest.iter().map(|(_, pipeline)| pipeline))
+            {
                 for command in &pipeline.commands {
                     self.command(command);
                 }
@@ -70,8 +76,15 @@ impl<'a> Ours<'_, 'a> {
     fn simple(&mut self, simple: &'a Simple) {
         if let Some(first) = simple.words.first() {
             // The second parser takes the `{name}` of `{name}>` for a word.
-            let named = simple.redirects.iter().filter(|redirect| redirect.variable.is_some()).count();
-            self.seen.push((squeeze(&first.source), simple.words.len() + simple.declared.len() + named - 1));
+            let named = simple
+                .redirects
+                .iter()
+                .filter(|redirect| redirect.variable.is_some())
+                .count();
+            self.seen.push((
+                squeeze(&first.source),
+                simple.words.len() + simple.declared.len() + named - 1,
+            ));
         }
         for assignment in simple.assignments.iter().chain(&simple.declared) {
             self.assignment(assignment);
@@ -101,11 +114,16 @@ impl<'a> Ours<'_, 'a> {
                 parts.iter().for_each(|part| self.arith(part));
                 self.list(body);
             }
-            Compound::While { condition, body, .. } => {
+            Compound::While {
+                condition, body, ..
+            } => {
                 self.list(condition);
                 self.list(body);
             }
-            Compound::If { branches, otherwise } => {
+            Compound::If {
+                branches,
+                otherwise,
+            } => {
                 for (condition, then) in branches {
                     self.list(condition);
                     self.list(then);
@@ -163,7 +181,9 @@ impl<'a> Ours<'_, 'a> {
             match piece {
                 Piece::Text { .. } => {}
                 Piece::Param { param, .. } => self.param(param),
-                Piece::Command { body, .. } | Piece::Process(body) => self.texts.push((&body.source, &body.list)),
+                Piece::Command { body, .. } | Piece::Process(body) => {
+                    self.texts.push((&body.source, &body.list))
+                }
                 Piece::Arith { text } => self.arith(text),
                 Piece::Locale(pieces) => self.pieces(pieces),
             }
@@ -184,21 +204,34 @@ impl<'a> Ours<'_, 'a> {
 
 /// Removes what the second parser writes in another way.
 fn squeeze(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect()
+    text.chars()
+        .filter(|c| !c.is_whitespace() && *c != '\\')
+        .collect()
 }
 
 fn theirs(text: &str) -> Option<Vec<Seen>> {
-    let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
-    let program = Parser::new(text.as_bytes(), &options).parse_program().ok()?;
+    let options = ParserOptions {
+        enable_extended_globbing: false,
+        ..ParserOptions::default()
+    };
+    let program = Parser::new(text.as_bytes(), &options)
+        .parse_program()
+        .ok()?;
     let mut seen = Vec::new();
-    program.complete_commands.iter().for_each(|list| see_list(list, &mut seen));
+    program
+        .complete_commands
+        .iter()
+        .for_each(|list| see_list(list, &mut seen));
     Some(seen)
 }
 
 fn see_list(list: &ast::CompoundList, seen: &mut Vec<Seen>) {
     for ast::CompoundListItem(and_or, _) in &list.0 {
         for (_, pipeline) in and_or {
-            pipeline.seq.iter().for_each(|command| see_command(command, seen));
+            pipeline
+                .seq
+                .iter()
+                .for_each(|command| see_command(command, seen));
         }
     }
 }
@@ -213,9 +246,16 @@ fn see_command(command: &ast::Command, seen: &mut Vec<Seen>) {
 }
 
 fn see_simple(simple: &ast::SimpleCommand, seen: &mut Vec<Seen>) {
-    let Some(name) = &simple.word_or_name else { return };
-    let is_word = |item: &&ast::CommandPrefixOrSuffixItem| !matches!(item, ast::CommandPrefixOrSuffixItem::IoRedirect(_));
-    let words = simple.suffix.as_ref().map_or(0, |suffix| suffix.0.iter().filter(is_word).count());
+    let Some(name) = &simple.word_or_name else {
+        return;
+    };
+    let is_word = |item: &&ast::CommandPrefixOrSuffixItem| {
+        !matches!(item, ast::CommandPrefixOrSuffixItem::IoRedirect(_))
+    };
+    let words = simple
+        .suffix
+        .as_ref()
+        .map_or(0, |suffix| suffix.0.iter().filter(is_word).count());
     seen.push((squeeze(&name.value), words));
 }
 
@@ -227,13 +267,20 @@ fn see_compound(compound: &ast::CompoundCommand, seen: &mut Vec<Seen>) {
         ast::CompoundCommand::Subshell(subshell) => see_list(&subshell.list, seen),
         ast::CompoundCommand::ForClause(clause) => see_list(&clause.body.list, seen),
         ast::CompoundCommand::CaseClause(clause) => {
-            clause.cases.iter().filter_map(|case| case.cmd.as_ref()).for_each(|list| see_list(list, seen));
+            clause
+                .cases
+                .iter()
+                .filter_map(|case| case.cmd.as_ref())
+                .for_each(|list| see_list(list, seen));
         }
         ast::CompoundCommand::IfClause(clause) => {
             see_list(&clause.condition, seen);
             see_list(&clause.then, seen);
             for branch in clause.elses.iter().flatten() {
-                branch.condition.iter().for_each(|list| see_list(list, seen));
+                branch
+                    .condition
+                    .iter()
+                    .for_each(|list| see_list(list, seen));
                 see_list(&branch.body, seen);
             }
         }

@@ -12,10 +12,18 @@ fn check(name: &str, text: &str) {
         let found = short(&facts);
         if found != case.expected {
             let why = facts.unreadable.unwrap_or_default();
-            wrong.push(format!("{} ⇒ {found}   (expected {}) {why}", case.shown, case.expected));
+            wrong.push(format!(
+                "{} ⇒ {found}   (expected {}) {why}",
+                case.shown, case.expected
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{name}: {} rows differ\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{name}: {} rows differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// One test for each case file.
@@ -28,4 +36,18 @@ macro_rules! case_files {
     };
 }
 
-case_files!(text, words, constructs, redirections, shells, wrappers, readers, sed_and_awk, writers, git, archives_and_network, environment, machine);
+case_files!(
+    text,
+    words,
+    constructs,
+    redirections,
+    shells,
+    wrappers,
+    readers,
+    sed_and_awk,
+    writers,
+    git,
+    archives_and_network,
+    environment,
+    machine
+);

@@ -1,7 +1,8 @@
 //! Checks a whole log: the chain, each event, the pinned workflow, the snapshots.
 //!
-//! What no check of the file alone can see: events removed from the end
-//! together with every snapshot beyond them, and a file that was rewritten whole.
+//! What no check of the files alone can see: events removed from the end together
+//! with every snapshot beyond them (or with the write-ahead log that held both), and
+//! a log whose hashes were all made anew. Whoever must know keeps the last hash elsewhere.
 
 use interlock_core::names::RunId;
 

@@ -13,7 +13,7 @@ use crate::{
     commands::{graph, log},
     demo::{Agent, Project, RIGHT, Verdict, WRONG},
     failure::{Done, Failure},
-    live::now_ms,
+    live::{now_ms, reply},
     output::Style,
 };
 
@@ -122,15 +122,14 @@ impl<'a> Story<'a> {
             by: "you".to_owned(),
             ..Answer::default()
         };
-        submit(
-            &mut self.log,
-            &machine,
-            &mut run,
-            &RunCommand {
-                at_ms: now_ms(),
-                ask: Ask::Approve(answer),
-            },
-        )?;
+        let approve = RunCommand {
+            at_ms: now_ms(),
+            ask: Ask::Approve(answer),
+        };
+        let decision = submit(&mut self.log, &machine, &mut run, &approve)?;
+        if let (false, _, why) = reply(&decision.reply) {
+            return Err(anyhow::anyhow!("the demo went another way than it should: {why}").into());
+        }
         self.say(Style::Green, "you", "interlock approve", &[])?;
         let output = self.app.output;
         if self.args.json {
@@ -171,8 +170,8 @@ impl<'a> Story<'a> {
             Verdict::Deny(reason) => self.say(Style::Red, "denied", shown, &[&reason]),
             Verdict::Allow => {
                 let (ok, text) = self.carry_out(tool, input)?;
-                self.agent
-                    .ended(tool, input, ok, &json!({ "stdout": text }))?;
+                let response = json!({ "stdout": text, "stderr": "", "interrupted": false });
+                self.agent.ended(tool, input, ok, &response)?;
                 let result: &[&str] = if tool == "Bash" { &[text.trim()] } else { &[] };
                 self.say(Style::Green, "allowed", shown, result)
             }

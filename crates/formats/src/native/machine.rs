@@ -416,7 +416,10 @@ impl<'n> Reader<'n, '_> {
                     format!("the workflow `{id}` cannot be read: {reason}"),
                 );
                 // There is one, so it is not unknown as well.
-                Some(Called::Key(self.free_key(id)))
+                let key = self.free_key(id);
+                self.unread.insert(Some(key.clone()));
+                self.machines.insert(key.clone(), empty(id));
+                Some(Called::Key(key))
             }
         };
         self.asked.insert(id.to_owned(), called.clone());

@@ -43,6 +43,17 @@ pub(super) enum Held {
     Several(Vec<RunId>),
 }
 
+/// Which client process holds an open run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// The one that started this server.
+    ThisClient,
+    /// Another.
+    OtherClient,
+    /// Not known, or none.
+    Unknown,
+}
+
 /// How surely a note is for a call; the surer the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
@@ -147,26 +158,49 @@ impl Control {
         })
     }
 
+    /// Finds the run that only this client can mean.
     fn only_open_run(&self) -> Result<Held, Refused> {
-        let mut open = self.open_runs()?;
-        Ok(match (open.pop(), open.is_empty()) {
-            (None, _) => Held::Nothing,
-            (Some(only), true) => Held::Run(only),
-            (Some(last), false) => {
-                open.push(last);
-                Held::Several(open)
-            }
+        let open = self.open_runs()?;
+        let of = |wanted: Holder| -> Vec<RunId> {
+            let fitting = open.iter().filter(|(_, holder)| *holder == wanted);
+            fitting.map(|(run, _)| run.clone()).collect()
+        };
+        let ours = of(Holder::ThisClient);
+        let candidates = if ours.is_empty() {
+            of(Holder::Unknown)
+        } else {
+            ours
+        };
+        Ok(match candidates.as_slice() {
+            [] => Held::Nothing,
+            [only] => Held::Run(only.clone()),
+            _ => Held::Several(candidates),
         })
     }
 
-    /// Lists the open runs of this project, newest first.
-    fn open_runs(&self) -> Result<Vec<RunId>, Refused> {
+    /// Lists the open runs of this project, newest first, with whose they are.
+    fn open_runs(&self) -> Result<Vec<(RunId, Holder)>, Refused> {
         let runs = self.settings.home.list_runs()?;
         let open = runs.into_iter().filter(|run| match &run.listed {
             Listed::Known(card) => card.project_root == self.project_root && !card.is_over(),
             // Whose it is cannot be told; it troubles nobody else.
             Listed::Damaged { .. } => false,
         });
-        Ok(open.map(|run| run.id).collect())
+        Ok(open
+            .map(|run| {
+                let holder = self.holder_of(&run.id);
+                (run.id, holder)
+            })
+            .collect())
+    }
+
+    fn holder_of(&self, run: &RunId) -> Holder {
+        let ancestors = &self.settings.ancestors;
+        let binding = self.settings.home.session_of(run).ok().flatten();
+        match binding.and_then(|binding| binding.process) {
+            Some(process) if ancestors.contains(&process) => Holder::ThisClient,
+            Some(_) if !ancestors.is_empty() => Holder::OtherClient,
+            _ => Holder::Unknown,
+        }
     }
 }

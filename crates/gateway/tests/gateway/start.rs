@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::world::{World, at, call, code, process, session};
 
-const TINY: &str = "{id: tiny, initial: a, context: {n: 1}, states: {a: {on: {GO: b}}, b: {type: final}}}";
+const TINY: &str =
+    "{id: tiny, initial: a, context: {n: 1}, states: {a: {on: {GO: b}}, b: {type: final}}}";
 const W: &str = r#"{"workflow": "w"}"#;
 
 #[test]
@@ -21,7 +22,10 @@ fn a_start_holds_the_session_that_asked() {
     let run = world.bound("s1").unwrap();
     assert_eq!(at(&answer, "/run"), json!(run));
     assert_eq!(at(&answer, "/log"), json!(["RunStarted"]));
-    assert_eq!(at(&answer, "/context").to_string(), r#"{"n":9007199254740993,"more":[1.50]}"#);
+    assert_eq!(
+        at(&answer, "/context").to_string(),
+        r#"{"n":9007199254740993,"more":[1.50]}"#
+    );
     let Lookup::Bound(binding) = world.home.look_up(&session("s1"), &world.project).unwrap() else {
         panic!("not bound");
     };
@@ -44,7 +48,7 @@ fn beside_an_open_run_nothing_is_started() {
     world.note(Start, W, |note| note.run = None);
     assert_eq!(code(&call(&mut control, Start, W)), "run_open");
     assert_eq!(code(&call(&mut control, Start, W)), "run_open");
-    assert_eq!(world.runs(), [run.clone()]);
+    assert_eq!(world.runs(), std::slice::from_ref(&run));
     assert_eq!(world.bound("s1"), Some(run));
 }
 
@@ -66,14 +70,23 @@ fn without_a_note_the_run_waits_for_the_next_session() {
     let mut control = world.control();
     let first = call(&mut control, Start, W);
     assert_eq!(code(&first), "ok");
-    let Lookup::Waiting(waiting) = world.home.look_up(&session("s1"), &world.project).unwrap() else {
+    let Lookup::Waiting(waiting) = world.home.look_up(&session("s1"), &world.project).unwrap()
+    else {
         panic!("nothing waits");
     };
     assert_eq!(at(&first, "/run"), json!(waiting));
     assert_eq!(code(&call(&mut control, Start, W)), "run_open");
-    assert_eq!(code(&call(&mut world.control(), Start, W)), "run_open", "another process");
+    assert_eq!(
+        code(&call(&mut world.control(), Start, W)),
+        "run_open",
+        "another process"
+    );
     world.cancel(&waiting);
-    assert_eq!(code(&call(&mut world.control(), Start, W)), "ok", "it waits in place of the ended one");
+    assert_eq!(
+        code(&call(&mut world.control(), Start, W)),
+        "ok",
+        "it waits in place of the ended one"
+    );
     assert_eq!(world.runs().len(), 2);
 }
 
@@ -99,7 +112,10 @@ fn only_a_listed_workflow_can_be_started() {
     let world = World::with(TINY);
     world.workflow("half.draft.json", TINY);
     world.workflow("w.test.yaml", TINY);
-    world.workflow("broken.yaml", "id: broken\ninitial: nowhere\nstates:\n  a: {type: final}\n");
+    world.workflow(
+        "broken.yaml",
+        "id: broken\ninitial: nowhere\nstates:\n  a: {type: final}\n",
+    );
     fs::write(world.project.join("mine.yaml"), TINY).unwrap();
     let path = world.project.join("mine.yaml").display().to_string();
     let mut control = world.control();
@@ -122,19 +138,33 @@ fn only_a_listed_workflow_can_be_started() {
     }
     assert!(world.runs().is_empty());
     assert_eq!(world.bound("s1"), None);
-    assert_eq!(code(&world.noted(&mut control, Start, r#"{"workflow": "bugfix"}"#)), "ok", "a shipped one");
+    assert_eq!(
+        code(&world.noted(&mut control, Start, r#"{"workflow": "bugfix"}"#)),
+        "ok",
+        "a shipped one"
+    );
 }
 
 #[test]
 fn a_policy_leaves_the_agent_no_choice_of_workflow() {
     let world = World::with(TINY);
     let config = world.project.join(".interlock/config.toml");
-    fs::write(&config, "workflow = \"w\"\n[store]\ndurability = \"power\"\n").unwrap();
+    fs::write(
+        &config,
+        "workflow = \"w\"\n[store]\ndurability = \"power\"\n",
+    )
+    .unwrap();
     let mut control = world.control();
-    assert_eq!(code(&world.noted(&mut control, Start, r#"{"workflow": "research"}"#)), "protected");
+    assert_eq!(
+        code(&world.noted(&mut control, Start, r#"{"workflow": "research"}"#)),
+        "protected"
+    );
     assert_eq!(code(&world.noted(&mut control, Start, W)), "ok");
     let run = world.bound("s1").unwrap();
-    assert_eq!(world.home.open_run(&run).unwrap().durability(), Durability::Power);
+    assert_eq!(
+        world.home.open_run(&run).unwrap().durability(),
+        Durability::Power
+    );
     world.cancel(&run);
     fs::write(&config, "workflow = [").unwrap();
     assert_eq!(code(&world.noted(&mut control, Start, W)), "unavailable");
@@ -156,16 +186,33 @@ fn the_list_shows_what_can_be_started_and_what_is_wrong_with_the_rest() {
     world.workflow("broken.yaml", "id: broken\n");
     world.workflow("half.draft.json", TINY);
     fs::create_dir_all(world.configuration.join("workflows")).unwrap();
-    fs::write(world.configuration.join("workflows/own.json"), r#"{"id":"own","initial":"x","meta":{"danger_level":"low"},"states":{"x":{"type":"final"}}}"#).unwrap();
+    fs::write(world.configuration.join("workflows/own.json"), r#"{"id":"own","initial":"x","meta":{"danger_level":"safe"},"states":{"x":{"type":"final"}}}"#).unwrap();
     let answer = call(&mut world.control(), ListWorkflows, "{}");
     assert_eq!(code(&answer), "ok");
     let listed = at(&answer, "/workflows");
-    let find = |name: &str| listed.as_array().unwrap().iter().find(|entry| entry["name"] == name).cloned();
-    assert_eq!(find("w").unwrap(), json!({"name": "w", "origin": "project", "id": "tiny", "initial": "a", "states": ["a", "b"]}));
+    let find = |name: &str| {
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|entry| entry["name"] == name)
+            .cloned()
+    };
+    assert_eq!(
+        find("w").unwrap(),
+        json!({"name": "w", "origin": "project", "id": "tiny", "initial": "a", "states": ["a", "b"]})
+    );
     assert_eq!(find("own").unwrap()["origin"], "person");
-    assert_eq!(find("own").unwrap()["danger_level"], "low");
+    assert_eq!(find("own").unwrap()["danger_level"], "safe");
     assert!(find("broken").unwrap()["problem"].is_string());
     assert_eq!(find("half.draft"), None);
-    assert!(find("bugfix").is_some_and(|entry| entry["problem"] == Value::Null), "{listed}");
-    assert!(answer.text.contains("- w (project): a, b"), "{}", answer.text);
+    assert!(
+        find("bugfix").is_some_and(|entry| entry["problem"] == Value::Null),
+        "{listed}"
+    );
+    assert!(
+        answer.text.contains("- w (project): a, b"),
+        "{}",
+        answer.text
+    );
 }

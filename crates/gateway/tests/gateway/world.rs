@@ -116,7 +116,12 @@ impl World {
     }
 
     /// Makes a call of session `s1` that its hook has judged.
-    pub(crate) fn noted(&self, control: &mut Control, tool: ControlTool, arguments: &str) -> Answer {
+    pub(crate) fn noted(
+        &self,
+        control: &mut Control,
+        tool: ControlTool,
+        arguments: &str,
+    ) -> Answer {
         self.note(tool, arguments, |_| {});
         call(control, tool, arguments)
     }
@@ -126,7 +131,13 @@ impl World {
         let mut log = self.home.open_run(run).unwrap();
         let machine = log.machine().unwrap();
         let mut folded = log.load().unwrap();
-        submit(&mut log, &machine, &mut folded, &Command { at_ms: NOW, ask }).unwrap();
+        submit(
+            &mut log,
+            &machine,
+            &mut folded,
+            &Command { at_ms: NOW, ask },
+        )
+        .unwrap();
     }
 
     pub(crate) fn cancel(&self, run: &RunId) {
@@ -136,7 +147,13 @@ impl World {
 
     pub(crate) fn approve(&self, run: &RunId) {
         let by = "ana".to_owned();
-        self.ask(run, Ask::Approve(Said { by, ..Said::default() }));
+        self.ask(
+            run,
+            Ask::Approve(Said {
+                by,
+                ..Said::default()
+            }),
+        );
     }
 
     pub(crate) fn run(&self, run: &RunId) -> Run {

@@ -6,13 +6,14 @@
 //! cell takes the mean of the two middle places. A mean of
 //! orders that keep neighbours apart keeps them apart as well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::grid::Grid;
+use super::{Link, grid::Grid};
 
 /// Returns the middle of each cell, from left to right, the leftmost edge at 0.
-pub(super) fn places(grid: &Grid) -> Vec<f64> {
-    let barred = barred(grid);
+pub(super) fn places(grid: &Grid, links: &[Link]) -> Vec<f64> {
+    let mut barred = barred(grid);
+    bar_beside_spine(grid, links, &mut barred);
     let mut four: Vec<Vec<f64>> = Vec::with_capacity(4);
     for from_above in [true, false] {
         for from_left in [true, false] {
@@ -124,6 +125,45 @@ fn barred(grid: &Grid) -> BTreeSet<(usize, usize)> {
     barred
 }
 
+/// Bars what would pull a vertex away from the one vertex it leads on to.
+///
+/// Where all other ways of a vertex end at once, the way on is kept straight, so
+/// that a sequence of states stands in one column.
+fn bar_beside_spine(grid: &Grid, links: &[Link], barred: &mut BTreeSet<(usize, usize)>) {
+    let mut leads_on = vec![false; grid.cells.len()];
+    let mut below: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut above: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (link, chain) in grid.chains.iter().enumerate() {
+        leads_on[chain[0]] = true;
+        below.entry(chain[0]).or_default().push(link);
+        above.entry(chain[chain.len() - 1]).or_default().push(link);
+    }
+    let mut straight: BTreeMap<usize, usize> = BTreeMap::new();
+    for (vertex, ways) in &below {
+        let on: Vec<usize> = ways
+            .iter()
+            .copied()
+            .filter(|&link| links[link].from == *vertex && leads_on[links[link].to])
+            .collect();
+        let targets: BTreeSet<usize> = on.iter().map(|&link| links[link].to).collect();
+        let (Some(&first), 1) = (on.first(), targets.len()) else {
+            continue;
+        };
+        let spine = *straight.entry(links[first].to).or_insert(first);
+        if spine == first {
+            let others = ways.iter().filter(|&&link| link != first);
+            barred.extend(others.map(|&link| (*vertex, grid.chains[link][1])));
+        }
+    }
+    for (vertex, spine) in straight {
+        let others = above.get(&vertex).into_iter().flatten();
+        for &link in others.filter(|&&link| link != spine) {
+            let chain = &grid.chains[link];
+            barred.insert((chain[chain.len() - 2], vertex));
+        }
+    }
+}
+
 /// Chains cells into blocks; returns the first cell of the block of each.
 fn blocks(view: &View<'_>, barred: &BTreeSet<(usize, usize)>) -> Vec<usize> {
     let cells = view.grid.cells.len();
@@ -132,22 +172,21 @@ fn blocks(view: &View<'_>, barred: &BTreeSet<(usize, usize)>) -> Vec<usize> {
     for row in view.rows() {
         let mut reached: Option<usize> = None;
         for cell in row {
-            let tied = view.tied(cell);
+            let mut tied = view.tied(cell);
+            tied.retain(|&other| {
+                let segment = if view.from_above {
+                    (other, cell)
+                } else {
+                    (cell, other)
+                };
+                !barred.contains(&segment)
+            });
             let middles = [tied.len().saturating_sub(1) / 2, tied.len() / 2];
             for other in middles.iter().filter_map(|&middle| tied.get(middle)) {
-                let (upper, lower) = if view.from_above {
-                    (*other, cell)
-                } else {
-                    (cell, *other)
-                };
                 let position = view.position(*other);
                 let free = reached.is_none_or(|reached| reached < position);
                 // One block a cell: the first that fits.
-                if roots[cell] == cell
-                    && free
-                    && !chained[*other]
-                    && !barred.contains(&(upper, lower))
-                {
+                if roots[cell] == cell && free && !chained[*other] {
                     roots[cell] = roots[*other];
                     chained[*other] = true;
                     reached = Some(position);
@@ -202,9 +241,10 @@ fn pack(view: &View<'_>, roots: &[usize]) -> Vec<f64> {
 fn balance(grid: &Grid, four: &[Vec<f64>]) -> Vec<f64> {
     let bounds = |places: &[f64]| {
         let cells = grid.cells.iter().zip(places);
-        cells.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (cell, place)| {
-            (low.min(place - cell.left), high.max(place + cell.right))
-        })
+        cells.fold(
+            (f64::INFINITY, f64::NEG_INFINITY),
+            |(low, high), (cell, place)| (low.min(place - cell.left), high.max(place + cell.right)),
+        )
     };
     let all: Vec<(f64, f64)> = four.iter().map(|places| bounds(places)).collect();
     let narrowest = all

@@ -12,7 +12,9 @@ pub(super) fn ranks(vertices: usize, links: &[Link]) -> Vec<usize> {
         missing[to] += 1;
     }
     let mut ranks = vec![0_usize; vertices];
-    let mut ready: Vec<usize> = (0..vertices).filter(|&vertex| missing[vertex] == 0).collect();
+    let mut ready: Vec<usize> = (0..vertices)
+        .filter(|&vertex| missing[vertex] == 0)
+        .collect();
     let entries = ready.clone();
     while let Some(vertex) = ready.pop() {
         for &next in &out[vertex] {

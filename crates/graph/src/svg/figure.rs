@@ -37,8 +37,7 @@ impl Figure {
             let label = LabelShape::of(&edge);
             (edge, label)
         });
-        let (loops, lines): (Vec<_>, Vec<_>) =
-            measured.partition(|(edge, _)| edge.from == edge.to);
+        let (loops, lines): (Vec<_>, Vec<_>) = measured.partition(|(edge, _)| edge.from == edge.to);
         let right = room_for_loops(&mut shapes, &loops);
         let vertices: Vec<Vertex> = shapes
             .iter()
@@ -164,8 +163,7 @@ fn room_for_loops(shapes: &mut [Shape], loops: &[(Edge, LabelShape)]) -> Vec<f64
     let mut heights = right.clone();
     for (edge, label) in loops {
         let room = LOOP_WIDTH + label.size.width;
-        if let (Some(right), Some(height)) =
-            (right.get_mut(edge.from), heights.get_mut(edge.from))
+        if let (Some(right), Some(height)) = (right.get_mut(edge.from), heights.get_mut(edge.from))
         {
             *right = right.max(room);
             *height += loop_height(label);

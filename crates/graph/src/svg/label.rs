@@ -2,7 +2,7 @@
 
 use super::{
     sheet::{Area, Sheet},
-    text::{Face, fit, width},
+    text::{Face, fit, width, wrap},
 };
 use crate::{
     layout::{Point, Size},
@@ -10,7 +10,10 @@ use crate::{
 };
 
 /// Width of the widest line of a label.
-const WIDTH_MAX: f64 = 230.0;
+const WIDTH_MAX: f64 = 190.0;
+
+/// Lines that one condition or question may take.
+const LINES_MAX: usize = 3;
 
 const PILL_HEIGHT: f64 = 19.0;
 const LINE_HEIGHT: f64 = 15.0;
@@ -37,7 +40,10 @@ struct LabelLine {
 enum What {
     Event,
     Condition,
+    /// The first line of what a person is asked.
     Approval,
+    /// The others.
+    More,
 }
 
 impl LabelShape {
@@ -48,18 +54,26 @@ impl LabelShape {
             if !shape.lines.is_empty() {
                 shape.size.height += BETWEEN;
             }
-            let nth = label.nth.map_or_else(String::new, |nth| format!(" {nth}."));
             let times = if edge.taken > 1 && edge.labels.len() == 1 {
                 format!(" ×{}", edge.taken)
             } else {
                 String::new()
             };
-            shape.add(What::Event, &format!("{}{nth}{times}", label.event));
+            shape.add(What::Event, &format!("{}{times}", label.event));
             for condition in &label.conditions {
-                shape.add(What::Condition, condition);
+                for line in wrap(condition, Face::GUARD, WIDTH_MAX, LINES_MAX) {
+                    shape.add(What::Condition, &line);
+                }
             }
-            if let Some(question) = &label.approval {
-                shape.add(What::Approval, question);
+            let question = label.approval.iter();
+            let lines = question.flat_map(|text| wrap(text, Face::GUARD, WIDTH_MAX, LINES_MAX));
+            for (index, line) in lines.enumerate() {
+                let what = if index == 0 {
+                    What::Approval
+                } else {
+                    What::More
+                };
+                shape.add(what, &line);
             }
         }
         shape
@@ -68,10 +82,10 @@ impl LabelShape {
     fn add(&mut self, what: What, text: &str) {
         let (face, around, height) = match what {
             What::Event => (Face::EVENT, 16.0, PILL_HEIGHT),
-            What::Condition => (Face::GUARD, 8.0, LINE_HEIGHT),
+            What::Condition | What::More => (Face::GUARD, 8.0, LINE_HEIGHT),
             What::Approval => (Face::GUARD, 24.0, LINE_HEIGHT),
         };
-        let text = fit(text, face, WIDTH_MAX - around);
+        let text = fit(text, face, WIDTH_MAX);
         let width = width(&text, face) + around;
         self.size.width = self.size.width.max(width);
         self.lines.push(LabelLine {
@@ -99,10 +113,14 @@ impl LabelShape {
                     let at = at(middle.x, top + line.y + 13.2);
                     sheet.text("event mid", at, &line.text);
                 }
-                What::Condition => {
+                What::Condition | What::More => {
                     sheet.rect("behind", area(LINE_HEIGHT), 3.0);
                     let at = at(middle.x, top + line.y + 11.5);
-                    sheet.text("guard mid", at, &line.text);
+                    let class = match line.what {
+                        What::More => "asks mid",
+                        _ => "guard mid",
+                    };
+                    sheet.text(class, at, &line.text);
                 }
                 What::Approval => {
                     let area = area(LINE_HEIGHT);
@@ -121,7 +139,7 @@ const fn at(x: f64, y: f64) -> Point {
 }
 
 /// Draws head and shoulders, the head's middle at `at`.
-pub(super) fn person(sheet: &mut Sheet, at: Point) {
+fn person(sheet: &mut Sheet, at: Point) {
     sheet.circle("asks", at, 2.6);
     let shoulders = Point {
         x: at.x - 5.0,

@@ -2,7 +2,6 @@
 
 use super::{
     MARGIN, any_plot,
-    label::person,
     sheet::{Area, Sheet},
     text::{Face, width},
 };
@@ -26,20 +25,14 @@ struct Entry {
 #[derive(Clone, Copy)]
 enum Sample {
     Line(&'static str),
-    Person,
     Change,
     Double,
 }
 
-const ENTRIES: [Entry; 7] = [
+const ENTRIES: [Entry; 6] = [
     Entry {
         sample: Sample::Line("edge approval"),
-        words: "waits for a person",
-        in_plot: |plot| has_line(plot, Line::Approval),
-    },
-    Entry {
-        sample: Sample::Person,
-        words: "a person approves",
+        words: "a person must approve",
         in_plot: |plot| has_line(plot, Line::Approval),
     },
     Entry {
@@ -67,7 +60,7 @@ const ENTRIES: [Entry; 7] = [
     },
     Entry {
         sample: Sample::Double,
-        words: "end",
+        words: "an end",
         in_plot: |plot| {
             let mut nodes = plot.nodes.iter();
             nodes.any(|node| matches!(node.kind, Kind::Final(_) | Kind::Terminal))
@@ -87,7 +80,9 @@ pub(super) fn draw(sheet: &mut Sheet, graph: &Graph, page: Size) -> Size {
         y: page.height + 4.0,
     };
     let mut rightmost = 0.0_f64;
-    let entries = ENTRIES.iter().filter(|entry| any_plot(graph, &entry.in_plot));
+    let entries = ENTRIES
+        .iter()
+        .filter(|entry| any_plot(graph, &entry.in_plot));
     for entry in entries {
         let wide = SAMPLE + 8.0 + width(entry.words, Face::LIMIT);
         if at.x > MARGIN && at.x + wide > right {
@@ -126,13 +121,6 @@ impl Sample {
                 sheet.path("line", &format!("M{x} {y}h{SAMPLE}"));
                 sheet.close();
             }
-            Self::Person => person(
-                sheet,
-                Point {
-                    x: at.x + 17.0,
-                    y: at.y - 3.0,
-                },
-            ),
             Self::Change => sheet.rect("chip change", area, 4.0),
             Self::Double => {
                 sheet.rect("box", area, 5.0);

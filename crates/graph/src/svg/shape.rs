@@ -54,6 +54,10 @@ enum What {
     Chip,
     /// The chip of a tool that can change things.
     Change,
+    /// What goes on there now: a line of execution, one that waits, one that was interrupted.
+    Here,
+    Parked,
+    Interrupted,
     Check,
     Cross,
     Rhombus,
@@ -149,7 +153,7 @@ impl Shape {
                 sheet.rect("box", area, 11.0);
                 sheet.rect("inner", area.inset(3.5), 7.5);
             }
-            Kind::Anywhere | Kind::Reference => sheet.rect("box", area, area.height / 2.0),
+            Kind::Anywhere | Kind::Reference(_) => sheet.rect("box", area, area.height / 2.0),
             Kind::Fork => sheet.rect("frame", area, 12.0),
             Kind::State | Kind::Choice => sheet.rect("box", area, 10.0),
         }
@@ -159,7 +163,6 @@ impl Shape {
         for lane in &self.lanes {
             lane.draw(sheet, area);
         }
-        self.flag(sheet, area);
         sheet.close();
     }
 
@@ -172,7 +175,9 @@ impl Shape {
             Kind::Terminal | Kind::Final(Outcome::Success) => "success",
             Kind::Final(Outcome::Failure) => "failure",
             Kind::Anywhere => "anywhere",
-            Kind::Reference => "reference",
+            Kind::Reference(Some(Outcome::Success)) => "reference success",
+            Kind::Reference(Some(Outcome::Failure)) => "reference failure",
+            Kind::Reference(None) => "reference",
         };
         let standing = self.node.standing;
         let visited = if standing.visited { " visited" } else { "" };
@@ -191,7 +196,7 @@ impl Shape {
             Kind::Final(Outcome::Success) => Some("ends with success".to_owned()),
             Kind::Final(Outcome::Failure) => Some("ends with failure".to_owned()),
             Kind::Terminal => Some("ends its branch with success".to_owned()),
-            Kind::Reference => Some("drawn elsewhere".to_owned()),
+            Kind::Reference(_) => Some("drawn elsewhere".to_owned()),
             _ => None,
         };
         let tools = (!node.tools.is_empty()).then(|| node.tools.join(", "));
@@ -204,38 +209,6 @@ impl Shape {
             .filter(|words| !words.is_empty())
             .collect();
         words.join(" – ")
-    }
-
-    /// Draws words upon the upper edge for what goes on there now.
-    fn flag(&self, sheet: &mut Sheet, area: Area) {
-        let Some(words) = self.node.standing.words() else {
-            return;
-        };
-        let standing = self.node.standing;
-        let class = if standing.parked > 0 {
-            "flag flag-parked"
-        } else if standing.here > 0 {
-            "flag"
-        } else {
-            "flag flag-interrupted"
-        };
-        let flag = Area {
-            x: area.x + 10.0,
-            y: area.y - 9.0,
-            width: width(&words, Face::LIMIT) + 26.0,
-            height: 18.0,
-        };
-        sheet.rect(class, flag, 9.0);
-        let tip = Point {
-            x: flag.x + 9.0,
-            y: flag.y + 5.0,
-        };
-        sheet.glyph("flag-text", tip, "v8 l6.5 -4 z");
-        let at = Point {
-            x: flag.x + 19.0,
-            y: flag.y + 12.8,
-        };
-        sheet.text("flag-text", at, &words);
     }
 }
 
@@ -290,10 +263,39 @@ impl Piece {
                 };
                 sheet.text(letters, inside, &self.text);
             }
+            What::Here | What::Parked | What::Interrupted => self.flag(sheet, at),
             What::Check => sheet.glyph("glyph", at, "m0 -4.5 l3.5 3.8 l6.5 -8"),
             What::Cross => sheet.glyph("glyph", at, "m1 -8.5 l8 8 m0 -8 l-8 8"),
             What::Rhombus => sheet.glyph("glyph", at, "m0 -5 l5.5 -5.5 l5.5 5.5 l-5.5 5.5 z"),
         }
+    }
+}
+
+impl Piece {
+    /// Draws words for what goes on there now.
+    fn flag(&self, sheet: &mut Sheet, at: Point) {
+        let class = match self.what {
+            What::Parked => "flag flag-parked",
+            What::Interrupted => "flag flag-interrupted",
+            _ => "flag",
+        };
+        let flag = Area {
+            x: at.x,
+            y: at.y,
+            width: self.width,
+            height: 18.0,
+        };
+        sheet.rect(class, flag, 9.0);
+        let tip = Point {
+            x: flag.x + 9.0,
+            y: flag.y + 5.0,
+        };
+        sheet.glyph("flag-text", tip, "v8 l6.5 -4 z");
+        let at = Point {
+            x: flag.x + 19.0,
+            y: flag.y + 12.8,
+        };
+        sheet.text("flag-text", at, &self.text);
     }
 }
 
@@ -303,6 +305,7 @@ struct Content {
     pieces: Vec<Piece>,
     width: f64,
     height: f64,
+    pad_y: f64,
 }
 
 impl Content {
@@ -327,18 +330,19 @@ impl Content {
     }
 
     fn title(&mut self, node: &Node) {
-        let glyph = match node.kind {
-            Kind::Terminal | Kind::Final(Outcome::Success) => Some(What::Check),
-            Kind::Final(Outcome::Failure) => Some(What::Cross),
-            Kind::Choice => Some(What::Rhombus),
-            _ => None,
+        let glyph = match (node.kind.outcome(), node.kind) {
+            (Some(Outcome::Success), _) => Some(What::Check),
+            (Some(Outcome::Failure), _) => Some(What::Cross),
+            (None, Kind::Choice) => Some(What::Rhombus),
+            (None, _) => None,
         };
-        let small = matches!(node.kind, Kind::Anywhere | Kind::Reference);
+        let small = matches!(node.kind, Kind::Anywhere | Kind::Reference(_));
         let (what, face, height) = if small {
             (What::Note, Face::NOTE, 15.0)
         } else {
             (What::Title, Face::TITLE, 18.0)
         };
+        self.pad_y = if small { 6.0 } else { PAD_Y };
         let indent = if glyph.is_some() { 17.0 } else { 0.0 };
         let title = fit(&node.title, face, CONTENT_MAX - indent);
         self.line(what, title, face, height);
@@ -346,15 +350,39 @@ impl Content {
             piece.x = indent;
         }
         self.width += indent;
+        self.flag(node, height);
         if let Some(what) = glyph {
             self.pieces.push(Piece {
                 what,
                 x: 0.0,
-                y: height - 4.5,
+                y: height - if small { 4.0 } else { 4.5 },
                 width: 0.0,
                 text: String::new(),
             });
         }
+    }
+
+    /// Adds words at the right of the title for what goes on there now.
+    fn flag(&mut self, node: &Node, height: f64) {
+        let Some(text) = node.standing.words() else {
+            return;
+        };
+        let what = if node.standing.parked > 0 {
+            What::Parked
+        } else if node.standing.here > 0 {
+            What::Here
+        } else {
+            What::Interrupted
+        };
+        let wide = width(&text, Face::LIMIT) + 26.0;
+        self.pieces.push(Piece {
+            what,
+            x: self.width + 10.0,
+            y: height - 17.0,
+            width: wide,
+            text,
+        });
+        self.width += wide + 10.0;
     }
 
     fn line(&mut self, what: What, text: String, face: Face, height: f64) {
@@ -392,7 +420,11 @@ impl Content {
             }
             let cut = rows == 3 && text.starts_with('+');
             self.pieces.push(Piece {
-                what: if changes(tool) { What::Change } else { What::Chip },
+                what: if changes(tool) {
+                    What::Change
+                } else {
+                    What::Chip
+                },
                 x,
                 y: self.height,
                 width: wide,
@@ -409,15 +441,15 @@ impl Content {
 
     /// Moves everything in from the corner; returns the size of the box.
     fn size(&mut self) -> Size {
-        let width = self.width.max(44.0);
+        let width = self.width.max(40.0);
         let aside = PAD_X + (width - self.width) / 2.0;
         for piece in &mut self.pieces {
             piece.x += aside;
-            piece.y += PAD_Y;
+            piece.y += self.pad_y;
         }
         Size {
             width: width + 2.0 * PAD_X,
-            height: self.height + 2.0 * PAD_Y,
+            height: self.height + 2.0 * self.pad_y,
         }
     }
 }

@@ -66,13 +66,17 @@ impl Sheet {
 
     pub(super) fn circle(&mut self, class: &str, middle: Point, radius: f64) {
         let [x, y, radius] = [middle.x, middle.y, radius].map(number);
-        self.push(&format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"));
+        self.push(&format!(
+            "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"
+        ));
     }
 
     pub(super) fn text(&mut self, class: &str, at: Point, text: &str) {
         let [x, y] = [at.x, at.y].map(number);
         let text = escaped(text);
-        self.push(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>"));
+        self.push(&format!(
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>"
+        ));
     }
 
     /// Writes a path; `way` is in the language of paths.

@@ -41,14 +41,19 @@ const WIDTHS: [u8; 95] = [
 
 /// Returns how wide `text` is.
 pub(crate) fn width(text: &str, face: Face) -> f64 {
-    let hundredths: u32 = text.chars().map(|letter| letter_width(letter, face.mono)).sum();
+    let hundredths: u32 = text
+        .chars()
+        .map(|letter| letter_width(letter, face.mono))
+        .sum();
     f64::from(hundredths) / 100.0 * face.size
 }
 
 /// Returns the width of one letter in hundredths of the size.
 fn letter_width(letter: char, mono: bool) -> u32 {
     let code = u32::from(letter);
-    let known = usize::try_from(code).ok().and_then(|code| code.checked_sub(32));
+    let known = usize::try_from(code)
+        .ok()
+        .and_then(|code| code.checked_sub(32));
     if let Some(known) = known.and_then(|index| WIDTHS.get(index)) {
         return if mono { 61 } else { u32::from(*known) };
     }
@@ -100,7 +105,10 @@ pub(crate) fn wrap(text: &str, face: Face, width_max: f64, lines_max: usize) -> 
         }
     }
     lines.push(line);
-    lines.iter().map(|line| fit(line, face, width_max)).collect()
+    lines
+        .iter()
+        .map(|line| fit(line, face, width_max))
+        .collect()
 }
 
 /// Writes `text` as XML text or attribute value.
@@ -137,9 +145,16 @@ mod tests {
 
     #[test]
     fn what_is_cut_fits_with_its_ellipsis() {
-        for text in ["a very long name of a state", "状態状態状態状態状態", "iiiiiiiiiiiiiiiiiiiiiiiiii"] {
+        for text in [
+            "a very long name of a state",
+            "状態状態状態状態状態",
+            "iiiiiiiiiiiiiiiiiiiiiiiiii",
+        ] {
             let cut = fit(text, Face::TITLE, 80.0);
-            assert!(cut.ends_with('…') && width(&cut, Face::TITLE) <= 80.0, "{cut}");
+            assert!(
+                cut.ends_with('…') && width(&cut, Face::TITLE) <= 80.0,
+                "{cut}"
+            );
         }
         assert_eq!(fit("short", Face::TITLE, 80.0), "short");
     }

@@ -19,8 +19,13 @@ impl Parser<'_> {
             "then" | "do" | "done" | "fi" | "elif" | "else" | "esac" | "}" | "in" | "]]" | "!" => {
                 return Err(self.unexpected());
             }
-            "repeat" | "always" | "foreach" | "end" | "nocorrect" if self.is_zsh() && self.bare_word() != "nocorrect" => {
-                return Err(format!("`{}` means something else in zsh", self.bare_word()));
+            "repeat" | "always" | "foreach" | "end" | "nocorrect"
+                if self.is_zsh() && self.bare_word() != "nocorrect" =>
+            {
+                return Err(format!(
+                    "`{}` means something else in zsh",
+                    self.bare_word()
+                ));
             }
             "" if self.starts_with("((") => self.arithmetic_command()?,
             "" if self.peek() == Some(b'(') => self.subshell()?,
@@ -56,7 +61,11 @@ impl Parser<'_> {
     }
 
     pub(super) fn close(&mut self, bracket: &str) -> Parsed<()> {
-        if self.eat(bracket) { Ok(()) } else { Err(format!("`{bracket}` is missing")) }
+        if self.eat(bracket) {
+            Ok(())
+        } else {
+            Err(format!("`{bracket}` is missing"))
+        }
     }
 
     fn conditional(&mut self) -> Parsed<Compound> {
@@ -75,7 +84,10 @@ impl Parser<'_> {
                 otherwise = Some(self.body(&["fi"])?);
             }
             self.expect_word("fi")?;
-            return Ok(Compound::If { branches, otherwise });
+            return Ok(Compound::If {
+                branches,
+                otherwise,
+            });
         }
     }
 
@@ -215,12 +227,18 @@ impl Parser<'_> {
         loop {
             self.blank_lines()?;
             if open == 0 && self.eat_word("]]") {
-                return if tokens.is_empty() { Err(self.unexpected()) } else { Ok(Compound::Test(tokens)) };
+                return if tokens.is_empty() {
+                    Err(self.unexpected())
+                } else {
+                    Ok(Compound::Test(tokens))
+                };
             }
             let token = self.test_token(tokens.last())?;
             match &token {
                 TestToken::Operator("(") => open += 1,
-                TestToken::Operator(")") => open = open.checked_sub(1).ok_or_else(|| self.unexpected())?,
+                TestToken::Operator(")") => {
+                    open = open.checked_sub(1).ok_or_else(|| self.unexpected())?
+                }
                 _ => {}
             }
             tokens.push(token);
@@ -228,11 +246,11 @@ impl Parser<'_> {
     }
 
     fn test_token(&mut self, last: Option<&TestToken>) -> Parsed<TestToken> {
-        if let Some(TestToken::Word(word)) = last {
-            if word.is_bare("=~") {
-                self.count_word()?;
-                return self.regex().map(TestToken::Word);
-            }
+        if let Some(TestToken::Word(word)) = last
+            && word.is_bare("=~")
+        {
+            self.count_word()?;
+            return self.regex().map(TestToken::Word);
         }
         for operator in ["&&", "||", "(", ")", "<", ">"] {
             let substitution = self.starts_with("<(") || self.starts_with(">(");
@@ -240,7 +258,10 @@ impl Parser<'_> {
                 return Ok(TestToken::Operator(operator));
             }
         }
-        if self.peek().is_none_or(|byte| matches!(byte, b';' | b'&' | b'|')) {
+        if self
+            .peek()
+            .is_none_or(|byte| matches!(byte, b';' | b'&' | b'|'))
+        {
             return Err(self.unexpected());
         }
         self.count_word()?;
@@ -268,7 +289,10 @@ impl Parser<'_> {
             let text = self.bump().map(String::from).unwrap_or_default();
             pieces.push(Piece::Text { text, quoted: true });
         }
-        Ok(Word { pieces, source: self.slice(start).to_owned() })
+        Ok(Word {
+            pieces,
+            source: self.slice(start).to_owned(),
+        })
     }
 
     fn coproc(&mut self) -> Parsed<Compound> {
@@ -293,7 +317,9 @@ impl Parser<'_> {
 
     /// Reads `() body` after the name of a function.
     pub(super) fn function_after(&mut self, simple: &Simple) -> Parsed<Command> {
-        let [name] = simple.words.as_slice() else { return Err(self.unexpected()) };
+        let [name] = simple.words.as_slice() else {
+            return Err(self.unexpected());
+        };
         if !simple.assignments.is_empty() || !simple.redirects.is_empty() {
             return Err(self.unexpected());
         }
@@ -319,14 +345,19 @@ impl Parser<'_> {
     }
 
     fn function_body(&mut self, name: String) -> Parsed<Command> {
-        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte)) {
+        if name.is_empty()
+            || !name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte))
+        {
             return Err("a function needs a plain name".to_owned());
         }
         self.blank_lines()?;
         match self.nested(Self::compound)? {
-            Some(body @ Command::Compound(..)) => {
-                Ok(Command::Function { name, body: Box::new(body) })
-            }
+            Some(body @ Command::Compound(..)) => Ok(Command::Function {
+                name,
+                body: Box::new(body),
+            }),
             _ => Err("a function needs a body in brackets".to_owned()),
         }
     }
@@ -336,13 +367,15 @@ impl Parser<'_> {
         let mut pieces = Vec::new();
         let mut open = Vec::new();
         loop {
-            if open.is_empty() {
-                if let Some(end) = ends.iter().find(|end| self.starts_with(end)) {
-                    self.pos += end.len();
-                    return Ok((Arith { pieces }, end));
-                }
+            if open.is_empty()
+                && let Some(end) = ends.iter().find(|end| self.starts_with(end))
+            {
+                self.pos += end.len();
+                return Ok((Arith { pieces }, end));
             }
-            let Some(byte) = self.peek() else { return Err(format!("`{}` is missing", ends.join("` or `"))) };
+            let Some(byte) = self.peek() else {
+                return Err(format!("`{}` is missing", ends.join("` or `")));
+            };
             match byte {
                 b'$' | b'`' => {
                     self.dollar(&mut pieces, true)?;
@@ -350,7 +383,9 @@ impl Parser<'_> {
                 }
                 b'(' => open.push(b')'),
                 b'[' => open.push(b']'),
-                b')' | b']' if open.pop() != Some(byte) => return Err("brackets that do not match".to_owned()),
+                b')' | b']' if open.pop() != Some(byte) => {
+                    return Err("brackets that do not match".to_owned());
+                }
                 b'\'' | b'"' | b'\\' => {
                     return Err("quotes in an arithmetic expression".to_owned());
                 }
@@ -370,5 +405,8 @@ impl Parser<'_> {
 }
 
 fn is_reserved(word: &str) -> bool {
-    matches!(word, "{" | "if" | "while" | "until" | "for" | "select" | "case" | "[[")
+    matches!(
+        word,
+        "{" | "if" | "while" | "until" | "for" | "select" | "case" | "[["
+    )
 }

@@ -3,17 +3,26 @@
 use super::{Parsed, Parser, Pending, is_name};
 use crate::syntax::{Document, Piece, Redirect, RedirectKind, Word};
 
+/// What stands before the operator of a redirection, and its width.
+type Prefix = (Option<String>, Option<u32>, usize);
+
 impl Parser<'_> {
     /// Reads a redirection when one begins here.
     pub(super) fn redirect(&mut self) -> Parsed<Option<Redirect>> {
-        let Some((variable, descriptor, width)) = self.redirect_prefix()? else { return Ok(None) };
+        let Some((variable, descriptor, width)) = self.redirect_prefix()? else {
+            return Ok(None);
+        };
         self.pos += width;
         let kind = self.redirect_kind(variable.is_some() || descriptor.is_some())?;
-        Ok(Some(Redirect { kind, variable, descriptor }))
+        Ok(Some(Redirect {
+            kind,
+            variable,
+            descriptor,
+        }))
     }
 
     /// Finds `N` or `{name}` and the operator after it, without taking them.
-    fn redirect_prefix(&self) -> Parsed<Option<(Option<String>, Option<u32>, usize)>> {
+    fn redirect_prefix(&self) -> Parsed<Option<Prefix>> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let is_operator = |at: usize| matches!(rest.as_bytes().get(at), Some(b'<' | b'>'));
@@ -25,12 +34,13 @@ impl Parser<'_> {
             let number = rest.get(..digits).and_then(|text| text.parse().ok());
             return Ok(Some((None, number, digits)));
         }
-        if let Some(inner) = rest.strip_prefix('{') {
-            if let Some((name, after)) = inner.split_once('}') {
-                if is_name(name) && after.starts_with(['<', '>']) && !after.get(1..).unwrap_or_default().starts_with('(') {
-                    return Ok(Some((Some(name.to_owned()), None, name.len() + 2)));
-                }
-            }
+        if let Some(inner) = rest.strip_prefix('{')
+            && let Some((name, after)) = inner.split_once('}')
+            && is_name(name)
+            && after.starts_with(['<', '>'])
+            && !after.get(1..).unwrap_or_default().starts_with('(')
+        {
+            return Ok(Some((Some(name.to_owned()), None, name.len() + 2)));
         }
         let here = is_operator(0) && !is_process(0) || rest.starts_with("&>");
         Ok(here.then_some((None, None, 0)))
@@ -41,7 +51,10 @@ impl Parser<'_> {
             self.posix_lacks("`&>`")?;
             self.pos += 2;
             let append = self.eat(">");
-            return Ok(RedirectKind::Write { target: self.target()?, append });
+            return Ok(RedirectKind::Write {
+                target: self.target()?,
+                append,
+            });
         }
         if self.eat("<<<") {
             self.posix_lacks("`<<<`")?;
@@ -51,7 +64,10 @@ impl Parser<'_> {
             return self.document_start().map(RedirectKind::HereDocument);
         }
         if self.eat("<&") {
-            return Ok(RedirectKind::Duplicate { target: self.target()?, output: false });
+            return Ok(RedirectKind::Duplicate {
+                target: self.target()?,
+                output: false,
+            });
         }
         if self.eat("<>") {
             return Ok(RedirectKind::ReadWrite(self.target()?));
@@ -60,7 +76,10 @@ impl Parser<'_> {
             return Ok(RedirectKind::Read(self.target()?));
         }
         if self.eat(">&") {
-            return Ok(RedirectKind::Duplicate { target: self.target()?, output: true });
+            return Ok(RedirectKind::Duplicate {
+                target: self.target()?,
+                output: true,
+            });
         }
         let append = self.eat(">>");
         if !append && !self.eat(">|") && !self.eat(">") {
@@ -69,7 +88,10 @@ impl Parser<'_> {
         if self.is_zsh() && matches!(self.peek(), Some(b'!' | b'|' | b'&')) {
             return Err("`>!` is not read".to_owned());
         }
-        Ok(RedirectKind::Write { target: self.target()?, append })
+        Ok(RedirectKind::Write {
+            target: self.target()?,
+            append,
+        })
     }
 
     fn target(&mut self) -> Parsed<Word> {
@@ -85,11 +107,19 @@ impl Parser<'_> {
         let word = self.word()?;
         let source = self.slice(start);
         let quoted = source.contains(['\'', '"', '\\']);
-        let Some(delimiter) = word.plain().filter(|text| !source.contains(['$', '`', '\n']) && !text.is_empty()) else {
+        let Some(delimiter) = word
+            .plain()
+            .filter(|text| !source.contains(['$', '`', '\n']) && !text.is_empty())
+        else {
             return Err("the end mark of a here-document must be a plain word".to_owned());
         };
         let document = Document::default();
-        self.pending.push(Pending { document: document.clone(), delimiter, strip_tabs, quoted });
+        self.pending.push(Pending {
+            document: document.clone(),
+            delimiter,
+            strip_tabs,
+            quoted,
+        });
         Ok(document)
     }
 
@@ -101,7 +131,10 @@ impl Parser<'_> {
         for pending in std::mem::take(&mut self.pending) {
             let body = self.document_text(&pending)?;
             let pieces = if pending.quoted {
-                vec![Piece::Text { text: body, quoted: true }]
+                vec![Piece::Text {
+                    text: body,
+                    quoted: true,
+                }]
             } else {
                 self.document_pieces(&body)?
             };
@@ -120,8 +153,13 @@ impl Parser<'_> {
             let line = rest.split('\n').next().unwrap_or_default();
             self.pos += line.len();
             let ended = self.eat("\n");
-            let shown = if pending.strip_tabs { line.trim_start_matches('\t') } else { line };
-            let continues = !pending.quoted && line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+            let shown = if pending.strip_tabs {
+                line.trim_start_matches('\t')
+            } else {
+                line
+            };
+            let continues = !pending.quoted
+                && line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
             if joined.is_empty() && shown == pending.delimiter {
                 return Ok(body);
             }
@@ -140,7 +178,10 @@ impl Parser<'_> {
             }
             joined.clear();
         }
-        Err(format!("the here-document `{}` is not finished", pending.delimiter))
+        Err(format!(
+            "the here-document `{}` is not finished",
+            pending.delimiter
+        ))
     }
 
     /// Reads the expansions in an unquoted body.

@@ -9,7 +9,10 @@ impl Parser<'_> {
     pub(super) fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Parsed<()> {
         if self.eat("`") {
             let body = self.backticks(quoted)?;
-            pieces.push(Piece::Command { body: Box::new(body), quoted });
+            pieces.push(Piece::Command {
+                body: Box::new(body),
+                quoted,
+            });
             return Ok(());
         }
         self.pos += 1;
@@ -22,7 +25,10 @@ impl Parser<'_> {
             Some(b'(') => {
                 self.pos += 1;
                 let body = self.substitution()?;
-                pieces.push(Piece::Command { body: Box::new(body), quoted });
+                pieces.push(Piece::Command {
+                    body: Box::new(body),
+                    quoted,
+                });
             }
             Some(b'[') => {
                 self.posix_lacks("`$[`")?;
@@ -33,17 +39,33 @@ impl Parser<'_> {
             Some(b'{') => {
                 self.pos += 1;
                 let param = self.nested(|parser| parser.braced(quoted))?;
-                pieces.push(Piece::Param { param: Box::new(param), quoted });
+                pieces.push(Piece::Param {
+                    param: Box::new(param),
+                    quoted,
+                });
             }
-            Some(b'\\') if self.peek_at(1) == Some(b'\n') => return Err("a line is continued after `$`".to_owned()),
-            Some(b'=' | b'~' | b'^' | b'+') if self.is_zsh() => return Err("an expansion of zsh".to_owned()),
+            Some(b'\\') if self.peek_at(1) == Some(b'\n') => {
+                return Err("a line is continued after `$`".to_owned());
+            }
+            Some(b'=' | b'~' | b'^' | b'+') if self.is_zsh() => {
+                return Err("an expansion of zsh".to_owned());
+            }
             _ => match self.plain_parameter() {
                 Some(name) => {
                     if self.is_zsh() && self.peek() == Some(b'[') {
                         return Err("a subscript without braces".to_owned());
                     }
-                    let param = Param { name, indirect: false, length: false, subscript: None, op: ParamOp::None };
-                    pieces.push(Piece::Param { param: Box::new(param), quoted });
+                    let param = Param {
+                        name,
+                        indirect: false,
+                        length: false,
+                        subscript: None,
+                        op: ParamOp::None,
+                    };
+                    pieces.push(Piece::Param {
+                        param: Box::new(param),
+                        quoted,
+                    });
                 }
                 None => push_text(pieces, "$", quoted),
             },
@@ -55,7 +77,10 @@ impl Parser<'_> {
     fn plain_parameter(&mut self) -> Option<String> {
         let first = self.peek()?;
         let width = if first == b'_' || first.is_ascii_alphabetic() {
-            self.rest().bytes().take_while(|byte| *byte == b'_' || byte.is_ascii_alphanumeric()).count()
+            self.rest()
+                .bytes()
+                .take_while(|byte| *byte == b'_' || byte.is_ascii_alphanumeric())
+                .count()
         } else if first.is_ascii_digit() || b"@*#?$!-".contains(&first) {
             1
         } else {
@@ -75,8 +100,12 @@ impl Parser<'_> {
                 Some('`') => break,
                 Some('\\') => match self.bump() {
                     Some(c @ ('$' | '`' | '\\')) => text.push(c),
-                    None | Some('\n') => return Err("a line is continued between backticks".to_owned()),
-                    Some('"') if quoted => return Err("an escaped quote between backticks".to_owned()),
+                    None | Some('\n') => {
+                        return Err("a line is continued between backticks".to_owned());
+                    }
+                    Some('"') if quoted => {
+                        return Err("an escaped quote between backticks".to_owned());
+                    }
                     Some(c) => text.extend(['\\', c]),
                 },
                 Some(c) => text.push(c),
@@ -89,12 +118,21 @@ impl Parser<'_> {
         let mut tally = self.tally;
         let list = self.nested(|_| parse(&text, dialect, depth + 1, &mut tally));
         self.tally = tally;
-        Ok(Substitution { list: list?, source: text })
+        Ok(Substitution {
+            list: list?,
+            source: text,
+        })
     }
 
     /// Reads what stands between `${` and `}`.
     fn braced(&mut self, quoted: bool) -> Parsed<Param> {
-        let mut param = Param { name: String::new(), indirect: false, length: false, subscript: None, op: ParamOp::None };
+        let mut param = Param {
+            name: String::new(),
+            indirect: false,
+            length: false,
+            subscript: None,
+            op: ParamOp::None,
+        };
         let closes = |parser: &Self, at: usize| parser.peek_at(at) == Some(b'}');
         match self.peek() {
             Some(b'#') if !closes(self, 1) => {
@@ -107,7 +145,9 @@ impl Parser<'_> {
             }
             _ => {}
         }
-        param.name = self.braced_name().ok_or_else(|| "an odd parameter in `${}`".to_owned())?;
+        param.name = self
+            .braced_name()
+            .ok_or_else(|| "an odd parameter in `${}`".to_owned())?;
         if self.peek() == Some(b'[') && is_name(&param.name) {
             param.subscript = Some(self.subscript()?);
         }
@@ -150,7 +190,10 @@ impl Parser<'_> {
         match self.peek() {
             Some(op @ (b'-' | b'=' | b'?' | b'+')) => {
                 self.pos += 1;
-                Ok(ParamOp::Test { op, word: self.operand(quoted)? })
+                Ok(ParamOp::Test {
+                    op,
+                    word: self.operand(quoted)?,
+                })
             }
             _ if colon => self.substring(),
             Some(b'#' | b'%' | b'/' | b'^' | b',') => {
@@ -190,7 +233,9 @@ impl Parser<'_> {
                     self.pos += 1;
                     return Ok(pieces);
                 }
-                Some(b'\'') if quoted => return Err("a single quote in `${}` inside double quotes".to_owned()),
+                Some(b'\'') if quoted => {
+                    return Err("a single quote in `${}` inside double quotes".to_owned());
+                }
                 Some(b'$' | b'`') if quoted => self.dollar(&mut pieces, true)?,
                 Some(b'<' | b'>') if self.peek_at(1) == Some(b'(') => {
                     return Err("a process substitution in `${}`".to_owned());

@@ -35,7 +35,9 @@ impl Parser<'_> {
                 _ if is_meta(byte) => return Ok(()),
                 b'\\' if self.peek_at(1) == Some(b'\n') => {
                     return match self.peek_at(2) {
-                        Some(after) if !is_meta(after) => Err("a line is continued inside a word".to_owned()),
+                        Some(after) if !is_meta(after) => {
+                            Err("a line is continued inside a word".to_owned())
+                        }
                         _ => Ok(()),
                     };
                 }
@@ -80,7 +82,10 @@ impl Parser<'_> {
 
     fn push_char(&self, pieces: &mut Vec<Piece>, c: char, quoted: bool) -> Parsed<()> {
         if crate::text::is_invisible(c) {
-            return Err(format!("invisible character U+{:04X} outside quotes", u32::from(c)));
+            return Err(format!(
+                "invisible character U+{:04X} outside quotes",
+                u32::from(c)
+            ));
         }
         push_text(pieces, c.encode_utf8(&mut [0; 4]), quoted);
         Ok(())
@@ -141,9 +146,20 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn ansi_number(&mut self, radix: u32, digits: usize, bytes: &mut Vec<u8>, is_char: bool) -> Parsed<()> {
+    fn ansi_number(
+        &mut self,
+        radix: u32,
+        digits: usize,
+        bytes: &mut Vec<u8>,
+        is_char: bool,
+    ) -> Parsed<()> {
         let refusal = || "a quote `$'` with an odd escape".to_owned();
-        let width = self.rest().chars().take(digits).take_while(|c| c.is_digit(radix)).count();
+        let width = self
+            .rest()
+            .chars()
+            .take(digits)
+            .take_while(|c| c.is_digit(radix))
+            .count();
         let text = self.rest().get(..width).unwrap_or_default();
         let value = u32::from_str_radix(text, radix).map_err(|_| refusal())?;
         self.pos += width;
@@ -160,7 +176,11 @@ impl Parser<'_> {
     pub(super) fn quoted_pieces(&mut self, pieces: &mut Vec<Piece>, end: Option<u8>) -> Parsed<()> {
         loop {
             let Some(byte) = self.peek() else {
-                return if end.is_none() { Ok(()) } else { Err("a double quote is not closed".to_owned()) };
+                return if end.is_none() {
+                    Ok(())
+                } else {
+                    Err("a double quote is not closed".to_owned())
+                };
             };
             match byte {
                 _ if Some(byte) == end => {
@@ -170,7 +190,11 @@ impl Parser<'_> {
                 b'$' | b'`' => self.dollar(pieces, true)?,
                 b'\\' => self.quoted_escape(pieces, end)?,
                 _ => {
-                    let run = self.rest().bytes().take_while(|byte| !matches!(byte, b'$' | b'`' | b'\\' | b'"')).count();
+                    let run = self
+                        .rest()
+                        .bytes()
+                        .take_while(|byte| !matches!(byte, b'$' | b'`' | b'\\' | b'"'))
+                        .count();
                     let text = self.rest().get(..run.max(1)).unwrap_or_default();
                     push_text(pieces, text, true);
                     self.pos += run.max(1);
@@ -182,7 +206,9 @@ impl Parser<'_> {
     fn quoted_escape(&mut self, pieces: &mut Vec<Piece>, end: Option<u8>) -> Parsed<()> {
         self.pos += 1;
         match self.peek() {
-            Some(b'\n') if end.is_some() => return Err("a line is continued inside double quotes".to_owned()),
+            Some(b'\n') if end.is_some() => {
+                return Err("a line is continued inside double quotes".to_owned());
+            }
             Some(b'\n') => self.pos += 1,
             Some(byte @ (b'$' | b'`' | b'\\')) => {
                 push_text(pieces, char::from(byte).encode_utf8(&mut [0; 4]), true);
@@ -223,7 +249,11 @@ impl Parser<'_> {
     /// Reads an assignment when one begins here.
     pub(super) fn assignment(&mut self, declares: bool) -> Parsed<Option<Assignment>> {
         let start = self.pos;
-        let width = self.rest().bytes().take_while(|byte| *byte == b'_' || byte.is_ascii_alphanumeric()).count();
+        let width = self
+            .rest()
+            .bytes()
+            .take_while(|byte| *byte == b'_' || byte.is_ascii_alphanumeric())
+            .count();
         let name = self.rest().get(..width).unwrap_or_default().to_owned();
         let after = self.rest().get(width..).unwrap_or_default();
         if !is_name(&name) || !(after.starts_with(['=', '[']) || after.starts_with("+=")) {
@@ -246,7 +276,13 @@ impl Parser<'_> {
             let value_start = self.pos;
             AssignedValue::Scalar(self.word_or_empty(value_start)?)
         };
-        Ok(Some(Assignment { name, append, subscript, value, source: self.slice(start).to_owned() }))
+        Ok(Some(Assignment {
+            name,
+            append,
+            subscript,
+            value,
+            source: self.slice(start).to_owned(),
+        }))
     }
 
     fn array(&mut self, refused: bool) -> Parsed<AssignedValue> {
@@ -276,7 +312,13 @@ impl Parser<'_> {
 /// Adds text to the last piece when it is quoted alike.
 pub(super) fn push_text(pieces: &mut Vec<Piece>, text: &str, quoted: bool) {
     match pieces.last_mut() {
-        Some(Piece::Text { text: before, quoted: same }) if *same == quoted => before.push_str(text),
-        _ => pieces.push(Piece::Text { text: text.to_owned(), quoted }),
+        Some(Piece::Text {
+            text: before,
+            quoted: same,
+        }) if *same == quoted => before.push_str(text),
+        _ => pieces.push(Piece::Text {
+            text: text.to_owned(),
+            quoted,
+        }),
     }
 }

@@ -22,25 +22,31 @@ impl Walker<'_> {
         let sorted = options::sort(args, &AWK);
         self.check_sorted(index, &sorted);
         self.apply(index, "awk", &sorted);
-        let Some((program, files)) = sorted.operands.split_first() else { return };
+        let Some((program, files)) = sorted.operands.split_first() else {
+            return;
+        };
         let directory = self.directory();
         match program.literal().map(read_program) {
             None => self.facts.opaque(index, "its program is not known"),
             Some(Err(reason)) => self.facts.opaque(index, reason),
             Some(Ok(program)) => {
                 for path in &program.writes {
-                    let path = path.as_deref().map_or_else(|| Arg::unknown("awk"), Arg::text);
+                    let path = path
+                        .as_deref()
+                        .map_or_else(|| Arg::unknown("awk"), Arg::text);
                     self.facts.write(&path, directory.as_deref(), "awk");
                 }
                 for path in &program.reads {
-                    self.facts.read(&Arg::text(path), directory.as_deref(), "awk", false);
+                    self.facts
+                        .read(&Arg::text(path), directory.as_deref(), "awk", false);
                 }
                 for name in &program.names {
                     self.facts.used(name);
                 }
                 self.facts.facts.env.dump |= program.dumps;
                 if program.network {
-                    self.facts.network(NetworkDirection::Send, None, "awk", Some(index));
+                    self.facts
+                        .network(NetworkDirection::Send, None, "awk", Some(index));
                 }
             }
         }
@@ -64,13 +70,36 @@ enum Token {
 
 /// Signs, the longest first.
 const SIGNS: &[&str] = &[
-    "**=", ">>", "||", "&&", "|&", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "==", "<=", ">=", "!=", "**", "!~", "{", "}", "(",
-    ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^", "!", ">", "<", "|", "?", ":", "~", "$", "=",
+    "**=", ">>", "||", "&&", "|&", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "==", "<=",
+    ">=", "!=", "**", "!~", "{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^",
+    "!", ">", "<", "|", "?", ":", "~", "$", "=",
 ];
 
 const KEYWORDS: &[&str] = &[
-    "print", "printf", "return", "in", "if", "else", "while", "do", "for", "delete", "exit", "next", "nextfile", "break", "continue",
-    "function", "func", "switch", "case", "default", "BEGIN", "END", "BEGINFILE", "ENDFILE",
+    "print",
+    "printf",
+    "return",
+    "in",
+    "if",
+    "else",
+    "while",
+    "do",
+    "for",
+    "delete",
+    "exit",
+    "next",
+    "nextfile",
+    "break",
+    "continue",
+    "function",
+    "func",
+    "switch",
+    "case",
+    "default",
+    "BEGIN",
+    "END",
+    "BEGINFILE",
+    "ENDFILE",
 ];
 
 fn read_program(text: &str) -> Result<Program, &'static str> {
@@ -85,7 +114,9 @@ fn read_program(text: &str) -> Result<Program, &'static str> {
             Token::End | Token::Sign(";" | "{" | "}") => printing = None,
             Token::Sign("|" | "|&") => return Err("its program has a pipe to another program"),
             Token::Sign(sign @ (">" | ">>")) if printing == Some(depth) || *sign == ">>" => {
-                program.writes.push(target(tokens.get(at + 1), tokens.get(at + 2)));
+                program
+                    .writes
+                    .push(target(tokens.get(at + 1), tokens.get(at + 2)));
             }
             Token::Sign("<") => {
                 if let Some(Token::Text(path)) = tokens.get(at + 1) {
@@ -97,7 +128,9 @@ fn read_program(text: &str) -> Result<Program, &'static str> {
                 "system" => return Err("its program calls `system`"),
                 "SYMTAB" | "FUNCTAB" => return Err("its program looks names up"),
                 "ENVIRON" => match (tokens.get(at + 1), tokens.get(at + 2), tokens.get(at + 3)) {
-                    (Some(Token::Sign("[")), Some(Token::Text(name)), Some(Token::Sign("]"))) => program.names.push(name.clone()),
+                    (Some(Token::Sign("[")), Some(Token::Text(name)), Some(Token::Sign("]"))) => {
+                        program.names.push(name.clone())
+                    }
                     _ => program.dumps = true,
                 },
                 _ => {}
@@ -112,7 +145,11 @@ fn read_program(text: &str) -> Result<Program, &'static str> {
 /// Returns the file after `>` when it is one text and nothing more.
 fn target(first: Option<&Token>, after: Option<&Token>) -> Option<String> {
     match (first, after) {
-        (Some(Token::Text(path)), None | Some(Token::End | Token::Sign(";" | "}"))) if !path.contains('\\') => Some(path.clone()),
+        (Some(Token::Text(path)), None | Some(Token::End | Token::Sign(";" | "}")))
+            if !path.contains('\\') =>
+        {
+            Some(path.clone())
+        }
         _ => None,
     }
 }
@@ -136,16 +173,30 @@ fn tokens(text: &str) -> Result<Vec<Token>, &'static str> {
                 let inner = rest.get(1..width - 1).unwrap_or_default();
                 (Some(Token::Text(inner.to_owned())), width)
             }
-            '/' if !after_operand(found.last(), after_header)? => (Some(Token::Regex), quoted(rest, '/').ok_or(UNKNOWN)?),
-            c if c.is_ascii_digit() || c == '.' => {
-                (Some(Token::Number), rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).unwrap_or(rest.len()))
+            '/' if !after_operand(found.last(), after_header)? => {
+                (Some(Token::Regex), quoted(rest, '/').ok_or(UNKNOWN)?)
             }
+            c if c.is_ascii_digit() || c == '.' => (
+                Some(Token::Number),
+                rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+                    .unwrap_or(rest.len()),
+            ),
             c if c == '_' || c.is_ascii_alphabetic() => {
-                let width = rest.find(|c: char| !(c == '_' || c.is_ascii_alphanumeric())).unwrap_or(rest.len());
-                (Some(Token::Name(rest.get(..width).unwrap_or_default().to_owned())), width)
+                let width = rest
+                    .find(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
+                    .unwrap_or(rest.len());
+                (
+                    Some(Token::Name(
+                        rest.get(..width).unwrap_or_default().to_owned(),
+                    )),
+                    width,
+                )
             }
             _ => {
-                let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign)).ok_or(UNKNOWN)?;
+                let sign = SIGNS
+                    .iter()
+                    .find(|sign| rest.starts_with(**sign))
+                    .ok_or(UNKNOWN)?;
                 (Some(Token::Sign(sign)), sign.len())
             }
         };
@@ -173,7 +224,9 @@ fn goes_on(last: Option<&Token>) -> bool {
 /// Returns whether a slash here divides; an error where awks differ.
 fn after_operand(last: Option<&Token>, after_header: bool) -> Result<bool, &'static str> {
     match last {
-        Some(Token::Name(name)) if matches!(name.as_str(), "length" | "getline") => Err("its program is not read after `length`"),
+        Some(Token::Name(name)) if matches!(name.as_str(), "length" | "getline") => {
+            Err("its program is not read after `length`")
+        }
         Some(Token::Name(name)) => Ok(!KEYWORDS.contains(&name.as_str())),
         Some(Token::Number | Token::Text(_) | Token::Regex) => Ok(true),
         Some(Token::Sign("$")) => Err("its program is not read after `$`"),

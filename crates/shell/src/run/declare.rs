@@ -9,19 +9,50 @@ use crate::walk::{Place, Step, Walker};
 
 /// Options of `set -o` that change nothing that is read here.
 const SET_OPTIONS: &[&str] = &[
-    "allexport", "errexit", "errtrace", "functrace", "hashall", "monitor", "noclobber", "noglob", "notify", "nounset", "physical",
-    "pipefail", "verbose", "xtrace", "emacs", "vi",
+    "allexport",
+    "errexit",
+    "errtrace",
+    "functrace",
+    "hashall",
+    "monitor",
+    "noclobber",
+    "noglob",
+    "notify",
+    "nounset",
+    "physical",
+    "pipefail",
+    "verbose",
+    "xtrace",
+    "emacs",
+    "vi",
 ];
 
 /// Options of `shopt` that change nothing that is read here.
 const SHOPT_OPTIONS: &[&str] = &[
-    "nullglob", "dotglob", "globstar", "failglob", "nocaseglob", "nocasematch", "inherit_errexit", "checkwinsize", "histappend",
-    "huponexit", "lithist", "globskipdots", "globasciiranges",
+    "nullglob",
+    "dotglob",
+    "globstar",
+    "failglob",
+    "nocaseglob",
+    "nocasematch",
+    "inherit_errexit",
+    "checkwinsize",
+    "histappend",
+    "huponexit",
+    "lithist",
+    "globskipdots",
+    "globasciiranges",
 ];
 
 impl Walker<'_> {
     /// `export`, `declare`, `typeset`, `local`, `readonly`.
-    pub(super) fn declare(&mut self, name: &str, args: &[Arg], declared: &[Assignment], place: &Place) -> Step {
+    pub(super) fn declare(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        declared: &[Assignment],
+        place: &Place,
+    ) -> Step {
         let mut shown = args.to_vec();
         shown.extend(self.declared_words(declared));
         self.list_command(&shown, CommandClass::Nothing, place);
@@ -55,7 +86,9 @@ impl Walker<'_> {
         declared
             .iter()
             .map(|assignment| match self.assigned_value(assignment) {
-                Some(Arg::Literal(value)) if !assignment.append => Arg::Literal(format!("{}={value}", assignment.name)),
+                Some(Arg::Literal(value)) if !assignment.append => {
+                    Arg::Literal(format!("{}={value}", assignment.name))
+                }
                 _ => Arg::unknown(&assignment.source),
             })
             .collect()
@@ -82,12 +115,15 @@ impl Walker<'_> {
             return Err(refusal());
         }
         let (variable, value) = match operand.start().split_once('=') {
-            Some((variable, value)) if operand.literal().is_some() => (variable, Some(Arg::text(value))),
+            Some((variable, value)) if operand.literal().is_some() => {
+                (variable, Some(Arg::text(value)))
+            }
             Some((variable, _)) => (variable, Some(Arg::unknown(operand.shown()))),
             None => (operand.literal().ok_or_else(refusal)?, None),
         };
         let variable = variable.strip_suffix('+').unwrap_or(variable);
-        let divides = matches!(operand, Arg::Dynamic(dynamic) if !dynamic.is_single && !dynamic.is_number);
+        let divides =
+            matches!(operand, Arg::Dynamic(dynamic) if !dynamic.is_single && !dynamic.is_number);
         if !is_name(variable) || divides {
             return Err(refusal());
         }
@@ -130,9 +166,14 @@ impl Walker<'_> {
                             'o' => match rest.next().map(Arg::literal) {
                                 None => {}
                                 Some(Some(option)) => self.set_option(index, option, is_on)?,
-                                Some(None) => return Err("`set -o` with an option that is not known".to_owned()),
+                                Some(None) => {
+                                    return Err(
+                                        "`set -o` with an option that is not known".to_owned()
+                                    );
+                                }
                             },
-                            'a' | 'b' | 'e' | 'f' | 'h' | 'm' | 'u' | 'v' | 'x' | 'C' | 'E' | 'P' | 'T' => {}
+                            'a' | 'b' | 'e' | 'f' | 'h' | 'm' | 'u' | 'v' | 'x' | 'C' | 'E'
+                            | 'P' | 'T' => {}
                             _ => return Err(format!("`set {text}` changes how lines are read")),
                         }
                     }
@@ -161,7 +202,8 @@ impl Walker<'_> {
         if option == "pipefail" {
             self.state.set_pipefail(is_on);
         } else if option == "history" {
-            self.facts.opaque(index, "it writes the history of the shell");
+            self.facts
+                .opaque(index, "it writes the history of the shell");
         } else if !SET_OPTIONS.contains(&option) {
             return Err(format!("`set -o {option}` changes how lines are read"));
         }
@@ -174,7 +216,12 @@ impl Walker<'_> {
             match word.literal() {
                 Some("-s" | "-u" | "-p" | "-q") => {}
                 Some(option) if SHOPT_OPTIONS.contains(&option) => {}
-                _ => return Err(format!("`shopt {}` changes how lines are read", word.shown())),
+                _ => {
+                    return Err(format!(
+                        "`shopt {}` changes how lines are read",
+                        word.shown()
+                    ));
+                }
             }
         }
         Ok(())
@@ -182,5 +229,6 @@ impl Walker<'_> {
 }
 
 fn is_flag(word: &Arg) -> bool {
-    word.literal().is_some_and(|text| text.len() > 1 && text.starts_with(['-', '+']))
+    word.literal()
+        .is_some_and(|text| text.len() > 1 && text.starts_with(['-', '+']))
 }

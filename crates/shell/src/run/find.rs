@@ -31,7 +31,8 @@ impl Walker<'_> {
             self.facts.read(root, directory.as_deref(), "find", true);
         }
         if roots.is_empty() {
-            self.facts.read(&Arg::text("."), directory.as_deref(), "find", true);
+            self.facts
+                .read(&Arg::text("."), directory.as_deref(), "find", true);
         }
         let mut tests = 0_usize;
         while let Some(word) = rest.next() {
@@ -41,7 +42,11 @@ impl Walker<'_> {
             };
             match text {
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let inner: Vec<Arg> = rest.by_ref().take_while(|word| !word.is(";") && !word.is("+")).cloned().collect();
+                    let inner: Vec<Arg> = rest
+                        .by_ref()
+                        .take_while(|word| !word.is(";") && !word.is("+"))
+                        .cloned()
+                        .collect();
                     self.find_exec(text, &inner, &roots, place)?;
                 }
                 "-delete" => self.find_delete(&roots, tests > 0),
@@ -60,12 +65,15 @@ impl Walker<'_> {
                     if !matches!(text, "-maxdepth" | "-mindepth" | "-regextype" | "-printf") {
                         tests += 1;
                     }
-                    if matches!(value, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number) {
+                    if matches!(value, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number)
+                    {
                         self.uncertain(index, value.unwrap_or(word));
                     }
                 }
                 "-files0-from" => self.facts.opaque(index, "it takes its places from a file"),
-                _ => self.facts.opaque(index, &format!("`find {text}` is not known to be harmless")),
+                _ => self
+                    .facts
+                    .opaque(index, &format!("`find {text}` is not known to be harmless")),
             }
         }
         Ok(())
@@ -79,7 +87,10 @@ impl Walker<'_> {
             [root] => root.start().to_owned(),
             _ => String::new(),
         };
-        let words: Vec<Arg> = inner.iter().map(|word| put_in(word, "{}", &start)).collect();
+        let words: Vec<Arg> = inner
+            .iter()
+            .map(|word| put_in(word, "{}", &start))
+            .collect();
         let mut inner = place.clone();
         inner.via.push("find".to_owned());
         inner.proof = Proof::NONE;
@@ -96,7 +107,11 @@ impl Walker<'_> {
     fn find_delete(&mut self, roots: &[Arg], has_tests: bool) {
         let directory = self.directory();
         let here = Arg::text(".");
-        let roots = if roots.is_empty() { std::slice::from_ref(&here) } else { roots };
+        let roots = if roots.is_empty() {
+            std::slice::from_ref(&here)
+        } else {
+            roots
+        };
         for root in roots {
             if has_tests {
                 let path = paths::inside(paths::resolve(root, directory.as_deref()));
@@ -109,12 +124,20 @@ impl Walker<'_> {
 
     pub(super) fn fd(&mut self, index: usize, operands: &[Arg], place: &Place) -> Step {
         let at = operands.iter().position(|word| {
-            matches!(word.literal(), Some("-x" | "-X" | "--exec" | "--exec-batch")) || word.start().starts_with("--exec")
+            matches!(
+                word.literal(),
+                Some("-x" | "-X" | "--exec" | "--exec-batch")
+            ) || word.start().starts_with("--exec")
         });
-        let (own, inner) = operands.split_at_checked(at.unwrap_or(operands.len())).unwrap_or_default();
+        let (own, inner) = operands
+            .split_at_checked(at.unwrap_or(operands.len()))
+            .unwrap_or_default();
         let clustered = own.iter().any(|word| {
             let text = word.start();
-            text.starts_with('-') && !text.starts_with("--") && text.contains(['x', 'X']) && !text.starts_with("-E")
+            text.starts_with('-')
+                && !text.starts_with("--")
+                && text.contains(['x', 'X'])
+                && !text.starts_with("-E")
         });
         let sorted = options::sort(own, &FD);
         self.check_sorted(index, &sorted);
@@ -125,15 +148,25 @@ impl Walker<'_> {
         if clustered {
             return Err("`fd -x` joined with other options; write it apart".to_owned());
         }
-        let Some((first, words)) = inner.split_first() else { return Ok(()) };
+        let Some((first, words)) = inner.split_first() else {
+            return Ok(());
+        };
         if first.start().contains('=') {
             return Err("`fd --exec=`; write the command as words".to_owned());
         }
         let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
-        let has_mark = words.iter().any(|word| marks.iter().any(|mark| word.shown().contains(mark)));
+        let has_mark = words
+            .iter()
+            .any(|word| marks.iter().any(|mark| word.shown().contains(mark)));
         let mut words: Vec<Arg> = words
             .iter()
-            .map(|word| if word.shown().contains('{') { put_in(word, "{", "") } else { word.clone() })
+            .map(|word| {
+                if word.shown().contains('{') {
+                    put_in(word, "{", "")
+                } else {
+                    word.clone()
+                }
+            })
             .collect();
         if !has_mark {
             words.push(Arg::unknown("{}"));

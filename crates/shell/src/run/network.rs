@@ -15,17 +15,33 @@ impl Walker<'_> {
         if sorted.does(Effect::WriteOperands) {
             self.write_below(&Arg::text("."), "curl");
         }
-        for name in ["w", "write-out", "H", "header", "b", "cookie", "A", "user-agent"] {
+        for name in [
+            "w",
+            "write-out",
+            "H",
+            "header",
+            "b",
+            "cookie",
+            "A",
+            "user-agent",
+        ] {
             if let Some(value) = sorted.value(name).cloned() {
                 self.curl_text(index, name, &value);
             }
         }
         let method = sorted.value("X").or_else(|| sorted.value("request"));
         if method.is_some_and(|method| !matches!(method.literal(), Some("GET" | "HEAD"))) {
-            self.facts.network(NetworkDirection::Send, None, "curl", Some(index));
+            self.facts
+                .network(NetworkDirection::Send, None, "curl", Some(index));
         }
         let mut addresses = sorted.operands.clone();
-        addresses.extend(sorted.seen.iter().filter(|(name, _)| name == "url").filter_map(|(_, value)| value.clone()));
+        addresses.extend(
+            sorted
+                .seen
+                .iter()
+                .filter(|(name, _)| name == "url")
+                .filter_map(|(_, value)| value.clone()),
+        );
         self.fetch(index, "curl", &addresses);
     }
 
@@ -34,10 +50,13 @@ impl Walker<'_> {
         let directory = self.directory();
         let text = value.start();
         if let Some(path) = text.strip_prefix('@') {
-            self.facts.read(&Arg::text(path), directory.as_deref(), "curl", false);
+            self.facts
+                .read(&Arg::text(path), directory.as_deref(), "curl", false);
         }
         let writes_out = matches!(name, "w" | "write-out");
-        if writes_out && (text.contains("%output") || text.starts_with('@') || value.literal().is_none()) {
+        if writes_out
+            && (text.contains("%output") || text.starts_with('@') || value.literal().is_none())
+        {
             self.facts.opaque(index, "`curl -w` may write files");
         }
     }
@@ -50,7 +69,12 @@ impl Walker<'_> {
             if let Some(path) = lower.strip_prefix("file:") {
                 let at = text.len() - path.len();
                 let path = text.get(at..).unwrap_or_default().trim_start_matches('/');
-                self.facts.read(&Arg::Literal(format!("/{path}")), directory.as_deref(), name, false);
+                self.facts.read(
+                    &Arg::Literal(format!("/{path}")),
+                    directory.as_deref(),
+                    name,
+                    false,
+                );
                 continue;
             }
             let scheme = lower.split_once("://").map(|(scheme, _)| scheme);
@@ -58,7 +82,8 @@ impl Walker<'_> {
                 None | Some("http" | "https" | "ftp" | "ftps") => NetworkDirection::Get,
                 Some(_) => NetworkDirection::Send,
             };
-            self.facts.network(direction, host(address).as_deref(), name, Some(index));
+            self.facts
+                .network(direction, host(address).as_deref(), name, Some(index));
         }
     }
 
@@ -77,10 +102,13 @@ impl Walker<'_> {
         let sorted = options::sort(args, &SCP);
         self.check_sorted(index, &sorted);
         self.apply(index, "scp", &sorted);
-        self.facts.network(NetworkDirection::Send, None, "scp", Some(index));
+        self.facts
+            .network(NetworkDirection::Send, None, "scp", Some(index));
         let directory = self.directory();
         let is_remote = |arg: &Arg| arg.start().contains(':');
-        let Some((target, sources)) = sorted.operands.split_last() else { return };
+        let Some((target, sources)) = sorted.operands.split_last() else {
+            return;
+        };
         for source in sources.iter().filter(|source| !is_remote(source)) {
             self.facts.read(source, directory.as_deref(), "scp", false);
         }
@@ -96,12 +124,22 @@ impl Walker<'_> {
             [Some(group), Some(verb), ..] => GH_GROUPS.contains(group) && GH_READS.contains(verb),
             _ => false,
         };
-        let opens = args.iter().any(|arg| arg.start().starts_with("--w") || arg.start().starts_with("-w") || arg.literal().is_none() && arg.may_be_option());
+        let opens = args.iter().any(|arg| {
+            arg.start().starts_with("--w")
+                || arg.start().starts_with("-w")
+                || arg.literal().is_none() && arg.may_be_option()
+        });
         if reads && !opens {
-            self.facts.network(NetworkDirection::Get, Some("github.com"), "gh", Some(index));
+            self.facts
+                .network(NetworkDirection::Get, Some("github.com"), "gh", Some(index));
         } else {
             self.facts.opaque(index, "it acts on another machine");
-            self.facts.network(NetworkDirection::Send, Some("github.com"), "gh", Some(index));
+            self.facts.network(
+                NetworkDirection::Send,
+                Some("github.com"),
+                "gh",
+                Some(index),
+            );
         }
     }
 }
@@ -115,4 +153,3 @@ fn host(address: &Arg) -> Option<String> {
     let host = host.split_once(':').map_or(host, |(host, _)| host);
     (!host.is_empty() && !host.contains(['{', '[', '*'])).then(|| host.to_ascii_lowercase())
 }
-

@@ -32,21 +32,31 @@ impl Walker<'_> {
         let texts: Option<Vec<&str>> = pieces.iter().map(Arg::literal).collect();
         let script = texts.map(|texts| texts.join("\n"));
         if in_place && script.as_deref() == Some("") {
-            self.facts.opaque(index, "`sed -i` with an empty word, which other systems read in another way");
+            self.facts.opaque(
+                index,
+                "`sed -i` with an empty word, which other systems read in another way",
+            );
         }
         match script.as_deref().map(parse) {
             None => self.facts.opaque(index, "its script is not known"),
             Some(Err(reason)) => self.facts.opaque(index, &reason),
             Some(Ok(script)) => {
                 for path in &script.reads {
-                    self.facts.read(&Arg::text(path), directory.as_deref(), "sed", false);
+                    self.facts
+                        .read(&Arg::text(path), directory.as_deref(), "sed", false);
                 }
                 for path in &script.writes {
-                    self.facts.write(&Arg::text(path), directory.as_deref(), "sed");
+                    self.facts
+                        .write(&Arg::text(path), directory.as_deref(), "sed");
                 }
             }
         }
-        let suffix = sorted.value("i").or_else(|| sorted.value("in-place")).and_then(Arg::literal).unwrap_or_default().to_owned();
+        let suffix = sorted
+            .value("i")
+            .or_else(|| sorted.value("in-place"))
+            .and_then(Arg::literal)
+            .unwrap_or_default()
+            .to_owned();
         if suffix.contains(['/', '*']) {
             self.facts.opaque(index, "`sed -i` keeps copies elsewhere");
         }
@@ -55,7 +65,11 @@ impl Walker<'_> {
             if in_place {
                 self.facts.write(path, directory.as_deref(), "sed -i");
                 if let (Arg::Literal(path), false) = (path, suffix.is_empty()) {
-                    self.facts.write(&Arg::Literal(format!("{path}{suffix}")), directory.as_deref(), "sed -i");
+                    self.facts.write(
+                        &Arg::Literal(format!("{path}{suffix}")),
+                        directory.as_deref(),
+                        "sed -i",
+                    );
                 }
             }
         }
@@ -129,10 +143,13 @@ fn command(cursor: &mut Cursor<'_>, found: &mut Script) -> Result<Option<()>, St
         return Ok(None);
     }
     cursor.skip(|c| c == ' ' || c == '\t' || c == '!');
-    let Some(c) = cursor.bump() else { return Ok(None) };
+    let Some(c) = cursor.bump() else {
+        return Ok(None);
+    };
     match c {
         '{' => return Ok(Some(())),
-        '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {}
+        '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {
+        }
         'l' | 'q' | 'Q' => cursor.skip(|c| c == ' ' || c.is_ascii_digit()),
         '#' => {
             cursor.line();
@@ -146,7 +163,9 @@ fn command(cursor: &mut Cursor<'_>, found: &mut Script) -> Result<Option<()>, St
         'w' | 'W' => found.writes.push(cursor.line().trim_start().to_owned()),
         's' => return substitute(cursor, found),
         'y' => {
-            let Some(end) = cursor.bump().filter(|c| *c != '\n' && *c != '\\') else { return Ok(None) };
+            let Some(end) = cursor.bump().filter(|c| *c != '\n' && *c != '\\') else {
+                return Ok(None);
+            };
             if cursor.until(end).is_none() || cursor.until(end).is_none() {
                 return Ok(None);
             }
@@ -224,7 +243,9 @@ fn text(cursor: &mut Cursor<'_>) -> Option<()> {
 }
 
 fn substitute(cursor: &mut Cursor<'_>, found: &mut Script) -> Result<Option<()>, String> {
-    let Some(end) = cursor.bump().filter(|c| *c != '\n' && *c != '\\') else { return Ok(None) };
+    let Some(end) = cursor.bump().filter(|c| *c != '\n' && *c != '\\') else {
+        return Ok(None);
+    };
     if cursor.until(end).is_none() || cursor.until(end).is_none() {
         return Ok(None);
     }

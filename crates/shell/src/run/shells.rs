@@ -18,23 +18,32 @@ struct Asked {
 
 impl Walker<'_> {
     /// Takes a command that starts a shell.
-    pub(super) fn start_shell(&mut self, name: &str, args: &[Arg], place: &Place) -> Result<bool, String> {
+    pub(super) fn start_shell(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        place: &Place,
+    ) -> Result<bool, String> {
         if !SHELLS.contains(&name) {
             return Ok(false);
         }
         let words = args.get(1..).unwrap_or_default();
-        if let [Arg::Literal(only)] = words {
-            if only == "--version" || only == "--help" {
-                self.list_command(args, CommandClass::Reader, place);
-                return Ok(true);
-            }
+        if let [Arg::Literal(only)] = words
+            && (only == "--version" || only == "--help")
+        {
+            self.list_command(args, CommandClass::Reader, place);
+            return Ok(true);
         }
         let asked = shell_words(words)?;
         let mut operands = asked.operands.iter();
         if asked.reads_text {
             let text = match operands.next() {
                 Some(Arg::Literal(text)) => text.clone(),
-                _ => return Err(format!("the text that `{name} -c` runs is not known; write it out")),
+                _ => {
+                    return Err(format!(
+                        "the text that `{name} -c` runs is not known; write it out"
+                    ));
+                }
             };
             let positional: Vec<Arg> = operands.skip(1).cloned().collect();
             self.new_shell(name, &text, positional, asked.pipefail, place)?;
@@ -46,20 +55,36 @@ impl Walker<'_> {
                 self.run_script(name, args, &file, place)?;
             }
             _ => match &place.input {
-                Input::Text(text) => self.new_shell(name, &text.clone(), Vec::new(), asked.pipefail, place)?,
+                Input::Text(text) => {
+                    self.new_shell(name, &text.clone(), Vec::new(), asked.pipefail, place)?
+                }
                 _ => return Err(format!("`{name}` runs what it is given as input")),
             },
         }
         Ok(true)
     }
 
-    fn new_shell(&mut self, name: &str, text: &str, positional: Vec<Arg>, pipefail: bool, place: &Place) -> Step {
+    fn new_shell(
+        &mut self,
+        name: &str,
+        text: &str,
+        positional: Vec<Arg>,
+        pipefail: bool,
+        place: &Place,
+    ) -> Step {
         let dialect = match name {
             "zsh" => Dialect::Unknown,
             "bash" | "rbash" => self.setting.dialect,
             _ => Dialect::Posix,
         };
-        let mut set: Vec<String> = self.facts.facts.env.set.iter().map(|set| set.name.clone()).collect();
+        let mut set: Vec<String> = self
+            .facts
+            .facts
+            .env
+            .set
+            .iter()
+            .map(|set| set.name.clone())
+            .collect();
         set.extend(place.assignments.iter().cloned());
         let inner = self.state.for_new_shell(self.setting, &set);
         let saved = std::mem::replace(&mut self.state, inner);
@@ -71,10 +96,22 @@ impl Walker<'_> {
     }
 
     /// Lists a shell or `source` that runs a file.
-    pub(super) fn run_script(&mut self, name: &str, args: &[Arg], file: &Arg, place: &Place) -> Step {
+    pub(super) fn run_script(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        file: &Arg,
+        place: &Place,
+    ) -> Step {
         match file.literal() {
-            Some(path) if path != "-" && !path.starts_with("/dev/") && !path.starts_with("/proc/") => {}
-            _ => return Err(format!("`{name}` runs text that is not known: `{}`", file.shown())),
+            Some(path)
+                if path != "-" && !path.starts_with("/dev/") && !path.starts_with("/proc/") => {}
+            _ => {
+                return Err(format!(
+                    "`{name}` runs text that is not known: `{}`",
+                    file.shown()
+                ));
+            }
         }
         let index = self.list_command(args, CommandClass::Interpreter, place);
         self.facts.opaque(index, "it runs a file of its own");
@@ -101,8 +138,12 @@ fn shell_words(words: &[Arg]) -> Result<Asked, String> {
         match text.as_str() {
             "--" | "-" => break,
             "--norc" | "--noprofile" => {}
-            _ if text.starts_with("--") => return Err(format!("`{text}` changes how a shell starts")),
-            _ if text.len() > 1 && text.starts_with(['-', '+']) => flags(text, &mut rest, &mut asked)?,
+            _ if text.starts_with("--") => {
+                return Err(format!("`{text}` changes how a shell starts"));
+            }
+            _ if text.len() > 1 && text.starts_with(['-', '+']) => {
+                flags(text, &mut rest, &mut asked)?
+            }
             _ => {
                 asked.operands.push(word.clone());
                 break;
@@ -113,7 +154,11 @@ fn shell_words(words: &[Arg]) -> Result<Asked, String> {
     Ok(asked)
 }
 
-fn flags<'a>(text: &str, rest: &mut impl Iterator<Item = &'a Arg>, asked: &mut Asked) -> Result<(), String> {
+fn flags<'a>(
+    text: &str,
+    rest: &mut impl Iterator<Item = &'a Arg>,
+    asked: &mut Asked,
+) -> Result<(), String> {
     for letter in text.chars().skip(1) {
         match letter {
             'c' => asked.reads_text = true,

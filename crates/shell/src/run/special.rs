@@ -9,7 +9,14 @@ use crate::value::Arg;
 use crate::walk::{Place, Step, Walker};
 
 impl Walker<'_> {
-    pub(super) fn special(&mut self, special: Special, index: usize, name: &str, operands: &[Arg], place: &Place) -> Step {
+    pub(super) fn special(
+        &mut self,
+        special: Special,
+        index: usize,
+        name: &str,
+        operands: &[Arg],
+        place: &Place,
+    ) -> Step {
         match special {
             Special::Find => return self.find(index, operands, place),
             Special::Fd => return self.fd(index, operands, place),
@@ -20,7 +27,9 @@ impl Walker<'_> {
             Special::Unzip => self.unzip(index, operands),
             Special::Zip => self.zip(index, operands),
             Special::Compress => self.compress(index, name, operands),
-            Special::SevenZip | Special::Ar | Special::Cpio => self.other_archive(index, name, operands),
+            Special::SevenZip | Special::Ar | Special::Cpio => {
+                self.other_archive(index, name, operands)
+            }
             Special::Dd => self.dd(index, operands),
             Special::Split | Special::Csplit => self.split(index, name, operands),
             Special::Mktemp => self.mktemp(index, operands, place),
@@ -49,10 +58,12 @@ impl Walker<'_> {
         let directory = self.directory();
         let skipped = usize::from(!sorted.does(Effect::First));
         for path in sorted.operands.iter().skip(skipped) {
-            self.facts.read(path, directory.as_deref(), "grep", recursive);
+            self.facts
+                .read(path, directory.as_deref(), "grep", recursive);
         }
         if recursive && sorted.operands.len() <= skipped {
-            self.facts.read(&Arg::text("."), directory.as_deref(), "grep", true);
+            self.facts
+                .read(&Arg::text("."), directory.as_deref(), "grep", true);
         }
         for (effect, value) in &sorted.effects {
             if let (Effect::Read, Some(path)) = (effect, value) {
@@ -77,34 +88,64 @@ impl Walker<'_> {
     }
 
     fn kill(&mut self, index: usize, operands: &[Arg]) {
-        let is_question = matches!(operands.first().and_then(Arg::literal), Some("-l" | "-L" | "-0" | "--list"));
+        let is_question = matches!(
+            operands.first().and_then(Arg::literal),
+            Some("-l" | "-L" | "-0" | "--list")
+        );
         let is_own = |arg: &Arg| match arg {
             Arg::Literal(text) => text.starts_with('%') && text.len() > 1,
-            Arg::Dynamic(dynamic) => matches!(dynamic.source.as_str(), "$!" | "\"$!\"" | "${!}" | "\"${!}\""),
+            Arg::Dynamic(dynamic) => matches!(
+                dynamic.source.as_str(),
+                "$!" | "\"$!\"" | "${!}" | "\"${!}\""
+            ),
         };
         let mut targets = operands.iter().peekable();
         if let Some(signal) = targets.peek() {
             if signal.is("-s") || signal.is("-n") || signal.is("--signal") {
                 targets.next();
                 targets.next();
-            } else if signal.literal().is_some_and(|text| text.starts_with('-') && text.len() > 1) {
+            } else if signal
+                .literal()
+                .is_some_and(|text| text.starts_with('-') && text.len() > 1)
+            {
                 targets.next();
             }
         }
         let all_own = targets.filter(|arg| !arg.is("--")).all(is_own);
-        let class = if is_question || all_own { CommandClass::Nothing } else { CommandClass::System };
+        let class = if is_question || all_own {
+            CommandClass::Nothing
+        } else {
+            CommandClass::System
+        };
         self.reclass(index, class);
     }
 
     fn ip(&mut self, index: usize, operands: &[Arg]) {
-        const OPTIONS: &[&str] =
-            &["-br", "-brief", "-j", "-json", "-d", "-details", "-s", "-stats", "-4", "-6", "-o", "-oneline", "-c", "-color", "-p", "-pretty", "-h"];
-        let mut rest = operands.iter().skip_while(|arg| arg.literal().is_some_and(|text| OPTIONS.contains(&text)));
+        const OPTIONS: &[&str] = &[
+            "-br", "-brief", "-j", "-json", "-d", "-details", "-s", "-stats", "-4", "-6", "-o",
+            "-oneline", "-c", "-color", "-p", "-pretty", "-h",
+        ];
+        let mut rest = operands
+            .iter()
+            .skip_while(|arg| arg.literal().is_some_and(|text| OPTIONS.contains(&text)));
         let object = rest.next();
         let verb = rest.next();
         let is_plain_object = object.is_none_or(|object| {
             object.literal().is_some_and(|text| {
-                matches!(text, "a" | "addr" | "address" | "l" | "link" | "r" | "route" | "n" | "neigh" | "rule" | "maddr" | "tunnel")
+                matches!(
+                    text,
+                    "a" | "addr"
+                        | "address"
+                        | "l"
+                        | "link"
+                        | "r"
+                        | "route"
+                        | "n"
+                        | "neigh"
+                        | "rule"
+                        | "maddr"
+                        | "tunnel"
+                )
             })
         });
         let reads = verb.is_none_or(|verb| matches!(verb.literal(), Some("show" | "list" | "ls")));
@@ -121,14 +162,23 @@ impl Walker<'_> {
                 Some(text) if text.contains("env") => true,
                 Some(text) if text.starts_with("--") => false,
                 Some(text) if text.starts_with('-') => {
-                    if text.ends_with(['o', 'O', 'p', 'u', 'U', 't', 'C', 'g', 'G', 'q', 's', 'k']) {
+                    if text.ends_with(['o', 'O', 'p', 'u', 'U', 't', 'C', 'g', 'G', 'q', 's', 'k'])
+                    {
                         let value = rest.next();
-                        value.is_some_and(|value| value.literal().is_none_or(|text| text.contains("env")))
+                        value.is_some_and(|value| {
+                            value.literal().is_none_or(|text| text.contains("env"))
+                        })
                     } else {
                         false
                     }
                 }
-                Some(text) => text.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic()) && text.contains('e') && !text.contains(','),
+                Some(text) => {
+                    text.bytes()
+                        .next()
+                        .is_some_and(|byte| byte.is_ascii_alphabetic())
+                        && text.contains('e')
+                        && !text.contains(',')
+                }
             };
             if shows {
                 self.facts.facts.env.dump = true;
@@ -139,18 +189,34 @@ impl Walker<'_> {
 
     fn jq(&mut self, index: usize, operands: &[Arg]) {
         let sorted = self.by_options(index, "jq", operands, &JQ);
-        let shows = |arg: &Arg| arg.literal().is_none_or(|text| text.contains("env") || text.contains("ENV"));
-        if sorted.operands.first().is_some_and(shows) || sorted.operands.iter().any(|arg| arg.literal().is_some() && shows(arg)) {
+        let shows = |arg: &Arg| {
+            arg.literal()
+                .is_none_or(|text| text.contains("env") || text.contains("ENV"))
+        };
+        if sorted.operands.first().is_some_and(shows)
+            || sorted
+                .operands
+                .iter()
+                .any(|arg| arg.literal().is_some() && shows(arg))
+        {
             self.facts.facts.env.dump = true;
         }
     }
 
     fn yq(&mut self, index: usize, operands: &[Arg]) {
         let sorted = self.by_options(index, "yq", operands, &YQ);
-        if sorted.operands.iter().any(|arg| arg.literal().is_none_or(|text| text.contains("env"))) {
+        if sorted
+            .operands
+            .iter()
+            .any(|arg| arg.literal().is_none_or(|text| text.contains("env")))
+        {
             self.facts.facts.env.dump = true;
         }
-        if sorted.operands.iter().any(|arg| arg.literal().is_some_and(|text| text.contains("system("))) {
+        if sorted
+            .operands
+            .iter()
+            .any(|arg| arg.literal().is_some_and(|text| text.contains("system(")))
+        {
             self.facts.opaque(index, "its program may run another");
         }
     }

@@ -6,8 +6,19 @@ use crate::syntax::{Arith, Param, ParamOp, Piece, Subscript, TestToken};
 use crate::value::{Arg, is_number};
 
 /// Names that the shell itself sets to text.
-const SHELL_NAMES: &[&str] =
-    &["_", "PWD", "OLDPWD", "DIRSTACK", "FUNCNAME", "MAPFILE", "OPTARG", "REPLY", "READLINE_LINE", "PIPESTATUS", "COPROC"];
+const SHELL_NAMES: &[&str] = &[
+    "_",
+    "PWD",
+    "OLDPWD",
+    "DIRSTACK",
+    "FUNCNAME",
+    "MAPFILE",
+    "OPTARG",
+    "REPLY",
+    "READLINE_LINE",
+    "PIPESTATUS",
+    "COPROC",
+];
 
 impl Walker<'_> {
     /// Walks an arithmetic expression; anything but certain numbers is refused.
@@ -21,12 +32,20 @@ impl Walker<'_> {
                     self.pieces(std::slice::from_ref(piece))?;
                 }
                 Piece::Command { .. } => {
-                    if !self.expander().scalar(std::slice::from_ref(piece), "").is_number() {
-                        return Err("the output of a command in an arithmetic expression".to_owned());
+                    if !self
+                        .expander()
+                        .scalar(std::slice::from_ref(piece), "")
+                        .is_number()
+                    {
+                        return Err(
+                            "the output of a command in an arithmetic expression".to_owned()
+                        );
                     }
                     self.pieces(std::slice::from_ref(piece))?;
                 }
-                Piece::Process(_) | Piece::Locale(_) => return Err("an odd arithmetic expression".to_owned()),
+                Piece::Process(_) | Piece::Locale(_) => {
+                    return Err("an odd arithmetic expression".to_owned());
+                }
             }
         }
         self.arith_assigns(arith);
@@ -48,34 +67,59 @@ impl Walker<'_> {
         self.facts.used(name);
         match self.state.get(name) {
             Some(Value::Scalar(value)) if value.is_number() => return Ok(()),
-            Some(_) => return Err(format!("`{name}` is evaluated and may hold more than a number")),
+            Some(_) => {
+                return Err(format!(
+                    "`{name}` is evaluated and may hold more than a number"
+                ));
+            }
             None => {}
         }
         if SHELL_NAMES.contains(&name) || name.starts_with("BASH") || name.starts_with("COMP_") {
-            return Err(format!("`{name}` is evaluated and may hold more than a number"));
+            return Err(format!(
+                "`{name}` is evaluated and may hold more than a number"
+            ));
         }
         self.evaluated.insert(name.to_owned());
         Ok(())
     }
 
     fn arith_param(&mut self, param: &Param) -> Step {
-        let refusal = || Err(format!("`${}` is evaluated and may hold more than a number", param.name));
-        if self.expander().known(param).is_some_and(|value| value.is_number()) {
+        let refusal = || {
+            Err(format!(
+                "`${}` is evaluated and may hold more than a number",
+                param.name
+            ))
+        };
+        if self
+            .expander()
+            .known(param)
+            .is_some_and(|value| value.is_number())
+        {
             return Ok(());
         }
         if param.indirect || matches!(param.subscript, Some(Subscript::All)) {
             return refusal();
         }
         if let ParamOp::Test { word, .. } = &param.op {
-            let plain = word.iter().all(|piece| matches!(piece, Piece::Text { text, .. } if is_number(text)));
+            let plain = word
+                .iter()
+                .all(|piece| matches!(piece, Piece::Text { text, .. } if is_number(text)));
             if !plain {
                 return refusal();
             }
         }
         if param.name.bytes().all(|byte| byte.is_ascii_digit()) {
-            return if self.state.positional_given { refusal() } else { Ok(()) };
+            return if self.state.positional_given {
+                refusal()
+            } else {
+                Ok(())
+            };
         }
-        if crate::parse::is_name(&param.name) { self.arith_name(&param.name) } else { refusal() }
+        if crate::parse::is_name(&param.name) {
+            self.arith_name(&param.name)
+        } else {
+            refusal()
+        }
     }
 
     /// Notes the names that an expression sets; they are numbers from here on.
@@ -107,16 +151,22 @@ impl Walker<'_> {
     /// Walks what stands between `[[` and `]]`.
     pub(super) fn test_tokens(&mut self, tokens: &[TestToken]) -> Step {
         for (at, token) in tokens.iter().enumerate() {
-            let TestToken::Word(word) = token else { continue };
+            let TestToken::Word(word) = token else {
+                continue;
+            };
             self.pieces(&word.pieces)?;
-            let Some(operator) = word.plain() else { continue };
+            let Some(operator) = word.plain() else {
+                continue;
+            };
             let before = at.checked_sub(1).and_then(|at| tokens.get(at));
             let after = tokens.get(at + 1);
             match operator.as_str() {
                 "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
                     for operand in [before, after].into_iter().flatten() {
                         if let TestToken::Word(word) = operand {
-                            self.arith(&Arith { pieces: word.pieces.clone() })?;
+                            self.arith(&Arith {
+                                pieces: word.pieces.clone(),
+                            })?;
                         }
                     }
                 }
@@ -139,7 +189,10 @@ impl Walker<'_> {
                 self.facts.used(text);
                 Ok(text.to_owned())
             }
-            _ => Err(format!("`{}` is used as the name of a variable", name.shown())),
+            _ => Err(format!(
+                "`{}` is used as the name of a variable",
+                name.shown()
+            )),
         }
     }
 
@@ -147,7 +200,9 @@ impl Walker<'_> {
     pub(crate) fn check_evaluated(&self) -> Step {
         let texts = self.state.not_numbers.borrow();
         match self.evaluated.iter().find(|name| texts.contains(*name)) {
-            Some(name) => Err(format!("`{name}` is evaluated and may hold more than a number")),
+            Some(name) => Err(format!(
+                "`{name}` is evaluated and may hold more than a number"
+            )),
             None => Ok(()),
         }
     }
@@ -156,6 +211,9 @@ impl Walker<'_> {
 /// Returns the names in an expression; `0x1f` and `16#ff` are numbers.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c == '_' || c == '#' || c.is_ascii_alphanumeric()))
-        .filter(|part| part.bytes().next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic()))
+        .filter(|part| {
+            part.bytes()
+                .next()
+                .is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic())
+        })
 }
-

@@ -11,7 +11,11 @@ const VALUES_MAX: usize = 100;
 impl Walker<'_> {
     /// Walks lists that run any number of times.
     pub(super) fn repeat(&mut self, lists: &[&List]) -> Step {
-        let touched = self.settle(|walker| lists.iter().try_for_each(|list| walker.list(list, Proof::NONE)))?;
+        let touched = self.settle(|walker| {
+            lists
+                .iter()
+                .try_for_each(|list| walker.list(list, Proof::NONE))
+        })?;
         for list in lists {
             self.list(list, Proof::NONE)?;
         }
@@ -34,8 +38,13 @@ impl Walker<'_> {
 
     pub(super) fn for_each(&mut self, name: &str, words: Option<&[Word]>, body: &List) -> Step {
         let values = self.loop_values(words)?;
-        let literals = values.len() <= VALUES_MAX && values.iter().all(|value| value.literal().is_some());
-        let values = if literals && !values.is_empty() { values } else { vec![common(name, &values)] };
+        let literals =
+            values.len() <= VALUES_MAX && values.iter().all(|value| value.literal().is_some());
+        let values = if literals && !values.is_empty() {
+            values
+        } else {
+            vec![common(name, &values)]
+        };
         let touched = self.settle(|walker| walker.each(name, &values, body))?;
         self.each(name, &values, body)?;
         self.state.forget_touched(&touched);
@@ -71,9 +80,16 @@ impl Walker<'_> {
 
     fn loop_values(&mut self, words: Option<&[Word]>) -> Result<Vec<Arg>, String> {
         let Some(words) = words else {
-            return Ok(self.state.positional.clone().unwrap_or_else(|| vec![Arg::unknown("$@")]));
+            return Ok(self
+                .state
+                .positional
+                .clone()
+                .unwrap_or_else(|| vec![Arg::unknown("$@")]));
         };
-        let values = words.iter().flat_map(|word| self.expander().word(word).args).collect();
+        let values = words
+            .iter()
+            .flat_map(|word| self.expander().word(word).args)
+            .collect();
         for word in words {
             self.pieces(&word.pieces)?;
         }
@@ -114,13 +130,19 @@ impl Walker<'_> {
 fn common(name: &str, values: &[Arg]) -> Arg {
     let mut start = values.first().map_or("", Arg::start).to_owned();
     for value in values {
-        let same = start.char_indices().zip(value.start().chars()).take_while(|((_, a), b)| a == b).last();
+        let same = start
+            .char_indices()
+            .zip(value.start().chars())
+            .take_while(|((_, a), b)| a == b)
+            .last();
         let width = same.map_or(0, |((at, c), _)| at + c.len_utf8());
         start.truncate(width);
     }
     let is_whole = |value: &Arg| match value {
         Arg::Literal(_) => true,
-        Arg::Dynamic(dynamic) => dynamic.is_single || dynamic.pattern.is_some() || dynamic.is_number,
+        Arg::Dynamic(dynamic) => {
+            dynamic.is_single || dynamic.pattern.is_some() || dynamic.is_number
+        }
     };
     let all_whole = values.iter().all(is_whole);
     let pattern = match values {
@@ -132,7 +154,10 @@ fn common(name: &str, values: &[Arg]) -> Arg {
         source: format!("${name}"),
         is_number: !values.is_empty() && values.iter().all(Arg::is_number),
         is_single: false,
-        is_operand: all_whole && values.iter().all(|value| !value.may_be_option() && !value.start().is_empty()),
+        is_operand: all_whole
+            && values
+                .iter()
+                .all(|value| !value.may_be_option() && !value.start().is_empty()),
         pattern,
     })
 }

@@ -9,7 +9,11 @@ use crate::value::Arg;
 impl Walker<'_> {
     /// Returns what reaches the standard input of a command.
     pub(super) fn input(&self, redirects: &[Redirect], from_pipe: bool) -> Input {
-        let mut input = if from_pipe { Input::Pipe } else { Input::Inherited };
+        let mut input = if from_pipe {
+            Input::Pipe
+        } else {
+            Input::Inherited
+        };
         for redirect in redirects {
             if redirect.variable.is_some() || redirect.descriptor.unwrap_or(0) != 0 {
                 continue;
@@ -28,7 +32,9 @@ impl Walker<'_> {
                         None => Input::Other,
                     };
                 }
-                RedirectKind::Read(_) | RedirectKind::ReadWrite(_) | RedirectKind::Duplicate { output: false, .. } => {
+                RedirectKind::Read(_)
+                | RedirectKind::ReadWrite(_)
+                | RedirectKind::Duplicate { output: false, .. } => {
                     input = Input::Other;
                 }
                 RedirectKind::Write { .. } | RedirectKind::Duplicate { .. } => {}
@@ -50,10 +56,16 @@ impl Walker<'_> {
                     self.read_target(&target, "<");
                     self.pieces(&word.pieces)?;
                 }
-                RedirectKind::Write { target: word, append } => {
+                RedirectKind::Write {
+                    target: word,
+                    append,
+                } => {
                     let target = self.expander().target(word);
-                    let is_output = redirect.variable.is_none() && matches!(redirect.descriptor, None | Some(1));
-                    let text = simple.filter(|_| is_output).and_then(|simple| self.written_text(simple));
+                    let is_output = redirect.variable.is_none()
+                        && matches!(redirect.descriptor, None | Some(1));
+                    let text = simple
+                        .filter(|_| is_output)
+                        .and_then(|simple| self.written_text(simple));
                     self.write_target(&target, if *append { ">>" } else { ">" }, *append, text);
                     self.pieces(&word.pieces)?;
                 }
@@ -63,7 +75,10 @@ impl Walker<'_> {
                     self.write_target(&target, "<>", true, None);
                     self.pieces(&word.pieces)?;
                 }
-                RedirectKind::Duplicate { target: word, output } => {
+                RedirectKind::Duplicate {
+                    target: word,
+                    output,
+                } => {
                     let target = self.expander().target(word);
                     if *output && !is_descriptor(&target) {
                         self.write_target(&target, ">&", false, None);
@@ -104,19 +119,29 @@ impl Walker<'_> {
 
     /// Returns the text that a command prints, where the line itself holds all of it.
     fn written_text(&self, simple: &Simple) -> Option<String> {
-        let args: Vec<Arg> = simple.words.iter().flat_map(|word| self.expander().word(word).args).collect();
+        let args: Vec<Arg> = simple
+            .words
+            .iter()
+            .flat_map(|word| self.expander().word(word).args)
+            .collect();
         let words: Option<Vec<&str>> = args.iter().map(Arg::literal).collect();
         match words?.as_slice() {
             ["cat"] | ["cat", "-"] => match self.input(&simple.redirects, false) {
                 Input::Text(text) => Some(text),
                 _ => None,
             },
-            ["echo", words @ ..] if !words.iter().any(|word| word.starts_with('-') || word.contains('\\')) => {
+            ["echo", words @ ..]
+                if !words
+                    .iter()
+                    .any(|word| word.starts_with('-') || word.contains('\\')) =>
+            {
                 Some(format!("{}\n", words.join(" ")))
             }
             ["printf", format] => plain_format(format),
             ["printf", "%s", text] => Some((*text).to_owned()),
-            ["printf", "%s\\n", texts @ ..] if !texts.is_empty() => Some(format!("{}\n", texts.join("\n"))),
+            ["printf", "%s\\n", texts @ ..] if !texts.is_empty() => {
+                Some(format!("{}\n", texts.join("\n")))
+            }
             _ => None,
         }
     }
@@ -124,8 +149,16 @@ impl Walker<'_> {
 
 /// Returns what `printf` makes of a format without arguments.
 fn plain_format(format: &str) -> Option<String> {
-    let text = format.replace("\\n", "\n").replace("\\t", "\t").replace("%%", "");
-    (!text.contains(['\\', '%'])).then(|| format.replace("\\n", "\n").replace("\\t", "\t").replace("%%", "%"))
+    let text = format
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace("%%", "");
+    (!text.contains(['\\', '%'])).then(|| {
+        format
+            .replace("\\n", "\n")
+            .replace("\\t", "\t")
+            .replace("%%", "%")
+    })
 }
 
 /// Returns whether the target of `>&` is a descriptor and not a file.
@@ -140,7 +173,9 @@ fn is_descriptor(target: &Arg) -> bool {
 }
 
 fn is_socket(target: &Arg) -> bool {
-    ["/dev/tcp/", "/dev/udp/"].iter().any(|place| target.start().starts_with(place))
+    ["/dev/tcp/", "/dev/udp/"]
+        .iter()
+        .any(|place| target.start().starts_with(place))
 }
 
 impl crate::expand::Expander<'_> {

@@ -3,7 +3,10 @@
 use super::{Proof, Step, Walker};
 use crate::parse::is_name;
 use crate::state::Value;
-use crate::syntax::{AssignedValue, Assignment, Param, ParamOp, Piece, Redirect, RedirectKind, Simple, Subscript};
+use crate::syntax::{
+    AssignedValue, Assignment, Param, ParamOp, Piece, Redirect, RedirectKind, Simple, Subscript,
+};
+use crate::tables::programs::ZSH_TIED;
 use crate::value::Arg;
 
 impl Walker<'_> {
@@ -54,7 +57,10 @@ impl Walker<'_> {
             _ => {}
         }
         if param.indirect && !matches!(param.op, ParamOp::Names) {
-            return Err(format!("`${{!{}}}` takes its name from a value", param.name));
+            return Err(format!(
+                "`${{!{}}}` takes its name from a value",
+                param.name
+            ));
         }
         match &param.op {
             ParamOp::None => {}
@@ -82,12 +88,17 @@ impl Walker<'_> {
 
     /// Forgets names that expansions of this command give a value.
     pub(super) fn forget_assigned_defaults(&mut self, simple: &Simple) {
-        let assigned = simple.assignments.iter().chain(&simple.declared).flat_map(|assignment| match &assignment.value {
-            AssignedValue::Scalar(word) => std::slice::from_ref(word),
-            AssignedValue::Array(words) => words.as_slice(),
-        });
+        let assigned = simple
+            .assignments
+            .iter()
+            .chain(&simple.declared)
+            .flat_map(|assignment| match &assignment.value {
+                AssignedValue::Scalar(word) => std::slice::from_ref(word),
+                AssignedValue::Array(words) => words.as_slice(),
+            });
         for word in assigned.chain(&simple.words) {
-            if word.source.contains('=') || word.source.contains("++") || word.source.contains("--") {
+            if word.source.contains('=') || word.source.contains("++") || word.source.contains("--")
+            {
                 self.forget_in_pieces(&word.pieces);
             }
         }
@@ -120,7 +131,9 @@ impl Walker<'_> {
                         self.forget_in_pieces(word);
                     }
                     ParamOp::Pattern(word) => self.forget_in_pieces(word),
-                    ParamOp::Substring(parts) => parts.iter().for_each(|part| self.arith_assigns(part)),
+                    ParamOp::Substring(parts) => {
+                        parts.iter().for_each(|part| self.arith_assigns(part))
+                    }
                     ParamOp::None | ParamOp::Transform(_) | ParamOp::Names => {}
                 },
                 Piece::Arith { text } => self.arith_assigns(text),
@@ -132,7 +145,9 @@ impl Walker<'_> {
 
     /// Returns the value an assignment gives; `None` for an array.
     pub(crate) fn assigned_value(&self, assignment: &Assignment) -> Option<Arg> {
-        let AssignedValue::Scalar(word) = &assignment.value else { return None };
+        let AssignedValue::Scalar(word) = &assignment.value else {
+            return None;
+        };
         if assignment.subscript.is_some() {
             return None;
         }
@@ -141,7 +156,9 @@ impl Walker<'_> {
             return Some(value);
         }
         match (self.state.get(&assignment.name), value) {
-            (Some(Value::Scalar(Arg::Literal(before))), Arg::Literal(text)) => Some(Arg::Literal(format!("{before}{text}"))),
+            (Some(Value::Scalar(Arg::Literal(before))), Arg::Literal(text)) => {
+                Some(Arg::Literal(format!("{before}{text}")))
+            }
             _ => Some(Arg::unknown(&assignment.source)),
         }
     }
@@ -157,8 +174,15 @@ impl Walker<'_> {
     /// Carries out one assignment in this shell.
     pub(crate) fn assign(&mut self, assignment: &Assignment) -> Step {
         let value = self.assigned_value(assignment);
+        if self.is_zsh() && ZSH_TIED.contains(&assignment.name.as_str()) {
+            return Err(format!(
+                "`{}` is tied to a name of the environment",
+                assignment.name
+            ));
+        }
         self.facts.used(&assignment.name);
-        self.facts.set(&assignment.name, value.as_ref().and_then(Arg::literal));
+        self.facts
+            .set(&assignment.name, value.as_ref().and_then(Arg::literal));
         match value {
             Some(value) => {
                 if self.integers.contains(&assignment.name) && !value.is_number() {

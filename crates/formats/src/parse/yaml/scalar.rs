@@ -151,7 +151,7 @@ mod tests {
         check("1.10", "1.10");
         check(".5", "0.5");
         check("5.", "5.0");
-        check("1e3", "1e3");
+        check("1e3", "1e+3");
         check("-.5e-3", "-0.5e-3");
         check("0x1F", "31");
         check("0o17", "15");

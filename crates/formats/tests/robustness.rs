@@ -1,0 +1,130 @@
+//! Whatever the text, reading it ends with an answer.
+
+use std::sync::LazyLock;
+
+use interlock_formats::{NoWorkflows, Source, Workflows, check, render};
+use proptest::prelude::*;
+
+/// A workflow with something of everything.
+const YAML: &str = r#"
+id: everything
+initial: a
+context: &c {x: 1, y: [1.5, "zwei", null, ~], z: {deep: {er: true}}}
+meta: {danger_level: safe, requires_human_approval: false, more: *c}
+guards:
+  one: {field: x, op: gte, value: 1}
+  two: {all: [one, {not: {field: /z/deep/er, op: eq, value: false}}]}
+  three: {any: [two, {evidence: {command: cargo test, exit: 0, since: state_entry}}]}
+interrupts:
+  sql: {trigger: {file_pattern: "db/**/*.{sql,ddl}"}, target: h}
+machines:
+  m: {initial: x, states: {x: {allowed_tools: [Read], on: {OK: y, AGAIN: {invoke: everything, on_complete: y}}}, y: {type: final}}}
+states:
+  a: # a comment
+    allowed_tools: [Read, Bash, "mcp__*"]
+    allowed_commands: [cargo test, "npm test *"]
+    blocked_env: [SECRET]
+    env: {A: 'b'}
+    max_iterations: 10
+    instructions: >-
+      Folded
+      text.
+    safe_next: b
+    on:
+      GO: {target: b, guards: [one, two], requires_approval: true, approval_message: "Sure?"}
+      EITHER:
+        - {target: end, guard: three}
+        - target: b
+      FORK: {fork: {branches: {l: {initial: c, terminal: d}, r: {initial: c, terminal: d}}, join: all, on_complete: b, on_fail: end}}
+      CALL: {invoke: m, input: {x: 2}, output: [x], on_complete: b}
+  b: {allowed_tools: [Edit], on: {DONE: end, AGAIN: a}}
+  c: {allowed_tools: [Read], on: {OK: d}}
+  d: {}
+  h: {allowed_tools: [Read], on: {OK: $return, FAIL: end}}
+  end: {type: final, outcome: failure}
+"#;
+
+static JSON: LazyLock<String> = LazyLock::new(|| {
+    let text = include_str!("cases/pages/complete.json");
+    text.replace("\"id\"", "\"x\\u00e9\\n\": -1.5e3, \"id\"")
+});
+
+/// Finds every workflow, and always the same one.
+struct Everything;
+
+impl Workflows for Everything {
+    fn find(&self, _id: &str) -> Option<Result<Source, String>> {
+        Some(Ok(Source::new("other.yaml", YAML)))
+    }
+}
+
+fn survives(name: &str, text: String) {
+    let others: [&dyn Workflows; 2] = [&NoWorkflows, &Everything];
+    for others in others {
+        let said = check(&Source::new(name, text.clone()), others);
+        assert!(said.iter().all(|found| found.line > 0 && found.column > 0));
+        let _ = render(&said, text.len() % 2 == 0);
+    }
+}
+
+/// Cuts, doubles and replaces pieces of a text.
+fn mutated(text: &'static str) -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just(String::new()),
+        "[\\PC\\n\\t]{0,6}",
+        "[-{}\\[\\]:,#&*!|>'\"%@`?~ \\n]{1,4}",
+        Just("\u{feff}".to_owned()),
+        Just("\r\n".to_owned()),
+        Just("null".to_owned()),
+        Just("99999999999999999999".to_owned()),
+        Just("$return".to_owned()),
+    ];
+    let edit = (any::<prop::sample::Index>(), 0..30_usize, piece);
+    prop::collection::vec(edit, 1..6).prop_map(move |edits| {
+        let mut letters: Vec<char> = text.chars().collect();
+        for (at, length, piece) in edits {
+            let start = at.index(letters.len() + 1);
+            let end = (start + length).min(letters.len());
+            letters.splice(start..end, piece.chars());
+        }
+        letters.into_iter().collect()
+    })
+}
+
+#[test]
+fn the_workflow_the_mutations_start_from_is_in_order() {
+    let said = check(&Source::new("w.yaml", YAML), &NoWorkflows);
+    assert!(
+        said.iter()
+            .all(|found| found.code == "unbounded_loop" || found.code == "privilege_jump"),
+        "{}",
+        render(&said, false)
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_answered(text in "\\PC*") {
+        survives("w.yaml", text.clone());
+        survives("w.json", text);
+    }
+
+    #[test]
+    fn any_text_of_signs_is_answered(text in "[-a{}\\[\\]:,#&*!|>'\"%@`?~ \\n\\t\\\\0-9.]{0,60}") {
+        survives("w.yaml", text.clone());
+        survives("w.json", text);
+    }
+
+    #[test]
+    fn any_mutated_yaml_is_answered(text in mutated(YAML)) {
+        survives("w.yaml", text);
+    }
+
+    #[test]
+    fn any_mutated_json_is_answered(text in mutated(&JSON)) {
+        survives("w.json", text.clone());
+        survives("w.yaml", text);
+    }
+}
