@@ -109,10 +109,10 @@ impl Expander<'_> {
             [lone] => Some(lone),
             _ => None,
         };
-        if let Some(Piece::Param { param, quoted }) = lone {
-            if let Some(args) = self.positional_words(param, *quoted) {
-                return args;
-            }
+        if let Some(Piece::Param { param, quoted }) = lone
+            && let Some(args) = self.positional_words(param, *quoted)
+        {
+            return args;
         }
         let pieces = self.tilde(pieces, &mut field);
         for piece in &pieces {

@@ -397,16 +397,16 @@ impl<'a> Parser<'a> {
                 return self.function_after(&simple);
             }
             self.count_word()?;
-            if simple.words.is_empty() || declares {
-                if let Some(assignment) = self.assignment(declares)? {
-                    let kept = if declares {
-                        &mut simple.declared
-                    } else {
-                        &mut simple.assignments
-                    };
-                    kept.push(assignment);
-                    continue;
-                }
+            if (simple.words.is_empty() || declares)
+                && let Some(assignment) = self.assignment(declares)?
+            {
+                let kept = if declares {
+                    &mut simple.declared
+                } else {
+                    &mut simple.assignments
+                };
+                kept.push(assignment);
+                continue;
             }
             let word = self.word()?;
             if simple.words.is_empty() {

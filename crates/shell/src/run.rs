@@ -270,14 +270,14 @@ impl Walker<'_> {
     /// Makes a command opaque for a word that may be an option, or asks about file names.
     pub(crate) fn uncertain(&mut self, index: usize, arg: &Arg) {
         let directory = self.directory();
-        if let (Arg::Dynamic(dynamic), Some(directory)) = (arg, directory) {
-            if let Some(pattern) = dynamic.pattern.clone().filter(|_| dynamic.start.is_empty()) {
-                self.facts.ask(ShellAsk::Options {
-                    pattern,
-                    directory,
-                    command: index,
-                });
-            }
+        if let (Arg::Dynamic(dynamic), Some(directory)) = (arg, directory)
+            && let Some(pattern) = dynamic.pattern.clone().filter(|_| dynamic.start.is_empty())
+        {
+            self.facts.ask(ShellAsk::Options {
+                pattern,
+                directory,
+                command: index,
+            });
         }
         self.facts.opaque(
             index,

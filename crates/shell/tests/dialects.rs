@@ -1,5 +1,11 @@
 //! Lines for shells other than bash.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a case file that cannot be read fails its test"
+)]
+
 mod support;
 
 use interlock_shell::{Dialect, Setting};

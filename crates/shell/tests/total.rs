@@ -234,7 +234,7 @@ fn limits_are_limits() {
         None
     );
     assert_eq!(
-        reason(&format!("{}ls{}", "(".repeat(1), ")".repeat(1))),
+        reason(&format!("{}ls{}", "{ ".repeat(98), ";}".repeat(98))),
         None
     );
     assert!(reason(&format!("{}ls{}", "( ".repeat(101), ")".repeat(101))).is_some());

@@ -69,11 +69,22 @@ fn forgives(line: &str) -> bool {
                 )
             });
             match words.next() {
-                Some("git") => words.any(|word| matches!(word, "grep" | "diff")),
+                Some("git") => git_may_end_with_one(words),
                 Some(word) => FORGIVEN.contains(&word.rsplit('/').next().unwrap_or(word)),
                 None => false,
             }
         })
+}
+
+/// Tells whether git, called with `words`, may end with 1 and have done its work.
+///
+/// `diff` does so only when asked to compare by its exit code; git takes long
+/// options by any beginning that is theirs alone.
+fn git_may_end_with_one<'a>(words: impl Iterator<Item = &'a str>) -> bool {
+    const COMPARES: [&str; 4] = ["--e", "--q", "-q", "--no-i"];
+    let words: Vec<&str> = words.collect();
+    let compares = || words.iter().any(|word| COMPARES.iter().any(|option| word.starts_with(option)));
+    words.contains(&"grep") || words.contains(&"diff") && compares()
 }
 
 /// Counts the bytes of a result that the model sees.

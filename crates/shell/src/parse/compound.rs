@@ -246,11 +246,11 @@ impl Parser<'_> {
     }
 
     fn test_token(&mut self, last: Option<&TestToken>) -> Parsed<TestToken> {
-        if let Some(TestToken::Word(word)) = last {
-            if word.is_bare("=~") {
-                self.count_word()?;
-                return self.regex().map(TestToken::Word);
-            }
+        if let Some(TestToken::Word(word)) = last
+            && word.is_bare("=~")
+        {
+            self.count_word()?;
+            return self.regex().map(TestToken::Word);
         }
         for operator in ["&&", "||", "(", ")", "<", ">"] {
             let substitution = self.starts_with("<(") || self.starts_with(">(");
@@ -367,11 +367,11 @@ impl Parser<'_> {
         let mut pieces = Vec::new();
         let mut open = Vec::new();
         loop {
-            if open.is_empty() {
-                if let Some(end) = ends.iter().find(|end| self.starts_with(end)) {
-                    self.pos += end.len();
-                    return Ok((Arith { pieces }, end));
-                }
+            if open.is_empty()
+                && let Some(end) = ends.iter().find(|end| self.starts_with(end))
+            {
+                self.pos += end.len();
+                return Ok((Arith { pieces }, end));
             }
             let Some(byte) = self.peek() else {
                 return Err(format!("`{}` is missing", ends.join("` or `")));

@@ -3,6 +3,9 @@
 use super::{Parsed, Parser, Pending, is_name};
 use crate::syntax::{Document, Piece, Redirect, RedirectKind, Word};
 
+/// What stands before the operator of a redirection, and its width.
+type Prefix = (Option<String>, Option<u32>, usize);
+
 impl Parser<'_> {
     /// Reads a redirection when one begins here.
     pub(super) fn redirect(&mut self) -> Parsed<Option<Redirect>> {
@@ -19,7 +22,7 @@ impl Parser<'_> {
     }
 
     /// Finds `N` or `{name}` and the operator after it, without taking them.
-    fn redirect_prefix(&self) -> Parsed<Option<(Option<String>, Option<u32>, usize)>> {
+    fn redirect_prefix(&self) -> Parsed<Option<Prefix>> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let is_operator = |at: usize| matches!(rest.as_bytes().get(at), Some(b'<' | b'>'));
@@ -31,15 +34,13 @@ impl Parser<'_> {
             let number = rest.get(..digits).and_then(|text| text.parse().ok());
             return Ok(Some((None, number, digits)));
         }
-        if let Some(inner) = rest.strip_prefix('{') {
-            if let Some((name, after)) = inner.split_once('}') {
-                if is_name(name)
-                    && after.starts_with(['<', '>'])
-                    && !after.get(1..).unwrap_or_default().starts_with('(')
-                {
-                    return Ok(Some((Some(name.to_owned()), None, name.len() + 2)));
-                }
-            }
+        if let Some(inner) = rest.strip_prefix('{')
+            && let Some((name, after)) = inner.split_once('}')
+            && is_name(name)
+            && after.starts_with(['<', '>'])
+            && !after.get(1..).unwrap_or_default().starts_with('(')
+        {
+            return Ok(Some((Some(name.to_owned()), None, name.len() + 2)));
         }
         let here = is_operator(0) && !is_process(0) || rest.starts_with("&>");
         Ok(here.then_some((None, None, 0)))

@@ -35,10 +35,11 @@ impl Walker<'_> {
                 "if" => self.facts.read(&value, directory, "dd", false),
                 "of" => {
                     writes |= self.facts.write(&value, directory, "dd").is_some();
-                    if let PathText::Whole(path) = paths::resolve(&value, directory) {
-                        if paths::is_system(&path) && !paths::is_sink(&path) {
-                            self.reclass(index, CommandClass::System);
-                        }
+                    if let PathText::Whole(path) = paths::resolve(&value, directory)
+                        && paths::is_system(&path)
+                        && !paths::is_sink(&path)
+                    {
+                        self.reclass(index, CommandClass::System);
                     }
                 }
                 _ if NAMES.contains(&name)

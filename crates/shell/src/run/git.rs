@@ -155,10 +155,11 @@ impl Walker<'_> {
         while let Some(word) = words.next() {
             if word.literal().is_some_and(|text| takes_next(text, valued)) {
                 let value = words.next();
-                if let Some(value @ Arg::Dynamic(dynamic)) = value {
-                    if !dynamic.is_single && !dynamic.is_number {
-                        self.uncertain(call.index, value);
-                    }
+                if let Some(value @ Arg::Dynamic(dynamic)) = value
+                    && !dynamic.is_single
+                    && !dynamic.is_number
+                {
+                    self.uncertain(call.index, value);
                 }
                 continue;
             }
@@ -210,12 +211,10 @@ impl Walker<'_> {
 
     fn git_long(&mut self, call: &Call<'_>, name: &str, value: &Arg) {
         let plain = |known: &&str| known.trim_end_matches(['=', '?']) == name;
-        if name.is_empty() || ALIKE.iter().any(|known| plain(&known)) {
+        if name.is_empty() || ALIKE.iter().any(&plain) {
             return;
         }
-        let is_exact = ACTS
-            .iter()
-            .any(|act| act.long.iter().any(|known| plain(&known)));
+        let is_exact = ACTS.iter().any(|act| act.long.iter().any(&plain));
         for act in ACTS {
             let is_meant = |known: &&&str| plain(known) || !is_exact && known.starts_with(name);
             if !act.long.iter().any(|known| is_meant(&known)) {

@@ -28,11 +28,11 @@ impl Walker<'_> {
             return Ok(false);
         }
         let words = args.get(1..).unwrap_or_default();
-        if let [Arg::Literal(only)] = words {
-            if only == "--version" || only == "--help" {
-                self.list_command(args, CommandClass::Reader, place);
-                return Ok(true);
-            }
+        if let [Arg::Literal(only)] = words
+            && (only == "--version" || only == "--help")
+        {
+            self.list_command(args, CommandClass::Reader, place);
+            return Ok(true);
         }
         let asked = shell_words(words)?;
         let mut operands = asked.operands.iter();

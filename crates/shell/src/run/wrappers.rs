@@ -17,11 +17,12 @@ impl Walker<'_> {
         place: &Place,
     ) -> Result<bool, String> {
         let words = args.get(1..).unwrap_or_default();
-        if let [Arg::Literal(only)] = words {
-            if matches!(only.as_str(), "--version" | "--help" | "-V") && is_wrapper(name) {
-                self.list_command(args, CommandClass::Reader, place);
-                return Ok(true);
-            }
+        if let [Arg::Literal(only)] = words
+            && matches!(only.as_str(), "--version" | "--help" | "-V")
+            && is_wrapper(name)
+        {
+            self.list_command(args, CommandClass::Reader, place);
+            return Ok(true);
         }
         match name {
             "env" => self.env(args, place)?,
@@ -474,10 +475,10 @@ impl Walker<'_> {
         };
         let taken = own_words("flock", args, &SPEC_FLOCK, 1)?;
         let directory = self.directory();
-        if let Some(file) = taken.checked_sub(1).and_then(|at| args.get(at)) {
-            if !file.is_number() {
-                self.facts.write(file, directory.as_deref(), "flock");
-            }
+        if let Some(file) = taken.checked_sub(1).and_then(|at| args.get(at))
+            && !file.is_number()
+        {
+            self.facts.write(file, directory.as_deref(), "flock");
         }
         if args
             .get(taken)
@@ -526,7 +527,7 @@ fn own_words(name: &str, args: &[Arg], spec: &Spec, operands: usize) -> Result<u
                 }
                 let takes_next =
                     sorted.operands.is_empty() && with_value.len() > 1 && takes_value(text, spec);
-                if takes_next && with_value.get(1).is_some_and(|value| divides(value)) {
+                if takes_next && with_value.get(1).is_some_and(divides) {
                     return Err(format!("`{name}` with a word of unknown length"));
                 }
                 at += if takes_next { 2 } else { 1 };
