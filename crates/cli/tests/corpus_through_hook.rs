@@ -6,7 +6,10 @@
 //! simulation reports.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 #![expect(clippy::panic, reason = "a failed case names itself")]
-#![expect(clippy::indexing_slicing, reason = "absent keys of a JSON value are null")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
 
 use std::{
     fs,
@@ -51,10 +54,18 @@ fn the_hook_answers_as_the_engine_does() {
             failures
         };
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap())
+            .collect()
     });
     let played = played.into_inner();
-    assert!(failures.is_empty(), "{} of {played} cases:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {played} cases:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
     assert!(played >= PLAYED_MIN, "only {played} cases were played");
 }
 
@@ -72,7 +83,11 @@ fn play_file(path: &Path) -> (usize, Vec<String>) {
     let mut failures = Vec::new();
     for case in &playable {
         if let Err(wrong) = Play::begin(&text, ending).run(case) {
-            failures.push(format!("{}: {}: {wrong}", path.strip_prefix(root()).unwrap().display(), case.name));
+            failures.push(format!(
+                "{}: {}: {wrong}",
+                path.strip_prefix(root()).unwrap().display(),
+                case.name
+            ));
         }
     }
     (playable.len(), failures)
@@ -86,7 +101,12 @@ fn is_playable(case: &Case) -> bool {
     case.steps.iter().all(|step| match &step.line {
         InputLine::Tool(line) => {
             let control = line.tool.starts_with("mcp__interlock__");
-            line.branch.is_none() && !control && line.client.as_deref().is_none_or(|client| client == "claude-code")
+            line.branch.is_none()
+                && !control
+                && line
+                    .client
+                    .as_deref()
+                    .is_none_or(|client| client == "claude-code")
         }
         InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
         InputLine::Transition(_)
@@ -116,10 +136,23 @@ impl Play {
         let name = format!("workflow.{ending}");
         fs::write(room.path(&name), workflow).unwrap();
         let path = room.path(&name);
-        let run = Interlock::new(INTERLOCK, &room).start_for_session(path.to_str().unwrap(), "session").unwrap();
+        let run = Interlock::new(INTERLOCK, &room)
+            .start_for_session(path.to_str().unwrap(), "session")
+            .unwrap();
         let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
-        let token = String::from_utf8(shown.stdout).unwrap().lines().last().unwrap().to_owned();
-        Self { room, run, token, calls: 0, open: None }
+        let token = String::from_utf8(shown.stdout)
+            .unwrap()
+            .lines()
+            .last()
+            .unwrap()
+            .to_owned();
+        Self {
+            room,
+            run,
+            token,
+            calls: 0,
+            open: None,
+        }
     }
 
     fn run(mut self, case: &Case) -> Result<(), String> {
@@ -159,7 +192,12 @@ impl Play {
         }
         self.calls += 1;
         let answer = self.hook("PreToolUse", line, &json!({}));
-        let get = |key: &str| answer["hookSpecificOutput"][key].as_str().unwrap_or_default().to_owned();
+        let get = |key: &str| {
+            answer["hookSpecificOutput"][key]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
         let mut seen = self.status();
         let (verdict, reason) = match get("permissionDecision").as_str() {
             "deny" => ("deny", get("permissionDecisionReason")),
@@ -169,7 +207,9 @@ impl Play {
         if verdict == "allow" {
             self.open = Some(line.clone());
         }
-        let code = reason.split_once(": ").map_or(Value::Null, |(code, _)| json!(code));
+        let code = reason
+            .split_once(": ")
+            .map_or(Value::Null, |(code, _)| json!(code));
         seen["ok"] = json!(verdict != "deny");
         seen["verdict"] = json!(verdict);
         seen["code"] = code;
@@ -184,12 +224,18 @@ impl Play {
         if line.ok && exit == 0 {
             let text = "x".repeat(usize::try_from(line.bytes).unwrap());
             let response = match tool.tool.as_str() {
-                "Bash" => json!({ "stdout": text, "stderr": "", "interrupted": false, "isImage": false }),
+                "Bash" => {
+                    json!({ "stdout": text, "stderr": "", "interrupted": false, "isImage": false })
+                }
                 _ => json!(text),
             };
             self.hook("PostToolUse", &tool, &json!({ "tool_response": response }));
         } else {
-            let error = if exit == 0 { "it failed".to_owned() } else { format!("Exit code {exit}") };
+            let error = if exit == 0 {
+                "it failed".to_owned()
+            } else {
+                format!("Exit code {exit}")
+            };
             self.hook("PostToolUseFailure", &tool, &json!({ "error": error }));
         }
     }
@@ -203,8 +249,16 @@ impl Play {
         for (key, value) in more.as_object().unwrap() {
             input[key] = value.clone();
         }
-        let output = Interlock::new(INTERLOCK, &self.room).hook(&input).unwrap().wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = Interlock::new(INTERLOCK, &self.room)
+            .hook(&input)
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
@@ -244,7 +298,14 @@ impl Play {
     }
 
     fn status(&self) -> Value {
-        let mut status = parsed(&self.room.command(INTERLOCK).args(["status", &self.run, "--json"]).output().unwrap());
+        let mut status = parsed(
+            &self
+                .room
+                .command(INTERLOCK)
+                .args(["status", &self.run, "--json"])
+                .output()
+                .unwrap(),
+        );
         status["ok"] = json!(true);
         status["code"] = Value::Null;
         status
@@ -262,21 +323,29 @@ const OF_SIMULATION: [&str; 3] = ["log", "effects", "message"];
 /// Says where `seen` is not as expected; objects match in part.
 fn difference(expect: &Value, seen: &Value) -> Option<String> {
     let expected: &Map<String, Value> = expect.as_object()?;
-    expected.iter().filter(|(key, _)| !OF_SIMULATION.contains(&key.as_str())).find_map(|(key, wanted)| {
-        if key == "message_contains" {
-            return None;
-        }
-        (!matches(wanted, &seen[key])).then(|| format!("`{key}` is {}, wanted {wanted}", seen[key]))
-    })
+    expected
+        .iter()
+        .filter(|(key, _)| !OF_SIMULATION.contains(&key.as_str()))
+        .find_map(|(key, wanted)| {
+            if key == "message_contains" {
+                return None;
+            }
+            (!matches(wanted, &seen[key]))
+                .then(|| format!("`{key}` is {}, wanted {wanted}", seen[key]))
+        })
 }
 
 fn matches(wanted: &Value, seen: &Value) -> bool {
     match (wanted, seen) {
-        (Value::Object(wanted), Value::Object(seen)) => {
-            wanted.iter().all(|(key, wanted)| seen.get(key).is_some_and(|seen| matches(wanted, seen)))
-        }
+        (Value::Object(wanted), Value::Object(seen)) => wanted
+            .iter()
+            .all(|(key, wanted)| seen.get(key).is_some_and(|seen| matches(wanted, seen))),
         (Value::Array(wanted), Value::Array(seen)) => {
-            wanted.len() == seen.len() && wanted.iter().zip(seen).all(|(wanted, seen)| matches(wanted, seen))
+            wanted.len() == seen.len()
+                && wanted
+                    .iter()
+                    .zip(seen)
+                    .all(|(wanted, seen)| matches(wanted, seen))
         }
         (Value::Number(wanted), Value::Number(seen)) => {
             interlock_core::number::compare(wanted, seen) == Some(std::cmp::Ordering::Equal)

@@ -162,17 +162,17 @@ fn a_damaged_note_is_an_error_until_it_is_too_old() {
 #[test]
 fn only_the_newest_token_holds() {
     let world = World::new();
-    assert!(!world.home.token_made_below("").unwrap().is_some());
+    assert!(world.home.token_made_below("").unwrap().is_none());
     assert!(!world.home.revoke_token().unwrap());
     assert!(!world.home.path().exists());
     let first = world.home.make_token(Vec::new()).unwrap();
     assert!(world.home.token_made_below(&first).unwrap().is_some());
     let second = world.home.make_token(Vec::new()).unwrap();
-    assert!(!world.home.token_made_below(&first).unwrap().is_some());
+    assert!(world.home.token_made_below(&first).unwrap().is_none());
     assert!(world.home.token_made_below(&second).unwrap().is_some());
     let upper = second.to_uppercase();
     for wrong in ["", "ilk_", upper.as_str(), &second[1..]] {
-        assert!(!world.home.token_made_below(wrong).unwrap().is_some(), "{wrong}");
+        assert!(world.home.token_made_below(wrong).unwrap().is_none(), "{wrong}");
     }
     let kept = fs::read_to_string(world.home.path().join("token.json")).unwrap();
     assert!(
@@ -180,7 +180,7 @@ fn only_the_newest_token_holds() {
         "{kept}"
     );
     assert!(world.home.revoke_token().unwrap());
-    assert!(!world.home.token_made_below(&second).unwrap().is_some());
+    assert!(world.home.token_made_below(&second).unwrap().is_none());
 }
 
 #[test]
@@ -188,6 +188,6 @@ fn a_token_that_cannot_be_checked_does_not_hold() {
     let world = World::new();
     let token = world.home.make_token(Vec::new()).unwrap();
     fs::write(world.home.path().join("token.json"), "{}").unwrap();
-    let error = world.home.token_holds(&token).unwrap_err();
+    let error = world.home.token_made_below(&token).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 }
