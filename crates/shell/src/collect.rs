@@ -5,6 +5,7 @@ use interlock_core::facts::{
 };
 
 use crate::paths;
+use crate::tables::names::{COMMAND_TABLES, RUN_AS_TEXT};
 use crate::value::Arg;
 
 /// Facts under construction.
@@ -17,6 +18,8 @@ pub(crate) struct Collector {
     pub(crate) exit_is_free: bool,
     /// Whether a code other than 0 may come from `exit` itself.
     pub(crate) exit_is_mixed: bool,
+    /// Why some name that was set makes the list of commands unknown.
+    runs: Option<String>,
     /// The text of the command that is being taken, innermost last.
     shown: Vec<String>,
 }
@@ -87,6 +90,9 @@ impl Collector {
     }
 
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>) {
+        if self.runs.is_none() {
+            self.runs = runs_as_text(name, value);
+        }
         let changes_programs = crate::names::value_changes_programs(name, value);
         match self
             .facts
@@ -109,6 +115,10 @@ impl Collector {
         }
         self.note_environ(arg, directory);
         let path = paths::resolve(arg, directory);
+        let in_proc = |path: &str| path == "/" || path == "/proc" || path.starts_with("/proc/");
+        if recursive && matches!(&path, PathText::Whole(path) if in_proc(path)) {
+            self.facts.env.other_process = true;
+        }
         let used = use_of(path, self.owner(by), recursive);
         self.facts.reads.push(used);
     }
@@ -229,6 +239,7 @@ impl Collector {
 
     /// Finishes the facts: proofs that something in the line made worthless are dropped.
     pub(crate) fn finish(mut self, unreadable: Option<String>) -> ShellFacts {
+        let unreadable = unreadable.or(self.runs.take());
         self.doubt_what_is_asked();
         let changed = self.facts.env.set.iter().any(|set| set.changes_programs);
         let worthless = changed || self.exit_is_free || unreadable.is_some();
@@ -243,6 +254,18 @@ impl Collector {
         self.facts.unreadable = unreadable;
         self.facts
     }
+}
+
+/// Returns why setting a name runs commands that the line does not show.
+fn runs_as_text(name: &str, value: Option<&str>) -> Option<String> {
+    if COMMAND_TABLES.contains(&name) {
+        return Some(format!("`{name}` changes what a name runs"));
+    }
+    let is_plain = value.is_some_and(|text| {
+        !text.contains(['$', '`']) && (name != "PROMPT_COMMAND" || text.is_empty())
+    });
+    (RUN_AS_TEXT.contains(&name) && !is_plain)
+        .then(|| format!("the value of `{name}` is run as text"))
 }
 
 fn use_of(path: PathText, by: String, recursive: bool) -> PathUse {

@@ -68,9 +68,11 @@ pub(crate) enum Operands {
     System,
     /// Any operand that does not begin with `+` changes the machine.
     SystemButPlus,
+    /// An operand with `=` changes the machine.
+    SystemIfSet,
     /// Hosts.
     Hosts,
-    /// Files that are read; one that begins with `+` runs a command.
+    /// Files that are read; one that begins with `+` or `@` holds commands or options.
     ReadButPlus,
 }
 

@@ -8,6 +8,7 @@ mod files;
 mod find;
 mod git;
 mod network;
+mod pattern;
 mod sed;
 mod shells;
 mod special;
@@ -377,6 +378,11 @@ impl Walker<'_> {
                 } else {
                     rest.collect()
                 };
+                if sources.is_empty() && name == "ln" {
+                    // `ln -s PATH` makes a link of the same name here.
+                    let last = placed.writes.pop().map(|path| last_part(&path));
+                    placed.writes.extend(last);
+                }
                 placed.writes.extend(target);
                 if operands == Operands::LastWrittenOthersRemoved {
                     placed.removes.extend(sources.iter().cloned());
@@ -384,13 +390,17 @@ impl Walker<'_> {
                 placed.reads.extend(sources);
             }
             Operands::Remove => placed.removes.extend(rest),
+            Operands::SystemIfSet => {
+                placed.is_system =
+                    rest.any(|arg| arg.literal().is_none_or(|text| text.contains('=')))
+            }
             Operands::System => placed.is_system = rest.next().is_some(),
             Operands::SystemButPlus => {
                 placed.is_system = rest.any(|arg| !arg.start().starts_with('+'))
             }
             Operands::ReadButPlus => {
                 let (commands, files): (Vec<Arg>, Vec<Arg>) = rest.partition(|arg| {
-                    arg.start().starts_with('+')
+                    arg.start().starts_with(['+', '@'])
                         || arg.literal().is_none() && arg.start().is_empty()
                 });
                 placed.runs = commands.into_iter().next();
@@ -447,6 +457,19 @@ struct Placed {
     recursive: bool,
     is_system: bool,
     runs: Option<Arg>,
+}
+
+/// Returns the last part of a path, as a word.
+fn last_part(path: &Arg) -> Arg {
+    match path {
+        Arg::Literal(text) => Arg::text(
+            text.trim_end_matches('/')
+                .rsplit('/')
+                .next()
+                .unwrap_or(text),
+        ),
+        Arg::Dynamic(dynamic) => Arg::unknown(&dynamic.source),
+    }
 }
 
 /// Writes a command as a refusal shows it, at most 80 characters.

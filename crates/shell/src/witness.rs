@@ -81,10 +81,14 @@ impl<'a> Ours<'_, 'a> {
                 .iter()
                 .filter(|redirect| redirect.variable.is_some())
                 .count();
-            self.seen.push((
-                squeeze(&first.source),
-                simple.words.len() + simple.declared.len() + named - 1,
-            ));
+            let words = simple.words.len() + simple.declared.len() + named;
+            match simple.words.get(1) {
+                // It takes every `time` for the shell's own.
+                Some(second) if first.is_bare("time") => {
+                    self.seen.push((squeeze(&second.source), words - 2))
+                }
+                _ => self.seen.push((squeeze(&first.source), words - 1)),
+            }
         }
         for assignment in simple.assignments.iter().chain(&simple.declared) {
             self.assignment(assignment);

@@ -2,6 +2,7 @@
 
 use interlock_core::facts::NetworkDirection;
 
+use super::pattern;
 use crate::options;
 use crate::tables::own::AWK;
 use crate::value::Arg;
@@ -169,18 +170,16 @@ fn tokens(text: &str) -> Result<Vec<Token>, &'static str> {
             '\n' => (Some(Token::End), 1),
             '#' => (None, rest.find('\n').unwrap_or(rest.len())),
             '"' => {
-                let width = quoted(rest, '"').ok_or(UNKNOWN)?;
+                let width = quoted(rest).ok_or(UNKNOWN)?;
                 let inner = rest.get(1..width - 1).unwrap_or_default();
                 (Some(Token::Text(inner.to_owned())), width)
             }
             '/' if !after_operand(found.last(), after_header)? => {
-                (Some(Token::Regex), quoted(rest, '/').ok_or(UNKNOWN)?)
+                (Some(Token::Regex), regex(rest).ok_or(UNKNOWN)?)
             }
-            c if c.is_ascii_digit() || c == '.' => (
-                Some(Token::Number),
-                rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
-                    .unwrap_or(rest.len()),
-            ),
+            c if c.is_ascii_digit() || c == '.' => {
+                (Some(Token::Number), number(rest).ok_or(UNKNOWN)?)
+            }
             c if c == '_' || c.is_ascii_alphabetic() => {
                 let width = rest
                     .find(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
@@ -236,20 +235,43 @@ fn after_operand(last: Option<&Token>, after_header: bool) -> Result<bool, &'sta
     }
 }
 
-/// Returns the width of a quoted text; `None` when it does not end in its line.
-fn quoted(text: &str, end: char) -> Option<usize> {
+/// Returns the width of a pattern with its slashes.
+fn regex(text: &str) -> Option<usize> {
+    Some(pattern::width(text.get(1..)?, '/')? + 2)
+}
+
+/// Returns the width of a number; what follows it may be a name.
+fn number(text: &str) -> Option<usize> {
+    if text.starts_with("0x") || text.starts_with("0X") {
+        // Some awks read another number here.
+        return None;
+    }
+    let width = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
+    let rest = text.get(width..)?;
+    let Some(exponent) = rest.strip_prefix(['e', 'E']) else {
+        return Some(width);
+    };
+    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let signed = exponent.len() - digits.len();
+    Some(if count == 0 {
+        width
+    } else {
+        width + 1 + signed + count
+    })
+}
+
+/// Returns the width of a text in double quotes; `None` when it does not end in its line.
+fn quoted(text: &str) -> Option<usize> {
     let mut is_escaped = false;
-    let mut in_set = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {
             '\n' => return None,
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
-            // Awks differ on a slash between square brackets.
-            _ if c == end && in_set && end == '/' => return None,
-            _ if c == end => return Some(at + c.len_utf8()),
-            '[' => in_set = true,
-            ']' => in_set = false,
+            '"' => return Some(at + 1),
             _ => {}
         }
     }

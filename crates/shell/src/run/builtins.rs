@@ -98,7 +98,8 @@ impl Walker<'_> {
                         let variable = self.plain_name(&target.unwrap_or_else(|| Arg::text("")))?;
                         self.facts.set(&variable, None);
                         self.state.forget(&variable);
-                    } else if first.literal().is_none() && first.may_be_option() {
+                    } else if first.literal().is_none() && first.may_be_option() && !rest.is_empty()
+                    {
                         return Err(format!(
                             "`printf {}` may set a variable; put `--` before it",
                             first.shown()
@@ -153,6 +154,13 @@ impl Walker<'_> {
         match name {
             "alias" | "unalias" | "enable" | "bind" | "complete" | "compopt" => {
                 return Err(format!("`{name}` changes what names mean"));
+            }
+            "jobs"
+                if words
+                    .iter()
+                    .any(|word| word.is("-x") || word.literal().is_none()) =>
+            {
+                return Err("`jobs -x` runs a command".to_owned());
             }
             "hash"
                 if words.iter().any(|word| {
@@ -288,7 +296,7 @@ impl Walker<'_> {
                 Some("-f" | "-v") => {}
                 _ => {
                     let name = self.plain_name(word)?;
-                    self.facts.set(&name, None);
+                    self.facts.set(&name, Some(""));
                     self.state.forget(&name);
                     self.state.functions.remove(&name);
                 }

@@ -95,7 +95,7 @@ impl Walker<'_> {
                 "git in another repository, whose configuration can run programs",
             );
         }
-        if !inside || asks {
+        if directory != root || asks {
             self.facts.ask(ShellAsk::Repository {
                 directory: directory.clone(),
                 command: call.index,

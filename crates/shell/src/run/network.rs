@@ -49,6 +49,10 @@ impl Walker<'_> {
     fn curl_text(&mut self, index: usize, name: &str, value: &Arg) {
         let directory = self.directory();
         let text = value.start();
+        if text.starts_with('@') && matches!(name, "H" | "header") {
+            self.facts
+                .network(NetworkDirection::Send, None, "curl", Some(index));
+        }
         if let Some(path) = text.strip_prefix('@') {
             self.facts
                 .read(&Arg::text(path), directory.as_deref(), "curl", false);

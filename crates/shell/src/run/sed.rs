@@ -1,5 +1,6 @@
 //! Reads the script of `sed`; what this small parser does not know is opaque.
 
+use super::pattern;
 use crate::options::{self, Effect};
 use crate::tables::own::SED;
 use crate::value::Arg;
@@ -99,6 +100,13 @@ impl<'a> Cursor<'a> {
         let line = self.rest.split('\n').next().unwrap_or_default();
         self.rest = self.rest.get(line.len()..).unwrap_or_default();
         line
+    }
+
+    /// Takes a pattern up to its `end`; `None` when it is not certain where that is.
+    fn pattern(&mut self, end: char) -> Option<()> {
+        let width = pattern::width(self.rest, end)?;
+        self.rest = self.rest.get(width + end.len_utf8()..)?;
+        Some(())
     }
 
     /// Takes text up to an unescaped `end`; a line feed before it is an error.
@@ -216,13 +224,13 @@ fn address(cursor: &mut Cursor<'_>) -> Option<bool> {
         }
         Some('/') => {
             cursor.bump();
-            cursor.until('/')?;
+            cursor.pattern('/')?;
             cursor.skip(|c| c == 'I' || c == 'M');
         }
         Some('\\') => {
             cursor.bump();
             let end = cursor.bump().filter(|c| *c != '\n' && *c != '\\')?;
-            cursor.until(end)?;
+            cursor.pattern(end)?;
             cursor.skip(|c| c == 'I' || c == 'M');
         }
         _ => return Some(false),
@@ -246,7 +254,7 @@ fn substitute(cursor: &mut Cursor<'_>, found: &mut Script) -> Result<Option<()>,
     let Some(end) = cursor.bump().filter(|c| *c != '\n' && *c != '\\') else {
         return Ok(None);
     };
-    if cursor.until(end).is_none() || cursor.until(end).is_none() {
+    if cursor.pattern(end).is_none() || cursor.until(end).is_none() {
         return Ok(None);
     }
     loop {

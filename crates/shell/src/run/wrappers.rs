@@ -157,7 +157,7 @@ impl Walker<'_> {
                 .literal()
                 .ok_or("`env -u` with a name that is not known")?
                 .to_owned();
-            self.facts.set(&name, None);
+            self.facts.set(&name, Some(""));
         }
         if let Some(text) = sorted.value("S").or_else(|| sorted.value("split-string")) {
             let text = text.literal().ok_or("the text of `env -S` is not known")?;

@@ -188,7 +188,6 @@ pub(crate) const GLOBAL_PLAIN: &[&str] = &[
     "--noglob-pathspecs",
     "--icase-pathspecs",
     "--no-replace-objects",
-    "--bare",
     "--no-lazy-fetch",
     "--no-advice",
 ];

@@ -64,6 +64,9 @@ pub(crate) const CHANGING: &[&str] = &[
     "RUSTFLAGS",
     "RUSTDOCFLAGS",
     "TAR_OPTIONS",
+    "TAPE",
+    "ZIPINFO",
+    "ZIPINFOOPT",
     "GZIP",
     "BZIP",
     "BZIP2",
@@ -120,7 +123,7 @@ pub(crate) const CHANGING: &[&str] = &[
 pub(crate) const CHANGING_PREFIXES: &[&str] = &[
     "LD_",
     "DYLD_",
-    "BASH_FUNC_",
+    "BASH_",
     "XDG_",
     "LESS",
     "GIT_",
@@ -167,6 +170,20 @@ pub(crate) const CHANGING_PREFIXES: &[&str] = &[
 
 /// Endings of such names.
 pub(crate) const CHANGING_SUFFIXES: &[&str] = &["PAGER", "EDITOR", "_proxy", "_PROXY"];
+
+/// Arrays whose elements say what a name runs.
+pub(crate) const COMMAND_TABLES: &[&str] = &["BASH_CMDS", "BASH_ALIASES"];
+
+/// Names whose value a shell expands and runs.
+pub(crate) const RUN_AS_TEXT: &[&str] = &[
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "PROMPT_COMMAND",
+    "BASH_ENV",
+    "ENV",
+];
 
 /// Names that match a row above and change nothing that matters.
 pub(crate) const HARMLESS: &[&str] = &[

@@ -254,8 +254,9 @@ pub(crate) const TEE: Spec = Spec {
 };
 
 pub(crate) const LESS: Spec = Spec {
-    short: "aAcdeEfFgGiIJmMnNqQrRsSuUVwWX~?",
-    valued: "bhjpxyzoOkPtTD",
+    // Options with a number go on after it in the same word.
+    short: "aAcdeEfFgGiIJmMnNqQrRsSuUVwWX~?bhyz0123456789",
+    valued: "jpxoOkPtTD",
     long: &[
         "quit-if-one-screen",
         "raw-control-chars",
@@ -612,7 +613,7 @@ pub(crate) const SYSCTL: Spec = Spec {
     valued: "r",
     long: &["all", "names", "values", "ignore", "quiet", "pattern="],
     acts: &[act("wp", &["write", "load?", "system"], System)],
-    operands: Operands::Nothing,
+    operands: Operands::SystemIfSet,
     ..SPEC
 };
 
@@ -827,6 +828,7 @@ pub(crate) const NM: Spec = Spec {
         "quiet",
     ],
     acts: &[act("", &["plugin="], RUNS)],
+    operands: Operands::ReadButPlus,
     ..SPEC
 };
 
@@ -864,6 +866,7 @@ pub(crate) const OBJDUMP: Spec = Spec {
         "info",
     ],
     acts: &[act("", &["plugin="], RUNS)],
+    operands: Operands::ReadButPlus,
     ..SPEC
 };
 
@@ -897,6 +900,7 @@ pub(crate) const READELF: Spec = Spec {
         "demangle?",
     ],
     acts: &[act("", &["plugin="], RUNS)],
+    operands: Operands::ReadButPlus,
     ..SPEC
 };
 

@@ -174,6 +174,12 @@ impl Walker<'_> {
     /// Carries out one assignment in this shell.
     pub(crate) fn assign(&mut self, assignment: &Assignment) -> Step {
         let value = self.assigned_value(assignment);
+        if self.is_zsh() && assignment.subscript.is_some() {
+            return Err(format!(
+                "`{}[…]` may change what a name means",
+                assignment.name
+            ));
+        }
         if self.is_zsh() && ZSH_TIED.contains(&assignment.name.as_str()) {
             return Err(format!(
                 "`{}` is tied to a name of the environment",

@@ -1,0 +1,91 @@
+//! Where a pattern between slashes ends, for `sed` and `awk`.
+
+/// Returns the width of the pattern at the start of `text`, up to its `end`.
+///
+/// `None` when it does not end in its line, or when programs differ on where it
+/// does: an `end` between square brackets.
+pub(super) fn width(text: &str, end: char) -> Option<usize> {
+    let mut rest = text;
+    loop {
+        let c = rest.chars().next()?;
+        let at = text.len() - rest.len();
+        let after = rest.get(c.len_utf8()..)?;
+        match c {
+            '\n' => return None,
+            _ if c == end => return Some(at),
+            '\\' => {
+                let escaped = after.chars().next().filter(|c| *c != '\n')?;
+                rest = after.get(escaped.len_utf8()..)?;
+            }
+            '[' => rest = after.get(set_width(after, end)?..)?,
+            _ => rest = after,
+        }
+    }
+}
+
+/// Returns the width of a set up to and with its `]`; `None` when unsure.
+fn set_width(text: &str, end: char) -> Option<usize> {
+    let negated = text.strip_prefix('^').unwrap_or(text);
+    // The first bracket stands for itself.
+    let mut rest = negated.strip_prefix(']').unwrap_or(negated);
+    loop {
+        let c = rest.chars().next()?;
+        let after = rest.get(c.len_utf8()..)?;
+        match c {
+            _ if c == end || c == '\n' || c == '\\' => {
+                // A backslash is itself here for some programs and an escape for others.
+                let escaped = after.chars().next()?;
+                let is_plain = c == '\\'
+                    && escaped != ']'
+                    && escaped != '['
+                    && escaped != '\n'
+                    && escaped != '\\';
+                if !is_plain {
+                    return None;
+                }
+                rest = after.get(escaped.len_utf8()..)?;
+            }
+            ']' => return Some(text.len() - after.len()),
+            '[' => match after.chars().next() {
+                Some(kind @ (':' | '.' | '=')) => {
+                    let inner = after.get(1..)?;
+                    let close = inner.find([kind, ']', end, '\n'])?;
+                    let tail = inner.get(close..)?.strip_prefix(kind)?.strip_prefix(']')?;
+                    rest = tail;
+                }
+                _ => rest = after,
+            },
+            _ => rest = after,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::width;
+
+    #[test]
+    fn a_pattern_ends_at_its_slash() {
+        for (text, expected) in [
+            ("a/b", Some(1)),
+            ("/", Some(0)),
+            (r"a\/b/c", Some(4)),
+            ("[a]/", Some(3)),
+            ("[^a]b/", Some(5)),
+            ("[]a]/", Some(4)),
+            ("[^]a]/", Some(5)),
+            ("[[:alpha:]_]/", Some(12)),
+            (r"[\t ]/", Some(5)),
+            ("[a/]/", None),
+            ("[]/]/", None),
+            ("[[:a]/:]]/", None),
+            (r"[\]/]/", None),
+            ("[a", None),
+            ("a", None),
+            ("a\n/", None),
+            ("\\\n/", None),
+        ] {
+            assert_eq!(width(text, '/'), expected, "{text}");
+        }
+    }
+}
