@@ -1,1 +1,32 @@
-fn main() {}
+//! The project's chores: `cargo xtask help` lists them. Each is one file.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to whoever called it"
+)]
+
+mod bench;
+mod chores;
+mod docs;
+mod lint;
+mod npm;
+mod setup;
+mod soak;
+mod steps;
+mod tally;
+mod test;
+mod tools;
+mod wasm;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match chores::run(&arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

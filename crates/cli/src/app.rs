@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("hook"))
         && !asks_for_help(&arguments)
     {
-        return ExitCode::from(2);
+        return commands::hook::run(arguments.get(2..).unwrap_or_default());
     }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -112,11 +112,14 @@ impl App {
 
 fn dispatch(app: &App, command: Command) -> Done {
     match command {
+        Command::Init(args) => commands::init::run(app, &args),
+        Command::Doctor(args) => commands::doctor::run(app, &args),
         Command::Check(args) => commands::check::run(app, &args),
         Command::Simulate(args) => commands::simulate::run(app, &args),
         Command::Test(args) => commands::test::run(app, &args),
         Command::Explain(args) => commands::explain::run(app, &args),
         Command::Schema => commands::schema::run(app),
+        Command::Graph(args) => commands::graph::run(app, &args),
         Command::Start(args) => commands::start::run(app, &args),
         Command::Status(args) => commands::status::run(app, &args),
         Command::Send(args) => commands::people::send(app, args),
@@ -127,8 +130,10 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Cancel(args) => commands::people::cancel(app, args),
         Command::Log(args) => commands::log::run(app, &args),
         Command::List(args) => commands::list::run(app, &args),
+        Command::Demo(args) => commands::demo::run(app, &args),
         Command::Token(args) => commands::token::run(app, &args),
-        _ => Err(Failure::Said(Exit::Usage)),
+        Command::Hook(_) => Err(Failure::Said(Exit::Usage)),
+        Command::Gateway(args) => commands::gateway::run(app, args),
         Command::Completions { shell } => commands::pages::completions(app, shell),
         Command::Man => commands::pages::manual(app),
     }

@@ -9,26 +9,25 @@ use interlock_store::ClientProcess;
 use crate::{app::App, failure::Failure, live};
 
 /// How many ancestors are looked at; a longer line is refused.
-struct Fake {
-    parent: u32,
-    client: ClientProcess,
-}
 const ANCESTORS_MAX: usize = 4096;
 
 /// Returns the person's name, or refuses.
 pub(crate) fn person(app: &App) -> Result<String, Failure> {
-    not_below_an_agent(app)?;
-    match crate::app::variable("INTERLOCK_TOKEN") {
-        Some(token) => {
-            let token = token.into_string().unwrap_or_default();
-            if app.home()?.token_holds(&token)? {
-                return Ok(name());
-            }
-            Err(anyhow::anyhow!("`INTERLOCK_TOKEN` is not the token in use: make a new one with `interlock token`").into())
+    let Some(token) = crate::app::variable("INTERLOCK_TOKEN") else {
+        not_below_an_agent(app)?;
+        if std::io::stdin().is_terminal() {
+            return Ok(name());
         }
-        None if std::io::stdin().is_terminal() => Ok(name()),
-        None => Err(anyhow::anyhow!(
+        return Err(anyhow::anyhow!(
             "only a person may do this: call it at a terminal, or set `INTERLOCK_TOKEN` to what `interlock token` shows"
+        )
+        .into());
+    };
+    let token = token.into_string().unwrap_or_default();
+    match app.home()?.token_made_below(&token)? {
+        Some(own) => not_below_a_guarded(app, &own).map(|()| name()),
+        None => Err(anyhow::anyhow!(
+            "`INTERLOCK_TOKEN` is not the token in use: make a new one with `interlock token`"
         )
         .into()),
     }
@@ -45,11 +44,17 @@ pub(crate) fn at_a_terminal(app: &App) -> Result<(), Failure> {
 
 /// Refuses below the process of a client that an open run guards.
 pub(crate) fn not_below_an_agent(app: &App) -> Result<(), Failure> {
+    not_below_a_guarded(app, &[])
+}
+
+/// The same, but for the processes a person made the token below: a script that
+/// plays the client itself is its person's own, an agent started later is not.
+fn not_below_a_guarded(app: &App, own: &[ClientProcess]) -> Result<(), Failure> {
     let home = app.home()?;
     let mut guarded: Vec<(ClientProcess, String)> = Vec::new();
     for binding in home.bound_sessions()? {
         let binding = binding?;
-        let Some(process) = binding.process else {
+        let Some(process) = binding.process.filter(|process| !own.contains(process)) else {
             continue;
         };
         // A run that cannot be read may be open.
@@ -81,11 +86,13 @@ pub(crate) fn name() -> String {
 }
 
 /// Lists this process's ancestors, nearest first.
-fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
+pub(crate) fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
     let mut found = Vec::new();
     let mut pid = std::process::id();
     while pid > 0 {
-        let Some(process) = None::<Fake> else { break };
+        let Some(process) = interlock_clients::process::look(pid) else {
+            break;
+        };
         pid = process.parent;
         found.push(process.client);
         if found.len() > ANCESTORS_MAX {

@@ -1,7 +1,13 @@
 //! One module a command.
 
 pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod gateway;
+pub(crate) mod graph;
+pub(crate) mod hook;
+pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod pages;

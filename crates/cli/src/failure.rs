@@ -18,8 +18,6 @@ pub(crate) enum Exit {
     Failed,
     /// The command line, or the input, is not one of ours.
     Usage,
-    /// A person is waited for.
-    Waiting,
     /// Cancelled.
     Cancelled,
 }
@@ -29,7 +27,6 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Failed => 1,
             Exit::Usage => 2,
-            Exit::Waiting => 75,
             Exit::Cancelled => 130,
         })
     }

@@ -4,6 +4,7 @@ mod app;
 mod args;
 mod authority;
 mod commands;
+mod demo;
 mod failure;
 mod live;
 mod output;

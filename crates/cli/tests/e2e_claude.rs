@@ -553,7 +553,7 @@ fn a_deleted_workflow_file_changes_nothing(version: Version) {
             vec![bash("touch early.txt")]
         }
         2 => vec![transition("READY")],
-        3 => vec![bash("touch late.txt")],
+        3 => vec![bash("echo late > late.txt")],
         _ => vec![text("done")],
     });
     let calls = guarded.session(script).calls();

@@ -62,7 +62,7 @@ pub fn briefing(machine: &Machine, run: &Run, focus: Option<&FramePath>) -> Stri
         .and_then(|place| place.state.instructions.as_deref());
     if let Some(instructions) = instructions {
         text.push_str("\nInstructions: ");
-        text.push_str(instructions);
+        text.push_str(instructions.trim_end());
     }
     text
 }
@@ -162,14 +162,31 @@ fn phase(place: Place<'_>, max: usize) -> String {
 }
 
 fn tools(machine: &Machine, run: &Run, path: &FramePath, max: usize) -> String {
-    match report(machine, run, Some(path)).tools {
-        None => "Tools: all.".to_owned(),
+    let listed_tools = report(machine, run, Some(path)).tools;
+    let banned = Place::find(machine, run, path)
+        .map(|place| place.state.policy.disallowed_tools.as_slice())
+        .filter(|_| banned_matter(listed_tools.as_deref()))
+        .unwrap_or_default();
+    let but = if banned.is_empty() {
+        String::new()
+    } else {
+        let names = banned.iter().map(|tool| plain(tool));
+        format!(" but not {}", listed(names, max / 3))
+    };
+    let room = max.saturating_sub(8 + but.chars().count());
+    match listed_tools {
+        None => format!("Tools: all{but}."),
         Some(tools) if tools.is_empty() => "Tools: none.".to_owned(),
         Some(tools) => {
             let names = tools.iter().map(|tool| plain(tool));
-            format!("Tools: {}.", listed(names, max.saturating_sub(8)))
+            format!("Tools: {}{but}.", listed(names, room))
         }
     }
+}
+
+/// Tells whether what is listed may still hold a tool that is disallowed.
+fn banned_matter(listed: Option<&[String]>) -> bool {
+    listed.is_none_or(|tools| tools.iter().any(|tool| tool.contains('*')))
 }
 
 fn commands(policy: &Policy, max: usize) -> Option<String> {

@@ -15,7 +15,7 @@ use crate::{
     event::Event,
     evolve,
     machine::{Machine, Object},
-    names::FramePath,
+    names::{AgentId, FramePath},
     refusal::{Code, Refusal},
     run::{Frame, Phase, Run},
 };
@@ -82,6 +82,19 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         reply,
         path: work.path,
     }
+}
+
+/// Finds the frame that a command of `agent` that may name a `branch` is for.
+///
+/// # Errors
+/// No open branch has that name, or the sub-agent works in another.
+pub fn addressed(
+    machine: &Machine,
+    run: &Run,
+    branch: Option<&str>,
+    agent: Option<&AgentId>,
+) -> Result<FramePath, Refusal> {
+    address::locate(machine, run, branch, agent).map(|address| address.path)
 }
 
 /// What a command is told, or why not.

@@ -20,6 +20,7 @@ pub mod policy;
 pub mod refusal;
 pub mod report;
 pub mod run;
+pub mod tools;
 pub mod validate;
 
 mod decide;
@@ -28,7 +29,7 @@ mod evolve;
 mod judge;
 
 pub use briefing::{briefing, notice, teach};
-pub use decide::{Decision, Reply, decide};
+pub use decide::{Decision, Reply, addressed, decide};
 pub use effects::effects;
 pub use evolve::evolve;
 pub use report::{Report, report};

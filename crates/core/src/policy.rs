@@ -1,5 +1,6 @@
 //! The policy of a state: which tool calls it allows.
 
+use crate::tools::all_names;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -105,10 +106,16 @@ impl Policy {
     }
 }
 
+/// Tells whether a pattern has one of `names`, or another name of the same tool.
 fn matches_any(patterns: &[String], names: &[&str]) -> bool {
-    patterns
+    let has = |name: &str| {
+        patterns
+            .iter()
+            .any(|pattern| wildcard_matches(pattern, name))
+    };
+    names
         .iter()
-        .any(|pattern| names.iter().any(|name| wildcard_matches(pattern, name)))
+        .any(|name| has(name) || all_names(name).iter().any(|other| has(other)))
 }
 
 /// Matches `name` against `pattern`, where `*` stands for any text, also none.

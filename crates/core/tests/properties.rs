@@ -17,6 +17,10 @@ use reference::Reference;
 const SEQUENCES: u64 = 100_000;
 const COMMANDS_MAX: u64 = 24;
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test is told its seed, the engine is not"
+)]
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name)
         .ok()

@@ -15,6 +15,18 @@ pub fn digest(tool: &str, input: &Value) -> Digest {
     text.push_str(",\"tool\":");
     write_text(tool, &mut text);
     text.push('}');
+    sha256(&text)
+}
+
+/// Returns the SHA-256 of a control call's arguments alone.
+///
+/// A hook and the server behind it see the same arguments under different tool names.
+#[must_use]
+pub fn control_digest(arguments: &Value) -> Digest {
+    sha256(&canonical(arguments))
+}
+
+fn sha256(text: &str) -> Digest {
     let hash = Sha256::digest(text.as_bytes());
     let mut hex = String::with_capacity(64);
     for byte in hash {
@@ -183,5 +195,14 @@ mod tests {
             "78932af53c2f206888f04ea464514a5a38c95d186d8e07d5ec2ce8572f52b3cb"
         );
         assert_ne!(digest("Bash", &input), digest("bash", &input));
+    }
+
+    #[test]
+    fn a_control_digest_is_of_the_arguments_alone() {
+        let digest = |json: &str| control_digest(&serde_json::from_str(json).unwrap());
+        let sent = digest(r#"{"event":"DONE","data":{"a":1}}"#);
+        assert_eq!(sent, digest(r#"{ "data": {"a": 1.0}, "event": "DONE" }"#));
+        assert_ne!(sent, digest(r#"{"event":"DONE","data":{"a":2}}"#));
+        assert_ne!(sent, digest(r#"{"event":"DONE"}"#));
     }
 }

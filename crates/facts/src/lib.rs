@@ -20,7 +20,7 @@ mod shell;
 mod summary;
 mod surroundings;
 
-pub use canonical::{canonical, digest};
+pub use canonical::{canonical, control_digest, digest};
 pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen};
 pub use json::{Parsed, parse};
 pub use path::{PathError, normalise};

@@ -4,6 +4,7 @@ use interlock_core::{
     call::{CallFacts, CallKind, FileWrite, ToolCall},
     names::{AgentId, CallId},
 };
+use interlock_shell::Dialect;
 use serde_json::Value;
 
 use crate::{
@@ -44,7 +45,8 @@ pub struct Proposal<'a> {
 ///
 /// Total: what cannot be judged is a fact too (`malformed`).
 #[must_use]
-pub fn facts(proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
+pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
+    proposal.shape = with_line(&proposal);
     let mut finder = Finder {
         tool: proposal.tool,
         surroundings,
@@ -74,6 +76,32 @@ pub fn facts(proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Dis
         agent: proposal.agent,
         branch,
         facts,
+    }
+}
+
+/// Arguments that hold a command line, whatever tool they are of.
+const LINES: [&str; 3] = ["command", "cmd", "script"];
+
+/// Takes a tool about which nothing is known for a shell, where it is given a command line.
+///
+/// Tools of servers have arguments of their own making.
+fn with_line(proposal: &Proposal<'_>) -> Shape {
+    let name = proposal.common.unwrap_or(proposal.tool);
+    let line = LINES.into_iter().find(|field| {
+        matches!(
+            proposal.input.get(field),
+            Some(Value::String(_) | Value::Array(_))
+        )
+    });
+    match (proposal.shape, line) {
+        (Shape::Other, Some(line)) if !name.to_ascii_lowercase().starts_with("mcp") => {
+            Shape::Shell {
+                dialect: Dialect::Unknown,
+                line,
+                directory: None,
+            }
+        }
+        (shape, _) => shape,
     }
 }
 
@@ -288,6 +316,10 @@ impl Finder<'_> {
             }
             _ => self.surroundings.working_directory.clone(),
         };
+        let dialect = match dialect {
+            Dialect::Unknown => self.surroundings.shell,
+            known => known,
+        };
         let read = shell::read(line, dialect, &directory, self.surroundings, self.disk);
         self.facts.reads = read.reads;
         self.facts.writes = read.writes;
@@ -316,10 +348,11 @@ fn optional<'v>(input: &'v Value, field: &str) -> Result<Option<&'v str>, String
     }
 }
 
-/// Tells whether a flag is set; what is no flag is taken for one that is.
+/// Tells whether a flag is set; what is no flag is taken for one that is, but for one place.
 fn is_set(input: &Value, field: &str) -> bool {
-    !matches!(
-        input.get(field),
-        None | Some(Value::Null | Value::Bool(false))
-    )
+    let value = input.get(field);
+    if value.and_then(Value::as_u64) == Some(1) {
+        return false;
+    }
+    !matches!(value, None | Some(Value::Null | Value::Bool(false)))
 }

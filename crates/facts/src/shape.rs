@@ -86,6 +86,12 @@ impl EditFields {
         new: "new_string",
         all: "replace_all",
     };
+    /// The same, where the number of places is given.
+    pub const COUNTED: Self = Self {
+        old: "old_string",
+        new: "new_string",
+        all: "expected_replacements",
+    };
     /// The same in camel case.
     pub const CAMEL: Self = Self {
         old: "oldString",

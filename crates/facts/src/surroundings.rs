@@ -1,5 +1,7 @@
 //! Where a call would run.
 
+use interlock_shell::Dialect;
+
 use crate::disk::Disk;
 
 /// Where a call would run, and what of this machine matters to its facts.
@@ -29,6 +31,8 @@ pub struct Surroundings {
     pub search_path: Vec<String>,
     /// The client's process.
     pub client_process: Option<u32>,
+    /// The shell that runs the lines of a tool that does not say which it is.
+    pub shell: Dialect,
     /// Whether a shell line will run where blocked variables do not exist.
     pub environment_held: bool,
 }

@@ -1,1 +1,23 @@
-//! Placeholder while the workspace is being laid out.
+//! The control tools as an MCP server: how an agent asks where it stands and moves on.
+//!
+//! [`Control`] answers the tools and knows no protocol; the server around it
+//! speaks MCP over stdio. Nothing here approves, deactivates, forces a state or
+//! replaces a workflow. Decides nothing: the engine does.
+
+mod answer;
+mod arguments;
+mod control;
+mod error;
+mod live;
+mod refused;
+mod server;
+mod settings;
+mod tools;
+
+pub use answer::Answer;
+pub use control::{Control, Incoming};
+pub use error::GatewayError;
+pub use refused::Word;
+pub use server::{serve, serve_stdio};
+pub use settings::{Settings, ToolPrefix, UnknownPrefix};
+pub use tools::{ToolText, control_tool, listed_tools};

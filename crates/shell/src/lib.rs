@@ -2,8 +2,32 @@
 //!
 //! Pure: no file system, no process, no clock. It judges nothing; what it does
 //! not know is unreadable (the line) or opaque (one command).
+//!
+//! A line passes four steps: `text` (which characters may stand there), `parse`
+//! (our own strict grammar, checked by `scan` and by `brush-parser` in `witness`,
+//! which may only veto), `walk` with `expand` (what is known of variables and
+//! directories at each point), and `run` (what each command does, by `tables`).
+
+mod collect;
+mod expand;
+mod names;
+mod options;
+mod parse;
+mod paths;
+mod programs;
+mod run;
+mod scan;
+mod state;
+mod syntax;
+mod tables;
+mod text;
+mod value;
+mod walk;
+mod witness;
 
 use interlock_core::facts::ShellFacts;
+
+pub use names::changes_programs;
 
 /// The shell that would run a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,25 +63,70 @@ pub struct Setting {
 }
 
 /// Reads `line` and says what it would run, read, write and reach.
+///
+/// Total: it never panics, whatever the text. Where `unreadable` is set, the other
+/// facts hold what was seen before the reading stopped, and may miss anything.
 #[must_use]
 pub fn read(line: &str, setting: &Setting) -> ShellFacts {
-    let _ = (line, setting);
+    if setting.dialect == Dialect::Foreign {
+        return unreadable("the language of this shell is not read".to_owned());
+    }
+    if let Some(reason) = text::refuse(line) {
+        return unreadable(reason);
+    }
+    let mut tally = parse::Tally::default();
+    let list = match parse::parse(line, setting.dialect, 0, &mut tally) {
+        Ok(list) => list,
+        Err(reason) => return unreadable(reason),
+    };
+    if let Some(reason) = witness::veto(line, &list) {
+        return unreadable(reason);
+    }
+    let facts = |stays: bool| {
+        let mut walker = walk::Walker::new(setting, tally, stays);
+        let outcome = walker
+            .list(&list, walk::Proof::FULL)
+            .and_then(|()| walker.check_evaluated());
+        let moved = walker.moved_under_functions();
+        (walker.facts.finish(outcome.err()), moved)
+    };
+    match facts(true) {
+        (_, true) => facts(false).0,
+        (facts, false) => facts,
+    }
+}
+
+fn unreadable(reason: String) -> ShellFacts {
     ShellFacts {
-        unreadable: Some("the shell reader is not finished".to_owned()),
+        unreadable: Some(reason),
         ..ShellFacts::default()
     }
 }
 
 /// Splits an `allowed_commands` entry into shell words; `None` when not literal.
+///
+/// A last word `*` is dropped.
 #[must_use]
 pub fn split_entry(entry: &str) -> Option<Vec<String>> {
-    let _ = entry;
-    None
-}
-
-/// Returns whether setting `name` changes what programs do.
-#[must_use]
-pub fn changes_programs(name: &str) -> bool {
-    let _ = name;
-    true
+    let setting = Setting::default();
+    if text::refuse(entry).is_some() {
+        return None;
+    }
+    let list = parse::parse(entry, Dialect::Bash, 0, &mut parse::Tally::default()).ok()?;
+    let simple = list.single_simple()?;
+    let state = state::State::new(&setting);
+    let expander = expand::Expander {
+        state: &state,
+        setting: &setting,
+    };
+    let mut words = Vec::new();
+    for (at, word) in simple.words.iter().enumerate() {
+        if at > 0 && at + 1 == simple.words.len() && word.source == "*" {
+            break;
+        }
+        for arg in expander.word(word).args {
+            words.push(arg.literal()?.to_owned());
+        }
+    }
+    (!words.is_empty()).then_some(words)
 }

@@ -1,112 +1,84 @@
 //! From a line's tool call to the call the engine judges.
-//!
-//! A stand-in for `interlock_facts` until that has signatures: reads no shell
-//! line, follows no link.
 
+use interlock_clients::{ClientId, Tool, tool};
 use interlock_core::{
-    call::{CallFacts, CallKind, FileWrite, Place, ToolCall, WrittenPath},
-    facts::ShellFacts,
-    names::{CallId, Digest},
+    call::{ToolCall, WrittenPath},
+    names::CallId,
 };
-use serde_json::Value;
+use interlock_facts::{GivenDisk, Proposal, Shape, Surroundings, facts, locate};
+use interlock_shell::Dialect;
 
 use crate::{input::ToolLine, simulation::Setting};
 
 /// Makes the call of a line, with its facts.
 pub(crate) fn call(setting: &Setting, line: &ToolLine, id: String) -> ToolCall {
-    let text = |key: &str| line.input.get(key).and_then(Value::as_str);
-    let kind = match line.tool.as_str() {
-        "Bash" => CallKind::Shell,
-        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => CallKind::Edit,
-        "Task" | "Agent" => CallKind::SubAgent,
-        _ => CallKind::Other,
-    };
-    let path = text("file_path").or_else(|| text("notebook_path"));
-    let mut facts = CallFacts {
-        environment_held: true,
-        ..CallFacts::default()
-    };
-    match (kind, path) {
-        (CallKind::Edit, Some(path)) => {
-            let lines = |key: &str| {
-                u64::try_from(text(key).unwrap_or_default().lines().count()).unwrap_or(u64::MAX)
-            };
-            let new = lines("new_string").max(lines("content"));
-            let lines = lines("old_string").max(new);
-            let written = locate(setting, path);
-            facts.edit_lines = Some(lines);
-            facts.writes.push(FileWrite {
-                path: Some(written.path),
-                relative: written.relative,
-                place: Place::Project,
-                by: line.tool.clone(),
-                removes: false,
-                recursive: false,
-                lines: Some(lines),
-            });
-        }
-        (CallKind::Shell, _) => {
-            facts.shell = Some(ShellFacts {
-                unreadable: Some("shell lines are not read yet".to_owned()),
-                ..ShellFacts::default()
-            });
-        }
-        (_, Some(path)) => facts.reads.extend(locate(setting, path).relative),
-        _ => {}
+    let client = line.client.as_deref().unwrap_or(&setting.client);
+    let client = ClientId::named(client).unwrap_or(ClientId::ClaudeCode);
+    let Tool { common, shape } = tool(client, &line.tool);
+    let mut disk = GivenDisk::empty();
+    for (path, text) in &line.files {
+        disk.put(&setting.project_root, path, text.clone());
     }
-    let summary = line.input.to_string();
-    ToolCall {
+    let proposal = Proposal {
         id: CallId::new(id),
-        tool: line.tool.clone(),
-        common: None,
-        kind,
-        digest: Digest::new(format!("{} {summary}", line.tool)),
-        summary,
+        tool: &line.tool,
+        common,
+        shape: under_exec(shape),
+        input: &line.input,
+        doubled: None,
         agent: None,
         branch: line.branch.clone(),
-        facts,
-    }
+    };
+    facts(proposal, &surroundings(setting), &disk)
 }
 
-/// Finds a path in the project.
-pub(crate) fn locate(setting: &Setting, path: &str) -> WrittenPath {
-    let whole = if path.starts_with('/') {
-        path.to_owned()
-    } else {
-        format!("{}/{path}", setting.project_root)
-    };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    let path = format!("/{}", parts.join("/"));
-    let relative = path
-        .strip_prefix(&format!("{}/", setting.project_root.trim_end_matches('/')))
-        .map(str::to_owned);
-    WrittenPath { path, relative }
+/// Finds a path that a call was seen to write.
+pub(crate) fn written(setting: &Setting, path: &str) -> Result<WrittenPath, String> {
+    let found = locate(path, &surroundings(setting), &GivenDisk::empty())?;
+    Ok(WrittenPath {
+        path: found.real,
+        relative: found.relative,
+    })
 }
 
 /// Refuses a client whose tool names are not known.
 pub(crate) fn known_client(client: &str) -> Result<(), String> {
-    const CLIENTS: [&str; 6] = [
-        "claude-code",
-        "codex",
-        "gemini",
-        "copilot",
-        "cursor",
-        "opencode",
-    ];
-    if CLIENTS.contains(&client) {
+    if ClientId::named(client).is_some() {
         return Ok(());
     }
+    let known: Vec<&str> = ClientId::ALL.iter().map(|(word, _)| *word).collect();
     Err(format!(
         "unknown client `{client}`; known: {}",
-        CLIENTS.join(", ")
+        known.join(", ")
     ))
+}
+
+/// Reads a shell line as `interlock exec` would run it: in bash.
+const fn under_exec(shape: Shape) -> Shape {
+    match shape {
+        Shape::Shell {
+            dialect: Dialect::Unknown,
+            line,
+            directory,
+        } => Shape::Shell {
+            dialect: Dialect::Bash,
+            line,
+            directory,
+        },
+        other => other,
+    }
+}
+
+/// Simulate judges as if under `interlock exec`.
+fn surroundings(setting: &Setting) -> Surroundings {
+    let home = setting.home.trim_end_matches('/');
+    Surroundings {
+        home: Some(home.to_owned()),
+        temporary: Some(setting.temporary.clone()),
+        caches: vec![format!("{home}/.cache")],
+        state_directory: Some(format!("{home}/.local/state/interlock")),
+        config_directory: Some(format!("{home}/.config/interlock")),
+        environment_held: true,
+        ..Surroundings::of_project(setting.project_root.clone())
+    }
 }

@@ -223,10 +223,11 @@ impl Simulation {
 
     fn record(&mut self, result: ResultLine) -> OutputLine {
         self.open_call = false;
+        // A path that is none cannot have been written.
         let wrote: Vec<WrittenPath> = result
             .wrote
             .iter()
-            .map(|path| calls::locate(&self.setting, path))
+            .filter_map(|path| calls::written(&self.setting, path).ok())
             .collect();
         let ask = Ask::Record(result.into_result(wrote));
         self.answer(ask, "the outcome is recorded".to_owned(), false)

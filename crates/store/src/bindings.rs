@@ -5,110 +5,26 @@
 //! (`runs/ID/session.json`, made only where none is) decides who holds it; the
 //! session's file is written after it and mended from it after a crash.
 
+mod kept;
+
 use std::{
     fs::File,
     path::{Path, PathBuf},
 };
 
 use interlock_core::names::RunId;
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    chain::ChainHash,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::{self, Sync},
     home::Home,
 };
 
-const SESSIONS: &str = "sessions";
-const PROJECTS: &str = "projects";
+pub use kept::{Binding, ClientProcess, SessionKey};
+use kept::{PROJECTS, SESSIONS, Waiting};
+use kept::{all_sessions, session_at, session_of, waiting_of, waiting_path};
+
 const HOLDER: &str = "session.json";
-
-/// A session of a client, as the client names it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SessionKey {
-    /// The client; `None`: whichever has a session of this id.
-    pub client: Option<String>,
-    /// The session's id in the client's own words.
-    pub session: String,
-}
-
-impl SessionKey {
-    /// Pairs a client with the id of one of its sessions.
-    pub fn new(client: impl Into<String>, session: impl Into<String>) -> Self {
-        Self {
-            client: Some(client.into()),
-            session: session.into(),
-        }
-    }
-
-    /// Takes the id of a session that a person names without its client.
-    pub fn of_any_client(session: impl Into<String>) -> Self {
-        Self {
-            client: None,
-            session: session.into(),
-        }
-    }
-
-    /// Tells whether `other` is this session, or one that this names without its client.
-    #[must_use]
-    pub fn covers(&self, other: &Self) -> bool {
-        self.session == other.session && (self.client.is_none() || self.client == other.client)
-    }
-
-    fn file_name(&self) -> String {
-        let parts = [
-            self.client.as_deref().unwrap_or_default().as_bytes(),
-            self.session.as_bytes(),
-        ];
-        format!("{}.json", ChainHash::of_parts(&parts))
-    }
-}
-
-/// A process of a client, so that what runs below it can be told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClientProcess {
-    /// Its process id.
-    pub pid: u32,
-    /// When it started, in the system's own words; sets it apart from a later one with its id.
-    pub started: String,
-}
-
-/// A session bound to a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Binding {
-    /// The run that guards it.
-    pub run: RunId,
-    /// The session.
-    pub session: SessionKey,
-    /// The project it belongs to, for good.
-    pub project_root: PathBuf,
-    /// The client's process whose hook was last seen.
-    pub process: Option<ClientProcess>,
-    /// When it was bound, in milliseconds since 1970.
-    pub at_ms: u64,
-}
-
-impl Versioned for Binding {
-    const VERSION: i64 = 1;
-    const BYTES_MAX: u64 = 64 * 1024;
-}
-
-/// The run that takes a project's next session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Waiting {
-    run: RunId,
-    project_root: PathBuf,
-}
-
-impl Versioned for Waiting {
-    const VERSION: i64 = 1;
-    const BYTES_MAX: u64 = 64 * 1024;
-}
 
 /// What is known of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,8 +79,13 @@ impl Home {
         if let Some(binding) = session_of(&root, key)? {
             return Ok(Lookup::Bound(binding));
         }
-        let waiting = waiting_of(&root, project_root)?;
-        Ok(waiting.map_or(Lookup::Unbound, |waiting| Lookup::Waiting(waiting.run)))
+        if let Some(waiting) = waiting_of(&root, project_root)? {
+            return Ok(Lookup::Waiting(waiting.run));
+        }
+        // INVARIANT: a session's own file is written before what led to it is removed. So one
+        // that was bound between the two looks above is found by looking once more.
+        let bound = session_at(&root, key)?;
+        Ok(bound.map_or(Lookup::Unbound, Lookup::Bound))
     }
 
     /// Returns the session that a run guards.
@@ -318,7 +239,9 @@ impl Bindings<'_> {
             // Taken, and whoever took it was stopped before saying so everywhere.
             Err(BindError::Store(error)) => Err(error),
             Err(_) => {
-                if let Some(holder) = self.home.session_of(&waiting.run)? {
+                if let Some(holder) = self.home.session_of(&waiting.run)?
+                    && session_at(&self.root, &holder.session)?.is_none()
+                {
                     self.write_session(&holder)?;
                 }
                 self.clear_waiting(project_root, &waiting.run)?;
@@ -363,7 +286,7 @@ impl Bindings<'_> {
     }
 
     fn session_path(&self, key: &SessionKey) -> PathBuf {
-        self.root.join(SESSIONS).join(key.file_name())
+        kept::session_path(&self.root, key)
     }
 
     fn write_session(&self, binding: &Binding) -> Result<(), StoreError> {
@@ -378,63 +301,5 @@ impl Bindings<'_> {
             }
             _ => Ok(()),
         }
-    }
-}
-
-fn session_of(root: &Path, key: &SessionKey) -> Result<Option<Binding>, StoreError> {
-    if let Some(found) = session_at(root, key)? {
-        return Ok(Some(found));
-    }
-    if key.client.is_some() {
-        return session_at(root, &SessionKey::of_any_client(key.session.as_str()));
-    }
-    for binding in all_sessions(root)? {
-        let binding = binding?;
-        if key.covers(&binding.session) {
-            return Ok(Some(binding));
-        }
-    }
-    Ok(None)
-}
-
-fn all_sessions(root: &Path) -> Result<Vec<Result<Binding, StoreError>>, StoreError> {
-    let directory = root.join(SESSIONS);
-    let names = files::names(&directory)?;
-    Ok(names
-        .iter()
-        .filter(|name| name.ends_with(".json"))
-        // One that was removed in between is bound no more.
-        .filter_map(|name| files::read(&directory.join(name)).transpose())
-        .collect())
-}
-
-fn session_at(root: &Path, key: &SessionKey) -> Result<Option<Binding>, StoreError> {
-    let path = root.join(SESSIONS).join(key.file_name());
-    match files::read::<Binding>(&path)? {
-        Some(binding) if binding.session != *key => Err(StoreError::damaged(
-            &path,
-            format!("it is of session `{}`", binding.session.session),
-        )),
-        binding => Ok(binding),
-    }
-}
-
-fn waiting_path(root: &Path, project_root: &Path) -> PathBuf {
-    let parts = [project_root.as_os_str().as_encoded_bytes()];
-    let name = ChainHash::of_parts(&parts);
-    root.join(PROJECTS).join(format!("{name}.json"))
-}
-
-fn waiting_of(root: &Path, project_root: &Path) -> Result<Option<Waiting>, StoreError> {
-    let path = waiting_path(root, project_root);
-    match files::read::<Waiting>(&path)? {
-        Some(waiting) if waiting.project_root != project_root => {
-            let other = waiting.project_root.display();
-            Err(StoreError::damaged(
-                &path,
-                format!("it is of project `{other}`"),
-            ))
-        }
-        waiting => Ok(waiting),
     }
 }

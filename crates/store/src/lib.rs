@@ -4,6 +4,20 @@
 //! them with [`interlock_core::evolve`] and hands them back. What exists and
 //! cannot be read is an error, never absent; nothing damaged is deleted or
 //! written over.
+//!
+//! ```text
+//! runs/ID/run.db          one run: pinned workflow, events, snapshots (SQLite)
+//! runs/ID/session.json    the run's own word about the session it guards
+//! sessions/HASH.json      the run that guards a session
+//! projects/HASH.json      the run that waits for a project's next session
+//! notes/HASH-TIME-X.json  what a hook knows of a control call under way
+//! token.json              the hash of the person's token
+//! bindings.lock           held while sessions, projects and holders change
+//! index.json              the list of runs, rebuilt from them at need
+//! ```
+//!
+//! **Invariant.** An event that was acknowledged is in the log, once, and chained
+//! by its hash to all before it, back to the pinned workflow.
 
 mod bindings;
 mod chain;

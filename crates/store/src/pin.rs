@@ -4,8 +4,13 @@ use std::path::Path;
 
 use interlock_core::{machine::Machine, names::RunId};
 use rusqlite::{Connection, OptionalExtension as _, Row};
+use sha2::{Digest as _, Sha256};
 
-use crate::{chain::ChainHash, error::StoreError, sqlite};
+use crate::{
+    chain::{ChainHash, hex},
+    error::StoreError,
+    sqlite,
+};
 
 /// A workflow file, as it was when a run began.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +50,7 @@ impl Durability {
 /// A run to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRun<'a> {
-    /// What it follows; pinned as compiled.
+    /// What it follows, sealed; pinned as compiled.
     pub machine: &'a Machine,
     /// The workflow file; pinned as written.
     pub source: &'a SourceFile,
@@ -68,7 +73,8 @@ pub(crate) struct Pin {
     pub(crate) name: Option<String>,
     pub(crate) workflow: String,
     pub(crate) source: SourceFile,
-    pub(crate) machine: Vec<u8>,
+    /// The machine's JSON without its hash, which is the SHA-256 of just these bytes.
+    machine: Vec<u8>,
 }
 
 /// The part of a pin that every call needs.
@@ -114,12 +120,15 @@ impl Pin {
             path: path.to_owned(),
             what,
         };
-        let machine =
-            serde_json::to_vec(new.machine).map_err(|error| unwritable(error.to_string()))?;
-        let again = serde_json::from_slice::<Machine>(&machine)
-            .map_err(|error| unwritable(format!("this machine ({error})")))?;
-        if again != *new.machine {
-            return Err(unwritable("this machine without a change".to_owned()));
+        let machine = bare_bytes(new.machine).map_err(|error| unwritable(error.to_string()))?;
+        match parse_machine(&machine) {
+            Ok(again) if again == *new.machine => {}
+            Ok(_) => {
+                return Err(unwritable(
+                    "a machine that was not sealed as it is".to_owned(),
+                ));
+            }
+            Err(error) => return Err(unwritable(format!("this machine ({error})"))),
         }
         let project_root = new.project_root.to_str().ok_or_else(|| {
             unwritable(format!(
@@ -202,6 +211,13 @@ impl Pin {
         }
     }
 
+    /// Reads the machine, with the hash of what is pinned.
+    pub(crate) fn machine(&self, path: &Path) -> Result<Machine, StoreError> {
+        parse_machine(&self.machine).map_err(|error| {
+            StoreError::damaged(path, format!("its machine does not parse: {error}"))
+        })
+    }
+
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             run: RunId::new(row.get::<_, String>(0)?),
@@ -216,6 +232,24 @@ impl Pin {
             machine: row.get(6)?,
         })
     }
+}
+
+/// Returns what a machine's hash is made of.
+fn bare_bytes(machine: &Machine) -> Result<Vec<u8>, serde_json::Error> {
+    let bare = Machine {
+        hash: String::new(),
+        ..machine.clone()
+    };
+    serde_json::to_vec(&bare)
+}
+
+// The hash is that of the bytes, not of what this version would write for them.
+fn parse_machine(bytes: &[u8]) -> Result<Machine, serde_json::Error> {
+    let bare: Machine = serde_json::from_slice(bytes)?;
+    Ok(Machine {
+        hash: hex(&Sha256::digest(bytes)),
+        ..bare
+    })
 }
 
 fn checked_name(name: &str) -> Result<String, StoreError> {

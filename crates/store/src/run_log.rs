@@ -1,5 +1,9 @@
 //! The log of one run in its own SQLite file.
 
+#[cfg(test)]
+mod tests;
+mod walk;
+
 use std::{
     path::{Path, PathBuf},
     thread,
@@ -19,12 +23,13 @@ use crate::{
     verify::Broken,
 };
 
+pub(crate) use walk::Row;
+use walk::{PAGE, Walk};
+
 /// Name of a run's database in the run's directory.
 pub(crate) const FILE_NAME: &str = "run.db";
 /// Time between two looks at a log that is followed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Events read at once while a log is walked.
-const PAGE: usize = 256;
 
 /// The log of one run, open.
 #[derive(Debug)]
@@ -33,34 +38,6 @@ pub struct RunLog {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
     pub(crate) head: PinHead,
-}
-
-/// A row of the log, not yet read as an event.
-pub(crate) struct Row {
-    pub(crate) seq: u64,
-    pub(crate) at_ms: u64,
-    pub(crate) body: Vec<u8>,
-    pub(crate) hash: Vec<u8>,
-}
-
-impl Row {
-    /// Reads the event, which must be number `expected` and chained to `prev`.
-    pub(crate) fn read(
-        &self,
-        expected: u64,
-        prev: ChainHash,
-    ) -> Result<(Event, ChainHash), Broken> {
-        if self.seq != expected {
-            return Err(Broken::Missing);
-        }
-        let hash = ChainHash::link(prev, self.seq, self.at_ms, &self.body);
-        if hash.as_bytes().as_slice() != self.hash {
-            return Err(Broken::Hash);
-        }
-        let event = serde_json::from_slice(&self.body)
-            .map_err(|error| Broken::Unreadable(error.to_string()))?;
-        Ok((event, hash))
-    }
 }
 
 impl RunLog {
@@ -132,9 +109,7 @@ impl RunLog {
     /// # Errors
     /// The pin cannot be read, was changed, or is not what the first event names.
     pub fn machine(&self) -> Result<Machine, StoreError> {
-        let pin = self.pin()?;
-        let machine: Machine = serde_json::from_slice(&pin.machine)
-            .map_err(|error| self.damaged(format!("its machine does not parse: {error}")))?;
+        let machine = self.pin()?.machine(&self.path)?;
         if let Some(row) = self.row(0)? {
             row.read(0, self.head.digest)
                 .and_then(|(event, _)| self.check_start(&event, &machine))
@@ -341,6 +316,8 @@ impl EventLog for RunLog {
             snapshot::write(&self.connection, &self.path, &self.fold()?)?;
         }
         transaction.commit().map_err(self.failed())?;
+        // What was asked is recorded, whatever becomes of tidying up after it.
+        let _ = sqlite::carry_over(&self.connection, &self.path);
         Ok(())
     }
 
@@ -355,13 +332,7 @@ impl EventLog for RunLog {
     }
 
     fn events(&self, from: u64) -> Box<dyn Iterator<Item = Result<Recorded, StoreError>> + '_> {
-        Box::new(Walk {
-            log: self,
-            next: from,
-            prev: None,
-            rows: Vec::new().into_iter(),
-            over: false,
-        })
+        Box::new(Walk::new(self, from))
     }
 
     fn wait(&self, seen: u64, timeout: Duration) -> Result<bool, StoreError> {
@@ -374,151 +345,5 @@ impl EventLog for RunLog {
             thread::sleep(left.min(LOOK_EVERY));
         }
         Ok(true)
-    }
-}
-
-/// Walks a log page by page, so that no transaction stays open meanwhile.
-struct Walk<'a> {
-    log: &'a RunLog,
-    next: u64,
-    prev: Option<ChainHash>,
-    rows: std::vec::IntoIter<Row>,
-    over: bool,
-}
-
-impl Walk<'_> {
-    fn step(&mut self) -> Result<Option<Recorded>, StoreError> {
-        let prev = match self.prev {
-            Some(prev) => prev,
-            None => self.before()?,
-        };
-        let row = match self.rows.next() {
-            Some(row) => row,
-            None => {
-                self.rows = self.log.rows(self.next, PAGE)?.into_iter();
-                match self.rows.next() {
-                    Some(row) => row,
-                    None => return Ok(None),
-                }
-            }
-        };
-        let (event, hash) = row
-            .read(self.next, prev)
-            .map_err(|broken| self.log.broken(self.next, &broken))?;
-        self.next += 1;
-        self.prev = Some(hash);
-        Ok(Some(Recorded {
-            seq: row.seq,
-            at_ms: row.at_ms,
-            event,
-            prev,
-            hash,
-        }))
-    }
-
-    fn before(&self) -> Result<ChainHash, StoreError> {
-        let Some(seq) = self.next.checked_sub(1) else {
-            return Ok(self.log.head.digest);
-        };
-        match self.log.row(seq)? {
-            Some(row) => ChainHash::from_bytes(&row.hash)
-                .ok_or_else(|| self.log.damaged(format!("event {seq} has no hash"))),
-            // Beyond the end: nothing will be read, so nothing is chained.
-            None => Ok(self.log.head.digest),
-        }
-    }
-}
-
-impl Iterator for Walk<'_> {
-    type Item = Result<Recorded, StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.over {
-            return None;
-        }
-        let step = self.step().transpose();
-        self.over = !matches!(step, Some(Ok(_)));
-        step
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
-    use interlock_core::event::Event;
-
-    use super::*;
-    use crate::pin::NewRun;
-
-    fn made(directory: &Path, durability: Durability) -> RunLog {
-        let machine: Machine = serde_json::from_value(serde_json::json!({
-            "id": "m", "initial": "a", "states": { "a": {} }
-        }))
-        .unwrap();
-        let source = SourceFile {
-            name: "m.json".to_owned(),
-            text: "{}".to_owned(),
-        };
-        let new = NewRun {
-            machine: &machine,
-            source: &source,
-            project_root: Path::new("/p"),
-            name: None,
-            durability,
-            at_ms: 1,
-        };
-        crate::Home::at(directory.join("state"))
-            .create_run(&new)
-            .unwrap()
-    }
-
-    fn pause(reason: &str) -> Event {
-        Event::RunPaused {
-            by: "ana".to_owned(),
-            reason: Some(reason.to_owned()),
-        }
-    }
-
-    #[test]
-    fn a_full_disk_records_nothing_and_the_run_goes_on_later() {
-        let directory = tempfile::TempDir::new().unwrap();
-        let mut log = made(directory.path(), Durability::Process);
-        log.append(0, 1, &[pause("first")]).unwrap();
-        // The nearest to a full disk that needs no disk of its own: no page may be added.
-        let pages = |log: &RunLog, pragma: &str, most: Option<i64>| -> i64 {
-            let pragma = most.map_or(pragma.to_owned(), |most| format!("{pragma} = {most}"));
-            let sql = format!("PRAGMA {pragma}");
-            log.connection
-                .query_row(&sql, [], |row| row.get(0))
-                .unwrap()
-        };
-        let before = pages(&log, "page_count", None);
-        pages(&log, "max_page_count", Some(before));
-        let large = pause(&"x".repeat(100_000));
-        let error = log.append(1, 1, &[pause("small"), large.clone()]);
-        assert!(
-            matches!(error, Err(AppendError::Store(StoreError::Full { .. }))),
-            "{error:?}"
-        );
-        assert_eq!(log.count().unwrap(), 1);
-        pages(&log, "max_page_count", Some(before + 1_000));
-        log.append(1, 1, &[large]).unwrap();
-        assert_eq!(log.count().unwrap(), 2);
-    }
-
-    #[test]
-    fn what_a_run_survives_is_remembered_in_it() {
-        for (durability, synchronous) in [(Durability::Process, 1), (Durability::Power, 2)] {
-            let directory = tempfile::TempDir::new().unwrap();
-            let log = made(directory.path(), durability);
-            let again = RunLog::open(log.run(), log.directory()).unwrap();
-            assert_eq!(again.durability(), durability);
-            let set: i64 = again
-                .connection
-                .pragma_query_value(None, "synchronous", |row| row.get(0))
-                .unwrap();
-            assert_eq!(set, synchronous, "{durability:?}");
-        }
     }
 }

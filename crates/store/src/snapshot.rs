@@ -13,6 +13,8 @@ use crate::{chain::ChainHash, error::StoreError, sqlite};
 /// Events between two snapshots.
 pub(crate) const EVERY: u64 = 32;
 /// What a snapshot was folded by; another engine may fold otherwise.
+///
+/// Whoever changes what `evolve` makes of an event, or the shape of a run, raises the first number.
 const ENGINE: &str = concat!("1/", env!("CARGO_PKG_VERSION"));
 
 /// A run and the hash of the last event folded into it.

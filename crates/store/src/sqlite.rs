@@ -18,11 +18,10 @@ const APPLICATION_ID: i64 = 0x494c_434b;
 const LAYOUT: i64 = 1;
 /// Longest wait for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_millis(1_500);
-/// Pages in the write-ahead log after which an append carries them over.
+/// Bytes in the write-ahead log after which an append carries them over.
 ///
-/// Without another open connection each call reads that log once, so it stays small.
-const CHECKPOINT_PAGES: i64 = 128;
-
+/// A process that opens the run alone reads that log once, so it stays small.
+const LOG_BYTES_MAX: u64 = 512 * 1024;
 /// The smallest page a database can have.
 const PAGE_BYTES_MIN: u64 = 512;
 
@@ -141,7 +140,27 @@ pub(crate) fn configure(
     };
     connection
         .pragma_update(None, "synchronous", synchronous)
-        .and_then(|()| connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES))
+        .and_then(|()| connection.pragma_update(None, "wal_autocheckpoint", 0))
+        .map_err(failed(path))
+}
+
+/// Carries the write-ahead log over into the database once it has grown, and empties it.
+///
+/// SQLite's own carrying over leaves the log as it is: whoever opens it next alone
+/// takes all of it for new, adds to it and carries all of it over again, each time.
+/// Does nothing while somebody reads; a later append will.
+pub(crate) fn carry_over(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let log = path.with_extension("db-wal");
+    let grown = fs::metadata(&log).is_ok_and(|found| found.len() > LOG_BYTES_MAX);
+    if !grown {
+        return Ok(());
+    }
+    let carried = connection
+        .busy_timeout(Duration::ZERO)
+        .and_then(|()| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+    connection
+        .busy_timeout(BUSY_WAIT)
+        .and(carried)
         .map_err(failed(path))
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    bindings::ClientProcess,
     chain::{ChainHash, hex},
     error::StoreError,
     files::{self, Sync, Versioned},
@@ -17,22 +18,26 @@ const PREFIX: &str = "ilk_";
 #[serde(deny_unknown_fields)]
 struct Kept {
     sha256: String,
+    made_below: Vec<ClientProcess>,
 }
 
 impl Versioned for Kept {
     const VERSION: i64 = 1;
-    const BYTES_MAX: u64 = 4 * 1024;
+    const BYTES_MAX: u64 = 1024 * 1024;
 }
 
 impl Home {
     /// Makes a new token in place of any other and returns it, this once.
     ///
+    /// `made_below` are the processes above the one that makes it: the person's own.
+    ///
     /// # Errors
     /// The system gives no random bytes, or the state directory cannot be written.
-    pub fn make_token(&self) -> Result<String, StoreError> {
+    pub fn make_token(&self, made_below: Vec<ClientProcess>) -> Result<String, StoreError> {
         let token = format!("{PREFIX}{}", hex(&id::random::<32>()?));
         let kept = Kept {
             sha256: hash(&token),
+            made_below,
         };
         files::write(&self.made()?.join(FILE_NAME), &kept, Sync::Now)?;
         Ok(token)
@@ -49,16 +54,19 @@ impl Home {
         }
     }
 
-    /// Tells whether `token` is the person's; takes as long wherever it differs.
+    /// Returns the processes that `token` was made below; `None`: it is not the person's.
+    ///
+    /// Takes as long wherever it differs.
     ///
     /// # Errors
     /// What is kept cannot be read.
-    pub fn token_holds(&self, token: &str) -> Result<bool, StoreError> {
+    pub fn token_made_below(&self, token: &str) -> Result<Option<Vec<ClientProcess>>, StoreError> {
         let Some(root) = self.existing()? else {
-            return Ok(false);
+            return Ok(None);
         };
         let kept: Option<Kept> = files::read(&root.join(FILE_NAME))?;
-        Ok(kept.is_some_and(|kept| same(&kept.sha256, &hash(token))))
+        let kept = kept.filter(|kept| same(&kept.sha256, &hash(token)));
+        Ok(kept.map(|kept| kept.made_below))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Checks a whole log: the chain, each event, the pinned workflow, the snapshots.
 //!
-//! What no check of the file alone can see: events removed from the end
-//! together with every snapshot beyond them, and a file that was rewritten whole.
+//! What no check of the files alone can see: events removed from the end together
+//! with every snapshot beyond them (or with the write-ahead log that held both), and
+//! a log whose hashes were all made anew. Whoever must know keeps the last hash elsewhere.
 
-use interlock_core::{machine::Machine, names::RunId};
+use interlock_core::names::RunId;
 
 use crate::{
     error::StoreError,
@@ -65,7 +66,7 @@ impl RunLog {
     /// The first event that is not as it was recorded, or the log cannot be read.
     pub fn verify(&self) -> Result<u64, VerifyError> {
         self.quick_check()?;
-        let machine = self.pinned_machine()?;
+        let machine = self.pin()?.machine(&self.path)?;
         let snapshots = snapshot::whole(&self.connection, &self.path, &self.run, usize::MAX)?;
         let mut folded = self.unfolded();
         loop {
@@ -91,11 +92,6 @@ impl RunLog {
             Some(_) => Err(broken(count, Broken::Missing)),
             None => Ok(count),
         }
-    }
-
-    fn pinned_machine(&self) -> Result<Machine, StoreError> {
-        serde_json::from_slice(&self.pin()?.machine)
-            .map_err(|error| self.damaged(format!("its machine does not parse: {error}")))
     }
 
     fn quick_check(&self) -> Result<(), StoreError> {

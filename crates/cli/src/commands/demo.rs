@@ -13,7 +13,7 @@ use crate::{
     commands::{graph, log},
     demo::{Agent, Project, RIGHT, Verdict, WRONG},
     failure::{Done, Failure},
-    live::now_ms,
+    live::{now_ms, reply},
     output::Style,
 };
 
@@ -29,7 +29,10 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Done {
     }
     drop(story);
     if args.keep {
-        app.output.line(&format!("\nThe folder is kept: {}", project.keep().display()))?;
+        app.output.line(&format!(
+            "\nThe folder is kept: {}",
+            project.keep().display()
+        ))?;
     }
     Ok(())
 }
@@ -57,7 +60,10 @@ impl<'a> Story<'a> {
         let loaded = interlock_formats::load(&source, None, &Library::new(&root, None))
             .map_err(|found| anyhow::anyhow!("{}", interlock_formats::render(&found, false)))?;
         let home = Home::at(project.home().join("state").join("interlock"));
-        let file = SourceFile { name: source.name.clone(), text: source.text.clone() };
+        let file = SourceFile {
+            name: source.name.clone(),
+            text: source.text.clone(),
+        };
         let new = NewRun {
             machine: &loaded.machine,
             source: &file,
@@ -67,9 +73,16 @@ impl<'a> Story<'a> {
             at_ms: now_ms(),
         };
         let started = home.start_run(&new, Default::default(), "you")?;
-        home.lock_bindings()?.wait_for_next(started.log.run(), &root, None)?;
+        home.lock_bindings()?
+            .wait_for_next(started.log.run(), &root, None)?;
         let agent = Agent::start(program()?, root, project.home())?;
-        let mut story = Self { app, args, project, log: started.log, agent };
+        let mut story = Self {
+            app,
+            args,
+            project,
+            log: started.log,
+            agent,
+        };
         story.say(Style::Bold, "you", "Fix the bug: `sh check.sh` fails.", &[])?;
         let added = story.agent.prompt("Fix the bug: `sh check.sh` fails.")?;
         story.say(Style::Dim, "interlock adds", &added, &[])?;
@@ -80,7 +93,11 @@ impl<'a> Story<'a> {
         let file = self.project.root().join("src/add.sh");
         let edit = json!({ "file_path": file, "old_string": WRONG, "new_string": RIGHT });
         self.call("Edit", &edit, "edit src/add.sh while planning")?;
-        self.call("Bash", &json!({ "command": "ls && rm -rf src" }), "ls && rm -rf src")?;
+        self.call(
+            "Bash",
+            &json!({ "command": "ls && rm -rf src" }),
+            "ls && rm -rf src",
+        )?;
         self.call("Read", &json!({ "file_path": file }), "read src/add.sh")?;
         self.transition("READY", &json!({}))
     }
@@ -101,8 +118,18 @@ impl<'a> Story<'a> {
     fn finish(&mut self) -> Done {
         let machine = self.log.machine()?;
         let mut run = self.log.load()?;
-        let answer = Answer { by: "you".to_owned(), ..Answer::default() };
-        submit(&mut self.log, &machine, &mut run, &RunCommand { at_ms: now_ms(), ask: Ask::Approve(answer) })?;
+        let answer = Answer {
+            by: "you".to_owned(),
+            ..Answer::default()
+        };
+        let approve = RunCommand {
+            at_ms: now_ms(),
+            ask: Ask::Approve(answer),
+        };
+        let decision = submit(&mut self.log, &machine, &mut run, &approve)?;
+        if let (false, _, why) = reply(&decision.reply) {
+            return Err(anyhow::anyhow!("the demo went another way than it should: {why}").into());
+        }
         self.say(Style::Green, "you", "interlock approve", &[])?;
         let output = self.app.output;
         if self.args.json {
@@ -111,7 +138,13 @@ impl<'a> Story<'a> {
             }
             return Ok(());
         }
-        output.line(&format!("\n{}", output.styled(Style::Bold, "The log of the run (each line carries the hash of the one before it):")))?;
+        output.line(&format!(
+            "\n{}",
+            output.styled(
+                Style::Bold,
+                "The log of the run (each line carries the hash of the one before it):"
+            )
+        ))?;
         let mut events = Vec::new();
         for recorded in self.log.events(0) {
             let recorded = recorded?;
@@ -119,8 +152,16 @@ impl<'a> Story<'a> {
             events.push(recorded.event);
         }
         output.line(&format!("verified {} events", self.log.verify()?))?;
-        output.line(&format!("\n{}", output.styled(Style::Bold, "Its graph (Mermaid):")))?;
-        output.text(&graph::draw(&machine, Some(&run), &events, GraphFormat::Mermaid))
+        output.line(&format!(
+            "\n{}",
+            output.styled(Style::Bold, "Its graph (Mermaid):")
+        ))?;
+        output.text(&graph::draw(
+            &machine,
+            Some(&run),
+            &events,
+            GraphFormat::Mermaid,
+        ))
     }
 
     /// Proposes a call and, where it may run, runs it.
@@ -129,7 +170,8 @@ impl<'a> Story<'a> {
             Verdict::Deny(reason) => self.say(Style::Red, "denied", shown, &[&reason]),
             Verdict::Allow => {
                 let (ok, text) = self.carry_out(tool, input)?;
-                self.agent.ended(tool, input, ok, &json!({ "stdout": text }))?;
+                let response = json!({ "stdout": text, "stderr": "", "interrupted": false });
+                self.agent.ended(tool, input, ok, &response)?;
                 let result: &[&str] = if tool == "Bash" { &[text.trim()] } else { &[] };
                 self.say(Style::Green, "allowed", shown, result)
             }
@@ -139,11 +181,21 @@ impl<'a> Story<'a> {
     fn carry_out(&self, tool: &str, input: &Value) -> Result<(bool, String), Failure> {
         let get = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
         match tool {
-            "Edit" => Project::edit(get("file_path").as_ref(), get("old_string"), get("new_string"))?,
+            "Edit" => Project::edit(
+                get("file_path").as_ref(),
+                get("old_string"),
+                get("new_string"),
+            )?,
             "Read" => return Ok((true, std::fs::read_to_string(get("file_path"))?)),
             _ => {
-                let output = Command::new("sh").args(["-c", get("command")]).current_dir(self.project.root()).output()?;
-                return Ok((output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()));
+                let output = Command::new("sh")
+                    .args(["-c", get("command")])
+                    .current_dir(self.project.root())
+                    .output()?;
+                return Ok((
+                    output.status.success(),
+                    String::from_utf8_lossy(&output.stdout).into_owned(),
+                ));
             }
         }
         Ok((true, String::new()))
@@ -166,8 +218,15 @@ impl<'a> Story<'a> {
         if self.args.json {
             return output.json(&json!({ "who": who, "what": what, "why": why.first() }));
         }
-        output.line(&format!("{} {what}", output.styled(style, &format!("{who:>14}"))))?;
-        for line in why.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()) {
+        output.line(&format!(
+            "{} {what}",
+            output.styled(style, &format!("{who:>14}"))
+        ))?;
+        for line in why
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter(|line| !line.is_empty())
+        {
             output.line(&format!("{:>14} {}", "", output.styled(Style::Dim, line)))?;
         }
         Ok(())

@@ -18,12 +18,18 @@ pub(crate) fn run(app: &App, args: &GraphArgs) -> Done {
             let loaded = live::load(app, workflow)?;
             draw(&loaded.machine, None, &[], args.format)
         }
-        (None, None) => return Err(Failure::usage(anyhow::anyhow!("name a workflow, or a run with --run"))),
+        (None, None) => {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "name a workflow, or a run with --run"
+            )));
+        }
     };
     match &args.output {
         Some(path) => {
             let written = std::fs::write(path, text);
-            Ok(written.map_err(|error| anyhow::anyhow!("`{}` cannot be written: {error}", path.display()))?)
+            Ok(written.map_err(|error| {
+                anyhow::anyhow!("`{}` cannot be written: {error}", path.display())
+            })?)
         }
         None => app.output.text(&text),
     }
@@ -31,8 +37,11 @@ pub(crate) fn run(app: &App, args: &GraphArgs) -> Done {
 
 fn of_run(app: &App, run: &str, format: GraphFormat) -> Result<String, Failure> {
     let live = live::open(app, Some(run))?;
-    let events: Vec<Event> =
-        live.log.events(0).map(|recorded| recorded.map(|recorded| recorded.event)).collect::<Result<_, _>>()?;
+    let events: Vec<Event> = live
+        .log
+        .events(0)
+        .map(|recorded| recorded.map(|recorded| recorded.event))
+        .collect::<Result<_, _>>()?;
     Ok(draw(&live.machine, Some(&live.run), &events, format))
 }
 

@@ -23,10 +23,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     let home = app.home()?;
     let bindings = home.lock_bindings()?;
     // Looked at before anything is made, so that a refusal leaves nothing behind.
-    let key = args
-        .session
-        .as_ref()
-        .map(|session| SessionKey::of_any_client(session));
+    let key = args.session.as_ref().map(SessionKey::of_any_client);
     let replaced = occupant(
         &home,
         key.as_ref(),

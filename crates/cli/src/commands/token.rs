@@ -9,7 +9,7 @@ pub(crate) fn run(app: &App, args: &TokenArgs) -> Done {
         home.revoke_token()?;
         return app.output.line("the token is worthless now");
     }
-    let token = home.make_token()?;
+    let token = home.make_token(authority::ancestors()?)?;
     app.output.error("keep it where no agent can read it; it is not shown again, and an older one is worthless now\n")?;
     app.output.line(&token)
 }

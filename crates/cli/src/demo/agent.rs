@@ -37,15 +37,24 @@ impl Agent {
     /// Starts the control server, as a client does at the start of a session.
     pub(crate) fn start(program: PathBuf, root: PathBuf, home: PathBuf) -> anyhow::Result<Self> {
         let server = Server::start(&program, &root, &home)?;
-        let mut agent = Self { program, root, home, server, calls: 0 };
+        let agent = Self {
+            program,
+            root,
+            home,
+            server,
+            calls: 0,
+        };
         agent.hook(&json!({ "hook_event_name": "SessionStart", "source": "startup" }))?;
         Ok(agent)
     }
 
     /// Sends a person's prompt; returns what Interlock adds to it.
     pub(crate) fn prompt(&mut self, text: &str) -> anyhow::Result<String> {
-        let answer = self.hook(&json!({ "hook_event_name": "UserPromptSubmit", "prompt": text }))?;
-        let added = answer.pointer("/hookSpecificOutput/additionalContext").and_then(Value::as_str);
+        let answer =
+            self.hook(&json!({ "hook_event_name": "UserPromptSubmit", "prompt": text }))?;
+        let added = answer
+            .pointer("/hookSpecificOutput/additionalContext")
+            .and_then(Value::as_str);
         Ok(added.unwrap_or_default().to_owned())
     }
 
@@ -55,16 +64,34 @@ impl Agent {
         let answer = self.hook(&json!({
             "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": self.id(),
         }))?;
-        let get = |key: &str| answer.pointer(&format!("/hookSpecificOutput/{key}")).and_then(Value::as_str);
+        let get = |key: &str| {
+            answer
+                .pointer(&format!("/hookSpecificOutput/{key}"))
+                .and_then(Value::as_str)
+        };
         match get("permissionDecision") {
-            Some("deny" | "ask") => Ok(Verdict::Deny(get("permissionDecisionReason").unwrap_or_default().to_owned())),
+            Some("deny" | "ask") => Ok(Verdict::Deny(
+                get("permissionDecisionReason")
+                    .unwrap_or_default()
+                    .to_owned(),
+            )),
             _ => Ok(Verdict::Allow),
         }
     }
 
     /// Reports how an allowed call ended.
-    pub(crate) fn ended(&mut self, tool: &str, input: &Value, ok: bool, response: &Value) -> anyhow::Result<()> {
-        let event = if ok { "PostToolUse" } else { "PostToolUseFailure" };
+    pub(crate) fn ended(
+        &mut self,
+        tool: &str,
+        input: &Value,
+        ok: bool,
+        response: &Value,
+    ) -> anyhow::Result<()> {
+        let event = if ok {
+            "PostToolUse"
+        } else {
+            "PostToolUseFailure"
+        };
         self.hook(&json!({
             "hook_event_name": event, "tool_name": tool, "tool_input": input,
             "tool_use_id": self.id(), "tool_response": response,
@@ -73,14 +100,22 @@ impl Agent {
     }
 
     /// Asks for a transition through the server; `Err` in the result is a refusal.
-    pub(crate) fn transition(&mut self, event: &str, data: &Value) -> anyhow::Result<Result<String, String>> {
+    pub(crate) fn transition(
+        &mut self,
+        event: &str,
+        data: &Value,
+    ) -> anyhow::Result<Result<String, String>> {
         let input = json!({ "event": event, "data": data });
         let tool = format!("{SERVER}interlock_transition");
         if let Verdict::Deny(reason) = self.propose(&tool, &input)? {
             return Ok(Err(reason));
         }
         let result = self.server.call("interlock_transition", &input)?;
-        let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = result
+            .pointer("/content/0/text")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         let refused = result.get("isError") == Some(&Value::Bool(true));
         self.ended(&tool, &input, !refused, &result)?;
         Ok(if refused { Err(text) } else { Ok(text) })
@@ -110,7 +145,10 @@ impl Agent {
         }
         let output = child.wait_with_output()?;
         if !output.status.success() {
-            bail!("the hook failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+            bail!(
+                "the hook failed: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
         }
         serde_json::from_slice(&output.stdout).context("the hook's answer is no JSON")
     }
@@ -134,17 +172,28 @@ impl Server {
             .context("the control server cannot be started")?;
         let to = process.stdin.take().context("the server has no input")?;
         let from = BufReader::new(process.stdout.take().context("the server has no output")?);
-        let mut server = Self { process, to, from, requests: 0 };
-        server.request("initialize", &json!({
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": { "name": "interlock demo", "version": env!("CARGO_PKG_VERSION") },
-        }))?;
+        let mut server = Self {
+            process,
+            to,
+            from,
+            requests: 0,
+        };
+        server.request(
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": { "name": "interlock demo", "version": env!("CARGO_PKG_VERSION") },
+            }),
+        )?;
         server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(server)
     }
 
     fn call(&mut self, tool: &str, arguments: &Value) -> anyhow::Result<Value> {
-        self.request("tools/call", &json!({ "name": tool, "arguments": arguments }))
+        self.request(
+            "tools/call",
+            &json!({ "name": tool, "arguments": arguments }),
+        )
     }
 
     fn request(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
@@ -156,7 +205,8 @@ impl Server {
             if self.from.read_line(&mut line)? == 0 {
                 bail!("the control server ended");
             }
-            let message: Value = serde_json::from_str(&line).context("the server's answer is no JSON")?;
+            let message: Value =
+                serde_json::from_str(&line).context("the server's answer is no JSON")?;
             if message.get("id") != Some(&json!(id)) {
                 continue;
             }

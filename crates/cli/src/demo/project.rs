@@ -26,14 +26,24 @@ pub(crate) struct Project {
 
 impl Project {
     pub(crate) fn make() -> Result<Self, Failure> {
-        let folder = tempfile::Builder::new().prefix("interlock-demo-").tempdir()?;
+        let folder = tempfile::Builder::new()
+            .prefix("interlock-demo-")
+            .tempdir()?;
         let project = Self { folder };
-        for directory in ["project/.git", "project/src", "project/.interlock/workflows", "home"] {
+        for directory in [
+            "project/.git",
+            "project/src",
+            "project/.interlock/workflows",
+            "home",
+        ] {
             fs::create_dir_all(project.folder.path().join(directory))?;
         }
         project.write("src/add.sh", BUGGY)?;
         project.write("check.sh", CHECK)?;
-        project.write(".interlock/workflows/bugfix.yaml", include_str!("bugfix.yaml"))?;
+        project.write(
+            ".interlock/workflows/bugfix.yaml",
+            include_str!("bugfix.yaml"),
+        )?;
         Ok(project)
     }
 

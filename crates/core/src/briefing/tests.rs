@@ -121,6 +121,32 @@ fn what_stands_in_the_way_is_told() {
     assert!(briefing(&machine, &run, None).contains("Paused by ana (lunch)"));
 }
 
+#[test]
+fn what_a_wildcard_does_not_cover_is_told() {
+    for (policy, told) in [
+        (
+            json!({"disallowed_tools": ["Bash"]}),
+            "Tools: all but not Bash.",
+        ),
+        (
+            json!({"allowed_tools": ["mcp__x__*"], "disallowed_tools": ["mcp__x__y"]}),
+            "Tools: mcp__x__* but not mcp__x__y.",
+        ),
+        (
+            json!({"allowed_tools": ["Read"], "disallowed_tools": ["Bash"]}),
+            "Tools: Read.",
+        ),
+        (
+            json!({"allowed_tools": [], "disallowed_tools": ["Bash"]}),
+            "Tools: none.",
+        ),
+    ] {
+        let machine = machine(&json!({"testing": {"policy": policy}}));
+        let text = teach(&machine, &started(&machine), None);
+        assert_eq!(text, format!("{told} Transitions: none."));
+    }
+}
+
 proptest! {
     #[test]
     fn a_briefing_keeps_its_size(

@@ -77,7 +77,8 @@ fn inside(place: Place<'_>, name: &StateName) -> String {
     match activity {
         Some(Activity::Fork(fork)) => {
             let names = fork.branches.keys().map(|name| plain(name));
-            format!("branches {},", listed(names, WAY_MAX / 2))
+            let names: Vec<String> = names.collect();
+            format!("branches {}", cut(&names.join("+"), WAY_MAX / 2))
         }
         Some(Activity::Call(call)) => {
             let id = place
@@ -85,7 +86,7 @@ fn inside(place: Place<'_>, name: &StateName) -> String {
                 .machines
                 .get(&call.machine)
                 .map_or(&call.machine, |machine| &machine.id);
-            format!("machine {},", plain(id.as_str()))
+            format!("machine {}", plain(id.as_str()))
         }
         _ => plain(name.as_str()),
     }

@@ -29,6 +29,50 @@ pub struct ShellFacts {
     /// Every way the line reaches the network.
     #[serde(default)]
     pub network: Vec<NetworkUse>,
+    /// What only someone who sees the files can answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<ShellAsk>,
+}
+
+/// A question that a shell line leaves to someone who sees the files.
+///
+/// Every path written or removed asks the same silently: where do its links lead?
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "ask")]
+pub enum ShellAsk {
+    /// Is `directory` a repository other than the project's? Then the command is opaque.
+    Repository {
+        /// The directory version control would run in.
+        directory: String,
+        /// Index into [`ShellFacts::commands`] of the command.
+        command: usize,
+    },
+    /// Does a file that `pattern` matches begin with `-`?
+    ///
+    /// The command is opaque until someone answers no.
+    Options {
+        /// The pattern as the line has it.
+        pattern: String,
+        /// The directory it is seen from.
+        directory: String,
+        /// Index into [`ShellFacts::commands`] of the command.
+        command: usize,
+    },
+}
+
+impl ShellAsk {
+    /// Says why the command is opaque, where nothing but this question makes it so.
+    #[must_use]
+    pub fn doubt(&self) -> String {
+        match self {
+            Self::Repository { .. } => {
+                "git in another repository, whose configuration can run programs".to_owned()
+            }
+            Self::Options { pattern, .. } => {
+                format!("`{pattern}` may be an option; put `--` before the file names")
+            }
+        }
+    }
 }
 
 /// One simple command of a line: a program with its words.

@@ -53,6 +53,25 @@ const SELECTS_NOTHING: [&str; 38] = [
     "--",
 ];
 
+/// Options of test commands whose value selects no fewer tests either.
+const TUNES: [&str; 9] = [
+    "--jobs=",
+    "--test-threads=",
+    "--color=",
+    "--tb=",
+    "--durations=",
+    "--maxfail=",
+    "--cov=",
+    "--reporter=",
+    "--maxWorkers=",
+];
+
+/// Tells whether `word` only says how many jobs run at once (`-j4`).
+fn is_job_count(word: &str) -> bool {
+    word.strip_prefix("-j")
+        .is_some_and(|count| count.chars().all(|c| c.is_ascii_digit()))
+}
+
 /// Derives what follows from `bench.call`, should it run.
 pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
     let call = bench.call;
@@ -216,8 +235,11 @@ fn selects_nothing(command: &SimpleCommand, beyond: &[Word]) -> bool {
     );
     !runs_code
         || beyond.iter().all(|word| {
-            word.literal()
-                .is_some_and(|text| SELECTS_NOTHING.contains(&text))
+            word.literal().is_some_and(|text| {
+                SELECTS_NOTHING.contains(&text)
+                    || TUNES.iter().any(|option| text.starts_with(option))
+                    || is_job_count(text)
+            })
         })
 }
 
@@ -225,7 +247,24 @@ fn selects_nothing(command: &SimpleCommand, beyond: &[Word]) -> bool {
 fn evidence_guards(machine: &Machine) -> impl Iterator<Item = &EvidenceOf> {
     std::iter::once(machine)
         .chain(machine.machines.values())
-        .flat_map(|machine| machine.guards.values().flat_map(evidence_of))
+        .flat_map(|machine| {
+            let named = machine.guards.values();
+            let in_place = machine
+                .states
+                .values()
+                .flat_map(|state| state.on.values())
+                .flat_map(|rule| &rule.transitions)
+                .flat_map(|transition| &transition.guards)
+                .filter_map(in_place);
+            named.chain(in_place).flat_map(evidence_of)
+        })
+}
+
+fn in_place(guard: &GuardRef) -> Option<&Guard> {
+    match guard {
+        GuardRef::Named(_) => None,
+        GuardRef::Inline(guard) => Some(guard),
+    }
 }
 
 fn evidence_of(guard: &Guard) -> Vec<&EvidenceOf> {
@@ -241,11 +280,7 @@ fn evidence_of(guard: &Guard) -> Vec<&EvidenceOf> {
             Guard::Not(item) => std::slice::from_ref(item.as_ref()),
             Guard::Field(_) => &[],
         };
-        for item in items {
-            if let GuardRef::Inline(inner) = item {
-                pending.push(inner);
-            }
-        }
+        pending.extend(items.iter().filter_map(in_place));
     }
     found
 }

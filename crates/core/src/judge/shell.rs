@@ -221,6 +221,20 @@ fn writes(bench: Bench<'_>, stance: Stance) -> Check {
         .writes
         .iter()
         .filter(|write| !own_history(write));
+    if stance == Stance::Free {
+        // Protected things lie below these, whatever else does.
+        return match writes.find(|write| write.removes && write.place == Place::Whole) {
+            Some(write) => refuse(
+                Code::Protected,
+                format!(
+                    "`{}` removes `{}` as a whole, which holds protected things",
+                    write.by,
+                    write.path.as_deref().unwrap_or_default()
+                ),
+            ),
+            None => Ok(()),
+        };
+    }
     let found = match stance {
         Stance::Free => None,
         Stance::NoWrite => writes.next(),
@@ -248,15 +262,22 @@ fn writes(bench: Bench<'_>, stance: Stance) -> Check {
 }
 
 /// Tells whether a write is the history of a version control command that is listed.
+///
+/// What such a command writes outside its repository is judged like any other write.
 fn covered_history(bench: Bench<'_>, write: &FileWrite) -> bool {
     let Some(facts) = &bench.call.facts.shell else {
         return false;
     };
-    facts.commands.iter().any(|command| {
-        command.class == CommandClass::VersionControl
-            && write.by == show(command)
-            && is_covered(bench, command)
-    })
+    let history = write
+        .path
+        .as_deref()
+        .is_some_and(|path| path.split('/').any(|part| part == ".git"));
+    history
+        && facts.commands.iter().any(|command| {
+            command.class == CommandClass::VersionControl
+                && show(command).starts_with(&write.by)
+                && is_covered(bench, command)
+        })
 }
 
 fn network(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
@@ -296,7 +317,7 @@ fn sizes(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
         .facts
         .writes
         .iter()
-        .filter(|write| write.place != Place::Scratch)
+        .filter(|write| write.place != Place::Scratch && !covered_history(bench, write))
     {
         match write.lines {
             Some(lines) if lines > limit => {

@@ -1,12 +1,13 @@
 //! What a person types at the prompt, in short.
 
+use interlock_core::tools::all_names;
 use serde_json::{Value, json};
 
 /// Turns a short form into the line it stands for.
 ///
-/// `tool NAME {input}`, `approve WHO`, `reject WHO note`, `result {…}`, `done VALUE`,
-/// `advance 30s`, `state`, `pause`, `resume`, `cancel`; anything else is an
-/// event with optional data: `READY {…}`. A line of JSON stays as it is.
+/// `Bash ls -la`, `Read a.py`, `tool NAME {input}`, `approve WHO`, `reject WHO note`,
+/// `result {…}`, `done VALUE`, `advance 30s`, `state`, `pause`, `resume`, `cancel`;
+/// anything else is an event with optional data: `READY {…}`. A line of JSON stays as it is.
 ///
 /// # Errors
 /// Says which part is not JSON.
@@ -34,9 +35,25 @@ pub fn short_form(text: &str) -> Result<Value, String> {
             let (tool, input) = cut_word(rest);
             json!({ "tool": tool, "input": object_of(input)? })
         }
+        tool if !all_names(tool).is_empty() && !rest.is_empty() => {
+            json!({ "tool": tool, "input": tool_input(tool, rest)? })
+        }
         event => json!({ "transition": event, "data": object_of(rest)? }),
     };
     Ok(line)
+}
+
+/// Reads what stands behind a tool: its arguments as JSON, or the one that matters.
+fn tool_input(tool: &str, rest: &str) -> Result<Value, String> {
+    if rest.starts_with('{') {
+        return json_of(rest);
+    }
+    let argument = match tool {
+        "Bash" => "command",
+        "Grep" | "Glob" => "pattern",
+        _ => "file_path",
+    };
+    Ok(json!({ argument: rest }))
 }
 
 fn cut_word(text: &str) -> (&str, &str) {

@@ -63,6 +63,14 @@ fn short_forms_stand_for_lines() {
             r#"tool Read {"file_path": "a"}"#,
             json!({"tool": "Read", "input": {"file_path": "a"}}),
         ),
+        (
+            "Bash ls -la",
+            json!({"tool": "Bash", "input": {"command": "ls -la"}}),
+        ),
+        (
+            r#"Read {"file_path": "a"}"#,
+            json!({"tool": "Read", "input": {"file_path": "a"}}),
+        ),
         ("approve ana", json!({"approve": {"by": "ana"}})),
         (
             "reject ana too early",

@@ -35,8 +35,9 @@ pub(super) fn standing(machine: &Machine, run: &Run) -> String {
         } => format!(": {}", cause.message),
         _ => String::new(),
     };
+    let state = seen.state.0.join("`, `");
     match report::status(machine, run) {
-        Status::Running => format!("now in `{}`", seen.state),
-        status => format!("now in `{}`, {}{cause}", seen.state, status.as_str()),
+        Status::Running => format!("now in `{state}`"),
+        status => format!("now in `{state}`, {}{cause}", status.as_str()),
     }
 }

@@ -171,13 +171,12 @@ fn a_session_named_without_its_client_is_found_with_it() {
     world
         .bind(&run, SessionKey::of_any_client("s1"), None)
         .unwrap();
-    let found = world.found(&key("s1"));
-    assert!(
-        matches!(&found, Lookup::Bound(bound) if bound.run == run),
-        "{found:?}"
-    );
+    let Lookup::Bound(found) = world.found(&key("s1")) else {
+        panic!("unbound");
+    };
+    assert_eq!((&found.run, &found.session), (&run, &key("s1")));
     // The first hook call tells the client.
-    let bound = world.bind(&run, key("s1"), None).unwrap();
+    let bound = world.bind(&run, found.session, None).unwrap();
     assert_eq!(world.found(&key("s1")), Lookup::Bound(bound));
     world.only_file("sessions");
     assert_eq!(
@@ -216,6 +215,65 @@ fn two_hooks_of_one_session_both_find_it_bound() {
     world.wait(&run, None).unwrap();
     for taken in in_parallel(8, |_| world.take("s1")) {
         assert_eq!(taken, Some(run.clone()));
+    }
+}
+
+#[test]
+fn a_session_that_is_being_bound_is_at_no_moment_unbound() {
+    let world = World::new();
+    let (first, second) = (world.run(), world.run());
+    let watched = |act: &(dyn Fn() + Sync)| {
+        let watchers = 3;
+        let ready = std::sync::Barrier::new(watchers + 1);
+        in_parallel(watchers + 1, |index| {
+            if index == 0 {
+                ready.wait();
+                act();
+                return;
+            }
+            let mut waits = true;
+            assert_ne!(world.found(&key("s1")), Lookup::Unbound);
+            ready.wait();
+            while waits {
+                match world.found(&key("s1")) {
+                    Lookup::Unbound => panic!("a hook would have let its call pass"),
+                    Lookup::Waiting(_) => {}
+                    Lookup::Bound(bound) => waits = bound.process.is_none(),
+                }
+            }
+        });
+    };
+    let mut seen = binding(&second, key("s1"));
+    seen.process = Some(ClientProcess {
+        pid: 1,
+        started: String::new(),
+    });
+    for _ in 0..15 {
+        // From the run that waits, then from the session a person named without its client.
+        world.wait(&first, None).unwrap();
+        watched(&|| {
+            world.take("s1");
+            let mut seen = seen.clone();
+            seen.run = first.clone();
+            world
+                .home
+                .lock_bindings()
+                .unwrap()
+                .bind(seen, None)
+                .unwrap();
+        });
+        let bindings = world.home.lock_bindings().unwrap();
+        bindings.release(&first, PROJECT.as_ref()).unwrap();
+        drop(bindings);
+        world
+            .bind(&second, SessionKey::of_any_client("s1"), None)
+            .unwrap();
+        watched(&|| {
+            let bindings = world.home.lock_bindings().unwrap();
+            bindings.bind(seen.clone(), None).unwrap();
+        });
+        let bindings = world.home.lock_bindings().unwrap();
+        bindings.release(&second, PROJECT.as_ref()).unwrap();
     }
 }
 
@@ -270,6 +328,17 @@ fn a_process_stopped_while_it_took_the_run_has_taken_it() {
     let found = world.found(&key("s1"));
     assert!(
         matches!(&found, Lookup::Bound(bound) if bound.run == run),
+        "{found:?}"
+    );
+
+    // A session that has gone on to another run is left there.
+    let next = world.run();
+    world.bind(&next, key("s1"), Some(&run)).unwrap();
+    fs::write(&waiting, &told).unwrap();
+    assert_eq!(world.take("s3"), None);
+    let found = world.found(&key("s1"));
+    assert!(
+        matches!(&found, Lookup::Bound(bound) if bound.run == next),
         "{found:?}"
     );
 }

@@ -52,7 +52,7 @@ fn only_the_owner_may_enter_or_read() {
     bindings
         .take_next(&key, PROJECT.as_ref(), None, NOW)
         .unwrap();
-    world.home.make_token().unwrap();
+    world.home.make_token(Vec::new()).unwrap();
     let mut seen = 0;
     let mut places = vec![world.home.path().to_owned()];
     while let Some(place) = places.pop() {
@@ -94,8 +94,8 @@ fn a_state_directory_that_is_not_ours_is_refused() {
         let key = SessionKey::new("claude-code", "s1");
         home.look_up(&key, PROJECT.as_ref()).unwrap_err();
         home.list_runs().unwrap_err();
-        home.make_token().unwrap_err();
-        home.token_holds("x").unwrap_err();
+        home.make_token(Vec::new()).unwrap_err();
+        home.token_made_below("x").unwrap_err();
         home.open_run(&RunId::new("0".repeat(26))).unwrap_err();
         let error = home.lock_bindings().unwrap_err();
         assert!(

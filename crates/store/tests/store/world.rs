@@ -114,7 +114,6 @@ pub(crate) fn source() -> SourceFile {
 pub(crate) fn machine(calls: u64) -> Machine {
     serde_json::from_value(json!({
         "id": "shop",
-        "hash": "5ea1ed",
         "initial": "working",
         "context": { "big": 123_456_789_012_345_678_901_234_567_890_u128, "half": 0.5 },
         "states": {
@@ -125,6 +124,7 @@ pub(crate) fn machine(calls: u64) -> Machine {
             "done": { "activity": { "final": { "outcome": "success" } } }
         }
     }))
+    .map(Machine::seal)
     .unwrap()
 }
 

@@ -1,0 +1,57 @@
+//! Measures Interlock against its targets and prints one table. `cargo xtask bench` calls it.
+//!
+//! Everything is a median, and programs that are compared take turns, so that a
+//! busy machine slows both. Never shipped.
+#![expect(clippy::print_stdout, reason = "the table is the result")]
+
+mod arguments;
+mod beside;
+mod check;
+mod engine;
+mod log;
+mod memory;
+mod process;
+mod sample;
+mod shell;
+mod table;
+mod workflow;
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use arguments::Arguments;
+use table::Table;
+
+/// A measurement: the word that chooses it, and what does it.
+type Measurement = (&'static str, fn(&Arguments, &mut Table) -> Result<()>);
+
+const MEASUREMENTS: &[Measurement] = &[
+    ("decide", engine::decide),
+    ("shell", shell::judge),
+    ("load", log::load),
+    ("check", check::check),
+    ("hook", process::hook),
+    ("memory", memory::peak),
+    ("beside", beside::transitions),
+];
+
+fn main() -> Result<ExitCode> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(call) = memory::asked_for(&words) {
+        return memory::report(call);
+    }
+    let names: Vec<&str> = MEASUREMENTS.iter().map(|(name, _)| *name).collect();
+    let arguments = Arguments::read(&words, &names)?;
+    let mut table = Table::default();
+    for (name, measure) in MEASUREMENTS {
+        if arguments.wants(name) {
+            measure(&arguments, &mut table).with_context(|| format!("measuring `{name}`"))?;
+        }
+    }
+    println!("{table}");
+    Ok(if table.over() == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

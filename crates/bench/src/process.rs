@@ -1,0 +1,153 @@
+//! A whole hook process, beside the smallest program and beside Node.
+
+use std::{
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use interlock_testkit::{
+    interlock::{Interlock, before_tool},
+    room::Room,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    arguments::Arguments,
+    sample::median,
+    table::{Table, ratio, shown},
+    workflow,
+};
+
+const ROUNDS: usize = 301;
+/// Node is slow: it takes its turn in every so many rounds.
+const ROUNDS_A_NODE: usize = 10;
+const OF_HELLO_MOST: f64 = 4.0;
+const OF_NODE_MOST: f64 = 0.1;
+/// A session that a run guards, and one that none does.
+pub(crate) const GUARDED: &str = "5f1c3a52-6a0e-4a4e-9d37-0c5a4c1b7e21";
+const FREE: &str = "7d0f4a17-2c5d-4a55-8d4e-2b6b8f0c9a10";
+
+/// Measures programs that take turns.
+pub(crate) fn hook(arguments: &Arguments, table: &mut Table) -> Result<()> {
+    let room = guarded_room(arguments)?;
+    let interlock = Interlock::new(&arguments.interlock, &room);
+    let mut times = Times::default();
+    for round in 0..ROUNDS {
+        let id = format!("toolu_{round}");
+        let before = before(&room, GUARDED, &id);
+        let after = after(&before);
+        let free = self::before(&room, FREE, &id);
+        times
+            .hello
+            .push(ended(|| plain(&room, &arguments.hello, &[]))?);
+        times.before.push(ended(|| Ok(interlock.hook(&before)?))?);
+        times.after.push(ended(|| Ok(interlock.hook(&after)?))?);
+        times.free.push(ended(|| Ok(interlock.hook(&free)?))?);
+        if round % ROUNDS_A_NODE == 0 {
+            times
+                .node
+                .push(ended(|| plain(&room, "node", &["-e", "0"]))?);
+        }
+    }
+    times.report(table);
+    Ok(())
+}
+
+/// Makes a project whose session [`GUARDED`] is bound to a run.
+pub(crate) fn guarded_room(arguments: &Arguments) -> Result<Room> {
+    let room = Room::new()?;
+    room.write("workflow.json", &workflow::ring(20))?;
+    room.write("src/main.rs", "fn main() {}\n")?;
+    let interlock = Interlock::new(&arguments.interlock, &room);
+    interlock.start_for_session("workflow.json", GUARDED)?;
+    let child = interlock.hook(&before(&room, GUARDED, "toolu_first"))?;
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(!said.contains("deny"), "the call is denied: {said}");
+    Ok(room)
+}
+
+/// Returns what the client says before it reads a file.
+pub(crate) fn before(room: &Room, session: &str, id: &str) -> Value {
+    let input = json!({"file_path": room.file("src/main.rs")});
+    before_tool(room, session, id, "Read", &input)
+}
+
+/// Returns what it says when the file was read.
+fn after(before: &Value) -> Value {
+    let mut after = before.clone();
+    if let Some(fields) = after.as_object_mut() {
+        fields.insert("hook_event_name".to_owned(), json!("PostToolUse"));
+        let file = json!({"filePath": "src/main.rs", "content": "fn main() {}\n"});
+        fields.insert(
+            "tool_response".to_owned(),
+            json!({"type": "text", "file": file}),
+        );
+    }
+    after
+}
+
+/// Starts a program that is compared, with pipes like those of a hook.
+fn plain(room: &Room, program: &str, arguments: &[&str]) -> Result<Child> {
+    let mut command: Command = room.command(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("`{program}` cannot be started"))?;
+    drop(child.stdin.take());
+    Ok(child)
+}
+
+/// Returns the time from the start of a program to its end, which must be a good one.
+fn ended(start: impl FnOnce() -> Result<Child>) -> Result<Duration> {
+    let begun = Instant::now();
+    let output = start()?.wait_with_output()?;
+    let took = begun.elapsed();
+    ensure!(output.status.success(), "{output:?}");
+    Ok(took)
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    hello: Vec<Duration>,
+    before: Vec<Duration>,
+    after: Vec<Duration>,
+    free: Vec<Duration>,
+    node: Vec<Duration>,
+}
+
+impl Times {
+    fn report(self, table: &mut Table) {
+        let (hello, node) = (median(self.hello), median(self.node));
+        let before = median(self.before);
+        let hello = ("hello", hello);
+        table.times(
+            "hook: a call of a guarded session",
+            before,
+            hello,
+            OF_HELLO_MOST,
+        );
+        table.times(
+            "hook: the same beside `node -e 0`",
+            before,
+            ("node", node),
+            OF_NODE_MOST,
+        );
+        table.times("hook: its result", median(self.after), hello, OF_HELLO_MOST);
+        let free = median(self.free);
+        let beside = format!("hello: {}", shown(hello.1));
+        let times = ratio(free, hello.1);
+        table.seen(
+            "hook: a call of a session without a run",
+            shown(free),
+            beside,
+            times,
+        );
+    }
+}

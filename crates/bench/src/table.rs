@@ -1,0 +1,170 @@
+//! The table of results.
+
+use std::{fmt, time::Duration};
+
+/// Results, one a row.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Row {
+    what: String,
+    measured: String,
+    target: String,
+    ratio: f64,
+    verdict: Verdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Ok,
+    Over,
+    /// There is no target; the number is for people.
+    Seen,
+}
+
+impl Table {
+    /// Adds a time that may be at most `target`; the ratio is to the target.
+    pub(crate) fn time(&mut self, what: impl Into<String>, measured: Duration, target: Duration) {
+        let ratio = ratio(measured, target);
+        self.rows.push(Row {
+            what: what.into(),
+            measured: shown(measured),
+            target: shown(target),
+            ratio,
+            verdict: judged(ratio, 1.0),
+        });
+    }
+
+    /// Adds a time that may be at most `most` times that of something else.
+    pub(crate) fn times(
+        &mut self,
+        what: impl Into<String>,
+        measured: Duration,
+        (other, beside): (&str, Duration),
+        most: f64,
+    ) {
+        let ratio = ratio(measured, beside);
+        self.rows.push(Row {
+            what: what.into(),
+            measured: shown(measured),
+            target: format!("{most} x {} of {other}", shown(beside)),
+            ratio,
+            verdict: judged(ratio, most),
+        });
+    }
+
+    /// Adds an amount of memory that may be at most `target`; the ratio is to the target.
+    pub(crate) fn kilobytes(&mut self, what: impl Into<String>, measured: u32, target: u32) {
+        let ratio = f64::from(measured) / f64::from(target);
+        self.rows.push(Row {
+            what: what.into(),
+            measured: megabytes(measured),
+            target: megabytes(target),
+            ratio,
+            verdict: judged(ratio, 1.0),
+        });
+    }
+
+    /// Adds something to be known, beside something else.
+    pub(crate) fn seen(
+        &mut self,
+        what: impl Into<String>,
+        measured: String,
+        beside: String,
+        ratio: f64,
+    ) {
+        self.rows.push(Row {
+            what: what.into(),
+            measured,
+            target: beside,
+            ratio,
+            verdict: Verdict::Seen,
+        });
+    }
+
+    /// Returns how many results are over their target.
+    pub(crate) fn over(&self) -> usize {
+        self.count(Verdict::Over)
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        let counted = self.rows.iter().filter(|row| row.verdict == verdict);
+        counted.count()
+    }
+}
+
+/// Returns how many times `beside` goes into `measured`.
+pub(crate) fn ratio(measured: Duration, beside: Duration) -> f64 {
+    measured.as_secs_f64() / beside.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+fn judged(ratio: f64, most: f64) -> Verdict {
+    if ratio <= most {
+        Verdict::Ok
+    } else {
+        Verdict::Over
+    }
+}
+
+/// Writes a time with three digits that count.
+pub(crate) fn shown(time: Duration) -> String {
+    let nanos = time.as_secs_f64() * 1e9;
+    match nanos {
+        _ if nanos < 1e3 => format!("{nanos:.0} ns"),
+        _ if nanos < 1e6 => format!("{:.2} µs", nanos / 1e3),
+        _ if nanos < 1e9 => format!("{:.2} ms", nanos / 1e6),
+        _ => format!("{:.2} s", nanos / 1e9),
+    }
+}
+
+fn megabytes(kilobytes: u32) -> String {
+    format!("{:.1} MB", f64::from(kilobytes) / 1024.0)
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widest = |text: fn(&Row) -> usize| self.rows.iter().map(text).max().unwrap_or(0).max(8);
+        let what = widest(|row| row.what.chars().count());
+        let target = widest(|row| row.target.chars().count());
+        writeln!(
+            f,
+            "{:<what$}  {:>10}  {:<target$}  {:>7}",
+            "what", "measured", "target", "ratio"
+        )?;
+        for row in &self.rows {
+            let verdict = match row.verdict {
+                Verdict::Ok => "ok",
+                Verdict::Over => "over",
+                Verdict::Seen => "",
+            };
+            let line = format!(
+                "{:<what$}  {:>10}  {:<target$}  {:>7.2}  {verdict}",
+                row.what, row.measured, row.target, row.ratio
+            );
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        write!(f, "{} ok, {} over", self.count(Verdict::Ok), self.over())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Table;
+
+    #[test]
+    fn what_is_over_its_target_is_counted() {
+        let mut table = Table::default();
+        let ms = Duration::from_millis;
+        table.time("as fast as it may be", ms(5), ms(5));
+        table.times("five times as slow", ms(5), ("one", ms(1)), 4.0);
+        table.kilobytes("too large", 2049, 2048);
+        table.seen("known", String::new(), String::new(), 9.0);
+        assert_eq!(table.over(), 2, "{table}");
+        assert!(table.to_string().ends_with("1 ok, 2 over"), "{table}");
+    }
+}

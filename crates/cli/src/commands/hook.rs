@@ -1,0 +1,57 @@
+//! `hook`: answers a client's hook. One JSON document on standard output, or exit code 2.
+
+use std::{
+    ffi::OsString,
+    io::{self, Read as _, Write as _},
+    process::ExitCode,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use interlock_clients::hook;
+
+/// The longest input that is read, in bytes; a longer one is refused.
+const INPUT_MAX: u64 = 64 * 1_048_576;
+
+/// Runs the hook; `arguments` are those behind `hook`.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    // A full disk must be an error that denies, not a signal that kills.
+    let full = signal_hook::flag::register(
+        signal_hook::consts::SIGXFSZ,
+        Arc::new(AtomicBool::new(false)),
+    );
+    let client = arguments
+        .first()
+        .and_then(|client| client.to_str())
+        .unwrap_or_default()
+        .to_owned();
+    let event = arguments
+        .get(1)
+        .and_then(|event| event.to_str())
+        .map(str::to_owned);
+    let answer = match full {
+        Ok(_) => hook::answer(&client, event, read),
+        Err(error) => {
+            hook::HookAnswer::failed(&format!("signals cannot be handled: {error}"), true)
+        }
+    };
+    let written = io::stdout()
+        .write_all(answer.stdout.as_bytes())
+        .and_then(|()| io::stdout().flush())
+        .and_then(|()| io::stderr().write_all(answer.stderr.as_bytes()));
+    // A client that did not get the answer must not take that for a yes.
+    ExitCode::from(if written.is_ok() { answer.exit } else { 2 })
+}
+
+fn read() -> io::Result<Vec<u8>> {
+    let mut input = Vec::new();
+    io::stdin()
+        .lock()
+        .take(INPUT_MAX + 1)
+        .read_to_end(&mut input)?;
+    if u64::try_from(input.len()).is_ok_and(|length| length <= INPUT_MAX) {
+        return Ok(input);
+    }
+    Err(io::Error::other(format!(
+        "it is longer than {INPUT_MAX} bytes"
+    )))
+}

@@ -1,0 +1,355 @@
+//! The conformance corpus once more, now through the real hook as a process.
+//!
+//! What the corpus says of tool calls is asked of `interlock hook claude-code`,
+//! everything else of the command line. Left out is what a hook cannot be told:
+//! branches of a tool call, other clients, activities, and paths only a
+//! simulation reports.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(clippy::panic, reason = "a failed case names itself")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Output, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use interlock_simulate::{
+    InputLine,
+    cases::{Case, CaseFile, WorkflowText, find_case_files},
+    input::{AnswerLine, ResultLine, ToolLine, TransitionLine},
+};
+use interlock_testkit::{interlock::Interlock, room::Room, terminal};
+use serde_json::{Map, Value, json};
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+const WORKERS: usize = 4;
+/// Fewer would mean that the corpus is no longer played here.
+const PLAYED_MIN: usize = 400;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_hook_answers_as_the_engine_does() {
+    let mut files = find_case_files(&root().join("tests/cases")).unwrap();
+    files.extend(find_case_files(&root().join("workflows")).unwrap());
+    files.retain(|file| OF_CONFINED_LINES.iter().all(|name| !file.ends_with(name)));
+    let next = AtomicUsize::new(0);
+    let played = AtomicUsize::new(0);
+    let failures: Vec<String> = thread::scope(|scope| {
+        let work = || {
+            let mut failures = Vec::new();
+            while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let (count, mut wrong) = play_file(file);
+                played.fetch_add(count, Ordering::Relaxed);
+                failures.append(&mut wrong);
+            }
+            failures
+        };
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap())
+            .collect()
+    });
+    let played = played.into_inner();
+    assert!(
+        failures.is_empty(),
+        "{} of {played} cases:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+    assert!(played >= PLAYED_MIN, "only {played} cases were played");
+}
+
+fn play_file(path: &Path) -> (usize, Vec<String>) {
+    let file = CaseFile::parse(&fs::read_to_string(path).unwrap()).unwrap();
+    let text = match &file.workflow {
+        WorkflowText::Inline(text) => text.clone(),
+        WorkflowText::File(relative) => fs::read_to_string(path.with_file_name(relative)).unwrap(),
+    };
+    let ending = match &file.workflow {
+        WorkflowText::File(relative) if relative.ends_with(".json") => "json",
+        _ => "yaml",
+    };
+    let playable: Vec<&Case> = file.cases.iter().filter(|case| is_playable(case)).collect();
+    let mut failures = Vec::new();
+    for case in &playable {
+        if let Err(wrong) = Play::begin(&text, ending).run(case) {
+            failures.push(format!(
+                "{}: {}: {wrong}",
+                path.strip_prefix(root()).unwrap().display(),
+                case.name
+            ));
+        }
+    }
+    (playable.len(), failures)
+}
+
+/// Files whose lines run where blocked variables do not exist, which no hook can promise.
+const OF_CONFINED_LINES: [&str; 1] = ["the_whole_environment_may_be_shown.test.yaml"];
+
+/// Tells whether a hook can be told every step of a case.
+fn is_playable(case: &Case) -> bool {
+    case.steps.iter().all(|step| match &step.line {
+        InputLine::Tool(line) => {
+            let control = line.tool.starts_with("mcp__interlock__");
+            line.branch.is_none()
+                && !control
+                && line
+                    .client
+                    .as_deref()
+                    .is_none_or(|client| client == "claude-code")
+        }
+        InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
+        InputLine::Transition(_)
+        | InputLine::Approve(_)
+        | InputLine::Reject(_)
+        | InputLine::Pause
+        | InputLine::Resume
+        | InputLine::Cancel
+        | InputLine::State => true,
+        InputLine::Activity(_) | InputLine::Advance(_) => false,
+    })
+}
+
+/// A case while it is played: a room with one run and one session.
+struct Play {
+    room: Room,
+    run: String,
+    token: String,
+    calls: usize,
+    /// The allowed call whose outcome has not been told.
+    open: Option<ToolLine>,
+}
+
+impl Play {
+    fn begin(workflow: &str, ending: &str) -> Self {
+        let room = Room::new().unwrap();
+        let name = format!("workflow.{ending}");
+        fs::write(room.path(&name), workflow).unwrap();
+        let path = room.path(&name);
+        let run = Interlock::new(INTERLOCK, &room)
+            .start_for_session(path.to_str().unwrap(), "session")
+            .unwrap();
+        let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
+        let token = String::from_utf8(shown.stdout)
+            .unwrap()
+            .lines()
+            .last()
+            .unwrap()
+            .to_owned();
+        Self {
+            room,
+            run,
+            token,
+            calls: 0,
+            open: None,
+        }
+    }
+
+    fn run(mut self, case: &Case) -> Result<(), String> {
+        for (index, step) in case.steps.iter().enumerate() {
+            let answer = self.step(&step.line);
+            let expect = Value::Object(step.expect.clone());
+            if let Some(difference) = difference(&expect, &answer) {
+                return Err(format!("step {}: {}: {difference}", index + 1, step.shown));
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, line: &InputLine) -> Value {
+        if !matches!(line, InputLine::Result(_) | InputLine::State) {
+            self.tell_outcome(&ResultLine::default());
+        }
+        match line {
+            InputLine::Tool(line) => self.propose(line),
+            InputLine::Result(line) => {
+                self.tell_outcome(line);
+                self.status()
+            }
+            InputLine::Transition(line) => self.transition(line),
+            InputLine::Approve(line) => self.answer("approve", line),
+            InputLine::Reject(line) => self.answer("reject", line),
+            InputLine::Pause => self.person(&["pause", &self.run.clone()]),
+            InputLine::Resume => self.person(&["resume", &self.run.clone()]),
+            InputLine::Cancel => self.person(&["cancel", &self.run.clone()]),
+            _ => self.status(),
+        }
+    }
+
+    fn propose(&mut self, line: &ToolLine) -> Value {
+        for (path, text) in &line.files {
+            self.room.write(path, text).unwrap();
+        }
+        self.calls += 1;
+        let answer = self.hook("PreToolUse", line, &json!({}));
+        let get = |key: &str| {
+            answer["hookSpecificOutput"][key]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let mut seen = self.status();
+        let (verdict, reason) = match get("permissionDecision").as_str() {
+            "deny" => ("deny", get("permissionDecisionReason")),
+            "ask" => ("ask", String::new()),
+            _ => ("allow", String::new()),
+        };
+        if verdict == "allow" {
+            self.open = Some(line.clone());
+        }
+        let code = reason
+            .split_once(": ")
+            .map_or(Value::Null, |(code, _)| json!(code));
+        seen["ok"] = json!(verdict != "deny");
+        seen["verdict"] = json!(verdict);
+        seen["code"] = code;
+        seen["message"] = json!(reason);
+        seen
+    }
+
+    /// Tells the hook how the last allowed call ended.
+    fn tell_outcome(&mut self, line: &ResultLine) {
+        let Some(tool) = self.open.take() else { return };
+        let exit = line.exit.unwrap_or(0);
+        if line.ok && exit == 0 {
+            let text = "x".repeat(usize::try_from(line.bytes).unwrap());
+            let response = match tool.tool.as_str() {
+                "Bash" => {
+                    json!({ "stdout": text, "stderr": "", "interrupted": false, "isImage": false })
+                }
+                _ => json!(text),
+            };
+            self.hook("PostToolUse", &tool, &json!({ "tool_response": response }));
+        } else {
+            let error = if exit == 0 {
+                "it failed".to_owned()
+            } else {
+                format!("Exit code {exit}")
+            };
+            self.hook("PostToolUseFailure", &tool, &json!({ "error": error }));
+        }
+    }
+
+    fn hook(&self, event: &str, line: &ToolLine, more: &Value) -> Value {
+        let mut input = json!({
+            "session_id": "session", "cwd": self.room.project(), "hook_event_name": event,
+            "permission_mode": "default", "tool_name": line.tool, "tool_input": line.input,
+            "tool_use_id": format!("call-{}", self.calls),
+        });
+        for (key, value) in more.as_object().unwrap() {
+            input[key] = value.clone();
+        }
+        let output = Interlock::new(INTERLOCK, &self.room)
+            .hook(&input)
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn transition(&self, line: &TransitionLine) -> Value {
+        let data = Value::Object(line.data.clone()).to_string();
+        let mut arguments = vec!["send", &line.event, "--run", &self.run, "--data", &data];
+        if let Some(branch) = &line.branch {
+            arguments.extend(["--branch", branch]);
+        }
+        self.person(&arguments)
+    }
+
+    fn answer(&self, word: &str, line: &AnswerLine) -> Value {
+        let data = Value::Object(line.data.clone()).to_string();
+        let mut arguments = vec![word, &self.run];
+        arguments.extend(line.path.as_deref());
+        if word == "approve" {
+            arguments.extend(["--data", &data]);
+        }
+        if let Some(note) = &line.note {
+            arguments.extend(["--note", note]);
+        }
+        self.person(&arguments)
+    }
+
+    fn person(&self, arguments: &[&str]) -> Value {
+        let output = self
+            .room
+            .command(INTERLOCK)
+            .args(arguments)
+            .arg("--json")
+            .env("INTERLOCK_TOKEN", &self.token)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        parsed(&output)
+    }
+
+    fn status(&self) -> Value {
+        let mut status = parsed(
+            &self
+                .room
+                .command(INTERLOCK)
+                .args(["status", &self.run, "--json"])
+                .output()
+                .unwrap(),
+        );
+        status["ok"] = json!(true);
+        status["code"] = Value::Null;
+        status
+    }
+}
+
+fn parsed(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("no JSON: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Keys that only a simulation prints, or words differently.
+const OF_SIMULATION: [&str; 3] = ["log", "effects", "message"];
+
+/// Says where `seen` is not as expected; objects match in part.
+fn difference(expect: &Value, seen: &Value) -> Option<String> {
+    let expected: &Map<String, Value> = expect.as_object()?;
+    expected
+        .iter()
+        .filter(|(key, _)| !OF_SIMULATION.contains(&key.as_str()))
+        .find_map(|(key, wanted)| {
+            if key == "message_contains" {
+                return None;
+            }
+            (!matches(wanted, &seen[key]))
+                .then(|| format!("`{key}` is {}, wanted {wanted}", seen[key]))
+        })
+}
+
+fn matches(wanted: &Value, seen: &Value) -> bool {
+    match (wanted, seen) {
+        (Value::Object(wanted), Value::Object(seen)) => wanted
+            .iter()
+            .all(|(key, wanted)| seen.get(key).is_some_and(|seen| matches(wanted, seen))),
+        (Value::Array(wanted), Value::Array(seen)) => {
+            wanted.len() == seen.len()
+                && wanted
+                    .iter()
+                    .zip(seen)
+                    .all(|(wanted, seen)| matches(wanted, seen))
+        }
+        (Value::Number(wanted), Value::Number(seen)) => {
+            interlock_core::number::compare(wanted, seen) == Some(std::cmp::Ordering::Equal)
+        }
+        _ => wanted == seen,
+    }
+}

@@ -1,0 +1,124 @@
+//! What Claude Code says of a call that has ended.
+
+use serde_json::Value;
+
+use super::{ToolUse, is_set};
+
+/// Programs whose exit code 1 Claude Code takes for no failure.
+const FORGIVEN: [&str; 11] = [
+    "grep", "rg", "egrep", "fgrep", "find", "diff", "cmp", "test", "[", "findstr", "robocopy",
+];
+
+/// Where the text that the model sees stands in the result of a tool.
+const SEEN: &[(&str, &[&str])] = &[
+    ("Bash", &["/stdout", "/stderr"]),
+    ("Read", &["/file/content", "/file/base64", "/file/cells"]),
+    ("Grep", &["/content", "/filenames"]),
+    ("Glob", &["/filenames"]),
+    ("Edit", &["/structuredPatch"]),
+    ("MultiEdit", &["/structuredPatch"]),
+    ("Write", &["/structuredPatch"]),
+    ("NotebookEdit", &["/new_source"]),
+    ("WebFetch", &["/result"]),
+    ("Task", &["/content"]),
+    ("Agent", &["/content"]),
+];
+
+/// Returns the exit code of a shell line, where the client's own fields say it for sure.
+#[must_use]
+pub fn exit_code(used: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
+    if ok {
+        exit_of_success(used, response)
+    } else {
+        exit_of_failure(response)
+    }
+}
+
+/// Returns 0 where the client's word for success leaves nothing else.
+fn exit_of_success(used: &ToolUse, response: &Value) -> Option<i64> {
+    let background = is_set(used.input.get("run_in_background"))
+        || ["backgroundTaskId", "backgroundedByUser", "timedOutAfterMs"]
+            .iter()
+            .any(|key| is_set(response.get(key)));
+    // Without the fields of a shell's result it is not known what this is.
+    let interrupted = response.get("interrupted") != Some(&Value::Bool(false));
+    let explained = is_set(response.get("returnCodeInterpretation"));
+    let line = used.input.get("command").and_then(Value::as_str)?;
+    let certain = !background && !interrupted && !explained && used.name == "Bash";
+    (certain && !forgives(line)).then_some(0)
+}
+
+/// Reads the code from the first line of the error, which is the client's own.
+fn exit_of_failure(error: &Value) -> Option<i64> {
+    let first = error.as_str()?.lines().next()?;
+    let code: i64 = first.strip_prefix("Exit code ")?.parse().ok()?;
+    (code != 0).then_some(code)
+}
+
+/// Tells whether the client may take exit code 1 of `line` for success.
+///
+/// It looks at what it takes for the last command; so does this, at every place
+/// where a command could begin, in quotes too.
+fn forgives(line: &str) -> bool {
+    line.split(|c: char| ";|&(){}`\"'$<>!\n\r".contains(c))
+        .any(|part| {
+            let mut words = part.split_whitespace().skip_while(|word| {
+                matches!(
+                    *word,
+                    "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "time"
+                )
+            });
+            match words.next() {
+                Some("git") => git_may_end_with_one(words),
+                Some(word) => FORGIVEN.contains(&word.rsplit('/').next().unwrap_or(word)),
+                None => false,
+            }
+        })
+}
+
+/// Tells whether git, called with `words`, may end with 1 and have done its work.
+///
+/// `diff` does so only when asked to compare by its exit code; git takes long
+/// options by any beginning that is theirs alone.
+fn git_may_end_with_one<'a>(words: impl Iterator<Item = &'a str>) -> bool {
+    const COMPARES: [&str; 4] = ["--e", "--q", "-q", "--no-i"];
+    let words: Vec<&str> = words.collect();
+    let compares = || {
+        words
+            .iter()
+            .any(|word| COMPARES.iter().any(|option| word.starts_with(option)))
+    };
+    words.contains(&"grep") || words.contains(&"diff") && compares()
+}
+
+/// Counts the bytes of a result that the model sees.
+#[must_use]
+pub fn result_bytes(tool: &str, response: &Value) -> u64 {
+    let seen = SEEN.iter().find(|(known, _)| *known == tool);
+    let parts: Vec<&Value> = seen
+        .map(|(_, pointers)| {
+            pointers
+                .iter()
+                .filter_map(|at| response.pointer(at))
+                .collect()
+        })
+        .unwrap_or_default();
+    if parts.is_empty() {
+        return text_bytes(response);
+    }
+    parts.into_iter().map(text_bytes).sum()
+}
+
+/// Counts the bytes of every text in a value.
+fn text_bytes(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(object) => object.values().map(text_bytes).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+#[cfg(test)]
+#[path = "results/tests.rs"]
+mod tests;

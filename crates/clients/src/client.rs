@@ -1,0 +1,48 @@
+//! The clients that are known.
+
+/// A client: an agent program with hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientId {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex CLI.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Copilot CLI.
+    Copilot,
+    /// Cursor.
+    Cursor,
+    /// opencode.
+    Opencode,
+}
+
+impl ClientId {
+    /// Every client, by the word for it.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("claude-code", Self::ClaudeCode),
+        ("codex", Self::Codex),
+        ("gemini", Self::Gemini),
+        ("copilot", Self::Copilot),
+        ("cursor", Self::Cursor),
+        ("opencode", Self::Opencode),
+    ];
+
+    /// Finds a client by the word for it.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, client)| *client)
+    }
+
+    /// Returns the word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(_, client)| *client == self)
+            .map_or("", |(word, _)| word)
+    }
+}

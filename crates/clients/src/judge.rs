@@ -1,0 +1,218 @@
+//! A tool call before it runs: its facts, the run's verdict, the client's answer.
+
+use std::path::Path;
+
+use interlock_core::{
+    Reply,
+    call::{CallKind, ControlTool, ToolCall},
+    command::{Ask, Command, TransitionRequest},
+    decide,
+    machine::Object,
+    names::RunId,
+    refusal::Refusal,
+};
+use interlock_facts::{Proposal, RealDisk, facts};
+use interlock_store::{Note, SessionKey};
+use serde_json::Value;
+
+use crate::{
+    claude_code::{self, Input, ToolUse},
+    client::ClientId,
+    hook::HookSetting,
+    session::{self, Guarded},
+    tools::{control_tool, tool},
+};
+
+/// Asks the run whether a call may run.
+pub(crate) fn before_tool(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+    used: &ToolUse,
+) -> Result<Value, String> {
+    let call = call_of(setting, guarded, input, used);
+    let control = match call.kind {
+        CallKind::Control(tool) => Some(tool),
+        _ => None,
+    };
+    let decision = guarded
+        .ask(Ask::Propose(Box::new(call)))
+        .map_err(|error| error.to_string())?;
+    match decision.reply {
+        Reply::Accepted | Reply::Parked { .. } => match control {
+            Some(tool) => let_control_pass(setting, guarded, input, used, tool),
+            None => Ok(claude_code::nothing()),
+        },
+        Reply::Ask(refusal) if input.asks_a_person => Ok(claude_code::ask(&reason(&refusal))),
+        Reply::Ask(refusal) => Ok(claude_code::deny(&format!(
+            "{} A person may grant this one call with `interlock approve {}`; propose it again then.",
+            reason(&refusal),
+            guarded.id()
+        ))),
+        Reply::Refused(refusal) => Ok(claude_code::deny(&reason(&refusal))),
+    }
+}
+
+/// Answers a call of a session whose run has ended: nothing is guarded any more.
+///
+/// Under a project policy what is protected stays so.
+pub(crate) fn after_the_end(
+    setting: &HookSetting,
+    guarded: &Guarded,
+    input: &Input,
+    used: &ToolUse,
+    policy: bool,
+) -> Result<Value, String> {
+    let binding = &guarded.binding;
+    note_for_server(
+        setting,
+        input,
+        used,
+        &binding.session,
+        &binding.project_root,
+    )?;
+    if !policy {
+        return Ok(claude_code::nothing());
+    }
+    let call = call_of(setting, guarded, input, used);
+    Ok(match call.facts.protected {
+        Some(thing) => {
+            claude_code::deny(&format!("protected: {thing} is protected in this project"))
+        }
+        None => claude_code::nothing(),
+    })
+}
+
+/// Leaves a note, where a session that no open run guards calls a control tool.
+///
+/// The server has to learn whose call it is, to bind the run it may start.
+pub(crate) fn note_for_server(
+    setting: &HookSetting,
+    input: &Input,
+    used: &ToolUse,
+    session: &SessionKey,
+    project_root: &Path,
+) -> Result<(), String> {
+    match control_tool(ClientId::ClaudeCode, &used.name) {
+        Some(tool) => {
+            let note = note(setting, input, used, tool, (session, project_root));
+            leave(setting, &note)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Finds the facts of a call.
+fn call_of(setting: &HookSetting, guarded: &Guarded, input: &Input, used: &ToolUse) -> ToolCall {
+    let known = tool(ClientId::ClaudeCode, &used.name);
+    let process = guarded.binding.process.as_ref().map(|process| process.pid);
+    let disk = RealDisk;
+    let surroundings = session::surroundings(
+        setting,
+        &guarded.binding.project_root,
+        &input.directory,
+        process,
+    )
+    .resolved(&disk);
+    let proposal = Proposal {
+        id: used.id.clone(),
+        tool: &used.name,
+        common: known.common,
+        shape: known.shape,
+        input: &used.input,
+        doubled: used.doubled.as_deref(),
+        agent: input.agent.clone(),
+        branch: None,
+    };
+    facts(proposal, &surroundings, &disk)
+}
+
+/// Writes a refusal as the agent reads it: the stable word, then the sentence.
+fn reason(refusal: &Refusal) -> String {
+    format!("{}: {}", refusal.code, refusal.message)
+}
+
+/// Leaves the note that tells the server whose call this is; asks the person where one must agree.
+fn let_control_pass(
+    setting: &HookSetting,
+    guarded: &Guarded,
+    input: &Input,
+    used: &ToolUse,
+    tool: ControlTool,
+) -> Result<Value, String> {
+    let question = match tool {
+        ControlTool::Transition if input.asks_a_person => question(guarded, input, &used.input),
+        _ => None,
+    };
+    let binding = &guarded.binding;
+    let whose = (&binding.session, binding.project_root.as_path());
+    let run: Option<RunId> = Some(guarded.id().clone());
+    let note = Note {
+        run,
+        asked: question.is_some(),
+        ..note(setting, input, used, tool, whose)
+    };
+    leave(setting, &note)?;
+    Ok(match question {
+        Some(question) => claude_code::ask(&question),
+        None => claude_code::allow("Interlock answers this itself"),
+    })
+}
+
+fn note(
+    setting: &HookSetting,
+    input: &Input,
+    used: &ToolUse,
+    tool: ControlTool,
+    (session, project_root): (&SessionKey, &Path),
+) -> Note {
+    Note {
+        session: session.clone(),
+        run: None,
+        project_root: project_root.to_owned(),
+        agent: input.agent.clone(),
+        process: crate::process::client_above(),
+        call: Some(used.id.clone()),
+        tool,
+        digest: interlock_facts::control_digest(&used.input),
+        asked: false,
+        at_ms: setting.at_ms,
+    }
+}
+
+fn leave(setting: &HookSetting, note: &Note) -> Result<(), String> {
+    setting
+        .home
+        .leave_note(note)
+        .map_err(|error| error.to_string())
+}
+
+/// Returns what a person has to be asked before the transition, if it would park.
+fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<String> {
+    let text = |key: &str| {
+        arguments
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let request = TransitionRequest {
+        event: text("event")?,
+        data: arguments
+            .get("data")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_else(Object::new),
+        branch: text("branch"),
+        agent: input.agent.clone(),
+        by: "agent".to_owned(),
+        approved_by: None,
+    };
+    let command = Command {
+        at_ms: 0,
+        ask: Ask::Transition(request),
+    };
+    match decide(&guarded.machine, &guarded.run, &command).reply {
+        Reply::Parked { message } => Some(message),
+        _ => None,
+    }
+}

@@ -1,0 +1,77 @@
+//! Processes: who calls, and below whom a command runs.
+
+use interlock_store::ClientProcess;
+
+/// How far up a client is looked for above its hook.
+const STEPS_MAX: usize = 8;
+
+/// Programs that a client may put between itself and its hook.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "env", "timeout"];
+
+/// A process, as the system shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// The id of its parent; 0 at the top.
+    pub parent: u32,
+    /// The name of its program, as the system keeps it.
+    pub name: String,
+    /// What sets it apart from every other.
+    pub client: ClientProcess,
+}
+
+/// Finds the client's process above this hook: the nearest that is no shell.
+#[must_use]
+pub fn client_above() -> Option<ClientProcess> {
+    let mut pid = std::os::unix::process::parent_id();
+    for _ in 0..STEPS_MAX {
+        let process = look(pid)?;
+        if !SHELLS.contains(&process.name.as_str()) {
+            return Some(process.client);
+        }
+        pid = process.parent;
+    }
+    None
+}
+
+/// Looks at a process; `None` when there is none or it cannot be seen.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn look(pid: u32) -> Option<Process> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // `PID (NAME) STATE PPID …`; the name may hold anything, also `)`.
+    let (head, rest) = stat.rsplit_once(") ")?;
+    let (_, name) = head.split_once(" (")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    Some(Process {
+        parent: fields.get(1)?.parse().ok()?,
+        name: name.to_owned(),
+        client: ClientProcess {
+            pid,
+            started: (*fields.get(19)?).to_owned(),
+        },
+    })
+}
+
+/// Looks at a process; `None` when there is none or it cannot be seen.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn look(pid: u32) -> Option<Process> {
+    let shown = std::process::Command::new("/bin/ps")
+        .args(["-o", "ppid=,lstart=,comm=", "-p", &pid.to_string()])
+        .output()
+        .ok()?;
+    let text = String::from_utf8(shown.stdout).ok()?;
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let (parent, rest) = fields.split_first()?;
+    // `lstart` is five words: day, month, date, time, year.
+    let (started, name) = rest.split_at_checked(5)?;
+    let name = name.join(" ");
+    Some(Process {
+        parent: parent.parse().ok()?,
+        name: name.rsplit('/').next().unwrap_or_default().to_owned(),
+        client: ClientProcess {
+            pid,
+            started: started.join(" "),
+        },
+    })
+}

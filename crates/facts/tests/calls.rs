@@ -1,0 +1,302 @@
+//! What a call would do: edit sizes, written paths, what cannot be judged.
+
+use interlock_core::{
+    call::{CallFacts, FileWrite, Place},
+    names::CallId,
+};
+use interlock_facts::{EditFields, GivenDisk, Proposal, Shape, Surroundings, facts};
+use interlock_shell::Dialect;
+use serde_json::{Value, json};
+
+const EDIT: Shape = Shape::Edit {
+    path: "file_path",
+    fields: EditFields::SNAKE,
+};
+const MULTI: Shape = Shape::MultiEdit {
+    path: "file_path",
+    edits: "edits",
+    fields: EditFields::SNAKE,
+};
+const WRITE: Shape = Shape::Write {
+    path: "file_path",
+    content: "content",
+};
+const NOTEBOOK: Shape = Shape::Notebook {
+    path: "notebook_path",
+};
+const PATCH: Shape = Shape::Patch { text: "command" };
+const SHELL: Shape = Shape::Shell {
+    dialect: Dialect::Bash,
+    line: "command",
+    directory: Some("directory"),
+};
+
+fn disk() -> GivenDisk {
+    GivenDisk::empty()
+        .with("/p", "a.py", "x\nkeep\nx\nkeep\nx\n")
+        .with("/p", "big.rs", "1\n2\n3\n4\n")
+        .with("/p", "lib/mod.rs", "")
+        .with(
+            "/p",
+            "n.ipynb",
+            r#"{"cells": [{"id": "c", "source": "one\ntwo"}]}"#,
+        )
+}
+
+fn found(shape: Shape, input: &Value) -> CallFacts {
+    let surroundings = Surroundings {
+        home: Some("/home/you".to_owned()),
+        temporary: Some("/tmp".to_owned()),
+        caches: vec!["/home/you/.cache".to_owned()],
+        ..Surroundings::of_project("/p")
+    };
+    let proposal = Proposal {
+        id: CallId::from("1"),
+        tool: "T",
+        common: None,
+        shape,
+        input,
+        doubled: None,
+        agent: None,
+        branch: None,
+    };
+    facts(proposal, &surroundings, &disk()).facts
+}
+
+#[test]
+fn an_operation_has_a_size() {
+    let edit = |old: &str, new: &str, all: bool| json!({"file_path": "a.py", "old_string": old, "new_string": new, "replace_all": all});
+    let patch = |body: &str| json!({"command": format!("*** Begin Patch\n{body}\n*** End Patch")});
+    let rows = [
+        (EDIT, edit("x", "y", true), 3),
+        (EDIT, edit("x", "y", false), 1),
+        (EDIT, edit("x\nkeep\n", "", false), 2),
+        (EDIT, edit("keep\n", "1\n2\n3\n", false), 3),
+        (
+            MULTI,
+            json!({"file_path": "a.py", "edits": [
+                {"old_string": "x\nkeep", "new_string": "y\nkeep"},
+                {"old_string": "y", "new_string": "z\nz"},
+                {"old_string": "x", "new_string": "w", "replace_all": true},
+            ]}),
+            5,
+        ),
+        (
+            WRITE,
+            json!({"file_path": "big.rs", "content": "1\n2\nX\n4\n"}),
+            1,
+        ),
+        (WRITE, json!({"file_path": "new.rs", "content": "1\n2"}), 2),
+        (
+            WRITE,
+            json!({"file_path": "./lib/../big.rs", "content": ""}),
+            4,
+        ),
+        (
+            NOTEBOOK,
+            json!({"notebook_path": "n.ipynb", "cell_id": "c", "new_source": "one\n2\n3"}),
+            2,
+        ),
+        (
+            NOTEBOOK,
+            json!({"notebook_path": "n.ipynb", "edit_mode": "insert", "new_source": "1\n2\n3\n4"}),
+            4,
+        ),
+        (
+            PATCH,
+            patch("*** Add File: b.txt\n+1\n+2\n*** Delete File: big.rs"),
+            4,
+        ),
+        (PATCH, patch("*** Update File: a.py\n@@\n-x\n+y\n+y"), 2),
+    ];
+    for (shape, input, lines) in rows {
+        let facts = found(shape, &input);
+        assert_eq!(facts.malformed, None, "{input}");
+        assert_eq!(facts.edit_lines, Some(lines), "{input}");
+    }
+}
+
+#[test]
+fn huge_edits_are_answered() {
+    let content: String = (0..1_000_000).map(|n| format!("{}\n", n % 7_919)).collect();
+    let facts = found(WRITE, &json!({"file_path": "big.rs", "content": content}));
+    assert!(facts.edit_lines > Some(900_000));
+    let line = format!("echo {}", "a ".repeat(5_000_000));
+    assert!(
+        found(SHELL, &json!({ "command": line }))
+            .shell
+            .is_some_and(|shell| shell.unreadable.is_some())
+    );
+}
+
+#[test]
+fn what_cannot_be_judged_says_so() {
+    let rows = [
+        (WRITE, json!("text")),
+        (WRITE, json!([1])),
+        (WRITE, json!({})),
+        (WRITE, json!({"file_path": ""})),
+        (WRITE, json!({"file_path": 5, "content": "x"})),
+        (WRITE, json!({"file_path": ["a"], "content": "x"})),
+        (WRITE, json!({"file_path": "a\u{0}b", "content": "x"})),
+        (WRITE, json!({"file_path": "a", "content": {"x": 1}})),
+        (
+            WRITE,
+            json!({"file_path": "file://other/a", "content": "x"}),
+        ),
+        (EDIT, json!({"file_path": "a", "old_string": 1})),
+        (MULTI, json!({"file_path": "a", "edits": "x"})),
+        (PATCH, json!({"command": "rm -rf /"})),
+        (SHELL, json!({})),
+        (SHELL, json!({"command": ["ls"]})),
+        (SHELL, json!({"command": {"x": 1}})),
+        (SHELL, json!({"command": 5})),
+        (SHELL, json!({"command": null})),
+        (SHELL, json!({"command": "ls\u{0}"})),
+        (SHELL, json!({"command": "ls", "directory": 5})),
+        (Shape::Other, json!("x")),
+        (Shape::Read { paths: &["path"] }, json!({"path": 5})),
+    ];
+    for (shape, input) in rows {
+        assert!(
+            found(shape, &input).malformed.is_some(),
+            "{shape:?} {input}"
+        );
+    }
+    assert_eq!(found(Shape::Other, &Value::Null).malformed, None);
+}
+
+#[test]
+fn a_key_that_stands_twice_makes_a_call_unjudgeable() {
+    let proposal = Proposal {
+        id: CallId::from("1"),
+        tool: "Bash",
+        common: None,
+        shape: SHELL,
+        input: &json!({"command": "ls"}),
+        doubled: Some("/tool_input/command"),
+        agent: None,
+        branch: None,
+    };
+    let call = facts(proposal, &Surroundings::of_project("/p"), &disk());
+    assert!(
+        call.facts
+            .malformed
+            .is_some_and(|why| why.contains("/tool_input/command"))
+    );
+}
+
+/// What a line writes: place, path in the project or whole path, lines.
+fn writes(line: &str) -> Vec<String> {
+    let facts = found(SHELL, &json!({ "command": line }));
+    facts.writes.iter().map(shown).collect()
+}
+
+fn shown(write: &FileWrite) -> String {
+    let mark = match write.place {
+        Place::Project => "project",
+        Place::Scratch => "scratch",
+        Place::Outside => "outside",
+        Place::Whole => "whole",
+        Place::Unknown => "unknown",
+    };
+    let path = write.relative.as_ref().or(write.path.as_ref());
+    let path = path.map_or("?", String::as_str);
+    let lines = write
+        .lines
+        .map_or_else(String::new, |lines| format!(" {lines}"));
+    let removes = if write.removes { "-" } else { "" };
+    format!("{mark} {removes}{path}{lines}")
+}
+
+#[test]
+fn a_shell_line_writes_where_the_disk_says() {
+    let rows: &[(&str, &[&str])] = &[
+        ("echo hi > out.txt", &["project out.txt 1"]),
+        ("cat > big.rs <<'E'\n1\n2\nX\n4\nE", &["project big.rs 1"]),
+        ("echo x >> big.rs", &["project big.rs 1"]),
+        ("touch a b", &["project a", "project b"]),
+        ("cp big.rs new.rs", &["project new.rs"]),
+        ("cp big.rs lib", &["project lib/big.rs"]),
+        ("cp /etc/hosts .", &["project hosts"]),
+        ("mv big.rs lib/", &["project lib/big.rs", "project -big.rs"]),
+        ("rm -rf lib", &["project -lib"]),
+        ("rm -rf .", &["whole -/p"]),
+        ("rm -rf /", &["whole -/"]),
+        ("rm -rf ~", &["whole -/home/you"]),
+        ("rm -rf .git", &["whole -.git"]),
+        ("rm -rf ../other", &["outside -/other"]),
+        ("echo x > /tmp/y", &["scratch /tmp/y 1"]),
+        ("echo x > ~/.cache/y", &["scratch /home/you/.cache/y 1"]),
+        ("echo x > ~/y", &["outside /home/you/y 1"]),
+        ("rm -rf \"$DIR/build\"", &["unknown -?"]),
+        ("ls > /dev/null", &[]),
+    ];
+    for (line, expected) in rows {
+        assert_eq!(writes(line), *expected, "{line}");
+    }
+}
+
+#[test]
+fn a_directory_left_is_named_as_written() {
+    let outside = |line: &str| found(SHELL, &json!({ "command": line })).outside_directories;
+    assert_eq!(outside("cd .. && ls"), [".."]);
+    assert_eq!(outside("cd lib && cd .. && ls"), Vec::<String>::new());
+    assert_eq!(outside("cd /tmp; cd /p/lib"), ["/tmp"]);
+}
+
+#[test]
+fn the_directory_of_a_call_counts() {
+    let facts = found(SHELL, &json!({"command": "touch x", "directory": "lib"}));
+    let relative: Vec<_> = facts
+        .writes
+        .iter()
+        .filter_map(|write| write.relative.clone())
+        .collect();
+    assert_eq!(relative, ["lib/x"]);
+}
+
+/// Why the first command of a line is opaque, on a disk with these files.
+fn opaque(line: &str, files: &[&str]) -> Option<String> {
+    let mut disk = GivenDisk::empty();
+    for file in files {
+        disk.put("/p", file, "");
+    }
+    let input = json!({ "command": line });
+    let proposal = Proposal {
+        id: CallId::from("1"),
+        tool: "Bash",
+        common: None,
+        shape: SHELL,
+        input: &input,
+        doubled: None,
+        agent: None,
+        branch: None,
+    };
+    let call = facts(proposal, &Surroundings::of_project("/p"), &disk);
+    let shell = call.facts.shell.unwrap_or_default();
+    shell.commands.into_iter().next_back()?.opaque
+}
+
+#[test]
+fn names_that_could_be_options_make_a_pattern_opaque() {
+    assert_eq!(opaque("sort *.txt", &["a.txt", "b/-o.txt"]), None);
+    assert!(opaque("sort *.txt", &["a.txt", "-o.txt"]).is_some());
+    assert_eq!(opaque("sort -- *.txt", &["-o.txt"]), None);
+    assert!(opaque("sort *.txt --compress-program=./x", &["a.txt"]).is_some());
+    assert!(opaque("sort $x *.txt", &["a.txt"]).is_some());
+}
+
+#[test]
+fn version_control_in_another_repository_is_opaque() {
+    assert_eq!(opaque("git -C lib status", &["lib/a", ".git/HEAD"]), None);
+    assert!(opaque("git -C lib status", &["lib/.git/HEAD"]).is_some());
+    assert!(
+        opaque(
+            "cd lib/deep && git log",
+            &["lib/HEAD", "lib/objects/x", "lib/deep/y"]
+        )
+        .is_some()
+    );
+    assert!(opaque("git -C /other log", &[]).is_some());
+}

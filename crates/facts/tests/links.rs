@@ -1,0 +1,194 @@
+//! Paths on a real disk with links.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use interlock_core::{call::CallFacts, names::CallId};
+use interlock_facts::{Disk as _, DiskError, Proposal, RealDisk, Shape, Surroundings, facts};
+use interlock_shell::Dialect;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const WRITE: Shape = Shape::Write {
+    path: "file_path",
+    content: "content",
+};
+const SHELL: Shape = Shape::Shell {
+    dialect: Dialect::Bash,
+    line: "command",
+    directory: None,
+};
+
+/// A project with links in every direction.
+fn project() -> TempDir {
+    let room = tempfile::tempdir().unwrap();
+    let at = |path: &str| room.path().join(path);
+    fs::create_dir_all(at("p/src/deep")).unwrap();
+    fs::create_dir_all(at("p/.claude")).unwrap();
+    fs::create_dir_all(at("outside/inner")).unwrap();
+    fs::write(at("p/src/a.rs"), "1\n2\n").unwrap();
+    fs::write(at("p/.claude/settings.json"), "{}").unwrap();
+    symlink("src/a.rs", at("p/link.rs")).unwrap();
+    symlink("src", at("p/dir")).unwrap();
+    symlink(at("outside/inner"), at("p/away")).unwrap();
+    symlink("nowhere/x", at("p/dangling")).unwrap();
+    symlink("loop2", at("p/loop1")).unwrap();
+    symlink("loop1", at("p/loop2")).unwrap();
+    symlink(".claude", at("p/settings")).unwrap();
+    symlink("src/deep/../../.claude/settings.json", at("p/winding")).unwrap();
+    fs::hard_link(at("p/.claude/settings.json"), at("p/hard.json")).unwrap();
+    room
+}
+
+fn found(room: &TempDir, shape: Shape, input: &Value) -> CallFacts {
+    let root = room.path().join("p").to_str().unwrap().to_owned();
+    let surroundings = Surroundings::of_project(root).resolved(&RealDisk);
+    let proposal = Proposal {
+        id: CallId::from("1"),
+        tool: "T",
+        common: None,
+        shape,
+        input,
+        doubled: None,
+        agent: None,
+        branch: None,
+    };
+    facts(proposal, &surroundings, &RealDisk).facts
+}
+
+fn written(room: &TempDir, path: &str) -> CallFacts {
+    found(
+        room,
+        WRITE,
+        &json!({"file_path": path, "content": "1\n2\n3\n"}),
+    )
+}
+
+fn in_line(room: &TempDir, line: &str) -> CallFacts {
+    found(room, SHELL, &json!({ "command": line }))
+}
+
+fn relative(facts: &CallFacts) -> Vec<Option<&str>> {
+    facts
+        .writes
+        .iter()
+        .map(|write| write.relative.as_deref())
+        .collect()
+}
+
+#[test]
+fn a_link_is_the_file_it_leads_to() {
+    let room = project();
+    for path in [
+        "src/a.rs",
+        "link.rs",
+        "dir/a.rs",
+        "./dir//a.rs",
+        "src/deep/../a.rs",
+    ] {
+        let facts = written(&room, path);
+        assert_eq!(relative(&facts), [Some("src/a.rs")], "{path}");
+        assert_eq!(facts.edit_lines, Some(1), "{path}");
+    }
+    assert_eq!(relative(&written(&room, "dangling")), [Some("nowhere/x")]);
+    assert_eq!(relative(&written(&room, "away/x")), [None]);
+}
+
+#[test]
+fn protected_files_are_found_behind_links() {
+    let room = project();
+    for path in [
+        "settings/settings.json",
+        "winding",
+        "settings",
+        "hard.json",
+        "settings/new.json",
+    ] {
+        assert!(written(&room, path).protected.is_some(), "{path}");
+    }
+    let lines = [
+        "echo x > settings/settings.json",
+        "rm winding",
+        "echo x > hard.json",
+        "cp a settings",
+        "rm -rf settings/",
+        "cd settings && rm settings.json",
+    ];
+    for line in lines {
+        assert!(in_line(&room, line).protected.is_some(), "{line}");
+    }
+    assert_eq!(written(&room, "link.rs").protected, None);
+    assert_eq!(in_line(&room, "echo x > link.rs").protected, None);
+}
+
+#[test]
+fn a_path_that_two_programs_read_in_two_ways_is_refused() {
+    let room = project();
+    assert!(written(&room, "away/../a.rs").malformed.is_some());
+    assert!(written(&room, "loop1").malformed.is_some());
+    assert!(written(&room, "/proc/self/cwd/a.rs").malformed.is_some());
+    assert_eq!(written(&room, "src/../a.rs").malformed, None);
+    // The shell goes through the link, and so out of the project.
+    let facts = in_line(&room, "touch away/../a.rs");
+    assert!(relative(&facts).contains(&None), "{:?}", facts.writes);
+}
+
+#[test]
+fn removing_a_link_removes_the_link() {
+    let room = project();
+    assert_eq!(relative(&in_line(&room, "rm link.rs")), [Some("link.rs")]);
+    assert_eq!(relative(&in_line(&room, "rm -rf away")), [Some("away")]);
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_read() {
+    let room = project();
+    let path = room.path().join("p/src");
+    let path = path.to_str().unwrap();
+    assert_eq!(RealDisk.read(path, 10), Err(DiskError::NotAFile));
+    assert_eq!(RealDisk.read("/dev/zero", 10), Err(DiskError::NotAFile));
+    let file = format!("{path}/a.rs");
+    assert_eq!(RealDisk.read(&file, 3), Err(DiskError::TooLarge(4)));
+    assert_eq!(RealDisk.read(&file, 4), Ok(Some(b"1\n2\n".to_vec())));
+    assert_eq!(RealDisk.read(&format!("{file}/x"), 4), Ok(None));
+}
+
+/// The standard library's answer: the longest part that is there, then the rest.
+fn reference(path: &Path) -> Option<PathBuf> {
+    let mut rest = Vec::new();
+    let mut known = path.to_owned();
+    loop {
+        match known.canonicalize() {
+            Ok(real) => {
+                return Some(rest.iter().rev().fold(real, |path, name| path.join(name)));
+            }
+            // A link that leads nowhere is no part that is not there.
+            Err(_) if known.is_symlink() => return None,
+            Err(_) => {
+                rest.push(known.file_name()?.to_owned());
+                known.pop();
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn agrees_with_the_standard_library(
+        parts in proptest::collection::vec("src|deep|dir|away|inner|link\\.rs|a\\.rs|settings|new|\\.claude", 1..6)
+    ) {
+        let room = project();
+        let path = room.path().join("p").join(parts.join("/"));
+        if let Some(expected) = reference(&path) {
+            let real = RealDisk.real(path.to_str().unwrap()).unwrap();
+            prop_assert_eq!(PathBuf::from(real), expected);
+        }
+    }
+}

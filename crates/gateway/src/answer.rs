@@ -1,0 +1,151 @@
+//! What a control call is told: a text for the model, and the same as a value.
+
+use interlock_core::{
+    briefing,
+    event::Event,
+    machine::Object,
+    names::{FramePath, RunId},
+    refusal::Refusal,
+    report, teach,
+};
+use serde_json::{Value, json};
+
+use crate::{live::Live, refused::Refused};
+
+/// What a control call is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// One sentence, then where the work stands.
+    pub text: String,
+    /// The same as a value, in the shape of a simulation's output line, with `run`.
+    pub structured: Object,
+    /// Whether nothing was done.
+    pub refused: bool,
+}
+
+/// What a run says to a call that it took.
+#[derive(Debug)]
+pub(crate) struct Said<'a> {
+    pub(crate) message: String,
+    pub(crate) events: &'a [Event],
+    /// The frame that was meant; `None`: the first unfinished one.
+    pub(crate) focus: Option<&'a FramePath>,
+}
+
+impl Answer {
+    /// Says yes, with where `live` stands now.
+    pub(crate) fn of_run(live: &Live, said: &Said<'_>) -> Self {
+        let told = briefing(&live.machine, &live.run, said.focus);
+        let mut structured = head(Some(live.id()), true, None, &said.message);
+        add_report(&mut structured, live, said);
+        structured.insert("briefing".to_owned(), json!(told));
+        Self {
+            text: format!("{}\n\n{told}", sentence(&said.message)),
+            structured,
+            refused: false,
+        }
+    }
+
+    /// Says no in the words of the engine, with what is possible where `live` stands.
+    pub(crate) fn no(live: &Live, refusal: &Refusal, said: &Said<'_>) -> Self {
+        let mut structured = head(
+            Some(live.id()),
+            false,
+            Some(refusal.code.as_str()),
+            &refusal.message,
+        );
+        add_report(&mut structured, live, said);
+        let mut text = format!("Refused (`{}`): {}", refusal.code, ended(&refusal.message));
+        let teach = teach(&live.machine, &live.run, said.focus);
+        // The refusal of a tool call says it already.
+        if !teach.is_empty() && !refusal.message.ends_with(&teach) {
+            text.push(' ');
+            text.push_str(&teach);
+        }
+        Self {
+            text,
+            structured,
+            refused: true,
+        }
+    }
+
+    /// Says yes where no run is asked.
+    pub(crate) fn without_run(message: &str, more: Object) -> Self {
+        let mut structured = head(None, true, None, message);
+        structured.extend(more);
+        structured.insert("log".to_owned(), json!([]));
+        Self {
+            text: sentence(message),
+            structured,
+            refused: false,
+        }
+    }
+
+    /// Puts more behind the text.
+    pub(crate) fn with_text(mut self, more: &str) -> Self {
+        self.text.push_str("\n\n");
+        self.text.push_str(more);
+        self
+    }
+}
+
+impl From<Refused> for Answer {
+    fn from(refused: Refused) -> Self {
+        let Refused {
+            word,
+            message,
+            runs,
+        } = refused;
+        let mut structured = head(None, false, Some(word.as_str()), &message);
+        if !runs.is_empty() {
+            structured.insert("runs".to_owned(), json!(runs));
+        }
+        structured.insert("log".to_owned(), json!([]));
+        Self {
+            text: format!("Refused (`{word}`): {}", ended(&message)),
+            structured,
+            refused: true,
+        }
+    }
+}
+
+fn head(run: Option<&RunId>, ok: bool, code: Option<&str>, message: &str) -> Object {
+    let mut object = Object::new();
+    object.insert("run".to_owned(), json!(run));
+    object.insert("ok".to_owned(), json!(ok));
+    object.insert("code".to_owned(), json!(code));
+    object.insert("message".to_owned(), json!(message));
+    object
+}
+
+fn add_report(object: &mut Object, live: &Live, said: &Said<'_>) {
+    // A report is made of text, numbers and ordered maps: writing it cannot fail.
+    if let Ok(Value::Object(report)) =
+        serde_json::to_value(report(&live.machine, &live.run, said.focus))
+    {
+        object.extend(report);
+    }
+    let log: Vec<&str> = said.events.iter().map(Event::name).collect();
+    object.insert("log".to_owned(), json!(log));
+}
+
+/// Makes a sentence of a message: a capital first, a full stop last.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(char::to_uppercase);
+    ended(
+        &first
+            .into_iter()
+            .flatten()
+            .chain(letters)
+            .collect::<String>(),
+    )
+}
+
+fn ended(message: &str) -> String {
+    if message.ends_with(['.', '?', '!', ':', '\n']) {
+        message.to_owned()
+    } else {
+        format!("{message}.")
+    }
+}

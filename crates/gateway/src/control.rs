@@ -1,0 +1,301 @@
+//! The control tools, answered from the store: one method a tool.
+//!
+//! Knows no protocol. Whatever goes wrong is an answer, never lost: a run that
+//! a session holds stays held.
+
+mod caller;
+mod draft;
+mod start;
+mod workflows;
+
+use std::path::PathBuf;
+
+use interlock_core::{
+    Reply,
+    call::ControlTool,
+    command::{Ask, TransitionRequest},
+    machine::Object,
+    names::{CallId, Digest, RunId},
+};
+use interlock_project::project_root;
+use serde_json::Value;
+
+use crate::{
+    answer::{Answer, Said},
+    arguments::Arguments,
+    live::{Live, Proposed, refusal},
+    refused::{Refused, Word},
+    settings::Settings,
+    tools::ToolText,
+};
+
+use caller::{Caller, Held};
+
+/// Characters of the arguments that the log keeps.
+const SUMMARY_CHARS_MAX: usize = 200;
+/// Who asks, in the log.
+const AGENT: &str = "agent";
+
+/// A control call as it arrives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Incoming {
+    /// Its arguments, exact.
+    pub arguments: Object,
+    /// The id the client gave the call, where it tells.
+    pub call: Option<CallId>,
+    /// When it came, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+impl Incoming {
+    /// Returns what names exactly these arguments, made alike by the hook.
+    pub(crate) fn digest(&self) -> Digest {
+        interlock_facts::control_digest(&Value::Object(self.arguments.clone()))
+    }
+}
+
+/// Answers the control tools of one client process.
+#[derive(Debug)]
+pub struct Control {
+    settings: Settings,
+    project_root: PathBuf,
+    /// The run this process started last.
+    started: Option<RunId>,
+}
+
+impl Control {
+    /// Makes one for the project that `settings` name.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let project_root = project_root(&settings.project_directory);
+        Self {
+            settings,
+            project_root,
+            started: None,
+        }
+    }
+
+    /// Answers a call of any control tool.
+    pub fn answer(&mut self, tool: ControlTool, incoming: &Incoming) -> Answer {
+        match tool {
+            ControlTool::GetState => self.get_state(incoming),
+            ControlTool::Transition => self.transition(incoming),
+            ControlTool::ListWorkflows => self.list_workflows(incoming),
+            ControlTool::Start => self.start(incoming),
+            ControlTool::Pause => self.pause(incoming),
+            ControlTool::CreateWorkflow => self.create_workflow(incoming),
+        }
+    }
+
+    /// Says where the run stands.
+    pub fn get_state(&mut self, incoming: &Incoming) -> Answer {
+        self.stated(incoming).unwrap_or_else(Answer::from)
+    }
+
+    /// Asks for a transition.
+    pub fn transition(&mut self, incoming: &Incoming) -> Answer {
+        self.moved(incoming).unwrap_or_else(Answer::from)
+    }
+
+    /// Lists the workflows that can be started.
+    pub fn list_workflows(&mut self, incoming: &Incoming) -> Answer {
+        self.listed(incoming).unwrap_or_else(Answer::from)
+    }
+
+    /// Starts a run and holds the session to it.
+    pub fn start(&mut self, incoming: &Incoming) -> Answer {
+        self.begun(incoming).unwrap_or_else(Answer::from)
+    }
+
+    /// Pauses the run until a person resumes it.
+    pub fn pause(&mut self, incoming: &Incoming) -> Answer {
+        self.paused(incoming).unwrap_or_else(Answer::from)
+    }
+
+    /// Writes a draft of a workflow for a person to adopt.
+    pub fn create_workflow(&mut self, incoming: &Incoming) -> Answer {
+        self.drafted(incoming).unwrap_or_else(Answer::from)
+    }
+
+    /// Finds out who calls, then reads the arguments.
+    ///
+    /// In this order: the hook's note is for this call, whatever is wrong with it.
+    fn receive<'a>(
+        &self,
+        tool: ControlTool,
+        incoming: &'a Incoming,
+    ) -> Result<(Caller, Arguments<'a>), Refused> {
+        let caller = self.caller(tool, incoming)?;
+        let arguments = Arguments::check(ToolText::of(tool), &incoming.arguments)?;
+        Ok((caller, arguments))
+    }
+
+    fn stated(&self, incoming: &Incoming) -> Result<Answer, Refused> {
+        let (caller, arguments) = self.receive(ControlTool::GetState, incoming)?;
+        let run = match self.held(&caller, incoming)? {
+            Held::Run(run) => run,
+            Held::Nothing => return Ok(Answer::without_run(&self.no_run(), Object::new())),
+            Held::Several(runs) => return Err(several(runs)),
+        };
+        let live = self.open(&run)?;
+        let message = format!("run `{run}` of `{}`: {}", live.machine.id, live.standing());
+        match live.focus(arguments.text("branch"), caller.agent()) {
+            Ok(focus) => Ok(Answer::of_run(
+                &live,
+                &Said {
+                    message,
+                    events: &[],
+                    focus: focus.as_ref(),
+                },
+            )),
+            Err(refusal) => Ok(Answer::no(
+                &live,
+                &refusal,
+                &Said {
+                    message,
+                    events: &[],
+                    focus: None,
+                },
+            )),
+        }
+    }
+
+    fn moved(&self, incoming: &Incoming) -> Result<Answer, Refused> {
+        let (caller, arguments) = self.receive(ControlTool::Transition, incoming)?;
+        let mut live = self.open(&self.the_run(&caller, incoming)?)?;
+        let event = arguments.text("event").unwrap_or_default().to_owned();
+        let request = TransitionRequest {
+            data: arguments.object("data"),
+            branch: arguments.text("branch").map(str::to_owned),
+            agent: caller.agent().cloned(),
+            by: AGENT.to_owned(),
+            approved_by: self.approved_by(&caller, &live, arguments.text("branch")),
+            event: event.clone(),
+        };
+        let decision = live.ask(incoming.at_ms, Ask::Transition(request))?;
+        let mut said = Said {
+            message: String::new(),
+            events: &decision.events,
+            focus: Some(&decision.path),
+        };
+        match &decision.reply {
+            Reply::Accepted => {
+                said.message = live.brought_about(&decision.events, &format!("`{event}` taken"))
+            }
+            Reply::Parked { message } => {
+                said.message = format!(
+                    "a person has to approve `{event}`: {message} Until they answer (`interlock approve {}`) nothing passes: stop here and tell them",
+                    live.id()
+                );
+            }
+            Reply::Ask(_) | Reply::Refused(_) => {
+                return Ok(Answer::no(&live, &refusal(&decision.reply), &said));
+            }
+        }
+        Ok(Answer::of_run(&live, &said))
+    }
+
+    /// Returns the person who said yes to this very call in the client's prompt.
+    ///
+    /// A yes from before the state was entered was a yes to something else.
+    fn approved_by(&self, caller: &Caller, live: &Live, branch: Option<&str>) -> Option<String> {
+        let note = caller.note.as_ref().filter(|note| note.asked)?;
+        let path = live.focus(branch, caller.agent()).ok().flatten()?;
+        (!live.entered_after(&path, note.at_ms)).then(|| self.settings.person.clone())
+    }
+
+    fn paused(&self, incoming: &Incoming) -> Result<Answer, Refused> {
+        let (caller, arguments) = self.receive(ControlTool::Pause, incoming)?;
+        let mut live = self.open(&self.the_run(&caller, incoming)?)?;
+        if let Some(answer) = judged(&mut live, ControlTool::Pause, &caller, incoming)? {
+            return Ok(answer);
+        }
+        let reason = arguments
+            .text("reason")
+            .filter(|reason| !reason.is_empty())
+            .map(str::to_owned);
+        let decision = live.ask(
+            incoming.at_ms,
+            Ask::Pause {
+                by: AGENT.to_owned(),
+                reason,
+            },
+        )?;
+        let said = Said {
+            message: format!(
+                "paused; a person goes on with `interlock resume {}`",
+                live.id()
+            ),
+            events: &decision.events,
+            focus: None,
+        };
+        match decision.reply {
+            Reply::Accepted | Reply::Parked { .. } => Ok(Answer::of_run(&live, &said)),
+            Reply::Ask(_) | Reply::Refused(_) => {
+                Ok(Answer::no(&live, &refusal(&decision.reply), &said))
+            }
+        }
+    }
+
+    fn open(&self, run: &RunId) -> Result<Live, Refused> {
+        Ok(Live::open(&self.settings.home, run)?)
+    }
+
+    /// Returns the run the call is for, which there must be.
+    fn the_run(&self, caller: &Caller, incoming: &Incoming) -> Result<RunId, Refused> {
+        match self.held(caller, incoming)? {
+            Held::Run(run) => Ok(run),
+            Held::Nothing => Err(Refused::new(Word::NoRun, self.no_run())),
+            Held::Several(runs) => Err(several(runs)),
+        }
+    }
+
+    fn no_run(&self) -> String {
+        let name = |tool| ToolText::of(tool).full_name(self.settings.tool_prefix);
+        let (list, start) = (name(ControlTool::ListWorkflows), name(ControlTool::Start));
+        format!(
+            "no run holds this session, so nothing is restricted: `{list}` shows the workflows there are, `{start}` starts one"
+        )
+    }
+}
+
+/// Asks the engine whether a control call may be made; `None`: it may.
+fn judged(
+    live: &mut Live,
+    tool: ControlTool,
+    caller: &Caller,
+    incoming: &Incoming,
+) -> Result<Option<Answer>, Refused> {
+    let digest = incoming.digest();
+    let arguments = serde_json::to_string(&incoming.arguments).unwrap_or_default();
+    let own_id = || CallId::new(format!("control-{}-{}", incoming.at_ms, digest));
+    let proposed = Proposed {
+        tool,
+        id: incoming.call.clone().unwrap_or_else(own_id),
+        summary: interlock_facts::one_line(&arguments, SUMMARY_CHARS_MAX),
+        digest,
+        agent: caller.agent().cloned(),
+        at_ms: incoming.at_ms,
+    };
+    let Err((refusal, decision)) = live.judge(&proposed)? else {
+        return Ok(None);
+    };
+    let said = Said {
+        message: String::new(),
+        events: &decision.events,
+        focus: Some(&decision.path),
+    };
+    Ok(Some(Answer::no(live, &refusal, &said)))
+}
+
+fn several(runs: Vec<RunId>) -> Refused {
+    let names: Vec<String> = runs.iter().map(|run| format!("`{run}`")).collect();
+    let message = format!(
+        "several runs are open in this project and it is not known which one holds this session: {}; a person binds it with `interlock resume RUN --session ID`, or cancels the others",
+        names.join(", ")
+    );
+    Refused {
+        runs,
+        ..Refused::new(Word::SeveralRuns, message)
+    }
+}

@@ -1,0 +1,161 @@
+//! A run that has been opened, to be asked and told of.
+
+use interlock_core::{
+    Decision, Reply, addressed,
+    call::{CallFacts, CallKind, ControlTool, ToolCall},
+    command::{Ask, Command},
+    decide,
+    event::Event,
+    machine::Machine,
+    names::{AgentId, CallId, Digest, FramePath, RunId},
+    notice,
+    refusal::{Code, Refusal},
+    report::{self, Status},
+    run::{Phase, Run},
+};
+use interlock_store::{EventLog as _, Home, RunLog, StoreError, submit};
+
+use crate::tools::ToolText;
+
+/// A run that has been opened.
+#[derive(Debug)]
+pub(crate) struct Live {
+    log: RunLog,
+    pub(crate) machine: Machine,
+    pub(crate) run: Run,
+}
+
+/// A control call as the engine is asked about it.
+#[derive(Debug, Clone)]
+pub(crate) struct Proposed {
+    pub(crate) tool: ControlTool,
+    pub(crate) id: CallId,
+    pub(crate) digest: Digest,
+    pub(crate) summary: String,
+    pub(crate) agent: Option<AgentId>,
+    pub(crate) at_ms: u64,
+}
+
+impl Live {
+    /// Opens a run that exists.
+    pub(crate) fn open(home: &Home, id: &RunId) -> Result<Self, StoreError> {
+        let log = home.open_run(id)?;
+        let machine = log.machine()?;
+        let run = log.load()?;
+        Ok(Self { log, machine, run })
+    }
+
+    /// Takes a run that has just begun.
+    pub(crate) const fn begun(log: RunLog, machine: Machine, run: Run) -> Self {
+        Self { log, machine, run }
+    }
+
+    pub(crate) const fn id(&self) -> &RunId {
+        self.log.run()
+    }
+
+    /// Asks the run and records what follows.
+    pub(crate) fn ask(&mut self, at_ms: u64, ask: Ask) -> Result<Decision, StoreError> {
+        submit(
+            &mut self.log,
+            &self.machine,
+            &mut self.run,
+            &Command { at_ms, ask },
+        )
+    }
+
+    /// Asks whether a control call may be made now; a no is recorded.
+    ///
+    /// For those that no other command judges: the hook may not have been there to do it.
+    pub(crate) fn judge(
+        &mut self,
+        proposed: &Proposed,
+    ) -> Result<Result<(), (Refusal, Decision)>, StoreError> {
+        let command = Command {
+            at_ms: proposed.at_ms,
+            ask: Ask::Propose(Box::new(proposed.call())),
+        };
+        let foreseen = decide(&self.machine, &self.run, &command);
+        if !matches!(foreseen.reply, Reply::Refused(_) | Reply::Ask(_)) {
+            return Ok(Ok(()));
+        }
+        let decision = submit(&mut self.log, &self.machine, &mut self.run, &command)?;
+        Ok(match &decision.reply {
+            Reply::Refused(refusal) | Reply::Ask(refusal) => Err((refusal.clone(), decision)),
+            Reply::Accepted | Reply::Parked { .. } => Ok(()),
+        })
+    }
+
+    /// Returns the frame that a call of `agent` in `branch` is about.
+    ///
+    /// Only a name that is wrong is an error; a run that is over has no open frame.
+    pub(crate) fn focus(
+        &self,
+        branch: Option<&str>,
+        agent: Option<&AgentId>,
+    ) -> Result<Option<FramePath>, Refusal> {
+        match addressed(&self.machine, &self.run, branch, agent) {
+            Ok(path) => Ok(Some(path)),
+            Err(refusal) if branch.is_some() && !self.run.is_over() => Err(refusal),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Tells whether the frame at `path` has entered its state after `at_ms`.
+    pub(crate) fn entered_after(&self, path: &FramePath, at_ms: u64) -> bool {
+        self.run
+            .frame(path)
+            .is_none_or(|frame| frame.entered_ms > at_ms)
+    }
+
+    /// Says in one sentence what `events` brought about, after `said`.
+    pub(crate) fn brought_about(&self, events: &[Event], said: &str) -> String {
+        let moved = notice(&self.machine, &self.run, events);
+        moved.unwrap_or_else(|| format!("{said}; {}", self.standing()))
+    }
+
+    /// Says where the run stands, in half a sentence.
+    pub(crate) fn standing(&self) -> String {
+        let seen = report::report(&self.machine, &self.run, None);
+        let cause = match &self.run.phase {
+            Phase::Ended {
+                cause: Some(cause), ..
+            } => format!(": {}", cause.message),
+            _ => String::new(),
+        };
+        match seen.status {
+            Status::Running => format!("now in `{}`", seen.state),
+            status => format!(
+                "now in `{}`, {}{cause}",
+                seen.state,
+                status.as_str().replace('_', " ")
+            ),
+        }
+    }
+}
+
+impl Proposed {
+    fn call(&self) -> ToolCall {
+        ToolCall {
+            id: self.id.clone(),
+            tool: format!("interlock_{}", ToolText::of(self.tool).name),
+            common: None,
+            kind: CallKind::Control(self.tool),
+            digest: self.digest.clone(),
+            summary: self.summary.clone(),
+            agent: self.agent.clone(),
+            branch: None,
+            facts: CallFacts::default(),
+        }
+    }
+}
+
+/// Returns the code and sentence of a reply that is a no.
+pub(crate) fn refusal(reply: &Reply) -> Refusal {
+    match reply {
+        Reply::Refused(refusal) | Reply::Ask(refusal) => refusal.clone(),
+        Reply::Accepted | Reply::Parked { .. } => {
+            Refusal::new(Code::NothingPending, "nothing was refused")
+        }
+    }
+}

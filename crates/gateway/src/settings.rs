@@ -1,0 +1,67 @@
+//! What a server is told when it starts.
+
+use std::{fmt, path::PathBuf, str::FromStr};
+
+use interlock_store::{ClientProcess, Home};
+
+/// What a server is told when it starts.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where the server was started; the project is found from it.
+    pub project_directory: PathBuf,
+    /// The state directory.
+    pub home: Home,
+    /// The person's own configuration directory, with their workflows.
+    pub configuration: Option<PathBuf>,
+    /// What the names of the listed tools begin with.
+    pub tool_prefix: ToolPrefix,
+    /// What the person is called in the log.
+    pub person: String,
+    /// The processes above this one; the client is among them.
+    pub ancestors: Vec<ClientProcess>,
+}
+
+/// What the names of the listed tools begin with; both are answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolPrefix {
+    /// `interlock_`.
+    #[default]
+    Interlock,
+    /// `statewright_`, for instructions written for it.
+    Statewright,
+}
+
+impl ToolPrefix {
+    /// Both, the usual one first.
+    pub const ALL: [Self; 2] = [Self::Interlock, Self::Statewright];
+
+    /// Returns the word, without the underscore behind it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Interlock => "interlock",
+            Self::Statewright => "statewright",
+        }
+    }
+}
+
+impl fmt::Display for ToolPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that is no prefix of the control tools.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no prefix of the control tools: hooks know `interlock` and `statewright`")]
+pub struct UnknownPrefix(String);
+
+impl FromStr for ToolPrefix {
+    type Err = UnknownPrefix;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPrefix> {
+        let word = text.strip_suffix('_').unwrap_or(text);
+        let known = Self::ALL.into_iter().find(|prefix| prefix.as_str() == word);
+        known.ok_or_else(|| UnknownPrefix(text.to_owned()))
+    }
+}

@@ -1,0 +1,296 @@
+//! The words of a graph: what is written in a state and beside an edge.
+
+use std::borrow::Borrow;
+
+use interlock_core::{
+    guard::{EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
+    machine::{Activity, Join, Machine, State, Transition},
+    policy::{OnDenied, Policy},
+};
+use serde_json::Value;
+
+/// Guards within guards that are written out.
+const DEPTH_MAX: usize = 6;
+
+/// Characters of one text from a workflow, beyond which it is cut.
+const TEXT_MAX: usize = 400;
+
+/// Returns what the workflow says about itself: kind, length and danger.
+pub(crate) fn about(machine: &Machine) -> Vec<String> {
+    let known = |key: &str| machine.meta.get(key).and_then(scalar);
+    let steps = known("estimated_steps").map(|steps| format!("about {steps} steps"));
+    [
+        known("description"),
+        known("task_type"),
+        steps,
+        known("danger_level"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(one_line(text)),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Returns `text` on one line, without characters that move or hide others, cut when endless.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line: String = text.chars().take(TEXT_MAX).map(visible).collect();
+    if text.chars().nth(TEXT_MAX).is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// Returns the character, or a stand-in for one that is not to be seen.
+const fn visible(character: char) -> char {
+    match character {
+        '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
+        '\u{0}'..='\u{1f}'
+        | '\u{7f}'..='\u{9f}'
+        | '\u{61c}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fffe}'
+        | '\u{ffff}' => '\u{fffd}',
+        other => other,
+    }
+}
+
+/// Returns what happens while the state is current; `None` where an agent outside works.
+pub(crate) fn activity(machine: &Machine, state: &State) -> Option<String> {
+    let words = match &state.activity {
+        Activity::Await | Activity::Final { .. } => return None,
+        Activity::Task(work) => format!("runs {}", work.kind),
+        Activity::Stage(_) => "model stage".to_owned(),
+        Activity::Ask(_) => "asks a person".to_owned(),
+        Activity::Choice => "chooses".to_owned(),
+        Activity::Call(call) => {
+            let called = machine.machines.get(&call.machine);
+            let id = called.map_or(&call.machine, |called| &called.id);
+            format!("calls {id}")
+        }
+        Activity::Fork(fork) => match fork.join {
+            Join::All => "fork, joins when all succeed".to_owned(),
+            Join::Any => "fork, joins when one succeeds".to_owned(),
+        },
+        Activity::Map(map) => {
+            let join = match map.join {
+                Join::All => "",
+                Join::Any => ", until one succeeds",
+            };
+            format!("for each {} of {}{join}", map.item, map.items)
+        }
+        Activity::Wait { wait_ms } => format!("waits {}", duration(*wait_ms)),
+    };
+    Some(one_line(&words))
+}
+
+fn duration(wait_ms: u64) -> String {
+    match wait_ms {
+        whole if whole > 0 && whole.is_multiple_of(3_600_000) => format!("{} h", whole / 3_600_000),
+        whole if whole > 0 && whole.is_multiple_of(60_000) => format!("{} min", whole / 60_000),
+        whole if whole.is_multiple_of(1_000) => format!("{} s", whole / 1_000),
+        other => format!("{other} ms"),
+    }
+}
+
+/// Returns the tools of a state, one word each; none where the state says nothing of them.
+pub(crate) fn tools(state: &State) -> Vec<String> {
+    match &state.policy.allowed_tools {
+        Some(tools) if tools.is_empty() => vec!["no tools".to_owned()],
+        Some(tools) => tools.iter().map(|tool| one_line(tool)).collect(),
+        None if matches!(state.activity, Activity::Await | Activity::Stage(_)) => {
+            vec!["any tool".to_owned()]
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Returns the limits of a state, one line each.
+pub(crate) fn limits(state: &State) -> Vec<String> {
+    let policy = &state.policy;
+    let mut lines = Vec::new();
+    if !policy.disallowed_tools.is_empty() {
+        lines.push(format!("never {}", policy.disallowed_tools.join(", ")));
+    }
+    if policy.on_denied == OnDenied::Ask && policy.allowed_tools.is_some() {
+        lines.push("other tools: asks a person".to_owned());
+    }
+    if let Some(commands) = &policy.allowed_commands {
+        let texts: Vec<&str> = commands.iter().map(|entry| entry.text.as_str()).collect();
+        lines.push(match texts.as_slice() {
+            [] => "no commands".to_owned(),
+            texts => format!("$ {}", texts.join(", ")),
+        });
+    }
+    lines.extend(counted(policy));
+    if !policy.blocked_env.is_empty() {
+        lines.push(format!("without {}", policy.blocked_env.join(", ")));
+    }
+    if !policy.env_overrides.is_empty() {
+        let names: Vec<&str> = policy.env_overrides.keys().map(String::as_str).collect();
+        lines.push(format!("sets {}", names.join(", ")));
+    }
+    if let Some(model) = &state.model {
+        lines.push(format!("model {model}"));
+    }
+    lines.iter().map(|line| one_line(line)).collect()
+}
+
+fn counted(policy: &Policy) -> Option<String> {
+    let counts = [
+        (policy.iterations_max, "calls"),
+        (policy.files_max, "files"),
+        (policy.edit_lines_max, "lines an edit"),
+        (policy.result_bytes_max, "bytes"),
+    ];
+    let parts: Vec<String> = counts
+        .into_iter()
+        .filter_map(|(max, unit)| max.map(|max| format!("{} {unit}", grouped(max))))
+        .collect();
+    (!parts.is_empty()).then(|| format!("at most {}", parts.join(" · ")))
+}
+
+/// Writes a number with a thin gap between groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns the conditions of a transition, one line each.
+///
+/// `nth` is its place among those of the same event, from 1, where they are tried in order.
+pub(crate) fn conditions(transition: &Transition, nth: Option<usize>) -> Vec<String> {
+    let number = nth.map_or_else(String::new, |nth| format!("{nth}. "));
+    let mut lines: Vec<String> = transition
+        .guards
+        .iter()
+        .enumerate()
+        .map(|(index, guard)| {
+            let guard = guard_ref(guard, 0);
+            one_line(&if index == 0 {
+                format!("{number}if {guard}")
+            } else {
+                format!("and {guard}")
+            })
+        })
+        .collect();
+    if lines.is_empty() {
+        lines.extend(nth.map(|nth| match nth {
+            1 => "1. always".to_owned(),
+            nth => format!("{nth}. otherwise"),
+        }));
+    }
+    lines
+}
+
+/// Returns what a person is asked before a transition.
+pub(crate) fn approval(transition: &Transition) -> Option<String> {
+    let rule = transition.approval.as_ref()?;
+    Some(rule.message.as_ref().map_or_else(
+        || "needs approval".to_owned(),
+        |message| one_line(&format!("needs approval: {message}")),
+    ))
+}
+
+fn guard_ref(guard: &GuardRef, depth: usize) -> String {
+    match guard {
+        GuardRef::Named(name) => name.to_string(),
+        GuardRef::Inline(_) if depth >= DEPTH_MAX => "…".to_owned(),
+        GuardRef::Inline(inline) => match inline.as_ref() {
+            Guard::Field(field) => comparison(field),
+            Guard::All(items) => composed(items, " and ", depth),
+            Guard::Any(items) => composed(items, " or ", depth),
+            Guard::Not(item) => format!("not {}", guard_ref(item, depth + 1)),
+            Guard::Evidence(evidence) => {
+                let since = match evidence.since {
+                    Since::LastEdit => "since the last edit",
+                    Since::StateEntry => "in this state",
+                    Since::RunStart => "in this run",
+                };
+                format!("{} {since}", seen(&evidence.of))
+            }
+        },
+    }
+}
+
+fn composed(items: &[GuardRef], word: &str, depth: usize) -> String {
+    let parts: Vec<String> = items
+        .iter()
+        .map(|item| guard_ref(item, depth + 1))
+        .collect();
+    let text = parts.join(word);
+    if depth > 0 && parts.len() > 1 {
+        format!("({text})")
+    } else {
+        text
+    }
+}
+
+fn seen(evidence: &EvidenceOf) -> String {
+    match evidence {
+        EvidenceOf::Command { text, exit: 0, .. } => format!("`{text}` passed"),
+        EvidenceOf::Command { text, exit, .. } => format!("`{text}` ended with {exit}"),
+        EvidenceOf::Tool {
+            tool,
+            path: Some(path),
+        } => format!("{tool} of {path} seen"),
+        EvidenceOf::Tool { tool, path: None } => format!("{tool} seen"),
+    }
+}
+
+fn comparison(guard: &FieldGuard) -> String {
+    let field = match guard.from {
+        Source::Context => guard.field.clone(),
+        Source::Output => format!("output {}", guard.field),
+    };
+    let op = match guard.op {
+        Op::Eq => "=",
+        Op::Neq => "≠",
+        Op::Gt => ">",
+        Op::Gte => "≥",
+        Op::Lt => "<",
+        Op::Lte => "≤",
+        Op::In => "in",
+        Op::Contains => "contains",
+        Op::Exists => return format!("{field} exists"),
+        Op::NotExists => return format!("{field} is missing"),
+    };
+    let value = guard
+        .value
+        .as_ref()
+        .map_or_else(String::new, Value::to_string);
+    format!("{field} {op} {value}")
+}
+
+/// Returns the named guards of a transition with what they compare, one line each.
+pub(crate) fn definitions(machine: &Machine, transition: &Transition) -> Vec<String> {
+    let named = transition.guards.iter().filter_map(|guard| match guard {
+        GuardRef::Named(name) => Some(name),
+        GuardRef::Inline(_) => None,
+    });
+    named
+        .filter_map(|name| {
+            let guard = machine.guards.get::<str>(name.borrow())?;
+            let inline = GuardRef::Inline(Box::new(guard.clone()));
+            Some(one_line(&format!("{name}: {}", guard_ref(&inline, 0))))
+        })
+        .collect()
+}

@@ -1,0 +1,160 @@
+//! Which states are drawn inside which branch of a fork.
+//!
+//! Branches are written as states of the same machine. A state belongs to the
+//! outermost line of execution that reaches it first; where another one leads to
+//! it as well, that one is drawn with a reference to it.
+
+use std::collections::VecDeque;
+
+use interlock_core::{
+    machine::{Activity, Branch, Machine, State, Target},
+    names::StateName,
+};
+
+/// Forks within forks that are drawn as boxes within boxes.
+const DEPTH_MAX: usize = 8;
+
+/// One line of execution: the machine's own, or a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lane {
+    /// The fork it is a branch of, as an index of the machine's states.
+    pub(crate) fork: Option<usize>,
+    /// The branch; empty for the machine's own.
+    pub(crate) name: String,
+    /// Where it starts.
+    pub(crate) initial: StateName,
+    /// The state whose entry is its success.
+    pub(crate) terminal: Option<StateName>,
+    /// Its states as indices of the machine's, in the order written.
+    pub(crate) states: Vec<usize>,
+    depth: usize,
+}
+
+impl Lane {
+    /// Tells whether its forks are drawn as boxes around their branches.
+    pub(crate) const fn boxes_forks(&self) -> bool {
+        self.depth < DEPTH_MAX
+    }
+}
+
+/// Returns the branches of a state: those of a fork, or the one of a map.
+pub(crate) fn branches(state: &State) -> Vec<(&str, &Branch)> {
+    match &state.activity {
+        Activity::Fork(fork) => fork
+            .branches
+            .iter()
+            .map(|(name, branch)| (name.as_str(), branch))
+            .collect(),
+        Activity::Map(map) => vec![("each item", &map.branch)],
+        _ => Vec::new(),
+    }
+}
+
+/// Divides the states of `machine` among its lines of execution, the machine's own first.
+pub(crate) fn lanes(machine: &Machine) -> Vec<Lane> {
+    let mut division = Division {
+        machine,
+        lanes: vec![Lane {
+            fork: None,
+            name: String::new(),
+            initial: machine.initial.clone(),
+            terminal: None,
+            states: Vec::new(),
+            depth: 0,
+        }],
+        homed: vec![false; machine.states.len()],
+        forks: VecDeque::new(),
+    };
+    let handlers = machine.interrupts.values().map(|found| &found.target);
+    let starts = std::iter::once(&machine.initial).chain(handlers);
+    let starts = starts.filter_map(|name| machine.states.get_index_of(name));
+    division.reach(0, starts.collect());
+    division.open_forks();
+    for index in 0..machine.states.len() {
+        division.reach(0, vec![index]);
+        division.open_forks();
+    }
+    for lane in &mut division.lanes {
+        lane.states.sort_unstable();
+    }
+    division.lanes
+}
+
+struct Division<'m> {
+    machine: &'m Machine,
+    lanes: Vec<Lane>,
+    /// By state: whether it is in a lane.
+    homed: Vec<bool>,
+    /// Forks whose branches are to be opened: their lane and their state.
+    forks: VecDeque<(usize, usize)>,
+}
+
+impl Division<'_> {
+    /// Adds to `lane` what can be reached from `open` and is in no lane yet.
+    fn reach(&mut self, lane: usize, mut open: Vec<usize>) {
+        let Some(terminal) = self.lanes.get(lane).map(|lane| lane.terminal.clone()) else {
+            return;
+        };
+        while let Some(index) = open.pop() {
+            let Some((name, state)) = self.machine.states.get_index(index) else {
+                continue;
+            };
+            match self.homed.get_mut(index) {
+                Some(homed) if !*homed => *homed = true,
+                _ => continue,
+            }
+            let Some(lane_here) = self.lanes.get_mut(lane) else {
+                continue;
+            };
+            lane_here.states.push(index);
+            let boxed = lane_here.boxes_forks();
+            if !branches(state).is_empty() && boxed {
+                self.forks.push_back((lane, index));
+            }
+            if terminal.as_ref() != Some(name) {
+                open.extend(self.next(state, !boxed));
+            }
+        }
+    }
+
+    fn open_forks(&mut self) {
+        while let Some((lane, fork)) = self.forks.pop_front() {
+            let depth = self.lanes.get(lane).map_or(0, |lane| lane.depth + 1);
+            let Some((_, state)) = self.machine.states.get_index(fork) else {
+                continue;
+            };
+            for (name, branch) in branches(state) {
+                let opened = self.lanes.len();
+                self.lanes.push(Lane {
+                    fork: Some(fork),
+                    name: name.to_owned(),
+                    initial: branch.initial.clone(),
+                    terminal: Some(branch.terminal.clone()),
+                    states: Vec::new(),
+                    depth,
+                });
+                let initial = self.machine.states.get_index_of(&branch.initial);
+                self.reach(opened, initial.into_iter().collect());
+            }
+        }
+    }
+
+    /// Returns the states that `state` leads to.
+    fn next(&self, state: &State, with_branches: bool) -> Vec<usize> {
+        let transitions = state.on.values().flat_map(|rule| &rule.transitions);
+        let targets = transitions.filter_map(|transition| match &transition.target {
+            Target::State(name) => Some(name),
+            Target::Return | Target::End(_) => None,
+        });
+        let branches = if with_branches {
+            branches(state)
+        } else {
+            Vec::new()
+        };
+        targets
+            .chain(&state.safe_next)
+            .chain(branches.iter().map(|(_, branch)| &branch.initial))
+            .filter_map(|name| self.machine.states.get_index_of(name))
+            .collect()
+    }
+}

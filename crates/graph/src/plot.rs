@@ -1,0 +1,186 @@
+//! One line of execution as nodes and edges; branches of its forks lie inside its nodes.
+
+mod drawing;
+
+use std::collections::BTreeMap;
+
+use interlock_core::{
+    machine::{Machine, Outcome},
+    names::MachineId,
+};
+
+use crate::{
+    describe,
+    lanes::lanes,
+    marks::{Marks, Standing},
+};
+use drawing::Drawing;
+
+/// Nodes and edges of one line of execution.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Plot {
+    pub(crate) nodes: Vec<Node>,
+    /// Between nodes of the same plot, as indices.
+    pub(crate) edges: Vec<Edge>,
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    /// The name of the state, or words.
+    pub(crate) title: String,
+    /// What happens there.
+    pub(crate) activity: Option<String>,
+    pub(crate) tools: Vec<String>,
+    pub(crate) limits: Vec<String>,
+    /// What the agent is told there.
+    pub(crate) instructions: Option<String>,
+    pub(crate) standing: Standing,
+    /// The branches of a fork.
+    pub(crate) branches: Vec<Branch>,
+}
+
+/// What a node stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Where the line of execution begins.
+    Start,
+    /// A state.
+    State,
+    /// A state whose entry is the success of its branch.
+    Terminal,
+    /// A state that only chooses.
+    Choice,
+    /// A state whose branches lie inside.
+    Fork,
+    /// The end of the machine.
+    Final(Outcome),
+    /// Whatever state an interrupt leaves and returns to.
+    Anywhere,
+    /// A state drawn elsewhere, and how it ends what reaches it.
+    Reference(Option<Outcome>),
+}
+
+/// One branch of a fork.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Branch {
+    pub(crate) name: String,
+    pub(crate) plot: Plot,
+}
+
+/// One edge, for every transition between the same two nodes in the same line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Edge {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) line: Line,
+    pub(crate) labels: Vec<Label>,
+    /// How often the run took it.
+    pub(crate) taken: u32,
+}
+
+/// How an edge is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Line {
+    /// An ordinary transition.
+    Plain,
+    /// A person must say yes.
+    Approval,
+    /// An interrupt, or the way back from it.
+    Interrupt,
+    /// Taken on any event that is not written.
+    Fallback,
+}
+
+/// What stands beside an edge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub(crate) event: String,
+    pub(crate) conditions: Vec<String>,
+    /// What a person is asked.
+    pub(crate) approval: Option<String>,
+    /// The guards it names, written out.
+    pub(crate) definitions: Vec<String>,
+}
+
+/// Makes the plot of `machine`, known to the run by `key`.
+pub(crate) fn plot(machine: &Machine, key: Option<&MachineId>, marks: &Marks) -> Plot {
+    let lanes = lanes(machine);
+    let mut opened: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, lane) in lanes.iter().enumerate() {
+        if let Some(fork) = lane.fork {
+            opened.entry(fork).or_default().push(index);
+        }
+    }
+    let mut plots: BTreeMap<usize, Plot> = BTreeMap::new();
+    // Branches follow their forks, so from the end every branch comes before its fork.
+    for (index, lane) in lanes.iter().enumerate().rev() {
+        let mut drawing = Drawing::new(machine, key, marks, lane);
+        drawing.draw(index == 0);
+        for &state in &lane.states {
+            let branches = opened.get(&state).map(Vec::as_slice).unwrap_or_default();
+            let Some(node) = drawing.node_of(state) else {
+                continue;
+            };
+            node.branches.extend(branches.iter().map(|branch| {
+                Branch {
+                    name: lanes
+                        .get(*branch)
+                        .map(|branch| describe::one_line(&branch.name))
+                        .unwrap_or_default(),
+                    plot: plots.remove(branch).unwrap_or_default(),
+                }
+            }));
+        }
+        plots.insert(index, drawing.plot);
+    }
+    plots.remove(&0).unwrap_or_default()
+}
+
+impl Kind {
+    /// Returns how it ends the line of execution that reaches it.
+    pub(crate) const fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Terminal => Some(Outcome::Success),
+            Self::Final(outcome) => Some(outcome),
+            Self::Reference(outcome) => outcome,
+            _ => None,
+        }
+    }
+}
+
+impl Node {
+    /// Returns its title with a mark for how it ends.
+    pub(crate) fn marked_title(&self) -> String {
+        match self.kind.outcome() {
+            Some(Outcome::Success) => format!("✓ {}", self.title),
+            Some(Outcome::Failure) => format!("✗ {}", self.title),
+            None => self.title.clone(),
+        }
+    }
+
+    /// Makes a node of which nothing but its title is known.
+    pub(crate) fn bare(kind: Kind, title: String) -> Self {
+        Self {
+            kind,
+            title,
+            activity: None,
+            tools: Vec::new(),
+            limits: Vec::new(),
+            instructions: None,
+            standing: Standing::default(),
+            branches: Vec::new(),
+        }
+    }
+}
+
+impl Label {
+    /// Returns its lines, the event first.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.event.clone()];
+        lines.extend(self.conditions.iter().cloned());
+        lines.extend(self.approval.iter().cloned());
+        lines
+    }
+}

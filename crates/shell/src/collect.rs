@@ -1,0 +1,256 @@
+//! Gathers the facts of a line while it is walked.
+
+use interlock_core::facts::{
+    EnvSet, NetworkDirection, NetworkUse, PathText, PathUse, ShellAsk, ShellFacts, SimpleCommand,
+};
+
+use crate::paths;
+use crate::value::Arg;
+
+/// Facts under construction.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    pub(crate) facts: ShellFacts,
+    /// A command from this index on may never be reached (`exit`, `exec`).
+    pub(crate) left_at: Option<usize>,
+    /// Whether something makes the exit code of the line say nothing.
+    pub(crate) exit_is_free: bool,
+    /// Whether a code other than 0 may come from `exit` itself.
+    pub(crate) exit_is_mixed: bool,
+    /// The text of the command that is being taken, innermost last.
+    shown: Vec<String>,
+}
+
+/// How much was collected, to go back to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    commands: usize,
+    reads: usize,
+    writes: usize,
+    removes: usize,
+    network: usize,
+    asks: usize,
+}
+
+impl Collector {
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            commands: self.facts.commands.len(),
+            reads: self.facts.reads.len(),
+            writes: self.facts.writes.len(),
+            removes: self.facts.removes.len(),
+            network: self.facts.network.len(),
+            asks: self.facts.asks.len(),
+        }
+    }
+
+    /// Drops what was collected since `mark`; the environment stays.
+    pub(crate) fn rewind(&mut self, mark: Mark) {
+        self.facts.commands.truncate(mark.commands);
+        self.facts.reads.truncate(mark.reads);
+        self.facts.writes.truncate(mark.writes);
+        self.facts.removes.truncate(mark.removes);
+        self.facts.network.truncate(mark.network);
+        self.facts.asks.truncate(mark.asks);
+    }
+
+    /// Runs what follows up to [`Self::done`] in the name of a command.
+    pub(crate) fn begin(&mut self, shown: String) {
+        self.shown.push(shown);
+    }
+
+    pub(crate) fn done(&mut self) {
+        self.shown.pop();
+    }
+
+    /// Returns the command or redirection that something belongs to.
+    fn owner(&self, by: &str) -> String {
+        match self.shown.last() {
+            Some(shown) if !by.starts_with(['<', '>', '&']) => shown.clone(),
+            _ => by.to_owned(),
+        }
+    }
+
+    pub(crate) fn next_index(&self) -> usize {
+        self.facts.commands.len()
+    }
+
+    pub(crate) fn command(&mut self, command: SimpleCommand) -> usize {
+        self.facts.commands.push(command);
+        self.facts.commands.len() - 1
+    }
+
+    pub(crate) fn used(&mut self, name: &str) {
+        if !self.facts.env.used.iter().any(|known| known == name) {
+            self.facts.env.used.push(name.to_owned());
+        }
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: Option<&str>) {
+        let changes_programs = crate::names::value_changes_programs(name, value);
+        match self
+            .facts
+            .env
+            .set
+            .iter_mut()
+            .find(|known| known.name == name)
+        {
+            Some(known) => known.changes_programs |= changes_programs,
+            None => self.facts.env.set.push(EnvSet {
+                name: name.to_owned(),
+                changes_programs,
+            }),
+        }
+    }
+
+    pub(crate) fn read(&mut self, arg: &Arg, directory: Option<&str>, by: &str, recursive: bool) {
+        if arg.is("-") || arg.literal() == Some("") {
+            return;
+        }
+        self.note_environ(arg, directory);
+        let path = paths::resolve(arg, directory);
+        let used = use_of(path, self.owner(by), recursive);
+        self.facts.reads.push(used);
+    }
+
+    /// Notes a look at the environment of a process below `/proc`.
+    fn note_environ(&mut self, arg: &Arg, directory: Option<&str>) {
+        let path = match arg {
+            Arg::Literal(text) => paths::absolute(text, directory),
+            Arg::Dynamic(dynamic) => {
+                paths::absolute(&dynamic.start, directory).filter(|path| path.starts_with("/proc"))
+            }
+        };
+        let Some(path) = path.filter(|path| path == "/proc" || path.starts_with("/proc/")) else {
+            return;
+        };
+        let own = ["/proc/self/environ", "/proc/thread-self/environ"].contains(&path.as_str());
+        match arg {
+            Arg::Literal(_) if own => self.facts.env.dump = true,
+            Arg::Literal(_) if path.ends_with("/environ") => self.facts.env.other_process = true,
+            Arg::Literal(_) => {}
+            Arg::Dynamic(dynamic) => {
+                let tail = dynamic
+                    .source
+                    .trim_end_matches('"')
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default();
+                let is_other_file = !tail.is_empty()
+                    && tail.bytes().all(|byte| byte.is_ascii_lowercase())
+                    && tail != "environ";
+                if !is_other_file {
+                    self.facts.env.other_process = true;
+                }
+            }
+        }
+    }
+
+    /// Notes that the file a word names is written.
+    pub(crate) fn write(
+        &mut self,
+        arg: &Arg,
+        directory: Option<&str>,
+        by: &str,
+    ) -> Option<&mut PathUse> {
+        let path = paths::resolve(arg, directory);
+        self.write_path(path, by, false)
+    }
+
+    pub(crate) fn write_path(
+        &mut self,
+        path: PathText,
+        by: &str,
+        recursive: bool,
+    ) -> Option<&mut PathUse> {
+        let is_sink = match &path {
+            PathText::Whole(path) => paths::is_sink(path),
+            PathText::Below(path) => path == "/dev/fd/",
+            PathText::Unknown => false,
+        };
+        if is_sink {
+            return None;
+        }
+        let used = use_of(path, self.owner(by), recursive);
+        if self.facts.writes.last() != Some(&used) {
+            self.facts.writes.push(used);
+        }
+        self.facts.writes.last_mut()
+    }
+
+    pub(crate) fn remove(&mut self, arg: &Arg, directory: Option<&str>, by: &str, recursive: bool) {
+        let path = paths::resolve(arg, directory);
+        self.remove_path(path, by, recursive);
+    }
+
+    pub(crate) fn remove_path(&mut self, path: PathText, by: &str, recursive: bool) {
+        let used = use_of(path, self.owner(by), recursive);
+        self.facts.removes.push(used);
+    }
+
+    pub(crate) fn network(
+        &mut self,
+        direction: NetworkDirection,
+        host: Option<&str>,
+        by: &str,
+        command: Option<usize>,
+    ) {
+        let host = host.map(str::to_owned);
+        let by = self.owner(by);
+        self.facts.network.push(NetworkUse {
+            direction,
+            host,
+            by,
+            command,
+        });
+    }
+
+    /// Makes a command opaque, keeping the first reason.
+    pub(crate) fn opaque(&mut self, index: usize, reason: &str) {
+        if let Some(command) = self.facts.commands.get_mut(index) {
+            command.opaque.get_or_insert_with(|| reason.to_owned());
+        }
+    }
+
+    pub(crate) fn ask(&mut self, ask: ShellAsk) {
+        if !self.facts.asks.contains(&ask) {
+            self.facts.asks.push(ask);
+        }
+    }
+
+    /// Makes commands opaque that wait for an answer about file names and have no other reason.
+    fn doubt_what_is_asked(&mut self) {
+        for ask in self.facts.asks.clone() {
+            if let ShellAsk::Options { command, .. } = &ask {
+                self.opaque(*command, &ask.doubt());
+            }
+        }
+    }
+
+    /// Finishes the facts: proofs that something in the line made worthless are dropped.
+    pub(crate) fn finish(mut self, unreadable: Option<String>) -> ShellFacts {
+        self.doubt_what_is_asked();
+        let changed = self.facts.env.set.iter().any(|set| set.changes_programs);
+        let worthless = changed || self.exit_is_free || unreadable.is_some();
+        let left_at = self.left_at.unwrap_or(usize::MAX);
+        for (index, command) in self.facts.commands.iter_mut().enumerate() {
+            if worthless || index > left_at {
+                command.proves_success = false;
+                command.proves_exit = false;
+            }
+            command.proves_exit &= !self.exit_is_mixed;
+        }
+        self.facts.unreadable = unreadable;
+        self.facts
+    }
+}
+
+fn use_of(path: PathText, by: String, recursive: bool) -> PathUse {
+    PathUse {
+        path,
+        by,
+        recursive,
+        text: None,
+        append: false,
+    }
+}

@@ -1,0 +1,56 @@
+//! Looks programs up in the tables.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::tables::programs::{BUILTINS, LOADS_FOR_HELP, PROGRAMS, Row, WITH_SUBCOMMANDS};
+use crate::tables::wrappers::{WRAPPERS, Wrapper};
+use crate::value::Arg;
+
+static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Row>> = LazyLock::new(|| {
+    PROGRAMS
+        .iter()
+        .flat_map(|row| row.names.iter().map(move |name| (*name, row)))
+        .collect()
+});
+
+/// Returns the row of a program.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    BY_NAME.get(name).copied()
+}
+
+/// Returns the row of a wrapper.
+pub(crate) fn find_wrapper(name: &str) -> Option<&'static Wrapper> {
+    WRAPPERS
+        .iter()
+        .find(|wrapper| wrapper.names.contains(&name))
+}
+
+/// Names that start a shell.
+pub(crate) const SHELLS: &[&str] = &["bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
+
+/// Wrappers that have code of their own.
+pub(crate) const OWN_WRAPPERS: &[&str] = &[
+    "env", "sudo", "su", "runuser", "sg", "capsh", "strace", "ltrace", "time", "xargs", "parallel",
+    "entr", "watch", "script", "flock", "tmux", "screen",
+];
+
+/// Returns whether any table knows the name, so that a function may not take it.
+pub(crate) fn is_known(name: &str) -> bool {
+    find(name).is_some()
+        || find_wrapper(name).is_some()
+        || BUILTINS.contains(&name)
+        || SHELLS.contains(&name)
+        || OWN_WRAPPERS.contains(&name)
+}
+
+/// Returns whether the words only ask a known program about itself.
+pub(crate) fn asks_itself(name: &str, args: &[Arg]) -> bool {
+    let [only] = args else { return false };
+    match only.literal() {
+        Some("--version" | "-V") => true,
+        Some("--help") => !LOADS_FOR_HELP.contains(&name),
+        Some("version" | "help") => WITH_SUBCOMMANDS.contains(&name),
+        _ => false,
+    }
+}

@@ -1,0 +1,465 @@
+//! Carries out one simple command on paper: what it is, what it touches.
+
+mod archive;
+mod awk;
+mod builtins;
+mod declare;
+mod files;
+mod find;
+mod git;
+mod network;
+mod sed;
+mod shells;
+mod special;
+mod wrappers;
+
+use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellAsk, SimpleCommand};
+
+use crate::options::{self, Effect, Operands, Sorted, Spec};
+use crate::paths;
+use crate::programs;
+use crate::syntax::Assignment;
+use crate::tables::programs::{Kind, Row};
+use crate::value::Arg;
+use crate::walk::{Place, Step, Walker};
+
+impl Walker<'_> {
+    /// Takes the words of one command; the first must be literal.
+    pub(crate) fn run(&mut self, args: Vec<Arg>, declared: &[Assignment], place: &Place) -> Step {
+        let Some(Arg::Literal(word)) = args.first().cloned() else {
+            let shown = args.first().map_or("", Arg::shown);
+            return Err(format!(
+                "the name of a command is not plain: `{shown}`; write it out"
+            ));
+        };
+        let is_direct = place.via.iter().all(|via| keeps_builtins(via));
+        if is_direct && place.via.is_empty() && self.state.functions.contains(&word) {
+            return Ok(());
+        }
+        let Some(name) = paths::program_name(&word).filter(|name| !name.is_empty()) else {
+            self.own_file(&word, &args, place);
+            return Ok(());
+        };
+        let name = name.to_owned();
+        if self.defined.contains(&name) {
+            let index = self.list_command(&args, CommandClass::Unknown, place);
+            self.facts
+                .opaque(index, "it may be a function of this line or a program");
+            return Ok(());
+        }
+        let is_direct = is_direct && !word.contains('/');
+        if is_direct && self.builtin(&name, &args, declared, place)? {
+            return Ok(());
+        }
+        if self.start_shell(&name, &args, place)? || self.wrapper(&name, &args, place)? {
+            return Ok(());
+        }
+        self.program(&name, &args, place)
+    }
+
+    /// Adds a command to the list.
+    pub(crate) fn list_command(
+        &mut self,
+        args: &[Arg],
+        class: CommandClass,
+        place: &Place,
+    ) -> usize {
+        let words = args.iter().map(Arg::to_word).collect();
+        let wrapped = place.wrapped.iter().chain(args).map(Arg::to_word);
+        let wrapped = if place.wrapped.is_empty() {
+            Vec::new()
+        } else {
+            wrapped.collect()
+        };
+        self.facts.command(SimpleCommand {
+            words,
+            via: place.via.clone(),
+            wrapped,
+            directory: self.directory(),
+            class,
+            opaque: None,
+            assignments: place.assignments.clone(),
+            proves_success: place.proof.success,
+            proves_exit: place.proof.exit,
+            from_pipe: place.from_pipe,
+        })
+    }
+
+    fn own_file(&mut self, word: &str, args: &[Arg], place: &Place) {
+        let index = self.list_command(args, CommandClass::Unknown, place);
+        self.facts.opaque(index, "it runs a file of its own");
+        let directory = self.directory();
+        self.facts
+            .read(&Arg::text(word), directory.as_deref(), word, false);
+    }
+
+    /// Takes a program by its row.
+    fn program(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
+        let operands = args.get(1..).unwrap_or_default();
+        let Some(row) = programs::find(name) else {
+            let index = self.list_command(args, CommandClass::Unknown, place);
+            self.facts
+                .opaque(index, "it is in no table of known programs");
+            return Ok(());
+        };
+        if programs::asks_itself(name, operands) {
+            self.list_command(args, CommandClass::Reader, place);
+            return Ok(());
+        }
+        let index = self.list_command(args, row.class, place);
+        self.facts.begin(show(args));
+        let result = self.by_row(row, index, name, operands, place);
+        self.facts.done();
+        result
+    }
+
+    fn by_row(
+        &mut self,
+        row: &Row,
+        index: usize,
+        name: &str,
+        operands: &[Arg],
+        place: &Place,
+    ) -> Step {
+        match row.kind {
+            Kind::Nothing => {}
+            Kind::Plain => self.plain_reads(name, operands),
+            Kind::Options(spec) => {
+                self.by_options(index, name, operands, spec);
+            }
+            Kind::Verbs(verbs) => {
+                let first = operands.iter().find(|arg| !arg.may_be_option());
+                if !first
+                    .is_none_or(|verb| verb.literal().is_some_and(|verb| verbs.contains(&verb)))
+                {
+                    self.reclass(index, CommandClass::System);
+                }
+                if operands
+                    .iter()
+                    .any(|arg| arg.literal().is_none() && arg.may_be_option())
+                {
+                    self.facts.opaque(index, "a word that may be an option");
+                }
+                // `-H HOST` and `-M MACHINE` act elsewhere; the short list of options that do not is not kept.
+                if operands.iter().any(|arg| {
+                    ["-H", "-M", "--h", "--m"]
+                        .iter()
+                        .any(|start| arg.start().starts_with(start))
+                }) {
+                    self.facts
+                        .opaque(index, "an option that acts on another machine");
+                }
+            }
+            Kind::Opaque(reason) => self.opaque_program(index, name, operands, reason),
+            Kind::Special(special) => self.special(special, index, name, operands, place)?,
+        }
+        Ok(())
+    }
+
+    fn opaque_program(&mut self, index: usize, name: &str, operands: &[Arg], reason: &str) {
+        self.facts.opaque(index, reason);
+        let class = self
+            .facts
+            .facts
+            .commands
+            .get(index)
+            .map(|command| command.class);
+        match class {
+            Some(CommandClass::Network) => {
+                let listens = operands.iter().any(|arg| {
+                    let text = arg.literal().unwrap_or_default();
+                    text.starts_with('-')
+                        && !text.starts_with("--")
+                        && text.contains('l')
+                        && name.starts_with(['n', 's'])
+                });
+                let direction = if listens {
+                    NetworkDirection::Listen
+                } else {
+                    NetworkDirection::Send
+                };
+                self.facts.network(direction, None, name, Some(index));
+            }
+            Some(CommandClass::Interpreter) => self.note_names_in_code(operands),
+            _ => {}
+        }
+    }
+
+    /// Notes names of the environment that interpreter text holds as words.
+    fn note_names_in_code(&mut self, operands: &[Arg]) {
+        for arg in operands {
+            for name in arg
+                .shown()
+                .split(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
+            {
+                let is_like_a_name =
+                    name.len() > 1 && name.bytes().all(|byte| !byte.is_ascii_lowercase());
+                if is_like_a_name && crate::parse::is_name(name) {
+                    self.facts.used(name);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn reclass(&mut self, index: usize, class: CommandClass) {
+        if let Some(command) = self.facts.facts.commands.get_mut(index) {
+            command.class = class;
+        }
+    }
+
+    /// Notes the operands of a reader whose options are all harmless.
+    pub(crate) fn plain_reads(&mut self, name: &str, operands: &[Arg]) {
+        let directory = self.directory();
+        let recursive = matches!(name, "du")
+            || operands
+                .iter()
+                .any(|arg| matches!(arg.literal(), Some("-R" | "-r" | "--recursive")));
+        for arg in operands {
+            let text = arg.start();
+            if !text.starts_with('-') {
+                self.facts.read(arg, directory.as_deref(), name, recursive);
+            } else if let Some((_, value)) = text.split_once('=') {
+                self.facts
+                    .read(&Arg::text(value), directory.as_deref(), name, recursive);
+            } else if let Some(at) = text.find('/') {
+                let path = text.get(at..).unwrap_or_default();
+                self.facts
+                    .read(&Arg::text(path), directory.as_deref(), name, recursive);
+            }
+        }
+    }
+
+    /// Sorts the words by a table and notes what its options and operands do.
+    pub(crate) fn by_options(
+        &mut self,
+        index: usize,
+        name: &str,
+        args: &[Arg],
+        spec: &Spec,
+    ) -> Sorted {
+        let mut sorted = options::sort(args, spec);
+        if spec.is_tame {
+            // Such a word can at most be `-r`, and then go with the others.
+            let others = sorted.operands.len() > 1;
+            let goes_deeper = |arg: &Arg| matches!(arg, Arg::Dynamic(word) if word.pattern.is_none() && (others || !word.is_single));
+            if sorted.uncertain.iter().any(goes_deeper) {
+                sorted.effects.push((Effect::Recursive, None));
+            }
+            sorted.uncertain.clear();
+        }
+        self.check_sorted(index, &sorted);
+        self.apply(index, name, &sorted);
+        let operands = self.placed_operands(name, &sorted, spec.operands);
+        self.apply_operands(index, name, &operands, &sorted);
+        sorted
+    }
+
+    /// Makes a command opaque whose options are not all known.
+    pub(crate) fn check_sorted(&mut self, index: usize, sorted: &Sorted) {
+        if let Some(option) = &sorted.unknown {
+            self.facts.opaque(
+                index,
+                &format!("option `{option}` is not known to be harmless"),
+            );
+        }
+        for arg in &sorted.uncertain {
+            self.uncertain(index, arg);
+        }
+    }
+
+    /// Makes a command opaque for a word that may be an option, or asks about file names.
+    pub(crate) fn uncertain(&mut self, index: usize, arg: &Arg) {
+        let directory = self.directory();
+        if let (Arg::Dynamic(dynamic), Some(directory)) = (arg, directory)
+            && let Some(pattern) = dynamic.pattern.clone().filter(|_| dynamic.start.is_empty())
+        {
+            // Opaque by this alone, so that an answer can settle it.
+            self.facts.ask(ShellAsk::Options {
+                pattern,
+                directory,
+                command: index,
+            });
+            return;
+        }
+        self.facts.opaque(
+            index,
+            &format!(
+                "`{}` may be an option; put `--` before the file names",
+                arg.shown()
+            ),
+        );
+    }
+
+    /// Notes what options do, one by one.
+    pub(crate) fn apply(&mut self, index: usize, name: &str, sorted: &Sorted) {
+        let directory = self.directory();
+        for (effect, value) in &sorted.effects {
+            match (effect, value) {
+                (Effect::Read, Some(path)) => {
+                    self.facts.read(path, directory.as_deref(), name, false)
+                }
+                (Effect::Write, Some(path)) if path.is("-") => {}
+                (Effect::Write, Some(path)) => {
+                    self.facts.write(path, directory.as_deref(), name);
+                }
+                (Effect::Write, None) => {
+                    let path =
+                        paths::inside(directory.clone().map_or(PathText::Unknown, PathText::Whole));
+                    self.facts.write_path(path, name, false);
+                }
+                (Effect::WriteBelow, Some(path)) => self.write_below(path, name),
+                (Effect::System, _) => self.reclass(index, CommandClass::System),
+                (Effect::Send, _) => {
+                    self.facts
+                        .network(NetworkDirection::Send, None, name, Some(index))
+                }
+                (Effect::Dump, _) => self.facts.facts.env.dump = true,
+                (Effect::Opaque(reason), _) => self.facts.opaque(index, reason),
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes that anything below a directory is written.
+    pub(crate) fn write_below(&mut self, place: &Arg, by: &str) {
+        let directory = self.directory();
+        let path = paths::inside(paths::resolve(place, directory.as_deref()));
+        self.facts.write_path(path, by, true);
+    }
+
+    fn placed_operands(&self, name: &str, sorted: &Sorted, operands: Operands) -> Placed {
+        let all = sorted.operands.clone();
+        let recursive =
+            sorted.does(Effect::Recursive) || matches!(name, "rg" | "ag" | "ack" | "tree" | "fd");
+        let mut placed = Placed {
+            recursive,
+            ..Placed::default()
+        };
+        let mut rest = all.into_iter();
+        match operands {
+            Operands::Nothing | Operands::Hosts => {}
+            Operands::Read => placed.reads.extend(rest),
+            Operands::FirstThenRead => {
+                if !sorted.does(Effect::First) {
+                    rest.next();
+                }
+                placed.reads.extend(rest);
+            }
+            Operands::Write => placed.writes.extend(rest),
+            Operands::FirstThenWrite => {
+                if !sorted.does(Effect::First) {
+                    rest.next();
+                }
+                placed.writes.extend(rest);
+            }
+            Operands::ReadThenWrite => {
+                let first = rest.next();
+                // A first word of several may hold the second one too.
+                if matches!(&first, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number)
+                {
+                    placed.writes.extend(first.clone());
+                }
+                placed.reads.extend(first);
+                placed.writes.extend(rest);
+            }
+            Operands::LastWritten | Operands::LastWrittenOthersRemoved => {
+                let target = sorted
+                    .effects
+                    .iter()
+                    .find_map(|(effect, value)| match effect {
+                        Effect::Target => value.clone(),
+                        _ => None,
+                    });
+                let sources: Vec<Arg> = if target.is_none() {
+                    let mut all: Vec<Arg> = rest.collect();
+                    placed.writes.extend(all.pop());
+                    all
+                } else {
+                    rest.collect()
+                };
+                placed.writes.extend(target);
+                if operands == Operands::LastWrittenOthersRemoved {
+                    placed.removes.extend(sources.iter().cloned());
+                }
+                placed.reads.extend(sources);
+            }
+            Operands::Remove => placed.removes.extend(rest),
+            Operands::System => placed.is_system = rest.next().is_some(),
+            Operands::SystemButPlus => {
+                placed.is_system = rest.any(|arg| !arg.start().starts_with('+'))
+            }
+            Operands::ReadButPlus => {
+                let (commands, files): (Vec<Arg>, Vec<Arg>) = rest.partition(|arg| {
+                    arg.start().starts_with('+')
+                        || arg.literal().is_none() && arg.start().is_empty()
+                });
+                placed.runs = commands.into_iter().next();
+                placed.reads.extend(files);
+            }
+        }
+        if sorted.does(Effect::WriteOperands) {
+            placed.writes.append(&mut placed.reads);
+        }
+        if sorted.does(Effect::RemoveOperands) {
+            placed.removes.extend(placed.reads.iter().cloned());
+        }
+        placed
+    }
+
+    fn apply_operands(&mut self, index: usize, name: &str, placed: &Placed, sorted: &Sorted) {
+        let directory = self.directory();
+        let directory = directory.as_deref();
+        for path in &placed.reads {
+            self.facts.read(path, directory, name, placed.recursive);
+        }
+        for path in &placed.writes {
+            let written = self.facts.write(path, directory, name);
+            if let Some(written) = written {
+                written.recursive = placed.recursive;
+            }
+        }
+        for path in &placed.removes {
+            self.facts
+                .remove(path, directory, name, placed.recursive || name == "mv");
+        }
+        if placed.is_system {
+            self.reclass(index, CommandClass::System);
+        }
+        if let Some(arg) = &placed.runs {
+            self.facts
+                .opaque(index, &format!("`{}` may be a command to run", arg.shown()));
+        }
+        if matches!(programs::find(name).map(|row| row.kind), Some(Kind::Options(spec)) if spec.operands == Operands::Hosts)
+        {
+            let host = sorted.operands.first().and_then(Arg::literal);
+            self.facts
+                .network(NetworkDirection::Send, host, name, Some(index));
+        }
+    }
+}
+
+/// Operands by what is done with them.
+#[derive(Debug, Default)]
+struct Placed {
+    reads: Vec<Arg>,
+    writes: Vec<Arg>,
+    removes: Vec<Arg>,
+    recursive: bool,
+    is_system: bool,
+    runs: Option<Arg>,
+}
+
+/// Writes a command as a refusal shows it, at most 80 characters.
+fn show(args: &[Arg]) -> String {
+    let words: Vec<&str> = args.iter().map(Arg::shown).collect();
+    let text = words.join(" ");
+    if text.chars().count() <= 80 {
+        return text;
+    }
+    text.chars().take(77).chain("...".chars()).collect()
+}
+
+/// Returns whether builtins of the shell are meant behind a wrapper.
+fn keeps_builtins(wrapper: &str) -> bool {
+    programs::find_wrapper(wrapper).is_some_and(|wrapper| wrapper.keeps_builtins)
+}

@@ -1,0 +1,257 @@
+//! Reads the program of `awk`; what this small parser does not know is opaque.
+
+use interlock_core::facts::NetworkDirection;
+
+use crate::options;
+use crate::tables::own::AWK;
+use crate::value::Arg;
+use crate::walk::Walker;
+
+/// What a program touches.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Program {
+    writes: Vec<Option<String>>,
+    reads: Vec<String>,
+    names: Vec<String>,
+    dumps: bool,
+    network: bool,
+}
+
+impl Walker<'_> {
+    pub(super) fn awk(&mut self, index: usize, args: &[Arg]) {
+        let sorted = options::sort(args, &AWK);
+        self.check_sorted(index, &sorted);
+        self.apply(index, "awk", &sorted);
+        let Some((program, files)) = sorted.operands.split_first() else {
+            return;
+        };
+        let directory = self.directory();
+        match program.literal().map(read_program) {
+            None => self.facts.opaque(index, "its program is not known"),
+            Some(Err(reason)) => self.facts.opaque(index, reason),
+            Some(Ok(program)) => {
+                for path in &program.writes {
+                    let path = path
+                        .as_deref()
+                        .map_or_else(|| Arg::unknown("awk"), Arg::text);
+                    self.facts.write(&path, directory.as_deref(), "awk");
+                }
+                for path in &program.reads {
+                    self.facts
+                        .read(&Arg::text(path), directory.as_deref(), "awk", false);
+                }
+                for name in &program.names {
+                    self.facts.used(name);
+                }
+                self.facts.facts.env.dump |= program.dumps;
+                if program.network {
+                    self.facts
+                        .network(NetworkDirection::Send, None, "awk", Some(index));
+                }
+            }
+        }
+        for file in files {
+            self.facts.read(file, directory.as_deref(), "awk", false);
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    /// A name or keyword.
+    Name(String),
+    Text(String),
+    Number,
+    Regex,
+    /// A line feed that ends a statement.
+    End,
+    Sign(&'static str),
+}
+
+/// Signs, the longest first.
+const SIGNS: &[&str] = &[
+    "**=", ">>", "||", "&&", "|&", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "==", "<=",
+    ">=", "!=", "**", "!~", "{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^",
+    "!", ">", "<", "|", "?", ":", "~", "$", "=",
+];
+
+const KEYWORDS: &[&str] = &[
+    "print",
+    "printf",
+    "return",
+    "in",
+    "if",
+    "else",
+    "while",
+    "do",
+    "for",
+    "delete",
+    "exit",
+    "next",
+    "nextfile",
+    "break",
+    "continue",
+    "function",
+    "func",
+    "switch",
+    "case",
+    "default",
+    "BEGIN",
+    "END",
+    "BEGINFILE",
+    "ENDFILE",
+];
+
+fn read_program(text: &str) -> Result<Program, &'static str> {
+    let tokens = tokens(text)?;
+    let mut program = Program::default();
+    let mut depth = 0_usize;
+    let mut printing: Option<usize> = None;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Sign("(" | "[") => depth += 1,
+            Token::Sign(")" | "]") => depth = depth.saturating_sub(1),
+            Token::End | Token::Sign(";" | "{" | "}") => printing = None,
+            Token::Sign("|" | "|&") => return Err("its program has a pipe to another program"),
+            Token::Sign(sign @ (">" | ">>")) if printing == Some(depth) || *sign == ">>" => {
+                program
+                    .writes
+                    .push(target(tokens.get(at + 1), tokens.get(at + 2)));
+            }
+            Token::Sign("<") => {
+                if let Some(Token::Text(path)) = tokens.get(at + 1) {
+                    program.reads.push(path.clone());
+                }
+            }
+            Token::Name(name) => match name.as_str() {
+                "print" | "printf" => printing = Some(depth),
+                "system" => return Err("its program calls `system`"),
+                "SYMTAB" | "FUNCTAB" => return Err("its program looks names up"),
+                "ENVIRON" => match (tokens.get(at + 1), tokens.get(at + 2), tokens.get(at + 3)) {
+                    (Some(Token::Sign("[")), Some(Token::Text(name)), Some(Token::Sign("]"))) => {
+                        program.names.push(name.clone())
+                    }
+                    _ => program.dumps = true,
+                },
+                _ => {}
+            },
+            Token::Text(text) => program.network |= text.contains("/inet"),
+            _ => {}
+        }
+    }
+    Ok(program)
+}
+
+/// Returns the file after `>` when it is one text and nothing more.
+fn target(first: Option<&Token>, after: Option<&Token>) -> Option<String> {
+    match (first, after) {
+        (Some(Token::Text(path)), None | Some(Token::End | Token::Sign(";" | "}")))
+            if !path.contains('\\') =>
+        {
+            Some(path.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Divides a program into tokens, telling a pattern from a division.
+fn tokens(text: &str) -> Result<Vec<Token>, &'static str> {
+    const UNKNOWN: &str = "its program is not read";
+    let mut found: Vec<Token> = Vec::new();
+    // For each open bracket: whether it belongs to `if`, `while`, `for` or `switch`.
+    let mut open: Vec<bool> = Vec::new();
+    let mut after_header = false;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let (token, width) = match c {
+            ' ' | '\t' => (None, 1),
+            '\\' if rest.starts_with("\\\n") => (None, 2),
+            '\n' => (Some(Token::End), 1),
+            '#' => (None, rest.find('\n').unwrap_or(rest.len())),
+            '"' => {
+                let width = quoted(rest, '"').ok_or(UNKNOWN)?;
+                let inner = rest.get(1..width - 1).unwrap_or_default();
+                (Some(Token::Text(inner.to_owned())), width)
+            }
+            '/' if !after_operand(found.last(), after_header)? => {
+                (Some(Token::Regex), quoted(rest, '/').ok_or(UNKNOWN)?)
+            }
+            c if c.is_ascii_digit() || c == '.' => (
+                Some(Token::Number),
+                rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+                    .unwrap_or(rest.len()),
+            ),
+            c if c == '_' || c.is_ascii_alphabetic() => {
+                let width = rest
+                    .find(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
+                    .unwrap_or(rest.len());
+                (
+                    Some(Token::Name(
+                        rest.get(..width).unwrap_or_default().to_owned(),
+                    )),
+                    width,
+                )
+            }
+            _ => {
+                let sign = SIGNS
+                    .iter()
+                    .find(|sign| rest.starts_with(**sign))
+                    .ok_or(UNKNOWN)?;
+                (Some(Token::Sign(sign)), sign.len())
+            }
+        };
+        rest = rest.get(width..).unwrap_or_default();
+        let Some(token) = token else { continue };
+        after_header = false;
+        match &token {
+            Token::Sign("(") => {
+                open.push(matches!(found.last(), Some(Token::Name(name)) if matches!(name.as_str(), "if" | "while" | "for" | "switch")));
+            }
+            Token::Sign(")") => after_header = open.pop().unwrap_or(false),
+            // A statement goes on in the next line after most signs.
+            Token::End if goes_on(found.last()) => continue,
+            _ => {}
+        }
+        found.push(token);
+    }
+    Ok(found)
+}
+
+fn goes_on(last: Option<&Token>) -> bool {
+    matches!(last, Some(Token::Sign(sign)) if !matches!(*sign, ")" | "]" | "{" | "}" | ";" | "++" | "--"))
+}
+
+/// Returns whether a slash here divides; an error where awks differ.
+fn after_operand(last: Option<&Token>, after_header: bool) -> Result<bool, &'static str> {
+    match last {
+        Some(Token::Name(name)) if matches!(name.as_str(), "length" | "getline") => {
+            Err("its program is not read after `length`")
+        }
+        Some(Token::Name(name)) => Ok(!KEYWORDS.contains(&name.as_str())),
+        Some(Token::Number | Token::Text(_) | Token::Regex) => Ok(true),
+        Some(Token::Sign("$")) => Err("its program is not read after `$`"),
+        Some(Token::Sign("]" | "++" | "--")) => Ok(true),
+        Some(Token::Sign(")")) => Ok(!after_header),
+        _ => Ok(false),
+    }
+}
+
+/// Returns the width of a quoted text; `None` when it does not end in its line.
+fn quoted(text: &str, end: char) -> Option<usize> {
+    let mut is_escaped = false;
+    let mut in_set = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '\n' => return None,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            // Awks differ on a slash between square brackets.
+            _ if c == end && in_set && end == '/' => return None,
+            _ if c == end => return Some(at + c.len_utf8()),
+            '[' => in_set = true,
+            ']' => in_set = false,
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,234 @@
+//! `export`, `declare`, `set` and the other builtins that change what is known.
+
+use interlock_core::facts::CommandClass;
+
+use crate::parse::is_name;
+use crate::syntax::Assignment;
+use crate::value::Arg;
+use crate::walk::{Place, Step, Walker};
+
+/// Options of `set -o` that change nothing that is read here.
+const SET_OPTIONS: &[&str] = &[
+    "allexport",
+    "errexit",
+    "errtrace",
+    "functrace",
+    "hashall",
+    "monitor",
+    "noclobber",
+    "noglob",
+    "notify",
+    "nounset",
+    "physical",
+    "pipefail",
+    "verbose",
+    "xtrace",
+    "emacs",
+    "vi",
+];
+
+/// Options of `shopt` that change nothing that is read here.
+const SHOPT_OPTIONS: &[&str] = &[
+    "nullglob",
+    "dotglob",
+    "globstar",
+    "failglob",
+    "nocaseglob",
+    "nocasematch",
+    "inherit_errexit",
+    "checkwinsize",
+    "histappend",
+    "huponexit",
+    "lithist",
+    "globskipdots",
+    "globasciiranges",
+];
+
+impl Walker<'_> {
+    /// `export`, `declare`, `typeset`, `local`, `readonly`.
+    pub(super) fn declare(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        declared: &[Assignment],
+        place: &Place,
+    ) -> Step {
+        let mut shown = args.to_vec();
+        shown.extend(self.declared_words(declared));
+        self.list_command(&shown, CommandClass::Nothing, place);
+        let words = args.get(1..).unwrap_or_default();
+        let flags = self.declare_flags(name, words)?;
+        let operands: Vec<&Arg> = words.iter().filter(|word| !is_flag(word)).collect();
+        if operands.is_empty() && declared.is_empty() && !flags.contains(['f', 'F']) {
+            self.facts.facts.env.dump |= name != "local";
+        }
+        for assignment in declared {
+            if flags.contains('i') {
+                self.integers.insert(assignment.name.clone());
+            }
+            self.assign(assignment)?;
+        }
+        if name == "readonly" || flags.contains('r') {
+            for assignment in declared {
+                self.state.make_volatile(&assignment.name);
+            }
+        }
+        if flags.contains('f') || flags.contains('F') {
+            return Ok(());
+        }
+        for operand in operands {
+            self.declare_operand(name, operand, &flags)?;
+        }
+        Ok(())
+    }
+
+    fn declared_words(&self, declared: &[Assignment]) -> Vec<Arg> {
+        declared
+            .iter()
+            .map(|assignment| match self.assigned_value(assignment) {
+                Some(Arg::Literal(value)) if !assignment.append => {
+                    Arg::Literal(format!("{}={value}", assignment.name))
+                }
+                _ => Arg::unknown(&assignment.source),
+            })
+            .collect()
+    }
+
+    fn declare_flags(&self, name: &str, words: &[Arg]) -> Result<String, String> {
+        let mut flags = String::new();
+        for word in words.iter().filter(|word| is_flag(word)) {
+            let text = word.literal().unwrap_or_default();
+            if text.contains(|c: char| !"-+xrgaApfFti".contains(c)) {
+                return Err(format!("`{name} {text}` changes what names mean"));
+            }
+            flags.push_str(text);
+        }
+        if name == "export" && flags.contains('f') {
+            return Err("`export -f` gives functions to other shells".to_owned());
+        }
+        Ok(flags)
+    }
+
+    fn declare_operand(&mut self, name: &str, operand: &Arg, flags: &str) -> Step {
+        let refusal = || format!("`{name} {}`: the name is not plain", operand.shown());
+        if operand.literal().is_none() && operand.start().starts_with(['-', '+']) {
+            return Err(refusal());
+        }
+        let (variable, value) = match operand.start().split_once('=') {
+            Some((variable, value)) if operand.literal().is_some() => {
+                (variable, Some(Arg::text(value)))
+            }
+            Some((variable, _)) => (variable, Some(Arg::unknown(operand.shown()))),
+            None => (operand.literal().ok_or_else(refusal)?, None),
+        };
+        let variable = variable.strip_suffix('+').unwrap_or(variable);
+        let divides =
+            matches!(operand, Arg::Dynamic(dynamic) if !dynamic.is_single && !dynamic.is_number);
+        if !is_name(variable) || divides {
+            return Err(refusal());
+        }
+        self.facts.used(variable);
+        if flags.contains('i') {
+            self.integers.insert(variable.to_owned());
+        }
+        if let Some(value) = value {
+            if self.integers.contains(variable) && !value.is_number() {
+                return Err(format!("`{variable}` evaluates what it is given"));
+            }
+            self.facts.set(variable, value.literal());
+            self.state.set(variable, value);
+        } else if matches!(name, "local" | "declare" | "typeset") && !flags.contains('p') {
+            self.state.forget(variable);
+        }
+        if name == "readonly" || flags.contains('r') {
+            self.state.make_volatile(variable);
+        }
+        Ok(())
+    }
+
+    /// `set`: options, positional words, or a dump.
+    pub(super) fn set_builtin(&mut self, args: &[Arg], place: &Place) -> Step {
+        let index = self.list_command(args, CommandClass::Nothing, place);
+        let mut rest = args.iter().skip(1).peekable();
+        if rest.peek().is_none() {
+            self.facts.facts.env.dump = true;
+        }
+        while let Some(word) = rest.next() {
+            match word.literal() {
+                Some("--" | "-") => {
+                    self.give_words(rest.cloned().collect());
+                    return Ok(());
+                }
+                Some(text) if text.starts_with(['-', '+']) => {
+                    let is_on = text.starts_with('-');
+                    for letter in text.chars().skip(1) {
+                        match letter {
+                            'o' => match rest.next().map(Arg::literal) {
+                                None => {}
+                                Some(Some(option)) => self.set_option(index, option, is_on)?,
+                                Some(None) => {
+                                    return Err(
+                                        "`set -o` with an option that is not known".to_owned()
+                                    );
+                                }
+                            },
+                            'a' | 'b' | 'e' | 'f' | 'h' | 'm' | 'u' | 'v' | 'x' | 'C' | 'E'
+                            | 'P' | 'T' => {}
+                            _ => return Err(format!("`set {text}` changes how lines are read")),
+                        }
+                    }
+                }
+                Some(_) => {
+                    let mut words = vec![word.clone()];
+                    words.extend(rest.cloned());
+                    self.give_words(words);
+                    return Ok(());
+                }
+                None => return Err(format!("`set {}` may be an option", word.shown())),
+            }
+        }
+        Ok(())
+    }
+
+    fn give_words(&mut self, words: Vec<Arg>) {
+        let known = words.iter().all(|word| match word {
+            Arg::Literal(_) => true,
+            Arg::Dynamic(dynamic) => dynamic.is_single || dynamic.is_number,
+        });
+        self.state.give_positional(known.then_some(words));
+    }
+
+    fn set_option(&mut self, index: usize, option: &str, is_on: bool) -> Step {
+        if option == "pipefail" {
+            self.state.set_pipefail(is_on);
+        } else if option == "history" {
+            self.facts
+                .opaque(index, "it writes the history of the shell");
+        } else if !SET_OPTIONS.contains(&option) {
+            return Err(format!("`set -o {option}` changes how lines are read"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn shopt(&mut self, args: &[Arg], place: &Place) -> Step {
+        self.list_command(args, CommandClass::Nothing, place);
+        for word in args.iter().skip(1) {
+            match word.literal() {
+                Some("-s" | "-u" | "-p" | "-q") => {}
+                Some(option) if SHOPT_OPTIONS.contains(&option) => {}
+                _ => {
+                    return Err(format!(
+                        "`shopt {}` changes how lines are read",
+                        word.shown()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_flag(word: &Arg) -> bool {
+    word.literal()
+        .is_some_and(|text| text.len() > 1 && text.starts_with(['-', '+']))
+}

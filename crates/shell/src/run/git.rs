@@ -1,0 +1,551 @@
+//! git: what its subcommands read, write, run and reach.
+
+use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellAsk};
+
+use crate::options::{self, Effect, Spec};
+use crate::paths;
+use crate::tables::git::{
+    ACTS, ALIKE, BRANCH_LISTS, CONFIG_HARMLESS, CONFIG_READS, GLOBAL_PLAIN, NETWORK, READS,
+    REMOTE_READS, RUNS, TAG_LISTS, VALUED, WRITES,
+};
+use crate::value::Arg;
+use crate::walk::{Place, Proof, Step, Walker};
+
+/// Keys of the configuration that `git config` may write.
+const CONFIG_WRITABLE: &[&str] = &["user.", "color.", "branch.", "pull.", "push."];
+
+/// One call of git, after its general options.
+struct Call<'a> {
+    index: usize,
+    subcommand: &'a str,
+    words: &'a [Arg],
+    directory: Option<String>,
+}
+
+impl Walker<'_> {
+    pub(super) fn git(&mut self, index: usize, args: &[Arg], place: &Place) -> Step {
+        let mut directory = self.directory();
+        let mut asks = false;
+        let mut at = 0;
+        while let Some(word) = args.get(at) {
+            let Some(text) = word.literal() else {
+                self.facts
+                    .opaque(index, "the subcommand of git is not known");
+                return Ok(());
+            };
+            if !text.starts_with('-') {
+                break;
+            }
+            at += 1;
+            match text {
+                "-C" => {
+                    let path = args.get(at).and_then(Arg::literal).unwrap_or_default();
+                    directory = paths::absolute(path, directory.as_deref());
+                    asks = true;
+                    at += 1;
+                }
+                "-c" => {
+                    if !args.get(at).is_some_and(is_harmless_config) {
+                        self.facts.opaque(index, "`git -c` sets what git may run");
+                    }
+                    at += 1;
+                }
+                "--version" | "--help" | "-h" | "-v" | "--exec-path" | "--html-path"
+                | "--man-path" | "--info-path" => return Ok(()),
+                _ if GLOBAL_PLAIN.contains(&text) => {}
+                "--git-dir" | "--work-tree" | "--namespace" | "--config-env" | "--super-prefix"
+                | "--attr-source" | "--list-cmds" => {
+                    self.facts
+                        .opaque(index, &format!("`git {text}` is not known to be harmless"));
+                    at += 1;
+                }
+                _ => self
+                    .facts
+                    .opaque(index, &format!("`git {text}` is not known to be harmless")),
+            }
+        }
+        let Some(subcommand) = args.get(at).and_then(Arg::literal) else {
+            return Ok(());
+        };
+        let call = Call {
+            index,
+            subcommand,
+            words: args.get(at + 1..).unwrap_or_default(),
+            directory,
+        };
+        self.git_place(&call, asks);
+        self.git_subcommand(&call, place)
+    }
+
+    /// Asks about a repository that may not be the project's own.
+    fn git_place(&mut self, call: &Call<'_>, asks: bool) {
+        let Some(directory) = &call.directory else {
+            self.facts
+                .opaque(call.index, "git in a directory that is not known");
+            return;
+        };
+        let root = &self.setting.project_root;
+        let inside = directory == root
+            || directory
+                .strip_prefix(root.as_str())
+                .is_some_and(|rest| rest.starts_with('/'));
+        if !inside {
+            self.facts.opaque(
+                call.index,
+                "git in another repository, whose configuration can run programs",
+            );
+        }
+        if !inside || asks {
+            self.facts.ask(ShellAsk::Repository {
+                directory: directory.clone(),
+                command: call.index,
+            });
+        }
+    }
+
+    fn git_subcommand(&mut self, call: &Call<'_>, place: &Place) -> Step {
+        if call
+            .words
+            .iter()
+            .any(|word| word.is("--help") || word.is("-h"))
+            && call.words.len() == 1
+        {
+            return Ok(());
+        }
+        match call.subcommand {
+            "help"
+                if call
+                    .words
+                    .iter()
+                    .any(|word| word.may_be_option() && !word.is("-a") && !word.is("-g")) =>
+            {
+                self.facts
+                    .opaque(call.index, "`git help` may start a browser");
+            }
+            "ls-remote" => {
+                self.git_options(call);
+                self.facts.network(
+                    NetworkDirection::Get,
+                    None,
+                    "git ls-remote",
+                    Some(call.index),
+                );
+            }
+            name if READS.contains(&name) => self.git_options(call),
+            name if RUNS.contains(&name) => self
+                .facts
+                .opaque(call.index, "a subcommand of git that runs other programs"),
+            name if NETWORK.contains(&name) => self.git_network(call),
+            name if WRITES.contains(&name) => return self.git_listing(call, place),
+            _ => self.facts.opaque(
+                call.index,
+                "a subcommand that git does not know may be an alias",
+            ),
+        }
+        Ok(())
+    }
+
+    /// Looks for options that run or write, by prefix.
+    fn git_options(&mut self, call: &Call<'_>) {
+        let valued = VALUED
+            .iter()
+            .find(|(name, _)| *name == call.subcommand)
+            .map_or(&[][..], |(_, options)| options);
+        let mut words = call.words.iter();
+        while let Some(word) = words.next() {
+            if word.literal().is_some_and(|text| takes_next(text, valued)) {
+                let value = words.next();
+                if let Some(value @ Arg::Dynamic(dynamic)) = value
+                    && !dynamic.is_single
+                    && !dynamic.is_number
+                {
+                    self.uncertain(call.index, value);
+                }
+                continue;
+            }
+            match word {
+                Arg::Literal(text) if text == "--" => break,
+                Arg::Literal(text) => self.git_option(call, text),
+                Arg::Dynamic(dynamic) if word.may_be_option() => {
+                    let known = dynamic
+                        .start
+                        .split_once('=')
+                        .map(|(name, _)| name)
+                        .filter(|_| dynamic.is_single);
+                    match known.and_then(|name| name.strip_prefix("--")) {
+                        Some(name) => self.git_long(call, name, &Arg::unknown(&dynamic.source)),
+                        None => self.uncertain(call.index, word),
+                    }
+                }
+                Arg::Dynamic(_) => {}
+            }
+        }
+    }
+
+    fn git_option(&mut self, call: &Call<'_>, text: &str) {
+        if let Some(long) = text.strip_prefix("--") {
+            let (name, value) = long
+                .split_once('=')
+                .map_or((long, Arg::unknown(text)), |(name, value)| {
+                    (name, Arg::text(value))
+                });
+            self.git_long(call, name, &value);
+            return;
+        }
+        let Some(letters) = text.strip_prefix('-') else {
+            return;
+        };
+        let refused: &[char] = match call.subcommand {
+            "grep" => &['O'],
+            "clone" | "ls-remote" => &['u', 'c'],
+            _ => &[],
+        };
+        let stop = letters
+            .find(['e', 'f', 'A', 'B', 'C', 'm'])
+            .unwrap_or(letters.len());
+        if letters.get(..stop).unwrap_or(letters).contains(refused) {
+            self.facts
+                .opaque(call.index, "an option that runs another program");
+        }
+    }
+
+    fn git_long(&mut self, call: &Call<'_>, name: &str, value: &Arg) {
+        let plain = |known: &&str| known.trim_end_matches(['=', '?']) == name;
+        if name.is_empty() || ALIKE.iter().any(&plain) {
+            return;
+        }
+        let is_exact = ACTS.iter().any(|act| act.long.iter().any(&plain));
+        for act in ACTS {
+            let is_meant = |known: &&&str| plain(known) || !is_exact && known.starts_with(name);
+            if !act.long.iter().any(|known| is_meant(&known)) {
+                continue;
+            }
+            match act.effect {
+                Effect::Write => {
+                    self.facts.write(value, call.directory.as_deref(), "git");
+                }
+                Effect::Read => self
+                    .facts
+                    .read(value, call.directory.as_deref(), "git", false),
+                Effect::Opaque(reason) => self.facts.opaque(call.index, reason),
+                _ => {}
+            }
+        }
+    }
+
+    fn git_network(&mut self, call: &Call<'_>) {
+        self.git_options(call);
+        let direction = if matches!(call.subcommand, "push" | "send-pack") {
+            NetworkDirection::Send
+        } else {
+            NetworkDirection::Get
+        };
+        let by = format!("git {}", call.subcommand);
+        self.facts.network(direction, None, &by, Some(call.index));
+        self.git_writes(call);
+    }
+
+    /// Subcommands that list in some forms and write in the others.
+    fn git_listing(&mut self, call: &Call<'_>, place: &Place) -> Step {
+        self.git_options(call);
+        let sorted = |spec: &Spec| options::sort(call.words, spec);
+        let has =
+            |names: &[&str], sorted: &options::Sorted| names.iter().any(|name| sorted.has(name));
+        let operand = |at: usize| {
+            call.words
+                .iter()
+                .filter(|word| !word.may_be_option())
+                .nth(at)
+                .and_then(Arg::literal)
+        };
+        let is_bare = call.words.is_empty();
+        let lists = match call.subcommand {
+            "branch" => {
+                let sorted = sorted(&BRANCH_LISTS);
+                let filters = [
+                    "list",
+                    "l",
+                    "contains",
+                    "no-contains",
+                    "merged",
+                    "no-merged",
+                    "points-at",
+                    "show-current",
+                ];
+                sorted.unknown.is_none() && (sorted.operands.is_empty() || has(&filters, &sorted))
+            }
+            "tag" => {
+                let sorted = sorted(&TAG_LISTS);
+                let filters = [
+                    "list",
+                    "l",
+                    "n",
+                    "contains",
+                    "no-contains",
+                    "merged",
+                    "no-merged",
+                    "points-at",
+                ];
+                sorted.unknown.is_none() && (sorted.operands.is_empty() || has(&filters, &sorted))
+            }
+            "config" => self.git_config(call),
+            "remote" => {
+                let sorted = sorted(&REMOTE_READS);
+                if operand(0) == Some("show") {
+                    self.facts.network(
+                        NetworkDirection::Get,
+                        None,
+                        "git remote show",
+                        Some(call.index),
+                    );
+                }
+                sorted.unknown.is_none() && matches!(operand(0), None | Some("get-url" | "show"))
+            }
+            "stash" => matches!(operand(0), Some("list" | "show")),
+            "reflog" => {
+                is_bare || !matches!(operand(0), Some("expire" | "delete" | "drop" | "write"))
+            }
+            "worktree" => operand(0) == Some("list"),
+            "sparse-checkout" => operand(0) == Some("list"),
+            "notes" => is_bare || matches!(operand(0), Some("list" | "show")),
+            "bundle" => matches!(operand(0), Some("verify" | "list-heads")),
+            "symbolic-ref" => {
+                operand(1).is_none()
+                    && !call
+                        .words
+                        .iter()
+                        .any(|word| word.is("-d") || word.is("--delete") || word.is("-m"))
+            }
+            "submodule" if operand(0) == Some("foreach") => return self.git_text(call, "foreach"),
+            "submodule" => matches!(operand(0), None | Some("status" | "summary")),
+            "bisect" if operand(0) == Some("run") => return self.git_run(call, place),
+            "bisect" => matches!(operand(0), Some("log" | "terms")),
+            "rebase"
+                if call.words.iter().any(|word| {
+                    word.start().starts_with("-x") || word.start().starts_with("--ex")
+                }) =>
+            {
+                return self.git_text(call, "-x");
+            }
+            _ => false,
+        };
+        if lists
+            && call
+                .words
+                .iter()
+                .any(|word| word.literal().is_none() && word.may_be_option())
+        {
+            self.facts
+                .opaque(call.index, "a word of git that may be an option");
+        }
+        if !lists {
+            self.git_writes(call);
+        }
+        Ok(())
+    }
+
+    /// Returns whether `git config` only reads.
+    fn git_config(&mut self, call: &Call<'_>) -> bool {
+        let sorted = options::sort(call.words, &CONFIG_READS);
+        let gets = ["get", "get-all", "get-regexp", "get-urlmatch", "list", "l"]
+            .iter()
+            .any(|name| sorted.has(name));
+        let verb = sorted.operands.first().and_then(Arg::literal);
+        let asks = matches!(verb, Some("list" | "get"))
+            || sorted.operands.len() == 1 && !matches!(verb, Some("edit" | "unset" | "set"));
+        if sorted.unknown.is_none() && (gets || asks) {
+            return true;
+        }
+        let key = sorted
+            .operands
+            .iter()
+            .filter_map(Arg::literal)
+            .find(|text| text.contains('.'))
+            .unwrap_or_default();
+        let key = key.to_ascii_lowercase();
+        let is_remote_url = key.starts_with("remote.") && key.ends_with(".url");
+        let is_plain = sorted.unknown.is_none()
+            && (CONFIG_WRITABLE.iter().any(|start| key.starts_with(start)) || is_remote_url);
+        let home = self.setting.home.clone();
+        let file = if sorted.has("global") {
+            home.map(|home| format!("{home}/.gitconfig"))
+        } else if sorted.has("system") {
+            Some("/etc/gitconfig".to_owned())
+        } else if is_plain {
+            None
+        } else {
+            call.directory
+                .as_deref()
+                .map(|directory| format!("{directory}/.git/config"))
+        };
+        if let Some(file) = file {
+            self.facts.write(&Arg::Literal(file), None, "git config");
+        }
+        false
+    }
+
+    /// Notes that a subcommand writes the repository, and the paths it names.
+    fn git_writes(&mut self, call: &Call<'_>) {
+        let by = format!("git {}", call.subcommand);
+        let repository = match &call.directory {
+            Some(directory) => PathText::Whole(format!("{directory}/.git/objects")),
+            None => PathText::Unknown,
+        };
+        self.facts.write_path(repository, &by, false);
+        let directory = call.directory.as_deref();
+        let operands: Vec<&Arg> = call
+            .words
+            .iter()
+            .filter(|word| !word.may_be_option() && !word.is("--"))
+            .collect();
+        match call.subcommand {
+            "clone" if operands.len() < 2 => self.write_inside(directory, &by),
+            "clone" => {
+                if let Some(path) = operands.last() {
+                    self.facts.write(path, directory, &by);
+                }
+            }
+            "checkout"
+                if call
+                    .words
+                    .iter()
+                    .any(|word| matches!(word.literal(), Some("-b" | "-B" | "--orphan"))) => {}
+            "worktree" => {
+                if let Some(path) = operands.get(1) {
+                    self.facts.write(path, directory, &by);
+                }
+            }
+            "apply" | "am" | "format-patch" => self.write_inside(directory, &by),
+            "checkout" | "restore" | "checkout-index" | "init" => {
+                for path in operands {
+                    self.facts.write(path, directory, &by);
+                }
+            }
+            "rm" | "mv" => {
+                let recursive = call.words.iter().any(|word| word.start().starts_with("-r"));
+                for path in &operands {
+                    self.facts
+                        .remove(path, directory, &by, recursive || call.subcommand == "mv");
+                }
+                if let (Some(path), "mv") = (operands.last(), call.subcommand) {
+                    self.facts.write(path, directory, &by);
+                }
+            }
+            "clean" if operands.is_empty() => {
+                let path = paths::inside(
+                    call.directory
+                        .clone()
+                        .map_or(PathText::Unknown, PathText::Whole),
+                );
+                self.facts.remove_path(path, &by, false);
+            }
+            "clean" => {
+                for path in operands {
+                    self.facts.remove(path, directory, &by, true);
+                }
+            }
+            "bundle" | "archive" => {
+                for path in operands
+                    .iter()
+                    .filter(|path| path.literal().is_some_and(|text| text.contains(['.', '/'])))
+                {
+                    self.facts.write(path, directory, &by);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn write_inside(&mut self, directory: Option<&str>, by: &str) {
+        let path = directory.map_or(PathText::Unknown, |path| PathText::Whole(path.to_owned()));
+        self.facts.write_path(paths::inside(path), by, false);
+    }
+
+    /// Reads the text that `submodule foreach` or `rebase -x` runs.
+    fn git_text(&mut self, call: &Call<'_>, mark: &str) -> Step {
+        self.git_writes(call);
+        let refusal = || format!("the text that `git {}` runs is not known", call.subcommand);
+        let mut texts = Vec::new();
+        if mark == "foreach" {
+            let words = call
+                .words
+                .iter()
+                .skip_while(|word| !word.is("foreach"))
+                .skip(1);
+            let words: Option<Vec<&str>> = words
+                .skip_while(|word| word.start().starts_with('-'))
+                .map(Arg::literal)
+                .collect();
+            texts.push(words.ok_or_else(refusal)?.join(" "));
+        } else {
+            let mut words = call.words.iter();
+            while let Some(word) = words.next() {
+                let text = word.start();
+                if text == "-x" || text == "--exec" {
+                    texts.push(
+                        words
+                            .next()
+                            .and_then(Arg::literal)
+                            .ok_or_else(refusal)?
+                            .to_owned(),
+                    );
+                } else if text.starts_with("-x") || text.starts_with("--ex") {
+                    return Err(refusal());
+                }
+            }
+        }
+        self.subshell(|walker| {
+            walker.state.enter(None);
+            texts
+                .iter()
+                .try_for_each(|text| walker.read_again_as(text, crate::Dialect::Posix, Proof::NONE))
+        })
+    }
+
+    fn git_run(&mut self, call: &Call<'_>, place: &Place) -> Step {
+        self.git_writes(call);
+        let words: Vec<Arg> = call
+            .words
+            .iter()
+            .skip_while(|word| !word.is("run"))
+            .skip(1)
+            .cloned()
+            .collect();
+        let mut inner = place.clone();
+        inner.via.push("git".to_owned());
+        inner.proof = Proof::NONE;
+        if words.is_empty() {
+            self.reclass(call.index, CommandClass::VersionControl);
+            return Ok(());
+        }
+        self.subshell(|walker| walker.run(words, &[], &inner))
+    }
+}
+
+/// Returns whether an option, perhaps the last of several letters, takes the next word.
+fn takes_next(text: &str, valued: &[&str]) -> bool {
+    if valued.contains(&text) {
+        return true;
+    }
+    let Some(letters) = text
+        .strip_prefix('-')
+        .filter(|letters| !letters.starts_with('-'))
+    else {
+        return false;
+    };
+    let is_valued = |letter: char| {
+        valued
+            .iter()
+            .any(|option| option.strip_prefix('-') == Some(letter.encode_utf8(&mut [0; 4])))
+    };
+    letters
+        .char_indices()
+        .find(|(_, letter)| is_valued(*letter))
+        .is_some_and(|(at, letter)| at + letter.len_utf8() == letters.len())
+}
+
+fn is_harmless_config(word: &Arg) -> bool {
+    let text = word.start().to_ascii_lowercase();
+    // A pager hides among the colours: `color.pager` is a flag, but `log.*` and `color.*` run nothing.
+    word.literal().is_some() && CONFIG_HARMLESS.iter().any(|start| text.starts_with(start))
+}

@@ -1,0 +1,223 @@
+//! Programs that a table of options cannot describe.
+
+use interlock_core::facts::CommandClass;
+
+use crate::options::{self, Effect};
+use crate::tables::own::{GREP, JQ, YQ};
+use crate::tables::programs::Special;
+use crate::value::Arg;
+use crate::walk::{Place, Step, Walker};
+
+impl Walker<'_> {
+    pub(super) fn special(
+        &mut self,
+        special: Special,
+        index: usize,
+        name: &str,
+        operands: &[Arg],
+        place: &Place,
+    ) -> Step {
+        match special {
+            Special::Find => return self.find(index, operands, place),
+            Special::Fd => return self.fd(index, operands, place),
+            Special::Git => return self.git(index, operands, place),
+            Special::Sed => self.sed(index, operands),
+            Special::Awk => self.awk(index, operands),
+            Special::Tar => self.tar(index, operands),
+            Special::Unzip => self.unzip(index, operands),
+            Special::Zip => self.zip(index, operands),
+            Special::Compress => self.compress(index, name, operands),
+            Special::SevenZip | Special::Ar | Special::Cpio => {
+                self.other_archive(index, name, operands)
+            }
+            Special::Dd => self.dd(index, operands),
+            Special::Split | Special::Csplit => self.split(index, name, operands),
+            Special::Mktemp => self.mktemp(index, operands, place),
+            Special::Rsync => self.rsync(index, operands),
+            Special::Patch => self.patch(index, operands),
+            Special::Editor => self.editor(index, name, operands),
+            Special::Curl => self.curl(index, operands),
+            Special::Wget => self.wget(index, operands),
+            Special::Scp => self.scp(index, operands),
+            Special::Gh => self.gh(index, operands),
+            Special::Ip => self.ip(index, operands),
+            Special::Ps => self.ps(operands),
+            Special::Jq => self.jq(index, operands),
+            Special::Yq => self.yq(index, operands),
+            Special::Kill => self.kill(index, operands),
+            Special::Printenv => self.printenv(operands),
+            Special::Grep => self.grep(operands),
+        }
+        Ok(())
+    }
+
+    /// No option of `grep` is dangerous; the table only finds the files.
+    fn grep(&mut self, operands: &[Arg]) {
+        let sorted = options::sort(operands, &GREP);
+        let recursive = sorted.does(Effect::Recursive);
+        let directory = self.directory();
+        let skipped = usize::from(!sorted.does(Effect::First));
+        for path in sorted.operands.iter().skip(skipped) {
+            self.facts
+                .read(path, directory.as_deref(), "grep", recursive);
+        }
+        if recursive && sorted.operands.len() <= skipped {
+            self.facts
+                .read(&Arg::text("."), directory.as_deref(), "grep", true);
+        }
+        for (effect, value) in &sorted.effects {
+            if let (Effect::Read, Some(path)) = (effect, value) {
+                self.facts.read(path, directory.as_deref(), "grep", false);
+            }
+        }
+    }
+
+    fn printenv(&mut self, operands: &[Arg]) {
+        let mut names = 0_usize;
+        for arg in operands {
+            match arg.literal() {
+                Some("-0" | "--null" | "--") => {}
+                Some(name) => {
+                    self.facts.used(name);
+                    names += 1;
+                }
+                None => self.facts.facts.env.dump = true,
+            }
+        }
+        self.facts.facts.env.dump |= names == 0;
+    }
+
+    fn kill(&mut self, index: usize, operands: &[Arg]) {
+        let is_question = matches!(
+            operands.first().and_then(Arg::literal),
+            Some("-l" | "-L" | "-0" | "--list")
+        );
+        let is_own = |arg: &Arg| match arg {
+            Arg::Literal(text) => text.starts_with('%') && text.len() > 1,
+            Arg::Dynamic(dynamic) => matches!(
+                dynamic.source.as_str(),
+                "$!" | "\"$!\"" | "${!}" | "\"${!}\""
+            ),
+        };
+        let mut targets = operands.iter().peekable();
+        if let Some(signal) = targets.peek() {
+            if signal.is("-s") || signal.is("-n") || signal.is("--signal") {
+                targets.next();
+                targets.next();
+            } else if signal
+                .literal()
+                .is_some_and(|text| text.starts_with('-') && text.len() > 1)
+            {
+                targets.next();
+            }
+        }
+        let all_own = targets.filter(|arg| !arg.is("--")).all(is_own);
+        let class = if is_question || all_own {
+            CommandClass::Nothing
+        } else {
+            CommandClass::System
+        };
+        self.reclass(index, class);
+    }
+
+    fn ip(&mut self, index: usize, operands: &[Arg]) {
+        const OPTIONS: &[&str] = &[
+            "-br", "-brief", "-j", "-json", "-d", "-details", "-s", "-stats", "-4", "-6", "-o",
+            "-oneline", "-c", "-color", "-p", "-pretty", "-h",
+        ];
+        let mut rest = operands
+            .iter()
+            .skip_while(|arg| arg.literal().is_some_and(|text| OPTIONS.contains(&text)));
+        let object = rest.next();
+        let verb = rest.next();
+        let is_plain_object = object.is_none_or(|object| {
+            object.literal().is_some_and(|text| {
+                matches!(
+                    text,
+                    "a" | "addr"
+                        | "address"
+                        | "l"
+                        | "link"
+                        | "r"
+                        | "route"
+                        | "n"
+                        | "neigh"
+                        | "rule"
+                        | "maddr"
+                        | "tunnel"
+                )
+            })
+        });
+        let reads = verb.is_none_or(|verb| matches!(verb.literal(), Some("show" | "list" | "ls")));
+        if !is_plain_object || !reads {
+            self.reclass(index, CommandClass::System);
+        }
+    }
+
+    fn ps(&mut self, operands: &[Arg]) {
+        let mut rest = operands.iter();
+        while let Some(arg) = rest.next() {
+            let shows = match arg.literal() {
+                None => !arg.is_number(),
+                Some(text) if text.contains("env") => true,
+                Some(text) if text.starts_with("--") => false,
+                Some(text) if text.starts_with('-') => {
+                    if text.ends_with(['o', 'O', 'p', 'u', 'U', 't', 'C', 'g', 'G', 'q', 's', 'k'])
+                    {
+                        let value = rest.next();
+                        value.is_some_and(|value| {
+                            value.literal().is_none_or(|text| text.contains("env"))
+                        })
+                    } else {
+                        false
+                    }
+                }
+                Some(text) => {
+                    text.bytes()
+                        .next()
+                        .is_some_and(|byte| byte.is_ascii_alphabetic())
+                        && text.contains('e')
+                        && !text.contains(',')
+                }
+            };
+            if shows {
+                self.facts.facts.env.dump = true;
+                self.facts.facts.env.other_process = true;
+            }
+        }
+    }
+
+    fn jq(&mut self, index: usize, operands: &[Arg]) {
+        let sorted = self.by_options(index, "jq", operands, &JQ);
+        let shows = |arg: &Arg| {
+            arg.literal()
+                .is_none_or(|text| text.contains("env") || text.contains("ENV"))
+        };
+        if sorted.operands.first().is_some_and(shows)
+            || sorted
+                .operands
+                .iter()
+                .any(|arg| arg.literal().is_some() && shows(arg))
+        {
+            self.facts.facts.env.dump = true;
+        }
+    }
+
+    fn yq(&mut self, index: usize, operands: &[Arg]) {
+        let sorted = self.by_options(index, "yq", operands, &YQ);
+        if sorted
+            .operands
+            .iter()
+            .any(|arg| arg.literal().is_none_or(|text| text.contains("env")))
+        {
+            self.facts.facts.env.dump = true;
+        }
+        if sorted
+            .operands
+            .iter()
+            .any(|arg| arg.literal().is_some_and(|text| text.contains("system(")))
+        {
+            self.facts.opaque(index, "its program may run another");
+        }
+    }
+}

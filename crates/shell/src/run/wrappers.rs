@@ -1,0 +1,607 @@
+//! Commands that start the command in their words, looked through.
+
+use interlock_core::facts::CommandClass;
+
+use crate::options::{self, Operands, SPEC, Spec};
+use crate::programs;
+use crate::tables::wrappers::{Passes, Wrapper};
+use crate::value::{Arg, Dynamic};
+use crate::walk::{Input, Place, Proof, Step, Walker};
+
+impl Walker<'_> {
+    /// Takes a wrapper; `false` when the name is none.
+    pub(super) fn wrapper(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        place: &Place,
+    ) -> Result<bool, String> {
+        let words = args.get(1..).unwrap_or_default();
+        if let [Arg::Literal(only)] = words
+            && matches!(only.as_str(), "--version" | "--help" | "-V")
+            && is_wrapper(name)
+        {
+            self.list_command(args, CommandClass::Reader, place);
+            return Ok(true);
+        }
+        match name {
+            "env" => self.env(args, place)?,
+            "time" => self.time(args, place)?,
+            "xargs" => self.xargs(args, place)?,
+            "parallel" | "entr" => return Err(format!("`{name}` builds commands from its input")),
+            "sudo" => self.sudo(args, place)?,
+            "su" | "runuser" | "sg" => self.other_user(name, args, place)?,
+            "capsh" => return Err("`capsh` starts a shell".to_owned()),
+            "strace" | "ltrace" => self.trace(name, args, place)?,
+            "watch" => self.watch(args, place)?,
+            "script" => self.script(args, place)?,
+            "flock" => self.flock(args, place)?,
+            "tmux" | "screen" if words.len() > 1 => {
+                return Err(format!("`{name}` starts commands that are not read"));
+            }
+            "-" | "noglob" | "nocorrect" if !self.is_zsh() => return Ok(false),
+            _ => match programs::find_wrapper(name) {
+                Some(wrapper) => self.by_table(name, wrapper, args, place)?,
+                None => return Ok(false),
+            },
+        }
+        Ok(true)
+    }
+
+    /// Runs what is left after the wrapper's own words.
+    fn inside(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        taken: usize,
+        passes: Passes,
+        place: &Place,
+    ) -> Step {
+        let rest = args.get(taken..).unwrap_or_default();
+        let own = args.get(..taken).unwrap_or_default();
+        let mut inner = place.clone();
+        inner.via.push(name.to_owned());
+        inner.wrapped.extend(own.iter().cloned());
+        inner.proof = match passes {
+            Passes::Exit => place.proof,
+            Passes::Success => Proof {
+                exit: false,
+                ..place.proof
+            },
+            Passes::Nothing => Proof::NONE,
+        };
+        self.run(rest.to_vec(), &[], &inner)
+    }
+
+    fn by_table(&mut self, name: &str, wrapper: &Wrapper, args: &[Arg], place: &Place) -> Step {
+        let spec = Spec {
+            short: wrapper.short,
+            valued: wrapper.valued,
+            long: wrapper.long,
+            stops: true,
+            operands: Operands::Nothing,
+            ..SPEC
+        };
+        let taken = own_words(name, args, &spec, wrapper.operands)?;
+        if wrapper.is_privilege {
+            self.list_command(args, CommandClass::Privilege, place);
+        }
+        if name == "chroot" {
+            return self
+                .elsewhere(|walker| walker.inside(name, args, taken, Passes::Success, place));
+        }
+        if taken >= args.len() {
+            return match name {
+                "prlimit" | "choom" | "taskset" | "chrt" | "ionice" | "nice" => {
+                    self.list_command(args, CommandClass::Reader, place);
+                    Ok(())
+                }
+                _ => Err(format!("`{name}` without a command")),
+            };
+        }
+        let passes = if wrapper.is_privilege {
+            Passes::Success
+        } else {
+            wrapper.passes
+        };
+        let keeps = wrapper.keeps_builtins;
+        if keeps {
+            return self.inside(name, args, taken, passes, place);
+        }
+        // A program of its own cannot change what this shell knows.
+        self.subshell(|walker| walker.inside(name, args, taken, passes, place))
+    }
+
+    /// Runs something whose paths are not those of this file system.
+    fn elsewhere(&mut self, inner: impl FnOnce(&mut Self) -> Step) -> Step {
+        self.subshell(|walker| {
+            walker.state.enter(None);
+            inner(walker)
+        })
+    }
+
+    fn env(&mut self, args: &[Arg], place: &Place) -> Step {
+        const SPEC_ENV: Spec = Spec {
+            short: "i0v",
+            valued: "uCS",
+            long: &[
+                "ignore-environment",
+                "null",
+                "unset=",
+                "chdir=",
+                "split-string=",
+                "debug",
+                "block-signal?",
+                "default-signal?",
+                "ignore-signal?",
+                "list-signal-handling",
+            ],
+            stops: true,
+            ..SPEC
+        };
+        let mut taken = own_words("env", args, &SPEC_ENV, 0)?;
+        let sorted = options::sort(args.get(1..taken).unwrap_or_default(), &SPEC_ENV);
+        let mut inner = place.clone();
+        while let Some(word) = args.get(taken) {
+            let Some((name, value)) = word.start().split_once('=') else {
+                break;
+            };
+            let value = word.literal().map(|_| value);
+            self.facts.set(name, value);
+            self.facts.used(name);
+            inner.assignments.push(name.to_owned());
+            taken += 1;
+        }
+        if let Some(name) = sorted.value("u").or_else(|| sorted.value("unset")) {
+            let name = name
+                .literal()
+                .ok_or("`env -u` with a name that is not known")?
+                .to_owned();
+            self.facts.set(&name, None);
+        }
+        if let Some(text) = sorted.value("S").or_else(|| sorted.value("split-string")) {
+            let text = text.literal().ok_or("the text of `env -S` is not known")?;
+            let words = plain_words(text)
+                .ok_or("`env -S` with quotes or expansions; write the command out")?;
+            let mut all = vec![Arg::text("env")];
+            all.extend(words);
+            all.extend(args.get(taken..).unwrap_or_default().iter().cloned());
+            return self.env(&all, &inner);
+        }
+        if taken >= args.len() {
+            self.list_command(args, CommandClass::Reader, place);
+            self.facts.facts.env.dump |= !sorted.has("i") && !sorted.has("ignore-environment");
+            return Ok(());
+        }
+        let directory = sorted.value("C").or_else(|| sorted.value("chdir")).cloned();
+        self.subshell(|walker| {
+            if let Some(directory) = directory {
+                let path = directory
+                    .literal()
+                    .and_then(|path| crate::paths::absolute(path, walker.state.directory()));
+                walker.state.enter(path);
+            }
+            walker.inside("env", args, taken, Passes::Exit, &inner)
+        })
+    }
+
+    fn time(&mut self, args: &[Arg], place: &Place) -> Step {
+        const SPEC_TIME: Spec = Spec {
+            short: "apqv",
+            valued: "fo",
+            long: &[
+                "append",
+                "portability",
+                "quiet",
+                "verbose",
+                "format=",
+                "output=",
+            ],
+            stops: true,
+            ..SPEC
+        };
+        let taken = own_words("time", args, &SPEC_TIME, 0)?;
+        let sorted = options::sort(args.get(1..taken).unwrap_or_default(), &SPEC_TIME);
+        if let Some(path) = sorted.value("o").or_else(|| sorted.value("output")) {
+            let directory = self.directory();
+            self.facts
+                .write(&path.clone(), directory.as_deref(), "time");
+        }
+        self.subshell(|walker| walker.inside("time", args, taken, Passes::Exit, place))
+    }
+
+    fn xargs(&mut self, args: &[Arg], place: &Place) -> Step {
+        const SPEC_XARGS: Spec = Spec {
+            short: "0oprtx",
+            valued: "aEIJLnPRsSd",
+            attached: "eil",
+            long: &[
+                "null",
+                "open-tty",
+                "interactive",
+                "no-run-if-empty",
+                "verbose",
+                "exit",
+                "arg-file=",
+                "delimiter=",
+                "eof?",
+                "replace?",
+                "max-lines?",
+                "max-args=",
+                "max-procs=",
+                "max-chars=",
+                "process-slot-var=",
+            ],
+            stops: true,
+            ..SPEC
+        };
+        let taken = own_words("xargs", args, &SPEC_XARGS, 0)?;
+        let sorted = options::sort(args.get(1..taken).unwrap_or_default(), &SPEC_XARGS);
+        if sorted.has("process-slot-var") {
+            return Err("`xargs --process-slot-var` sets a variable".to_owned());
+        }
+        let mark = if sorted.has("I") || sorted.has("J") || sorted.has("i") || sorted.has("replace")
+        {
+            let value = ["I", "J", "i", "replace"]
+                .iter()
+                .find_map(|name| sorted.value(name));
+            Some(
+                value
+                    .map_or(Some("{}"), Arg::literal)
+                    .ok_or("the mark of `xargs -I` is not known")?
+                    .to_owned(),
+            )
+        } else {
+            None
+        };
+        let mut rest: Vec<Arg> = args.get(taken..).unwrap_or_default().to_vec();
+        if rest.is_empty() {
+            rest.push(Arg::text("echo"));
+        }
+        match &mark {
+            Some(mark) => rest = rest.iter().map(|word| put_in(word, mark, "")).collect(),
+            None => rest.push(Arg::unknown("xargs …")),
+        }
+        let mut all = args.get(..taken).unwrap_or_default().to_vec();
+        all.extend(rest);
+        let inner = Place {
+            input: Input::Other,
+            from_pipe: false,
+            ..place.clone()
+        };
+        self.subshell(|walker| walker.inside("xargs", &all, taken, Passes::Nothing, &inner))
+    }
+
+    fn sudo(&mut self, args: &[Arg], place: &Place) -> Step {
+        const SPEC_SUDO: Spec = Spec {
+            short: "AbEHknPSKvl",
+            valued: "ugCTpDR",
+            long: &[
+                "preserve-env?",
+                "set-home",
+                "non-interactive",
+                "stdin",
+                "user=",
+                "group=",
+                "prompt=",
+                "background",
+            ],
+            stops: true,
+            ..SPEC
+        };
+        let mut taken = own_words("sudo", args, &SPEC_SUDO, 0)?;
+        self.list_command(args, CommandClass::Privilege, place);
+        let mut inner = place.clone();
+        while let Some((name, value)) = args
+            .get(taken)
+            .and_then(|word| word.start().split_once('='))
+        {
+            self.facts.set(name, Some(value));
+            inner.assignments.push(name.to_owned());
+            taken += 1;
+        }
+        if taken >= args.len() {
+            return Ok(());
+        }
+        let sorted = options::sort(args.get(1..taken).unwrap_or_default(), &SPEC_SUDO);
+        self.subshell(|walker| {
+            if sorted.has("D") || sorted.has("R") {
+                walker.state.enter(None);
+            }
+            walker.inside("sudo", args, taken, Passes::Success, &inner)
+        })
+    }
+
+    /// `su -c`, `runuser -c`, `sg -c`: their text is a line.
+    fn other_user(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
+        self.list_command(args, CommandClass::Privilege, place);
+        let at = args
+            .iter()
+            .position(|word| word.is("-c") || word.is("--command"));
+        if let Some(text) = at.and_then(|at| args.get(at + 1)) {
+            let text = text
+                .literal()
+                .ok_or_else(|| format!("the text of `{name} -c` is not known"))?
+                .to_owned();
+            return self.elsewhere(|walker| walker.read_again(&text, Proof::NONE));
+        }
+        Err(format!("`{name}` starts a shell"))
+    }
+
+    fn trace(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
+        const SPEC_TRACE: Spec = Spec {
+            short: "cCdfFhiknqrtTvVxyYzwSL",
+            valued: "aeIoOpPsSuUlnA",
+            long: &[
+                "follow-forks",
+                "summary-only",
+                "trace=",
+                "output=",
+                "string-limit=",
+                "quiet?",
+            ],
+            stops: true,
+            ..SPEC
+        };
+        let taken = own_words(name, args, &SPEC_TRACE, 0)?;
+        self.list_command(args, CommandClass::Privilege, place);
+        let sorted = options::sort(args.get(1..taken).unwrap_or_default(), &SPEC_TRACE);
+        if let Some(path) = sorted
+            .value("o")
+            .or_else(|| sorted.value("output"))
+            .cloned()
+        {
+            if path.start().starts_with(['|', '!']) || path.literal().is_none() {
+                return Err(format!("`{name} -o` starts a command"));
+            }
+            let directory = self.directory();
+            self.facts.write(&path, directory.as_deref(), name);
+        }
+        if taken >= args.len() {
+            return Ok(());
+        }
+        self.subshell(|walker| walker.inside(name, args, taken, Passes::Success, place))
+    }
+
+    fn watch(&mut self, args: &[Arg], place: &Place) -> Step {
+        const SPEC_WATCH: Spec = Spec {
+            short: "bcCdegprtwx",
+            valued: "nqs",
+            long: &[
+                "beep",
+                "color",
+                "differences?",
+                "errexit",
+                "chgexit",
+                "interval=",
+                "no-title",
+                "no-wrap",
+                "exec",
+            ],
+            stops: true,
+            ..SPEC
+        };
+        let taken = own_words("watch", args, &SPEC_WATCH, 0)?;
+        let sorted = options::sort(args.get(1..taken).unwrap_or_default(), &SPEC_WATCH);
+        if sorted.has("x") || sorted.has("exec") {
+            return self
+                .subshell(|walker| walker.inside("watch", args, taken, Passes::Nothing, place));
+        }
+        let text: Option<Vec<&str>> = args
+            .get(taken..)
+            .unwrap_or_default()
+            .iter()
+            .map(Arg::literal)
+            .collect();
+        let text = text
+            .filter(|words| !words.is_empty())
+            .ok_or("the text that `watch` runs is not known")?
+            .join(" ");
+        self.subshell(|walker| walker.read_again_as(&text, crate::Dialect::Posix, Proof::NONE))
+    }
+
+    fn script(&mut self, args: &[Arg], place: &Place) -> Step {
+        const SPEC_SCRIPT: Spec = Spec {
+            short: "aefq",
+            valued: "cEIOBTmot",
+            long: &[
+                "append",
+                "return",
+                "flush",
+                "quiet",
+                "command=",
+                "log-in=",
+                "log-out=",
+                "log-io=",
+                "log-timing=",
+                "force",
+                "echo=",
+            ],
+            ..SPEC
+        };
+        let sorted = options::sort(args.get(1..).unwrap_or_default(), &SPEC_SCRIPT);
+        if sorted.unknown.is_some() || !sorted.uncertain.is_empty() {
+            return Err("`script` with an option that is not known".to_owned());
+        }
+        let text = sorted.value("c").or_else(|| sorted.value("command"));
+        let text = text
+            .and_then(Arg::literal)
+            .ok_or("`script` starts a shell; use `script -c TEXT FILE`")?
+            .to_owned();
+        self.list_command(args, CommandClass::Writer, place);
+        let directory = self.directory();
+        let logs = [
+            "I",
+            "O",
+            "B",
+            "T",
+            "log-in",
+            "log-out",
+            "log-io",
+            "log-timing",
+        ];
+        let files: Vec<Arg> = logs
+            .iter()
+            .filter_map(|name| sorted.value(name).cloned())
+            .chain(sorted.operands.clone())
+            .collect();
+        if files.is_empty() {
+            self.facts
+                .write(&Arg::text("typescript"), directory.as_deref(), "script");
+        }
+        for file in &files {
+            self.facts.write(file, directory.as_deref(), "script");
+        }
+        self.subshell(|walker| walker.read_again(&text, Proof::NONE))
+    }
+
+    fn flock(&mut self, args: &[Arg], place: &Place) -> Step {
+        const SPEC_FLOCK: Spec = Spec {
+            short: "senouxFv",
+            valued: "wE",
+            long: &[
+                "shared",
+                "exclusive",
+                "nonblock",
+                "no-fork",
+                "close",
+                "unlock",
+                "timeout=",
+                "conflict-exit-code=",
+                "verbose",
+            ],
+            stops: true,
+            ..SPEC
+        };
+        let taken = own_words("flock", args, &SPEC_FLOCK, 1)?;
+        let directory = self.directory();
+        if let Some(file) = taken.checked_sub(1).and_then(|at| args.get(at))
+            && !file.is_number()
+        {
+            self.facts.write(file, directory.as_deref(), "flock");
+        }
+        if args
+            .get(taken)
+            .is_some_and(|word| word.is("-c") || word.is("--command"))
+        {
+            let text = args
+                .get(taken + 1)
+                .and_then(Arg::literal)
+                .ok_or("the text of `flock -c` is not known")?
+                .to_owned();
+            return self.subshell(|walker| walker.read_again(&text, Proof::NONE));
+        }
+        if taken >= args.len() {
+            self.list_command(args, CommandClass::Writer, place);
+            return Ok(());
+        }
+        self.subshell(|walker| walker.inside("flock", args, taken, Passes::Nothing, place))
+    }
+}
+
+fn is_wrapper(name: &str) -> bool {
+    programs::find_wrapper(name).is_some_and(|wrapper| !wrapper.keeps_builtins && name != "exec")
+        || programs::OWN_WRAPPERS.contains(&name)
+}
+
+/// Counts the words before the command inside; anything uncertain among them is refused.
+fn own_words(name: &str, args: &[Arg], spec: &Spec, operands: usize) -> Result<usize, String> {
+    let mut at = 1;
+    while let Some(word) = args.get(at) {
+        match word {
+            Arg::Literal(text) if text == "--" => {
+                at += 1;
+                break;
+            }
+            Arg::Literal(text) if text.len() > 1 && text.starts_with('-') => {
+                let with_value = args.get(at..).unwrap_or_default();
+                let sorted = options::sort(
+                    with_value
+                        .get(..2.min(with_value.len()))
+                        .unwrap_or_default(),
+                    spec,
+                );
+                let alone = options::sort(std::slice::from_ref(word), spec);
+                if let Some(option) = alone.unknown {
+                    return Err(format!("`{name} {option}` is not known"));
+                }
+                let takes_next =
+                    sorted.operands.is_empty() && with_value.len() > 1 && takes_value(text, spec);
+                if takes_next && with_value.get(1).is_some_and(divides) {
+                    return Err(format!("`{name}` with a word of unknown length"));
+                }
+                at += if takes_next { 2 } else { 1 };
+            }
+            Arg::Literal(_) => break,
+            Arg::Dynamic(_) if word.may_be_option() => {
+                return Err(format!("`{}` may be an option of `{name}`", word.shown()));
+            }
+            Arg::Dynamic(_) => break,
+        }
+    }
+    let own = args.get(at..at + operands).unwrap_or_default();
+    if own.iter().any(|word| word.may_be_option() || divides(word))
+        && operands > 0
+        && args.get(at).is_some_and(|word| word.literal().is_none())
+    {
+        return Err(format!("`{name}` with a word that is not known"));
+    }
+    Ok((at + operands).min(args.len()))
+}
+
+fn divides(word: &Arg) -> bool {
+    matches!(word, Arg::Dynamic(dynamic) if !dynamic.is_single && !dynamic.is_number)
+}
+
+/// Returns whether an option takes the next word as its value.
+fn takes_value(text: &str, spec: &Spec) -> bool {
+    if let Some(long) = text.strip_prefix("--") {
+        return !long.contains('=')
+            && spec
+                .long
+                .iter()
+                .filter(|known| known.trim_end_matches(['=', '?']).starts_with(long))
+                .any(|known| known.ends_with('='));
+    }
+    let letters = text.strip_prefix('-').unwrap_or(text);
+    for (at, letter) in letters.char_indices() {
+        if spec.attached.contains(letter) {
+            return false;
+        }
+        if spec.valued.contains(letter) {
+            return at + letter.len_utf8() == letters.len();
+        }
+    }
+    false
+}
+
+/// Divides the text of `env -S` when it holds nothing that `env` would treat specially.
+fn plain_words(text: &str) -> Option<Vec<Arg>> {
+    let is_plain = !text.contains(['\\', '"', '\'', '$', '#', '\n']);
+    is_plain.then(|| {
+        text.split([' ', '\t'])
+            .filter(|word| !word.is_empty())
+            .map(Arg::text)
+            .collect()
+    })
+}
+
+/// Puts what is not known in place of a mark.
+pub(super) fn put_in(word: &Arg, mark: &str, start: &str) -> Arg {
+    let shown = word.shown();
+    if mark.is_empty() || !shown.contains(mark) {
+        return word.clone();
+    }
+    let before = word.start().split(mark).next().unwrap_or_default();
+    let begins = if before.is_empty() {
+        start.to_owned()
+    } else {
+        before.to_owned()
+    };
+    Arg::Dynamic(Dynamic {
+        start: begins,
+        source: shown.to_owned(),
+        is_single: true,
+        ..Dynamic::default()
+    })
+}

@@ -1,0 +1,8 @@
+//! What is known of programs, names and options: rows to check one by one, no control flow.
+
+pub(crate) mod git;
+pub(crate) mod names;
+mod options;
+pub(crate) mod own;
+pub(crate) mod programs;
+pub(crate) mod wrappers;

@@ -1,0 +1,102 @@
+//! A word after expansion: known text, or a beginning and nothing more.
+
+/// One word as a program would get it, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Arg {
+    Literal(String),
+    Dynamic(Dynamic),
+}
+
+/// A word whose text is only known when the line runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Dynamic {
+    /// The text it certainly begins with.
+    pub(crate) start: String,
+    /// The text of the line it comes from.
+    pub(crate) source: String,
+    /// Whether it is a number.
+    pub(crate) is_number: bool,
+    /// Whether it is exactly one word, whatever its value.
+    pub(crate) is_single: bool,
+    /// Whether it certainly does not begin with `-`.
+    pub(crate) is_operand: bool,
+    /// The pattern, when it is file names that match one.
+    pub(crate) pattern: Option<String>,
+}
+
+impl Arg {
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Literal(text.to_owned())
+    }
+
+    /// Returns a word of which nothing is known.
+    pub(crate) fn unknown(source: &str) -> Self {
+        Self::Dynamic(Dynamic {
+            source: source.to_owned(),
+            ..Dynamic::default()
+        })
+    }
+
+    pub(crate) fn literal(&self) -> Option<&str> {
+        match self {
+            Self::Literal(text) => Some(text),
+            Self::Dynamic(_) => None,
+        }
+    }
+
+    pub(crate) fn is(&self, text: &str) -> bool {
+        self.literal() == Some(text)
+    }
+
+    /// Returns the text that the word certainly begins with.
+    pub(crate) fn start(&self) -> &str {
+        match self {
+            Self::Literal(text) => text,
+            Self::Dynamic(dynamic) => &dynamic.start,
+        }
+    }
+
+    /// Returns the word as the line has it.
+    pub(crate) fn shown(&self) -> &str {
+        match self {
+            Self::Literal(text) => text,
+            Self::Dynamic(dynamic) => &dynamic.source,
+        }
+    }
+
+    pub(crate) fn is_number(&self) -> bool {
+        match self {
+            Self::Literal(text) => is_number(text),
+            Self::Dynamic(dynamic) => dynamic.is_number,
+        }
+    }
+
+    /// Returns whether a word of unknown text may turn out to be an option.
+    pub(crate) fn may_be_option(&self) -> bool {
+        match self {
+            Self::Literal(text) => text.len() > 1 && text.starts_with('-'),
+            Self::Dynamic(dynamic)
+                if dynamic.is_number || dynamic.is_operand && dynamic.is_single =>
+            {
+                false
+            }
+            Self::Dynamic(dynamic) => {
+                let divides = !dynamic.is_single && dynamic.pattern.is_none();
+                divides || dynamic.start.is_empty() || dynamic.start.starts_with('-')
+            }
+        }
+    }
+
+    pub(crate) fn to_word(&self) -> interlock_core::facts::Word {
+        match self {
+            Self::Literal(text) => interlock_core::facts::Word::Literal(text.clone()),
+            Self::Dynamic(dynamic) => interlock_core::facts::Word::Dynamic(dynamic.source.clone()),
+        }
+    }
+}
+
+/// Returns whether `text` is a decimal number with an optional sign.
+pub(crate) fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}

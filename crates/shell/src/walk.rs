@@ -1,0 +1,437 @@
+//! Walks the syntax of a line and keeps what the shell would know at each point.
+
+mod arith;
+mod loops;
+mod redirects;
+mod words;
+
+use std::collections::BTreeSet;
+
+use crate::collect::Collector;
+use crate::expand::Expander;
+use crate::parse::{Tally, parse};
+use crate::state::State;
+use crate::syntax::{
+    AndOr, AssignedValue, Assignment, Command, Compound, Join, List, ParamOp, Piece, Pipeline,
+    Simple, Word,
+};
+use crate::text::{COMMANDS_MAX, NESTING_MAX};
+use crate::value::Arg;
+use crate::{Dialect, Setting};
+
+/// The outcome of a step: nothing, or why the line is not readable.
+pub(crate) type Step = Result<(), String>;
+
+/// How often text may be read again (`eval`, `bash -c`).
+const READ_AGAIN_MAX: usize = 8;
+
+/// The most names that a line may set.
+const NAMES_MAX: usize = 64;
+
+/// How often commands are walked, those in loops again and again.
+const STEPS_MAX: usize = 2_000;
+
+/// What the exit code of the line says about a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Proof {
+    pub(crate) success: bool,
+    pub(crate) exit: bool,
+}
+
+impl Proof {
+    pub(crate) const NONE: Self = Self {
+        success: false,
+        exit: false,
+    };
+    pub(crate) const FULL: Self = Self {
+        success: true,
+        exit: true,
+    };
+}
+
+/// What reaches the standard input of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Whatever the line has.
+    #[default]
+    Inherited,
+    /// Another command of the line.
+    Pipe,
+    /// Text of the line itself.
+    Text(String),
+    /// A file, or text that is not known.
+    Other,
+}
+
+/// Where a command stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) proof: Proof,
+    pub(crate) input: Input,
+    pub(crate) from_pipe: bool,
+    /// Names of the wrappers around it, outermost first.
+    pub(crate) via: Vec<String>,
+    /// The words with the wrappers' own words before them.
+    pub(crate) wrapped: Vec<Arg>,
+    pub(crate) assignments: Vec<String>,
+}
+
+/// Walks one line.
+pub(crate) struct Walker<'a> {
+    pub(crate) setting: &'a Setting,
+    pub(crate) state: State,
+    pub(crate) facts: Collector,
+    pub(crate) again: usize,
+    depth: usize,
+    steps: usize,
+    tally: Tally,
+    /// Whether functions are read as if no part of the line changed directory.
+    stays: bool,
+    /// Names of functions of the line, wherever they were defined.
+    pub(crate) defined: BTreeSet<String>,
+    /// Whether a function or trap was read.
+    deferred: bool,
+    /// Names that arithmetic evaluates and that the line had not set by then.
+    pub(crate) evaluated: BTreeSet<String>,
+    /// Names that evaluate what they are given (`declare -i`).
+    pub(crate) integers: BTreeSet<String>,
+}
+
+impl<'a> Walker<'a> {
+    pub(crate) fn new(setting: &'a Setting, tally: Tally, stays: bool) -> Self {
+        Self {
+            setting,
+            state: State::new(setting),
+            facts: Collector::default(),
+            again: 0,
+            depth: 0,
+            steps: 0,
+            tally,
+            stays,
+            defined: BTreeSet::new(),
+            deferred: false,
+            evaluated: BTreeSet::new(),
+            integers: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn expander(&self) -> Expander<'_> {
+        Expander {
+            state: &self.state,
+            setting: self.setting,
+        }
+    }
+
+    pub(crate) fn is_zsh(&self) -> bool {
+        matches!(self.setting.dialect, Dialect::Zsh | Dialect::Unknown)
+    }
+
+    pub(crate) fn directory(&self) -> Option<String> {
+        self.state.directory().map(str::to_owned)
+    }
+
+    /// Reads text as a line of its own, in the shell as it is now.
+    pub(crate) fn read_again(&mut self, text: &str, proof: Proof) -> Step {
+        self.read_again_as(text, self.setting.dialect, proof)
+    }
+
+    /// Reads text as a line of its own, in the words of another shell.
+    pub(crate) fn read_again_as(&mut self, text: &str, dialect: Dialect, proof: Proof) -> Step {
+        if self.again >= READ_AGAIN_MAX {
+            return Err("text that is read as a command, more than 8 deep".to_owned());
+        }
+        if let Some(reason) = crate::text::refuse(text) {
+            return Err(reason);
+        }
+        let list = parse(text, dialect, self.depth, &mut self.tally)?;
+        if let Some(reason) = crate::witness::veto(text, &list) {
+            return Err(reason);
+        }
+        self.again += 1;
+        let result = self.list(&list, proof);
+        self.again -= 1;
+        result
+    }
+
+    /// Walks a list in a shell of its own.
+    pub(crate) fn subshell(&mut self, inner: impl FnOnce(&mut Self) -> Step) -> Step {
+        let saved = self.state.clone();
+        let result = inner(self);
+        self.state = saved;
+        result
+    }
+
+    pub(crate) fn list(&mut self, list: &List, proof: Proof) -> Step {
+        self.depth += 1;
+        if self.depth > NESTING_MAX {
+            return Err("nested more than 100 deep".to_owned());
+        }
+        let last = list.items.len().saturating_sub(1);
+        for (at, item) in list.items.iter().enumerate() {
+            let proof = if at == last { proof } else { Proof::NONE };
+            if item.background {
+                self.subshell(|walker| walker.and_or(item, Proof::NONE))?;
+            } else {
+                self.and_or(item, proof)?;
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn and_or(&mut self, item: &AndOr, proof: Proof) -> Step {
+        if item.rest.is_empty() {
+            return self.pipeline(&item.first, proof);
+        }
+        let has_or = item.rest.iter().any(|(join, _)| *join == Join::Or);
+        let proof = Proof {
+            success: proof.success && !has_or,
+            exit: false,
+        };
+        let before = has_or.then(|| self.state.clone());
+        self.pipeline(&item.first, proof)?;
+        // What holds whichever parts have run, the first one at least.
+        let mut after = self.state.clone();
+        // What holds where an earlier part may have failed.
+        let mut entered = before.map(|before| {
+            let mut entered = self.state.clone();
+            entered.join(&before);
+            entered
+        });
+        for (join, pipeline) in &item.rest {
+            if let (Join::Or, Some(entered)) = (join, &entered) {
+                self.state = entered.clone();
+            }
+            self.pipeline(pipeline, proof)?;
+            if let Some(entered) = &mut entered {
+                entered.join(&self.state);
+            }
+            if !(*join == Join::Or && leaves(pipeline)) {
+                after.join(&self.state);
+            }
+        }
+        self.state = after;
+        Ok(())
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, proof: Proof) -> Step {
+        let proof = if pipeline.bang { Proof::NONE } else { proof };
+        if let [only] = pipeline.commands.as_slice() {
+            return self.command(only, proof, false);
+        }
+        let last = pipeline.commands.len().saturating_sub(1);
+        for (at, command) in pipeline.commands.iter().enumerate() {
+            let part = Proof {
+                success: proof.success && (at == last || self.state.pipefail),
+                exit: proof.exit && at == last && !self.state.pipefail,
+            };
+            self.subshell(|walker| walker.command(command, part, at > 0))?;
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, command: &Command, proof: Proof, from_pipe: bool) -> Step {
+        match command {
+            Command::Simple(simple) => self.simple(simple, proof, from_pipe),
+            Command::Function { name, body } => self.function(name, body),
+            Command::Compound(compound, redirects) => {
+                self.compound(compound, proof, from_pipe)?;
+                self.redirects(redirects, None)
+            }
+        }
+    }
+
+    fn compound(&mut self, compound: &Compound, proof: Proof, from_pipe: bool) -> Step {
+        let _ = from_pipe;
+        match compound {
+            Compound::Group(list) => self.list(list, proof),
+            Compound::Subshell(list) => self.subshell(|walker| walker.list(list, proof)),
+            Compound::For {
+                name, words, body, ..
+            } => self.for_each(name, words.as_deref(), body),
+            Compound::Select {
+                name, words, body, ..
+            } => self.select(name, words.as_deref(), body),
+            Compound::CFor { parts, body, .. } => self.for_numbers(parts, body),
+            Compound::While {
+                condition, body, ..
+            } => self.repeat(&[condition, body]),
+            Compound::If {
+                branches,
+                otherwise,
+            } => self.branches(branches, otherwise.as_ref()),
+            Compound::Case { word, arms } => self.case(word, arms),
+            Compound::Arithmetic(arith) => self.arith(arith),
+            Compound::Test(tokens) => self.test_tokens(tokens),
+            Compound::Coproc { name, body } => {
+                self.state.set_array(name.as_deref().unwrap_or("COPROC"));
+                self.subshell(|walker| walker.command(body, Proof::NONE, false))
+            }
+        }
+    }
+
+    fn branches(&mut self, branches: &[(List, List)], otherwise: Option<&List>) -> Step {
+        let mut after: Option<State> = None;
+        let mut meet = |state: &State| match &mut after {
+            Some(after) => after.join(state),
+            None => after = Some(state.clone()),
+        };
+        for (condition, then) in branches {
+            self.list(condition, Proof::NONE)?;
+            let tested = self.state.clone();
+            self.list(then, Proof::NONE)?;
+            meet(&self.state);
+            self.state = tested;
+        }
+        if let Some(list) = otherwise {
+            self.list(list, Proof::NONE)?;
+        }
+        meet(&self.state);
+        if let Some(after) = after {
+            self.state = after;
+        }
+        Ok(())
+    }
+
+    fn function(&mut self, name: &str, body: &Command) -> Step {
+        if crate::programs::is_known(name) {
+            return Err(format!("a function takes the name of `{name}`"));
+        }
+        let outer = self.state.clone();
+        self.enter_function();
+        self.command(body, Proof::NONE, false)?;
+        let touched = self.state.touched.clone();
+        self.state = outer;
+        self.state.distrust(&touched);
+        self.state.functions.insert(name.to_owned());
+        self.defined.insert(name.to_owned());
+        Ok(())
+    }
+
+    /// Changes to what is known when the body of a function or trap runs.
+    pub(crate) fn enter_function(&mut self) {
+        self.deferred = true;
+        let directory = self.directory().filter(|_| self.stays);
+        self.state = self.state.for_function(directory);
+    }
+
+    /// Returns whether functions must be read again without knowing where they run.
+    pub(crate) fn moved_under_functions(&self) -> bool {
+        self.stays && self.deferred && self.state.moved.get()
+    }
+
+    fn simple(&mut self, simple: &Simple, proof: Proof, from_pipe: bool) -> Step {
+        self.forget_assigned_defaults(simple);
+        self.forget_in_redirects(&simple.redirects);
+        let mut args = Vec::new();
+        let mut name_is_plain = true;
+        for word in &simple.words {
+            let expanded = self.expander().word(word);
+            if args.is_empty() && expanded.from_braces {
+                name_is_plain = false;
+            }
+            args.extend(expanded.args);
+        }
+        if self.facts.facts.env.set.len() > NAMES_MAX {
+            return Err("more than 64 names are set".to_owned());
+        }
+        let before = holds_more(simple).then(|| self.state.clone());
+        if args.is_empty() && simple.declared.is_empty() {
+            self.bare_assignments(simple)?;
+        } else {
+            if !name_is_plain || !matches!(args.first(), Some(Arg::Literal(_))) {
+                return Err(format!(
+                    "the name of a command is not plain: `{}`; write it out",
+                    simple.words.first().map_or("", |word| word.source.as_str())
+                ));
+            }
+            self.run_simple(simple, args, proof, from_pipe)?;
+        }
+        // What stands in its words runs before it, so with what was known before.
+        let after = before.map(|before| std::mem::replace(&mut self.state, before));
+        self.redirects(&simple.redirects, Some(simple))?;
+        self.look_into(simple)?;
+        if let Some(after) = after {
+            self.state = after;
+        }
+        Ok(())
+    }
+
+    fn run_simple(
+        &mut self,
+        simple: &Simple,
+        args: Vec<Arg>,
+        proof: Proof,
+        from_pipe: bool,
+    ) -> Step {
+        self.steps += 1;
+        if self.facts.next_index() >= COMMANDS_MAX || self.steps > STEPS_MAX {
+            return Err("more than 1,000 commands".to_owned());
+        }
+        let mut assignments = Vec::new();
+        for assignment in &simple.assignments {
+            let value = self.assigned_value(assignment);
+            self.facts
+                .set(&assignment.name, value.as_ref().and_then(Arg::literal));
+            self.facts.used(&assignment.name);
+            assignments.push(assignment.name.clone());
+            if self.setting.dialect != Dialect::Bash {
+                self.state.forget(&assignment.name);
+            }
+        }
+        let input = self.input(&simple.redirects, from_pipe);
+        let place = Place {
+            proof,
+            input,
+            from_pipe,
+            via: Vec::new(),
+            wrapped: Vec::new(),
+            assignments,
+        };
+        self.run(args, &simple.declared, &place)
+    }
+}
+
+/// Returns whether words or redirections of a command are walked themselves.
+fn holds_more(simple: &Simple) -> bool {
+    let is_plain = |word: &Word| {
+        word.pieces.iter().all(|piece| match piece {
+            Piece::Text { .. } => true,
+            Piece::Param { param, .. } => {
+                param.subscript.is_none() && matches!(param.op, ParamOp::None)
+            }
+            _ => false,
+        })
+    };
+    let is_plain_value = |assignment: &Assignment| match &assignment.value {
+        AssignedValue::Scalar(word) => assignment.subscript.is_none() && is_plain(word),
+        AssignedValue::Array(words) => words.iter().all(is_plain),
+    };
+    !simple.redirects.is_empty()
+        || !simple.words.iter().all(is_plain)
+        || !simple
+            .assignments
+            .iter()
+            .chain(&simple.declared)
+            .all(is_plain_value)
+}
+
+/// Returns whether a pipeline certainly ends its shell.
+fn leaves(pipeline: &Pipeline) -> bool {
+    let is_exit = |simple: &Simple| {
+        simple
+            .words
+            .first()
+            .is_some_and(|word| word.is_bare("exit"))
+    };
+    match pipeline.commands.as_slice() {
+        [Command::Simple(simple)] => is_exit(simple),
+        [Command::Compound(compound, _)] => match compound.as_ref() {
+            Compound::Group(list) => list.items.last().is_some_and(|item| {
+                item.rest.is_empty() && !item.background && leaves(&item.first)
+            }),
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,194 @@
+//! Redirections as reads, writes and network.
+
+use interlock_core::facts::NetworkDirection;
+
+use super::{Input, Step, Walker};
+use crate::syntax::{Piece, Redirect, RedirectKind, Simple};
+use crate::value::Arg;
+
+impl Walker<'_> {
+    /// Returns what reaches the standard input of a command.
+    pub(super) fn input(&self, redirects: &[Redirect], from_pipe: bool) -> Input {
+        let mut input = if from_pipe {
+            Input::Pipe
+        } else {
+            Input::Inherited
+        };
+        for redirect in redirects {
+            if redirect.variable.is_some() || redirect.descriptor.unwrap_or(0) != 0 {
+                continue;
+            }
+            match &redirect.kind {
+                RedirectKind::HereString(word) => {
+                    input = match self.expander().scalar(&word.pieces, &word.source) {
+                        Arg::Literal(text) => Input::Text(text + "\n"),
+                        Arg::Dynamic(_) => Input::Other,
+                    };
+                }
+                RedirectKind::HereDocument(document) => {
+                    let pieces = document.get().map(Vec::as_slice).unwrap_or_default();
+                    input = match self.expander().document(pieces) {
+                        Some(text) => Input::Text(text),
+                        None => Input::Other,
+                    };
+                }
+                RedirectKind::Read(_)
+                | RedirectKind::ReadWrite(_)
+                | RedirectKind::Duplicate { output: false, .. } => {
+                    input = Input::Other;
+                }
+                RedirectKind::Write { .. } | RedirectKind::Duplicate { .. } => {}
+            }
+        }
+        input
+    }
+
+    /// Notes what redirections read and write, and what stands in their words.
+    pub(super) fn redirects(&mut self, redirects: &[Redirect], simple: Option<&Simple>) -> Step {
+        for redirect in redirects {
+            if let Some(name) = &redirect.variable {
+                self.facts.set(name, None);
+                self.state.set(name, crate::state::number(name));
+            }
+            match &redirect.kind {
+                RedirectKind::Read(word) => {
+                    let target = self.expander().target(word);
+                    self.read_target(&target, "<");
+                    self.pieces(&word.pieces)?;
+                }
+                RedirectKind::Write {
+                    target: word,
+                    append,
+                } => {
+                    let target = self.expander().target(word);
+                    let is_output = redirect.variable.is_none()
+                        && matches!(redirect.descriptor, None | Some(1));
+                    let text = simple
+                        .filter(|_| is_output)
+                        .and_then(|simple| self.written_text(simple));
+                    self.write_target(&target, if *append { ">>" } else { ">" }, *append, text);
+                    self.pieces(&word.pieces)?;
+                }
+                RedirectKind::ReadWrite(word) => {
+                    let target = self.expander().target(word);
+                    self.read_target(&target, "<>");
+                    self.write_target(&target, "<>", true, None);
+                    self.pieces(&word.pieces)?;
+                }
+                RedirectKind::Duplicate {
+                    target: word,
+                    output,
+                } => {
+                    let target = self.expander().target(word);
+                    if *output && !is_descriptor(&target) {
+                        self.write_target(&target, ">&", false, None);
+                    }
+                    self.pieces(&word.pieces)?;
+                }
+                RedirectKind::HereString(word) => self.pieces(&word.pieces)?,
+                RedirectKind::HereDocument(document) => {
+                    self.pieces(document.get().map(Vec::as_slice).unwrap_or_default())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_target(&mut self, target: &Arg, operator: &str) {
+        let by = format!("{operator} {}", target.shown());
+        if is_socket(target) {
+            self.facts.network(NetworkDirection::Send, None, &by, None);
+            return;
+        }
+        let directory = self.directory();
+        self.facts.read(target, directory.as_deref(), &by, false);
+    }
+
+    fn write_target(&mut self, target: &Arg, operator: &str, append: bool, text: Option<String>) {
+        let by = format!("{operator} {}", target.shown());
+        if is_socket(target) {
+            self.facts.network(NetworkDirection::Send, None, &by, None);
+            return;
+        }
+        let directory = self.directory();
+        if let Some(written) = self.facts.write(target, directory.as_deref(), &by) {
+            written.append = append;
+            written.text = text;
+        }
+    }
+
+    /// Returns the text that a command prints, where the line itself holds all of it.
+    fn written_text(&self, simple: &Simple) -> Option<String> {
+        let args: Vec<Arg> = simple
+            .words
+            .iter()
+            .flat_map(|word| self.expander().word(word).args)
+            .collect();
+        let words: Option<Vec<&str>> = args.iter().map(Arg::literal).collect();
+        match words?.as_slice() {
+            ["cat"] | ["cat", "-"] => match self.input(&simple.redirects, false) {
+                Input::Text(text) => Some(text),
+                _ => None,
+            },
+            ["echo", words @ ..]
+                if !words
+                    .iter()
+                    .any(|word| word.starts_with('-') || word.contains('\\')) =>
+            {
+                Some(format!("{}\n", words.join(" ")))
+            }
+            ["printf", format] => plain_format(format),
+            ["printf", "%s", text] => Some((*text).to_owned()),
+            ["printf", "%s\\n", texts @ ..] if !texts.is_empty() => {
+                Some(format!("{}\n", texts.join("\n")))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns what `printf` makes of a format without arguments.
+fn plain_format(format: &str) -> Option<String> {
+    let text = format
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace("%%", "");
+    (!text.contains(['\\', '%'])).then(|| {
+        format
+            .replace("\\n", "\n")
+            .replace("\\t", "\t")
+            .replace("%%", "%")
+    })
+}
+
+/// Returns whether the target of `>&` is a descriptor and not a file.
+fn is_descriptor(target: &Arg) -> bool {
+    match target {
+        Arg::Literal(text) => {
+            let digits = text.strip_suffix('-').unwrap_or(text);
+            digits.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        Arg::Dynamic(dynamic) => dynamic.is_number,
+    }
+}
+
+fn is_socket(target: &Arg) -> bool {
+    ["/dev/tcp/", "/dev/udp/"]
+        .iter()
+        .any(|place| target.start().starts_with(place))
+}
+
+impl crate::expand::Expander<'_> {
+    /// Returns the text of a here-document when all of it is known.
+    pub(super) fn document(&self, pieces: &[Piece]) -> Option<String> {
+        let mut all = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text { text, .. } => all.push_str(text),
+                Piece::Param { param, .. } => all.push_str(self.known(param)?.literal()?),
+                _ => return None,
+            }
+        }
+        Some(all)
+    }
+}

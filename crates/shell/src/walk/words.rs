@@ -1,0 +1,197 @@
+//! What stands inside words: names used, substitutions, assignments.
+
+use super::{Proof, Step, Walker};
+use crate::parse::is_name;
+use crate::state::Value;
+use crate::syntax::{
+    AssignedValue, Assignment, Param, ParamOp, Piece, Redirect, RedirectKind, Simple, Subscript,
+};
+use crate::tables::programs::ZSH_TIED;
+use crate::value::Arg;
+
+impl Walker<'_> {
+    /// Walks everything that the words of a simple command hold.
+    pub(super) fn look_into(&mut self, simple: &Simple) -> Step {
+        for assignment in simple.assignments.iter().chain(&simple.declared) {
+            if let Some(index) = &assignment.subscript {
+                self.arith(index)?;
+            }
+            match &assignment.value {
+                AssignedValue::Scalar(word) => self.pieces(&word.pieces)?,
+                AssignedValue::Array(words) => {
+                    for word in words {
+                        self.pieces(&word.pieces)?;
+                    }
+                }
+            }
+        }
+        for word in &simple.words {
+            self.pieces(&word.pieces)?;
+        }
+        Ok(())
+    }
+
+    /// Walks the pieces of one word.
+    pub(super) fn pieces(&mut self, pieces: &[Piece]) -> Step {
+        for piece in pieces {
+            match piece {
+                Piece::Text { .. } => {}
+                Piece::Param { param, .. } => self.param(param)?,
+                Piece::Command { body, .. } | Piece::Process(body) => {
+                    self.subshell(|walker| walker.list(&body.list, Proof::NONE))?;
+                }
+                Piece::Arith { text } => self.arith(text)?,
+                Piece::Locale(inner) => self.pieces(inner)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn param(&mut self, param: &Param) -> Step {
+        if is_name(&param.name) {
+            self.facts.used(&param.name);
+        }
+        match &param.subscript {
+            Some(Subscript::Index(index)) => self.arith(index)?,
+            Some(Subscript::All) if param.indirect => return Ok(()),
+            _ => {}
+        }
+        if param.indirect && !matches!(param.op, ParamOp::Names) {
+            return Err(format!(
+                "`${{!{}}}` takes its name from a value",
+                param.name
+            ));
+        }
+        match &param.op {
+            ParamOp::None => {}
+            ParamOp::Names => self.facts.facts.env.dump = true,
+            ParamOp::Test { op, word } => {
+                if *op == b'=' {
+                    self.facts.set(&param.name, None);
+                    self.state.forget(&param.name);
+                }
+                self.pieces(word)?;
+            }
+            ParamOp::Pattern(word) => self.pieces(word)?,
+            ParamOp::Substring(parts) => {
+                for part in parts {
+                    self.arith(part)?;
+                }
+            }
+            ParamOp::Transform(op) if b"QULuAKak".contains(op) => {}
+            ParamOp::Transform(op) => {
+                return Err(format!("`@{}` runs a value as text", char::from(*op)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets names that expansions of this command give a value.
+    pub(super) fn forget_assigned_defaults(&mut self, simple: &Simple) {
+        let assigned = simple
+            .assignments
+            .iter()
+            .chain(&simple.declared)
+            .flat_map(|assignment| match &assignment.value {
+                AssignedValue::Scalar(word) => std::slice::from_ref(word),
+                AssignedValue::Array(words) => words.as_slice(),
+            });
+        for word in assigned.chain(&simple.words) {
+            if word.source.contains('=') || word.source.contains("++") || word.source.contains("--")
+            {
+                self.forget_in_pieces(&word.pieces);
+            }
+        }
+    }
+
+    /// Forgets the same for the words of redirections.
+    pub(super) fn forget_in_redirects(&mut self, redirects: &[Redirect]) {
+        for redirect in redirects {
+            match &redirect.kind {
+                RedirectKind::Read(word)
+                | RedirectKind::Write { target: word, .. }
+                | RedirectKind::ReadWrite(word)
+                | RedirectKind::Duplicate { target: word, .. }
+                | RedirectKind::HereString(word) => self.forget_in_pieces(&word.pieces),
+                RedirectKind::HereDocument(document) => {
+                    self.forget_in_pieces(document.get().map(Vec::as_slice).unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    fn forget_in_pieces(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece {
+                Piece::Param { param, .. } => match &param.op {
+                    ParamOp::Test { op, word } => {
+                        if *op == b'=' {
+                            self.state.forget(&param.name);
+                        }
+                        self.forget_in_pieces(word);
+                    }
+                    ParamOp::Pattern(word) => self.forget_in_pieces(word),
+                    ParamOp::Substring(parts) => {
+                        parts.iter().for_each(|part| self.arith_assigns(part))
+                    }
+                    ParamOp::None | ParamOp::Transform(_) | ParamOp::Names => {}
+                },
+                Piece::Arith { text } => self.arith_assigns(text),
+                Piece::Locale(inner) => self.forget_in_pieces(inner),
+                Piece::Text { .. } | Piece::Command { .. } | Piece::Process(_) => {}
+            }
+        }
+    }
+
+    /// Returns the value an assignment gives; `None` for an array.
+    pub(crate) fn assigned_value(&self, assignment: &Assignment) -> Option<Arg> {
+        let AssignedValue::Scalar(word) = &assignment.value else {
+            return None;
+        };
+        if assignment.subscript.is_some() {
+            return None;
+        }
+        let value = self.expander().scalar(&word.pieces, &word.source);
+        if !assignment.append {
+            return Some(value);
+        }
+        match (self.state.get(&assignment.name), value) {
+            (Some(Value::Scalar(Arg::Literal(before))), Arg::Literal(text)) => {
+                Some(Arg::Literal(format!("{before}{text}")))
+            }
+            _ => Some(Arg::unknown(&assignment.source)),
+        }
+    }
+
+    /// Carries out assignments that stand without a command.
+    pub(super) fn bare_assignments(&mut self, simple: &Simple) -> Step {
+        for assignment in &simple.assignments {
+            self.assign(assignment)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out one assignment in this shell.
+    pub(crate) fn assign(&mut self, assignment: &Assignment) -> Step {
+        let value = self.assigned_value(assignment);
+        if self.is_zsh() && ZSH_TIED.contains(&assignment.name.as_str()) {
+            return Err(format!(
+                "`{}` is tied to a name of the environment",
+                assignment.name
+            ));
+        }
+        self.facts.used(&assignment.name);
+        self.facts
+            .set(&assignment.name, value.as_ref().and_then(Arg::literal));
+        match value {
+            Some(value) => {
+                if self.integers.contains(&assignment.name) && !value.is_number() {
+                    return Err(format!("`{}` evaluates what it is given", assignment.name));
+                }
+                self.state.set(&assignment.name, value);
+            }
+            None => self.state.set_array(&assignment.name),
+        }
+        Ok(())
+    }
+}

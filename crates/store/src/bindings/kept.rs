@@ -1,0 +1,172 @@
+//! The small files of the bindings: what each holds and where it is.
+
+use std::path::{Path, PathBuf};
+
+use interlock_core::names::RunId;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    chain::ChainHash,
+    error::StoreError,
+    files::{self, Versioned},
+};
+
+/// Directory of the files that say which run guards a session.
+pub(super) const SESSIONS: &str = "sessions";
+/// Directory of the files that say which run waits for a project's next session.
+pub(super) const PROJECTS: &str = "projects";
+
+/// A session of a client, as the client names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionKey {
+    /// The client; `None`: whichever has a session of this id.
+    pub client: Option<String>,
+    /// The session's id in the client's own words.
+    pub session: String,
+}
+
+impl SessionKey {
+    /// Pairs a client with the id of one of its sessions.
+    pub fn new(client: impl Into<String>, session: impl Into<String>) -> Self {
+        Self {
+            client: Some(client.into()),
+            session: session.into(),
+        }
+    }
+
+    /// Takes the id of a session that a person names without its client.
+    pub fn of_any_client(session: impl Into<String>) -> Self {
+        Self {
+            client: None,
+            session: session.into(),
+        }
+    }
+
+    /// Tells whether `other` is this session, or one that this names without its client.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        self.session == other.session && (self.client.is_none() || self.client == other.client)
+    }
+
+    fn file_name(&self) -> String {
+        let parts = [
+            self.client.as_deref().unwrap_or_default().as_bytes(),
+            self.session.as_bytes(),
+        ];
+        format!("{}.json", ChainHash::of_parts(&parts))
+    }
+}
+
+/// A process of a client, so that what runs below it can be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientProcess {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in the system's own words; sets it apart from a later one with its id.
+    pub started: String,
+}
+
+/// A session bound to a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Binding {
+    /// The run that guards it.
+    pub run: RunId,
+    /// The session.
+    pub session: SessionKey,
+    /// The project it belongs to, for good.
+    pub project_root: PathBuf,
+    /// The client's process whose hook was last seen.
+    pub process: Option<ClientProcess>,
+    /// When it was bound, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+impl Versioned for Binding {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 64 * 1024;
+}
+
+/// The run that takes a project's next session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Waiting {
+    pub(super) run: RunId,
+    pub(super) project_root: PathBuf,
+}
+
+impl Versioned for Waiting {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 64 * 1024;
+}
+
+/// Returns where the run of a session is kept.
+pub(super) fn session_path(root: &Path, key: &SessionKey) -> PathBuf {
+    root.join(SESSIONS).join(key.file_name())
+}
+
+/// Reads the run of a session, also where the session was bound without its client, or is asked for so.
+pub(super) fn session_of(root: &Path, key: &SessionKey) -> Result<Option<Binding>, StoreError> {
+    if let Some(found) = session_at(root, key)? {
+        return Ok(Some(found));
+    }
+    if key.client.is_some() {
+        let left_open = session_at(root, &SessionKey::of_any_client(key.session.as_str()))?;
+        // The client is known now; binding it again with that keeps it.
+        return Ok(left_open.map(|binding| Binding {
+            session: key.clone(),
+            ..binding
+        }));
+    }
+    for binding in all_sessions(root)? {
+        let binding = binding?;
+        if key.covers(&binding.session) {
+            return Ok(Some(binding));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn all_sessions(root: &Path) -> Result<Vec<Result<Binding, StoreError>>, StoreError> {
+    let directory = root.join(SESSIONS);
+    let names = files::names(&directory)?;
+    Ok(names
+        .iter()
+        .filter(|name| name.ends_with(".json"))
+        // One that was removed in between is bound no more.
+        .filter_map(|name| files::read(&directory.join(name)).transpose())
+        .collect())
+}
+
+pub(super) fn session_at(root: &Path, key: &SessionKey) -> Result<Option<Binding>, StoreError> {
+    let path = session_path(root, key);
+    match files::read::<Binding>(&path)? {
+        Some(binding) if binding.session != *key => Err(StoreError::damaged(
+            &path,
+            format!("it is of session `{}`", binding.session.session),
+        )),
+        binding => Ok(binding),
+    }
+}
+
+pub(super) fn waiting_path(root: &Path, project_root: &Path) -> PathBuf {
+    let parts = [project_root.as_os_str().as_encoded_bytes()];
+    let name = ChainHash::of_parts(&parts);
+    root.join(PROJECTS).join(format!("{name}.json"))
+}
+
+pub(super) fn waiting_of(root: &Path, project_root: &Path) -> Result<Option<Waiting>, StoreError> {
+    let path = waiting_path(root, project_root);
+    match files::read::<Waiting>(&path)? {
+        Some(waiting) if waiting.project_root != project_root => {
+            let other = waiting.project_root.display();
+            Err(StoreError::damaged(
+                &path,
+                format!("it is of project `{other}`"),
+            ))
+        }
+        waiting => Ok(waiting),
+    }
+}

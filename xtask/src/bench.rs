@@ -1,0 +1,70 @@
+//! `bench`: measurements against the targets, as ratios within one run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{npm, tools};
+
+/// Where the state machine library is named that the engine is measured beside.
+const OTHERS: &str = "tests/bench";
+/// The smallest program of the same language.
+const HELLO: &str = "fn main() { println!(\"hello\"); }\n";
+
+pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
+    tools::check_node()?;
+    npm::install(OTHERS)?;
+    // As it is shipped: together with the measurements it might get other features.
+    build(&["--package", "interlock"])?;
+    build(&["--package", "interlock-bench"])?;
+    let hello = hello()?;
+    let release = tools::built("release")?;
+    let interlock = release.join("interlock");
+    let script = tools::root().join(OTHERS).join("transitions.js");
+    let bench = release.join("interlock-bench");
+    let mut bench = tools::program(&bench.to_string_lossy(), arguments);
+    bench.arg("--interlock").arg(interlock);
+    bench.arg("--hello").arg(hello).arg("--beside").arg(script);
+    let status = bench
+        .status()
+        .context("the measurements cannot be started")?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn build(what: &[&str]) -> Result<()> {
+    let arguments = [&["build", "--release", "--locked", "--quiet"], what].concat();
+    if !tools::cargo(&arguments).status()?.success() {
+        bail!("`cargo {}` failed", arguments.join(" "));
+    }
+    Ok(())
+}
+
+/// Builds the program that says hello.
+fn hello() -> Result<PathBuf> {
+    let folder = tools::built("bench")?;
+    fs::create_dir_all(&folder)?;
+    let (source, program) = (folder.join("hello.rs"), folder.join("hello"));
+    fs::write(&source, HELLO)?;
+    let mut rustc = tools::program("rustc", &["--edition", "2024", "-O", "-C", "strip=symbols"]);
+    let call = rustc.arg("-o").arg(&program).arg(&source);
+    if !call
+        .status()
+        .context("`rustc` cannot be started")?
+        .success()
+    {
+        bail!("`{}` is not built", shown(&source));
+    }
+    Ok(program)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

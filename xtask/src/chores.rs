@@ -1,0 +1,109 @@
+//! The table of chores; `help` prints it.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::{bench, docs, lint, setup, soak, test, wasm};
+
+/// Wrong use, as everywhere in the project.
+const USAGE: u8 = 2;
+
+/// A chore: its name, what may follow it, what it does.
+struct Chore {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&[&str]) -> Result<ExitCode>,
+}
+
+const CHORES: &[Chore] = &[
+    Chore {
+        name: "setup",
+        arguments: "",
+        about: "install what the tests need, at pinned versions",
+        run: setup::run,
+    },
+    Chore {
+        name: "test",
+        arguments: "[--quick]",
+        about: "all that a change must pass; --quick: without the real clients",
+        run: test::run,
+    },
+    Chore {
+        name: "lint",
+        arguments: "",
+        about: "formatting, clippy with warnings denied, links of the documentation",
+        run: lint::run,
+    },
+    Chore {
+        name: "docs",
+        arguments: "",
+        about: "check the links of the documentation; build the book where mdbook is installed",
+        run: docs::run,
+    },
+    Chore {
+        name: "bench",
+        arguments: "[NAME ...]",
+        about: "measure against the targets, as ratios within one run",
+        run: bench::run,
+    },
+    Chore {
+        name: "soak",
+        arguments: "[SEQUENCES [SEED]]",
+        about: "play the property tests for long, from a seed of today",
+        run: soak::run,
+    },
+    Chore {
+        name: "wasm",
+        arguments: "",
+        about: "build the engine for wasm32-unknown-unknown",
+        run: wasm::run,
+    },
+    Chore {
+        name: "help",
+        arguments: "",
+        about: "list the chores",
+        run: help,
+    },
+];
+
+/// Runs the chore that `arguments` name.
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (name, rest) = match words.split_first() {
+        None | Some((&("-h" | "--help"), _)) => ("help", [].as_slice()),
+        Some((name, rest)) => (*name, rest),
+    };
+    let Some(chore) = CHORES.iter().find(|chore| chore.name == name) else {
+        eprintln!("xtask: there is no chore `{name}`: `cargo xtask help` lists them");
+        return Ok(ExitCode::from(USAGE));
+    };
+    if rest.iter().any(|word| matches!(*word, "-h" | "--help")) {
+        println!("{}", usage(chore));
+        return Ok(ExitCode::SUCCESS);
+    }
+    (chore.run)(rest)
+}
+
+fn help(_: &[&str]) -> Result<ExitCode> {
+    println!("The chores of this project, each one local command:\n");
+    for chore in CHORES {
+        println!("{}", usage(chore));
+    }
+    println!("\n`.ci/run` calls `cargo xtask test` and nothing else.");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn usage(chore: &Chore) -> String {
+    let call = format!("{} {}", chore.name, chore.arguments);
+    format!("  cargo xtask {call:<24}  {}", chore.about)
+}
+
+/// Refuses arguments for a chore that takes none.
+pub(crate) fn none(arguments: &[&str]) -> Result<()> {
+    match arguments.first() {
+        None => Ok(()),
+        Some(word) => bail!("`{word}` means nothing here: `cargo xtask help` lists what does"),
+    }
+}

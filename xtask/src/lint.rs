@@ -1,0 +1,34 @@
+//! `lint`: what can be said about a change without running it.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{chores, docs, steps::Steps, tools};
+
+pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
+    chores::none(arguments)?;
+    let mut steps = Steps::default();
+    add(&mut steps);
+    Ok(steps.finish())
+}
+
+/// Runs formatting, clippy and the check of links.
+pub(crate) fn add(steps: &mut Steps) {
+    steps.command("format", tools::cargo(&["fmt", "--all", "--check"]));
+    steps.own(
+        "links",
+        "every link of the documentation leads somewhere",
+        docs::check,
+    );
+    let clippy = [
+        "clippy",
+        "--locked",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    steps.command("lint", tools::cargo(&clippy));
+}

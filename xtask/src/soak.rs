@@ -1,0 +1,52 @@
+//! `soak`: the property tests, played for long from a seed that is new each day.
+
+use std::{
+    process::ExitCode,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{steps::Steps, tools};
+
+/// Sequences of the engine's test; ten times what a test run plays.
+const SEQUENCES: u64 = 1_000_000;
+/// Seeds of two days lie further apart than any number of sequences.
+const SEEDS_A_DAY: u64 = 1_000_000_000;
+const SECONDS_A_DAY: u64 = 86_400;
+/// Sequences of the engine for one case of the other property tests, which are slower.
+const SEQUENCES_A_CASE: u64 = 1_000;
+
+pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
+    let (sequences, seed) = match *arguments {
+        [] => (SEQUENCES, today()?),
+        [sequences] => (number(sequences)?, today()?),
+        [sequences, seed] => (number(sequences)?, number(seed)?),
+        _ => bail!("`soak` takes a number of sequences and a seed, and nothing more"),
+    };
+    println!("to play the same again: cargo xtask soak {sequences} {seed}\n");
+    let mut steps = Steps::default();
+    for package in ["interlock-core", "interlock-simulate"] {
+        let mut test = tools::cargo(&["test", "--locked", "-p", package, "--test", "properties"]);
+        test.env("INTERLOCK_SEQUENCES", sequences.to_string())
+            .env("INTERLOCK_SEED", seed.to_string())
+            .env(
+                "PROPTEST_CASES",
+                (sequences / SEQUENCES_A_CASE).max(1).to_string(),
+            )
+            .env("PROPTEST_RNG_SEED", seed.to_string());
+        steps.command("soak", test);
+    }
+    Ok(steps.finish())
+}
+
+fn number(word: &str) -> Result<u64> {
+    word.parse()
+        .with_context(|| format!("`{word}` is no number of sequences or seed"))
+}
+
+fn today() -> Result<u64> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.context("the clock is before 1970")?;
+    Ok(now.as_secs() / SECONDS_A_DAY * SEEDS_A_DAY)
+}

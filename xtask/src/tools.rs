@@ -1,0 +1,119 @@
+//! The programs the chores call, and where things lie.
+
+use std::{
+    env, fs,
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+/// The oldest Node that the real clients run on.
+const NODE_MAJOR_MIN: u32 = 20;
+
+/// Returns the root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_root.parent().unwrap_or(crate_root).to_owned()
+}
+
+/// Returns whether what is printed is seen by a person at a terminal.
+pub(crate) fn on_terminal() -> bool {
+    std::io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none()
+}
+
+/// Returns a call of the program, in the workspace and without input.
+pub(crate) fn program(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    command
+        .args(arguments)
+        .current_dir(root())
+        .stdin(Stdio::null());
+    command
+}
+
+/// Returns a call of Cargo that is not influenced by the `cargo run` this program is in.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .args(arguments)
+        .current_dir(root())
+        .stdin(Stdio::null());
+    for (name, _) in env::vars_os() {
+        let name = name.to_string_lossy();
+        // Build scripts that watch these would be built anew.
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&*name);
+        }
+    }
+    if on_terminal() {
+        // What the chores read on its way to the terminal comes through a pipe.
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    command
+}
+
+/// Returns whether the program is installed.
+pub(crate) fn installed(name: &str, arguments: &[&str]) -> bool {
+    answer(&mut program(name, arguments)).is_some()
+}
+
+/// Returns whether Cargo has the subcommand.
+pub(crate) fn cargo_has(subcommand: &str) -> bool {
+    answer(&mut cargo(&[subcommand, "--version"])).is_some()
+}
+
+/// Returns what the program prints, when it ends well.
+pub(crate) fn answer(command: &mut Command) -> Option<String> {
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// Checks that the programs are there which the tests start.
+pub(crate) fn check_programs() -> Result<()> {
+    let needed = [
+        ("git", "install it from your system's packages"),
+        ("bash", "install it from your system's packages"),
+        ("npm", "it comes with Node"),
+    ];
+    for (name, remedy) in needed {
+        if !installed(name, &["--version"]) {
+            bail!("`{name}` is not installed, and the tests call it: {remedy}");
+        }
+    }
+    check_node()
+}
+
+/// Checks that Node is there and new enough.
+pub(crate) fn check_node() -> Result<()> {
+    let Some(version) = answer(&mut program("node", &["--version"])) else {
+        bail!(
+            "`node` is not installed, and the real clients need it: install Node {NODE_MAJOR_MIN} or newer"
+        );
+    };
+    let major = version.trim_start_matches('v').split('.').next();
+    let major: u32 = major
+        .unwrap_or_default()
+        .parse()
+        .with_context(|| format!("`node --version` says `{version}`, which is no version"))?;
+    if major < NODE_MAJOR_MIN {
+        bail!("Node is `{version}`, and the real clients need {NODE_MAJOR_MIN} or newer");
+    }
+    Ok(())
+}
+
+/// Returns the directory of a build profile, which this program lies in one of.
+pub(crate) fn built(profile: &str) -> Result<PathBuf> {
+    let own = env::current_exe().context("the place of xtask itself is not known")?;
+    let target = own.parent().and_then(Path::parent);
+    let target = target.with_context(|| format!("`{}` lies in no target", own.display()))?;
+    Ok(target.join(profile))
+}
+
+/// Reads a text file; an error names it.
+pub(crate) fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("`{}` cannot be read", path.display()))
+}

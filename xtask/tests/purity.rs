@@ -1,0 +1,246 @@
+//! What is absent from the crates: the layers hold, and the engine is pure.
+#![expect(clippy::expect_used, clippy::panic, reason = "a failed test panics")]
+
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+/// Every crate of the house, from the ground up: a crate knows only what stands before it.
+const LAYERS: &[&str] = &[
+    "interlock-core",
+    "interlock-shell",
+    "interlock-graph",
+    "interlock-facts",
+    "interlock-formats",
+    "interlock-project",
+    "interlock-store",
+    "interlock-clients",
+    "interlock-simulate",
+    "interlock-sandbox",
+    "interlock-runner",
+    "interlock-gateway",
+    "interlock-console",
+    "interlock",
+];
+/// Crates that are never shipped, and that nothing shipped may need.
+const OWN_USE: &[&str] = &["interlock-testkit", "interlock-bench", "xtask"];
+/// What the engine may be made of.
+const ENGINE: &[&str] = &[
+    "globset",
+    "indexmap",
+    "minijinja",
+    "serde",
+    "serde_json",
+    "sha2",
+    "thiserror",
+];
+/// Parts that only the crates named beside them may use.
+const KEPT_TO: &[(&str, &[&str])] = &[
+    ("rusqlite", &["interlock-store"]),
+    ("brush-parser", &["interlock-shell"]),
+    ("clap", &["interlock"]),
+    ("anyhow", &["interlock"]),
+    ("rmcp", &["interlock-gateway"]),
+    ("landlock", &["interlock-sandbox"]),
+    ("genai", &["interlock-runner"]),
+    (
+        "tokio",
+        &[
+            "interlock-runner",
+            "interlock-gateway",
+            "interlock-console",
+            "interlock",
+        ],
+    ),
+];
+/// What the engine has nowhere below it, by what it would bring.
+const IMPURE: &[(&str, &[&str])] = &[
+    (
+        "an async runtime",
+        &[
+            "tokio",
+            "async-std",
+            "smol",
+            "futures-executor",
+            "mio",
+            "polling",
+        ],
+    ),
+    (
+        "a database",
+        &["rusqlite", "libsqlite3-sys", "sqlx", "redb", "sled"],
+    ),
+    (
+        "a shell parser",
+        &[
+            "brush-parser",
+            "yash-syntax",
+            "tree-sitter",
+            "tree-sitter-bash",
+        ],
+    ),
+    (
+        "a network",
+        &[
+            "reqwest", "hyper", "ureq", "socket2", "rustls", "rmcp", "axum",
+        ],
+    ),
+    ("a clock", &["chrono", "time", "jiff", "humantime"]),
+    (
+        "chance",
+        &[
+            "rand",
+            "rand_core",
+            "getrandom",
+            "fastrand",
+            "uuid",
+            "ahash",
+        ],
+    ),
+    (
+        "the operating system",
+        &["libc", "nix", "rustix", "windows-sys", "signal-hook"],
+    ),
+    (
+        "a disk",
+        &["tempfile", "walkdir", "ignore", "notify", "memmap2"],
+    ),
+    (
+        "threads",
+        &[
+            "rayon",
+            "crossbeam-channel",
+            "crossbeam-utils",
+            "parking_lot",
+            "num_cpus",
+        ],
+    ),
+    (
+        "a terminal",
+        &["clap", "anstream", "crossterm", "is-terminal"],
+    ),
+];
+
+/// One crate and what it names as dependencies.
+struct Crate {
+    name: String,
+    needs: BTreeSet<String>,
+}
+
+/// Asks Cargo for a tree of what is built, development dependencies left out.
+fn tree(arguments: &[&str]) -> String {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "tree",
+            "--locked",
+            "--offline",
+            "--edges",
+            "normal",
+            "--format",
+            "{p}",
+        ])
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo tree: {said}");
+    String::from_utf8(output.stdout).expect("cargo prints text")
+}
+
+fn first_word(line: &str) -> &str {
+    line.split(' ').next().unwrap_or_default()
+}
+
+/// Every crate of the workspace with its direct dependencies.
+fn crates() -> Vec<Crate> {
+    let mut crates: Vec<Crate> = Vec::new();
+    for line in tree(&["--workspace", "--depth", "1", "--prefix", "depth"]).lines() {
+        if let Some(line) = line.strip_prefix('0') {
+            crates.push(Crate {
+                name: first_word(line).to_owned(),
+                needs: BTreeSet::new(),
+            });
+        } else if let (Some(line), Some(last)) = (line.strip_prefix('1'), crates.last_mut()) {
+            last.needs.insert(first_word(line).to_owned());
+        }
+    }
+    assert!(crates.len() > 5, "cargo tree names the crates");
+    crates
+}
+
+fn place(name: &str) -> usize {
+    LAYERS
+        .iter()
+        .position(|layer| *layer == name)
+        .unwrap_or_else(|| panic!("`{name}` has no place in LAYERS: give it one"))
+}
+
+fn is_own(name: &str) -> bool {
+    name.starts_with("interlock") || name == "xtask"
+}
+
+#[test]
+fn the_engine_has_nothing_impure_below_it() {
+    let tree = tree(&["--package", "interlock-core", "--prefix", "none"]);
+    let found: BTreeSet<&str> = tree.lines().map(first_word).collect();
+    assert!(found.contains("serde"), "cargo tree lists what is there");
+    for (what, names) in IMPURE {
+        for name in *names {
+            assert!(
+                !found.contains(name),
+                "`{name}` would bring {what} into the engine"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_engine_is_made_of_few_parts() {
+    let crates = crates();
+    let engine = crates.iter().find(|found| found.name == "interlock-core");
+    let needs = &engine.expect("the engine is a crate").needs;
+    let more: Vec<&String> = needs
+        .iter()
+        .filter(|name| !ENGINE.contains(&name.as_str()))
+        .collect();
+    assert!(
+        more.is_empty(),
+        "{more:?}: a part of the engine is a decision, to be made in ENGINE"
+    );
+}
+
+#[test]
+fn a_crate_knows_only_what_stands_below_it() {
+    for found in crates()
+        .iter()
+        .filter(|found| !OWN_USE.contains(&found.name.as_str()))
+    {
+        for needed in found.needs.iter().filter(|name| is_own(name)) {
+            let shipped = !OWN_USE.contains(&needed.as_str());
+            assert!(shipped, "`{}` is shipped and needs `{needed}`", found.name);
+            let down = place(needed) < place(&found.name);
+            assert!(
+                down,
+                "`{}` may not know `{needed}`, which stands above it",
+                found.name
+            );
+        }
+    }
+}
+
+#[test]
+fn parts_that_act_are_kept_to_their_crates() {
+    for found in crates()
+        .iter()
+        .filter(|found| !OWN_USE.contains(&found.name.as_str()))
+    {
+        for (part, owners) in KEPT_TO {
+            let kept = !found.needs.contains(*part) || owners.contains(&found.name.as_str());
+            assert!(
+                kept,
+                "`{}` may not use `{part}`: only {owners:?} may",
+                found.name
+            );
+        }
+    }
+}
