@@ -22,7 +22,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   interlock status                  where the run stands
   interlock approve                 say yes to what waits
 
-Exit codes: 0 done, 1 refused or errors found, 2 usage, 75 waiting for a person, 130 cancelled.")]
+Exit codes: 0 done, 1 refused or errors found, 2 usage, 130 cancelled.")]
 pub(crate) struct Cli {
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]

@@ -334,6 +334,24 @@ fn a_second_run_does_not_take_the_place_of_an_open_one() {
 }
 
 #[test]
+fn a_cancelled_run_waits_for_no_session() {
+    let room = room();
+    let token = token(&room);
+    out(&call(&room, &["start", "flow.yaml"]), 0);
+    out(&as_person(&room, &token, &["cancel"]), 0);
+    let input = json!({
+        "session_id": "late", "cwd": room.project(), "hook_event_name": "UserPromptSubmit", "prompt": "x",
+    });
+    assert_eq!(
+        out(
+            &feed(&room, &["hook", "claude-code"], &input.to_string()),
+            0
+        ),
+        "{}"
+    );
+}
+
+#[test]
 fn the_log_has_one_object_an_event_in_a_chain() {
     let room = room();
     let run = value(&call(&room, &["start", "flow.yaml", "--json"]), 0)["run"]

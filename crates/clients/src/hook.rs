@@ -246,8 +246,10 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
         Event::SessionStart => Ok(brief(&guarded, input, "SessionStart")),
         Event::Prompt => Ok(brief(&guarded, input, "UserPromptSubmit")),
         Event::SubagentStart => Ok(brief(&guarded, input, "SubagentStart")),
-        Event::Stop { .. } => Ok(unfinished(&guarded)),
-        Event::SessionEnd | Event::Other(_) => Ok(claude_code::nothing()),
+        Event::Stop { again: false } => Ok(unfinished(&guarded)),
+        Event::Stop { again: true } | Event::SessionEnd | Event::Other(_) => {
+            Ok(claude_code::nothing())
+        }
     }
 }
 

@@ -77,7 +77,7 @@ fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
             }
             Err(Unmet::new(
                 "any",
-                format!("none of its parts holds: {}", reasons.join("; ")),
+                format!("none of its parts holds: {}", first_few(&reasons)),
             ))
         }
         Guard::Not(item) => match check_ref(scope, item, depth) {
@@ -221,6 +221,17 @@ fn check_evidence(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet> 
         return no(format!("{what} was not seen since {since}; run it again"));
     }
     Ok(())
+}
+
+/// Joins the first reasons and counts the rest: a refusal is read by a model.
+fn first_few(reasons: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<&str> = reasons.iter().take(SHOWN).map(String::as_str).collect();
+    let rest = match reasons.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    format!("{}{rest}", shown.join("; "))
 }
 
 /// Writes a value in at most 60 characters.

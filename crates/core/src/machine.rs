@@ -108,9 +108,6 @@ pub struct State {
     /// How hard the model should think, in the client's own word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
-    /// How often and how a failed activity is tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry: Option<Retry>,
 }
 
 /// What happens while a state is current.
@@ -211,13 +208,6 @@ pub struct MapOver {
     /// When the map ends.
     #[serde(default)]
     pub join: Join,
-}
-
-/// How often and how a failed activity is tried again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retry {
-    /// Attempts in all, the first included.
-    pub attempts_max: u32,
 }
 
 /// How a machine, a branch or a run ended.

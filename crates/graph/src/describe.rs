@@ -141,9 +141,6 @@ pub(crate) fn limits(state: &State) -> Vec<String> {
         let names: Vec<&str> = policy.env_overrides.keys().map(String::as_str).collect();
         lines.push(format!("sets {}", names.join(", ")));
     }
-    if let Some(retry) = &state.retry {
-        lines.push(format!("{} attempts", retry.attempts_max));
-    }
     if let Some(model) = &state.model {
         lines.push(format!("model {model}"));
     }

@@ -11,15 +11,15 @@ use crate::{
 };
 
 /// What the words after `:::` look like; readable on light and on dark.
-const CLASSES: &str = "\
-  classDef start fill:#6b7280,stroke:#6b7280
-  classDef reference stroke-dasharray:3 3
-  classDef anywhere stroke:#8b5cf6,stroke-dasharray:5 3
-  classDef success stroke:#2f9e44,stroke-width:2px
-  classDef failure stroke:#e03131,stroke-width:2px
-  classDef visited stroke:#4c6ef5,stroke-width:2px
-  classDef here stroke:#4c6ef5,stroke-width:5px
-";
+const CLASSES: [&str; 7] = [
+    "classDef start fill:#6b7280,stroke:#6b7280",
+    "classDef reference stroke-dasharray:3 3",
+    "classDef anywhere stroke:#8b5cf6,stroke-dasharray:5 3",
+    "classDef success stroke:#2f9e44,stroke-width:2px",
+    "classDef failure stroke:#e03131,stroke-width:2px",
+    "classDef visited stroke:#4c6ef5,stroke-width:2px",
+    "classDef here stroke:#4c6ef5,stroke-width:5px",
+];
 
 /// Writes `graph` as a flowchart.
 pub(crate) fn write(graph: &Graph) -> String {
@@ -45,7 +45,9 @@ pub(crate) fn write(graph: &Graph) -> String {
             }
         }
     }
-    writer.text.push_str(CLASSES);
+    for class in CLASSES {
+        writer.line(1, class);
+    }
     for (id, class) in std::mem::take(&mut writer.classes) {
         writer.line(1, &format!("class {id} {class}"));
     }

@@ -25,7 +25,11 @@ impl Names {
                 }
             })
             .collect();
-        let wanted = format!("{prefix}_{word}");
+        let wanted = if word.is_empty() {
+            prefix.to_owned()
+        } else {
+            format!("{prefix}_{word}")
+        };
         let mut id = wanted.clone();
         loop {
             let count = self.given.entry(id.clone()).or_default();
@@ -46,10 +50,13 @@ mod tests {
     #[test]
     fn no_id_is_given_twice() {
         let mut names = Names::default();
-        let given: Vec<String> = ["a b", "a_b", "a-b", "a_b_2", "é"]
+        let given: Vec<String> = ["a b", "a_b", "a-b", "a_b_2", "é", ""]
             .iter()
             .map(|title| names.give("s", title))
             .collect();
-        assert_eq!(given, ["s_a_b", "s_a_b_2", "s_a_b_3", "s_a_b_2_2", "s__"]);
+        assert_eq!(
+            given,
+            ["s_a_b", "s_a_b_2", "s_a_b_3", "s_a_b_2_2", "s__", "s"]
+        );
     }
 }

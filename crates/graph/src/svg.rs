@@ -3,6 +3,7 @@
 //! `shape` and `label` measure, `figure` has them laid out, `sheet` writes.
 //! Everything a viewer can point at tells itself in full in a `<title>`.
 
+mod content;
 mod figure;
 mod label;
 mod legend;

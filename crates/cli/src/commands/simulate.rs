@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use interlock_simulate::{Setting, Simulation, input::short_form};
+use serde_json::Value;
 
 use crate::{
     app::{App, variable},
@@ -89,15 +90,16 @@ fn converse(app: &App, mut simulation: Simulation) -> Done {
         match simulation.step(&step) {
             Ok(answer) => {
                 let text = serde_json::to_value(&answer)?;
-                let get = |key: &str| text.get(key).map(ToString::to_string).unwrap_or_default();
-                let word = if get("ok") == "true" {
-                    Style::Green
+                let get = |key: &str| text.get(key).and_then(Value::as_str).unwrap_or_default();
+                let (style, usual) = if text.get("ok") == Some(&Value::Bool(true)) {
+                    (Style::Green, "ok")
                 } else {
-                    Style::Red
+                    (Style::Red, "refused")
                 };
+                let word = text.get("verdict").map_or(usual, |_| get("verdict"));
                 app.output.line(&format!(
                     "{} {}",
-                    app.output.styled(word, &get("verdict")),
+                    app.output.styled(style, word),
                     get("message")
                 ))?;
                 app.output.line(&simulation.briefing())?;

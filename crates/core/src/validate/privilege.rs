@@ -3,11 +3,10 @@
 use super::{
     Check, FindingCode, Place,
     graph::{Edge, Node},
-    tools::{NETWORK, SHELLS, WRITERS},
 };
 use crate::{
     names::StateName,
-    policy::{Policy, Stance},
+    policy::{Policy, Stance, WRITING_TOOLS},
 };
 
 /// How much a state lets an agent do, from least to most.
@@ -43,17 +42,19 @@ impl Level {
 }
 
 fn writes(policy: &Policy) -> bool {
-    WRITERS.iter().any(|names| policy.lets_pass(names))
+    WRITING_TOOLS.iter().any(|tool| policy.lets_pass(&[tool]))
 }
 
 fn runs(policy: &Policy) -> bool {
     let lists_none = policy.allowed_commands.as_ref().is_some_and(Vec::is_empty);
-    policy.lets_pass(SHELLS) && !lists_none
+    policy.lets_pass(&["Bash"]) && !lists_none
 }
 
 /// Tells whether the state can reach the network, by a tool of its own or by any command.
 fn reaches_network(policy: &Policy) -> bool {
-    let by_tool = NETWORK.iter().any(|names| policy.lets_pass(names));
+    let by_tool = ["WebFetch", "WebSearch"]
+        .iter()
+        .any(|tool| policy.lets_pass(&[tool]));
     by_tool || (runs(policy) && policy.allowed_commands.is_none())
 }
 

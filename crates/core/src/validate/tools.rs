@@ -1,46 +1,10 @@
 //! The tools of the clients that are known.
 
-use crate::policy::wildcard_matches;
-
-/// Names of shells, the common one first.
-pub(super) const SHELLS: &[&str] = &[
-    "Bash",
-    "run_shell_command",
-    "shell",
-    "shell_command",
-    "exec_command",
-    "local_shell",
-    "unified_exec",
-    "bash",
-    "Shell",
-    "powershell",
-    "PowerShell",
-];
-
-/// Tools that write files, each with all its names.
-pub(super) const WRITERS: &[&[&str]] = &[
-    &["Edit", "replace", "edit", "str_replace_editor"],
-    &["Write", "write_file", "create", "write"],
-    &["MultiEdit", "multiedit"],
-    &["NotebookEdit"],
-    &["apply_patch", "patch"],
-];
-
-/// Tools that reach the network, each with all its names.
-pub(super) const NETWORK: &[&[&str]] = &[
-    &["WebFetch", "web_fetch", "webfetch", "fetch"],
-    &["WebSearch", "google_web_search", "web_search", "websearch"],
-];
+use crate::{policy::wildcard_matches, tools::NAMES};
 
 /// Names of every other tool.
 const OTHERS: &[&str] = &[
     // Claude Code
-    "Read",
-    "Grep",
-    "Glob",
-    "LS",
-    "Task",
-    "Agent",
     "TodoWrite",
     "TodoRead",
     "NotebookRead",
@@ -77,21 +41,13 @@ const OTHERS: &[&str] = &[
     // Codex
     "update_plan",
     "view_image",
-    "read_file",
-    "list_dir",
-    "grep_files",
     "write_stdin",
-    "spawn_agent",
     "send_input",
     "wait",
     "close_agent",
     "request_user_input",
     // Gemini CLI
     "read_many_files",
-    "list_directory",
-    "search_file_content",
-    "grep_search",
-    "glob",
     "save_memory",
     "write_todos",
     "activate_skill",
@@ -100,14 +56,11 @@ const OTHERS: &[&str] = &[
     "exit_plan_mode",
     "codebase_investigator",
     // Copilot CLI
-    "view",
-    "grep",
     "report_intent",
     "read_bash",
     "write_bash",
     "stop_bash",
     "list_bash",
-    "task",
     "update_todo",
     "show_file",
     "skill",
@@ -116,9 +69,6 @@ const OTHERS: &[&str] = &[
     "SemanticSearch",
     "ReadLints",
     // opencode
-    "read",
-    "list",
-    "ls",
     "todowrite",
     "todoread",
     "question",
@@ -127,12 +77,14 @@ const OTHERS: &[&str] = &[
     "codesearch",
     "lsp_diagnostics",
     "lsp_hover",
+    // Shells whose lines are not read.
+    "PowerShell",
+    "powershell",
 ];
 
 /// Returns every tool name that is known.
 pub(super) fn known() -> impl Iterator<Item = &'static str> {
-    let groups = WRITERS.iter().chain(NETWORK).copied();
-    groups.chain([SHELLS, OTHERS]).flatten().copied()
+    NAMES.iter().copied().flatten().chain(OTHERS).copied()
 }
 
 /// Tells whether a client may have a tool that `pattern` names.

@@ -55,7 +55,7 @@ const ENTRIES: [Entry; 6] = [
         words: "can change things",
         in_plot: |plot| {
             let mut tools = plot.nodes.iter().flat_map(|node| &node.tools);
-            tools.any(|tool| super::shape::changes(tool))
+            tools.any(|tool| super::content::changes(tool))
         },
     },
     Entry {

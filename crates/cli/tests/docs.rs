@@ -1,0 +1,202 @@
+//! What the book and the README say: workflows load, commands exist, links lead somewhere.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use interlock_formats::{NoWorkflows, Source, load, render};
+
+/// A fenced block of a page.
+#[derive(Debug)]
+struct Block {
+    language: String,
+    line: usize,
+    text: String,
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+fn pages() -> Vec<(PathBuf, String)> {
+    let root = repository();
+    let mut paths = vec![root.join("README.md"), root.join("SECURITY.md")];
+    let book = fs::read_dir(root.join("docs/src")).unwrap();
+    paths.extend(book.map(|entry| entry.unwrap().path()));
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+    paths.sort();
+    assert!(paths.len() > 8, "the book is missing: {paths:?}");
+    paths
+        .into_iter()
+        .map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            (path, text)
+        })
+        .collect()
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut open: Option<Block> = None;
+    for (index, line) in text.lines().enumerate() {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(language), None) => {
+                open = Some(Block {
+                    language: language.trim().to_owned(),
+                    line: index + 1,
+                    text: String::new(),
+                });
+            }
+            (Some(_), Some(_)) => found.extend(open.take()),
+            (None, Some(block)) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block is not closed: {open:?}");
+    found
+}
+
+/// Returns a page without its blocks.
+fn prose(text: &str) -> String {
+    let mut inside = false;
+    let lines = text.lines().filter(|line| {
+        let fence = line.starts_with("```");
+        inside ^= fence;
+        !inside && !fence
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_workflow_in_the_docs_checks_clean() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for block in blocks(&text) {
+            let has = |key: &str| block.text.lines().any(|line| line.starts_with(key));
+            if block.language != "yaml" || !has("id:") || !has("states:") {
+                continue;
+            }
+            seen += 1;
+            let name = format!("{}:{}", path.display(), block.line);
+            let loaded = load(&Source::new(&name, &block.text), None, &NoWorkflows);
+            let said = match loaded {
+                Ok(loaded) => loaded.warnings,
+                Err(found) => found,
+            };
+            assert!(said.is_empty(), "{name}\n{}", render(&said, false));
+        }
+    }
+    assert!(seen > 10, "only {seen} workflows were found");
+}
+
+#[test]
+fn every_command_in_the_docs_exists() {
+    let mut words: BTreeSet<(String, String)> = BTreeSet::new();
+    for (path, text) in pages() {
+        for block in blocks(&text) {
+            for line in block.text.lines() {
+                let shown = match block.language.as_str() {
+                    "console" => line.strip_prefix("$ "),
+                    "" => Some(line),
+                    _ => None,
+                };
+                if let Some(rest) = shown.and_then(|line| line.strip_prefix("interlock "))
+                    && let Some(word) = rest.split_whitespace().next()
+                {
+                    words.insert((word.to_owned(), path.display().to_string()));
+                }
+            }
+        }
+    }
+    // The words of a demonstration are no commands.
+    words.retain(|(word, _)| word != "adds");
+    assert!(words.len() > 20, "only {words:?} were found");
+    for (word, page) in words {
+        let help = Command::new(env!("CARGO_BIN_EXE_interlock"))
+            .args([word.as_str(), "--help"])
+            .output()
+            .unwrap();
+        assert!(help.status.success(), "{page}: no command `{word}`");
+    }
+}
+
+#[test]
+fn every_link_in_the_docs_leads_somewhere() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for link in links(&prose(&text)) {
+            if link.contains("://") {
+                continue;
+            }
+            seen += 1;
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match file {
+                "" => path.clone(),
+                _ => path.parent().unwrap().join(file),
+            };
+            assert!(target.exists(), "{}: `{link}`", path.display());
+            let there = fs::read_to_string(&target).unwrap_or_default();
+            assert!(
+                anchor.is_empty() || anchors(&there).contains(anchor),
+                "{}: `{link}`; there are {:?}",
+                path.display(),
+                anchors(&there)
+            );
+        }
+    }
+    assert!(seen > 20, "only {seen} links were found");
+}
+
+#[test]
+fn every_page_named_in_code_words_is_there() {
+    for (path, text) in pages() {
+        for word in prose(&text).split('`').skip(1).step_by(2) {
+            if word.starts_with("docs/") && word.ends_with(".md") {
+                assert!(
+                    repository().join(word).exists(),
+                    "{}: `{word}`",
+                    path.display()
+                );
+            }
+        }
+    }
+}
+
+/// Returns the targets of `[text](target)`.
+fn links(text: &str) -> Vec<String> {
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target.to_owned())
+        .collect()
+}
+
+/// Returns the anchors that mdBook makes of the headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    prose(text)
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| {
+            line.trim_start_matches('#')
+                .trim()
+                .to_lowercase()
+                .chars()
+                .filter_map(|c| match c {
+                    ' ' => Some('-'),
+                    c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+                    _ => None,
+                })
+                .collect()
+        })
+        .collect()
+}

@@ -1,0 +1,253 @@
+//! What happens when the state directory, the workflow or the input is broken.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use interlock_clients::{HookSetting, claude_code, hook::respond};
+use interlock_core::machine::Object;
+use interlock_formats::{NoWorkflows, Source, load};
+use interlock_store::{Binding, Durability, Home, NewRun, SessionKey, SourceFile};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const WORKFLOW: &str = r#"{"id": "w", "initial": "a", "states": {
+    "a": {"allowed_tools": ["Read"], "on": {"GO": "b"}}, "b": {"type": "final"}}}"#;
+
+struct Place {
+    _room: TempDir,
+    base: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path().canonicalize().unwrap();
+        fs::create_dir_all(base.join("project/.git")).unwrap();
+        Self { _room: room, base }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.base.join("project")
+    }
+
+    fn state(&self) -> PathBuf {
+        self.base.join("state")
+    }
+
+    fn setting(&self) -> HookSetting {
+        HookSetting {
+            home: Home::at(self.state()),
+            configuration: None,
+            program: None,
+            environment: Vec::new(),
+            at_ms: 1,
+        }
+    }
+
+    fn guard(&self, session: &str) {
+        let source = Source::new("w.json", WORKFLOW);
+        let loaded = load(&source, None, &NoWorkflows).unwrap();
+        let project = self.project();
+        let home = Home::at(self.state());
+        let new = NewRun {
+            machine: &loaded.machine,
+            source: &SourceFile {
+                name: source.name,
+                text: source.text,
+            },
+            project_root: &project,
+            name: None,
+            durability: Durability::Process,
+            at_ms: 1,
+        };
+        let started = home.start_run(&new, Object::new(), "a person").unwrap();
+        let binding = Binding {
+            run: started.log.run().clone(),
+            session: SessionKey::new("claude-code", session),
+            project_root: project,
+            process: None,
+            at_ms: 1,
+        };
+        home.lock_bindings().unwrap().bind(binding, None).unwrap();
+    }
+
+    fn ask(&self, session: &str, event: &str) -> Result<Value, String> {
+        let input = json!({
+            "session_id": session, "cwd": self.project(), "hook_event_name": event,
+            "tool_name": "Read", "tool_use_id": "t", "tool_input": {"file_path": "/x"},
+            "permission_mode": "default", "prompt": "x",
+        });
+        let input = claude_code::read(input.to_string().as_bytes(), None)?;
+        respond(&self.setting(), &input)
+    }
+}
+
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            found.extend(files_below(&entry.path()));
+        } else {
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+const EVENTS: [&str; 9] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+];
+
+#[test]
+fn an_unguarded_session_makes_nothing() {
+    let place = Place::new();
+    for event in EVENTS {
+        assert_eq!(place.ask("s", event), Ok(json!({})), "{event}");
+    }
+    assert!(!place.state().exists());
+}
+
+#[test]
+fn an_unguarded_session_opens_no_database() {
+    let place = Place::new();
+    place.guard("other");
+    for path in files_below(&place.state()) {
+        if path.extension().is_some_and(|ending| ending == "db") {
+            fs::write(&path, "broken").unwrap();
+        }
+    }
+    for event in EVENTS {
+        assert_eq!(place.ask("s", event), Ok(json!({})), "{event}");
+    }
+    assert!(place.ask("other", "PreToolUse").is_err());
+}
+
+/// Breaks one part of the state of a guarded session.
+type Breaking = fn(&Path);
+
+#[test]
+fn whatever_is_broken_a_guarded_session_does_not_pass() {
+    let breakings: [(&str, Breaking); 7] = [
+        ("run.db", |path| fs::write(path, "not a database").unwrap()),
+        ("run.db", |path| fs::write(path, "").unwrap()),
+        ("run.db", |path| {
+            let mut bytes = fs::read(path).unwrap();
+            bytes.truncate(bytes.len() / 2);
+            fs::write(path, bytes).unwrap();
+        }),
+        ("run.db", |path| fs::remove_file(path).unwrap()),
+        ("run.db", |path| {
+            fs::remove_dir_all(path.parent().unwrap()).unwrap()
+        }),
+        ("sessions", |path| fs::write(path, "{").unwrap()),
+        ("sessions", |path| fs::write(path, "").unwrap()),
+    ];
+    for (index, (what, breaking)) in breakings.into_iter().enumerate() {
+        let place = Place::new();
+        place.guard("s");
+        assert_eq!(place.ask("s", "PreToolUse"), Ok(json!({})));
+        let files = files_below(&place.state());
+        let path = files.iter().find(|path| {
+            path.to_str().is_some_and(|path| {
+                path.contains(what) && !path.ends_with("-wal") && !path.ends_with("-shm")
+            })
+        });
+        breaking(path.unwrap());
+        for event in ["PreToolUse", "UserPromptSubmit"] {
+            assert!(place.ask("s", event).is_err(), "{index}: {what} at {event}");
+        }
+        assert_eq!(
+            place.ask("another", "PreToolUse"),
+            Ok(json!({})),
+            "{index}: {what}"
+        );
+    }
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_lets_nothing_pass() {
+    let rows = [
+        ("workflow = ", "config.toml"),
+        ("workflow = 5", "config.toml"),
+        ("worklow = \"bugfix\"", "worklow"),
+        ("workflow = \"nosuch\"", "nosuch"),
+        ("workflow = \"broken\"", "states"),
+    ];
+    for (config, said) in rows {
+        let place = Place::new();
+        let own = place.project().join(".interlock");
+        fs::create_dir_all(own.join("workflows")).unwrap();
+        fs::write(own.join("config.toml"), config).unwrap();
+        fs::write(own.join("workflows/broken.json"), r#"{"id": "w"}"#).unwrap();
+        for event in ["PreToolUse", "UserPromptSubmit"] {
+            let why = place.ask("s", event).unwrap_err();
+            assert!(why.contains(said), "{config}: {why}");
+        }
+    }
+}
+
+#[test]
+fn a_workflow_file_that_is_gone_changes_nothing() {
+    let place = Place::new();
+    place.guard("s");
+    // It was never in the project: the run has its own copy.
+    assert_eq!(place.ask("s", "PreToolUse"), Ok(json!({})));
+}
+
+#[test]
+fn a_failure_always_stops_but_for_an_agent_that_would_never_end() {
+    let rows: [(&str, bool); 7] = [
+        ("", true),
+        ("{", true),
+        (r#"{"hook_event_name": "PreToolUse"}"#, true),
+        (r#"{"hook_event_name": "PostToolUse"}"#, true),
+        (
+            r#"{"hook_event_name": "Stop", "stop_hook_active": false}"#,
+            true,
+        ),
+        (
+            r#"{"hook_event_name": "Stop", "stop_hook_active": true}"#,
+            false,
+        ),
+        (
+            r#"{"hook_event_name": "PreToolUse", "stop_hook_active": true}"#,
+            true,
+        ),
+    ];
+    for (stdin, stops) in rows {
+        assert_eq!(
+            claude_code::failure_stops(stdin.as_bytes()),
+            stops,
+            "{stdin}"
+        );
+    }
+}
+
+#[test]
+fn malformed_input_is_refused() {
+    let texts = [
+        "",
+        "null",
+        "[]",
+        "not JSON",
+        "{} {}",
+        r#"{"session_id": "a", "session_id": "b", "cwd": "/", "hook_event_name": "Stop"}"#,
+        r#"{"session_id": "a", "cwd": "/", "hook_event_name": "Stop", "hook_event_name": "Other"}"#,
+    ];
+    for text in texts {
+        assert!(claude_code::read(text.as_bytes(), None).is_err(), "{text}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(claude_code::read(deep.as_bytes(), None).is_err());
+}

@@ -1,0 +1,236 @@
+//! One test a file below `tests/claude-code`: hook input in, answers out.
+//!
+//! A file holds a `workflow`, how a run of it comes to guard sessions
+//! (`start`: `waiting`, `session` or `policy`; left out: not at all), `files`,
+//! and `steps`. A step is one of
+//!
+//! - `hook`: the client's JSON; what every input has is added. `session` names
+//!   another session than the first. `answer`: what is printed; in it
+//!   `{"holds": […]}` stands for a text with all of these. `refused`: exit code
+//!   2 with all of these in the sentence.
+//! - `event`: the transition a server or a person asks the first session's run
+//!   for; `taken`: whether it is taken.
+//! - `begin`: another run waits for the project's next session.
+//! - `note`: the control tool for whose call a note is there now, `asked` with it.
+//!
+//! `ROOT` in any text is the project's directory.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::{fs, path::Path};
+
+use interlock_clients::{ClientId, HookSetting, claude_code, control_tool, hook::respond};
+use interlock_core::{
+    Reply,
+    command::{Ask, Command, TransitionRequest},
+    machine::Object,
+};
+use interlock_formats::{NoWorkflows, Source, load};
+use interlock_store::{
+    Durability, EventLog as _, Home, Lookup, NewRun, SessionKey, SourceFile, submit,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const SESSION: &str = "s1";
+
+struct Story {
+    room: TempDir,
+    setting: HookSetting,
+    workflow: String,
+}
+
+impl Story {
+    fn new(told: &Value) -> Self {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path().canonicalize().unwrap();
+        let project = base.join("project");
+        fs::create_dir_all(project.join(".git")).unwrap();
+        fs::create_dir_all(base.join("home")).unwrap();
+        for (path, text) in told["files"].as_object().into_iter().flatten() {
+            fs::write(project.join(path), text.as_str().unwrap()).unwrap();
+        }
+        let variable = |name: &str, value: &str| (name.into(), value.into());
+        let setting = HookSetting {
+            home: Home::at(base.join("state")),
+            configuration: None,
+            program: None,
+            environment: vec![
+                variable("HOME", base.join("home").to_str().unwrap()),
+                variable("SHELL", "/bin/bash"),
+            ],
+            at_ms: 1_000,
+        };
+        let story = Self {
+            room,
+            setting,
+            workflow: told["workflow"].to_string(),
+        };
+        match told["start"].as_str() {
+            None => {}
+            Some("policy") => {
+                let own = story.project().join(".interlock");
+                fs::create_dir_all(own.join("workflows")).unwrap();
+                fs::write(own.join("config.toml"), "workflow = \"told\"\n").unwrap();
+                fs::write(own.join("workflows/told.json"), &story.workflow).unwrap();
+            }
+            Some(start) => story.begin(start == "session"),
+        }
+        story
+    }
+
+    fn project(&self) -> std::path::PathBuf {
+        self.room.path().canonicalize().unwrap().join("project")
+    }
+
+    fn begin(&self, bound: bool) {
+        let source = Source::new("told.json", &self.workflow);
+        let loaded = load(&source, None, &NoWorkflows).unwrap();
+        let project = self.project();
+        let new = NewRun {
+            machine: &loaded.machine,
+            source: &SourceFile {
+                name: source.name,
+                text: source.text,
+            },
+            project_root: &project,
+            name: None,
+            durability: Durability::Process,
+            at_ms: 1_000,
+        };
+        let home = &self.setting.home;
+        let started = home.start_run(&new, Object::new(), "a person").unwrap();
+        let run = started.log.run().clone();
+        let bindings = home.lock_bindings().unwrap();
+        if bound {
+            let binding = interlock_store::Binding {
+                run,
+                session: SessionKey::of_any_client(SESSION),
+                project_root: project,
+                process: None,
+                at_ms: 1_000,
+            };
+            bindings.bind(binding, None).unwrap();
+        } else {
+            bindings.wait_for_next(&run, &project, None).unwrap();
+        }
+    }
+
+    fn hook(&self, step: &Value) -> Result<Value, String> {
+        let mut input = json!({
+            "session_id": step["session"].as_str().unwrap_or(SESSION),
+            "cwd": self.project(),
+            "permission_mode": "default",
+        });
+        for (key, value) in step["hook"].as_object().unwrap() {
+            input[key] = value.clone();
+        }
+        let text = input
+            .to_string()
+            .replace("ROOT", self.project().to_str().unwrap());
+        let input = claude_code::read(text.as_bytes(), None)?;
+        respond(&self.setting, &input)
+    }
+
+    fn transition(&self, event: &str, agent: Option<&str>) -> Reply {
+        let home = &self.setting.home;
+        let key = SessionKey::new("claude-code", SESSION);
+        let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
+            return Reply::Accepted;
+        };
+        let mut log = home.open_run(&binding.run).unwrap();
+        let machine = log.machine().unwrap();
+        let mut run = log.load().unwrap();
+        let request = TransitionRequest {
+            event: event.to_owned(),
+            data: Object::new(),
+            branch: None,
+            agent: agent.map(Into::into),
+            by: "agent".to_owned(),
+            approved_by: None,
+        };
+        let command = Command {
+            at_ms: 2_000,
+            ask: Ask::Transition(request),
+        };
+        submit(&mut log, &machine, &mut run, &command)
+            .unwrap()
+            .reply
+    }
+
+    fn note(&self, step: &Value) -> Result<(), String> {
+        let tool = step["note"].as_str().unwrap();
+        let tool = control_tool(ClientId::ClaudeCode, &format!("mcp__interlock__{tool}")).unwrap();
+        let digest = interlock_facts::control_digest(&step["arguments"]);
+        let home = &self.setting.home;
+        let note = home.take_note(tool, &digest, 1_000, |_| true).unwrap();
+        let seen = note.map(
+            |note| json!({"asked": note.asked, "guarded": note.run.is_some(), "agent": note.agent}),
+        );
+        let wanted = step.get("is").cloned().unwrap_or(Value::Null);
+        fits(&wanted, &json!(seen))
+            .then_some(())
+            .ok_or_else(|| format!("the note is {seen:?}"))
+    }
+
+    fn take(&self, step: &Value) -> Result<(), String> {
+        if step.get("note").is_some() {
+            return self.note(step);
+        }
+        if step.get("begin").is_some() {
+            self.begin(false);
+            return Ok(());
+        }
+        if let Some(event) = step["event"].as_str() {
+            let reply = self.transition(event, step["agent"].as_str());
+            let taken = matches!(reply, Reply::Accepted);
+            return (taken == (step["taken"] != json!(false)))
+                .then_some(())
+                .ok_or_else(|| format!("the run replied {reply:?}"));
+        }
+        match (self.hook(step), step.get("refused")) {
+            (Err(why), Some(words)) if holds(words, &why) => Ok(()),
+            (Ok(answer), None) if fits(&step["answer"], &answer) => Ok(()),
+            (other, _) => Err(format!("the answer is {other:?}")),
+        }
+    }
+}
+
+fn holds(words: &Value, text: &str) -> bool {
+    let mut words = words.as_array().into_iter().flatten();
+    words.all(|word| text.contains(word.as_str().unwrap()))
+}
+
+/// Compares an answer with what is wanted, key by key.
+fn fits(wanted: &Value, answer: &Value) -> bool {
+    match (wanted, answer) {
+        (Value::Object(wanted), Value::String(text)) if wanted.contains_key("holds") => {
+            holds(&wanted["holds"], text)
+        }
+        (Value::Object(wanted), Value::Object(answer)) => {
+            wanted.len() == answer.len()
+                && wanted
+                    .iter()
+                    .all(|(key, value)| answer.get(key).is_some_and(|found| fits(value, found)))
+        }
+        (wanted, answer) => wanted == answer,
+    }
+}
+
+fn story(path: &Path) -> datatest_stable::Result<()> {
+    let told: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+    let story = Story::new(&told);
+    for (index, step) in told["steps"].as_array().unwrap().iter().enumerate() {
+        story
+            .take(step)
+            .map_err(|why| format!("step {}: {why}\nof {step}", index + 1))?;
+    }
+    Ok(())
+}
+
+datatest_stable::harness! {
+    { test = story, root = "tests/claude-code", pattern = r"\.json$" },
+}

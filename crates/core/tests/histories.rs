@@ -1,0 +1,37 @@
+//! Recorded runs of every version of the log: they replay alike, for good.
+//!
+//! A file holds events, a line each, and in its last line the run they fold to.
+
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::{fs, path::Path};
+
+use interlock_core::{event::Event, evolve, names::RunId, run::Run};
+
+#[test]
+fn recorded_runs_replay_alike() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/histories");
+    let mut files = 0;
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let (events, last) = text.trim_end().rsplit_once('\n').unwrap();
+        let expected: Run = serde_json::from_str(last).unwrap();
+        let replayed = events.lines().fold(Run::new(RunId::new("r")), |run, line| {
+            let event: Event = serde_json::from_str(line).unwrap();
+            assert_eq!(
+                serde_json::to_string(&event).unwrap(),
+                line,
+                "{}",
+                path.display()
+            );
+            evolve(run, &event)
+        });
+        assert_eq!(replayed, expected, "{}", path.display());
+        files += 1;
+    }
+    assert!(files > 0, "there are no recorded runs");
+}

@@ -1,0 +1,186 @@
+//! Where a run stands, and the way it took.
+
+use interlock_core::{
+    event::{BranchStart, Event, How},
+    machine::Object,
+    names::FramePath,
+    run::{Child, Frame, Parked, Phase, Run},
+};
+use interlock_graph::Graph;
+use roxmltree::Document;
+
+use crate::own;
+
+fn frame(at: &str) -> Frame {
+    Frame::entering(None, at.into(), Object::new(), 0, 0)
+}
+
+fn run(root: Frame) -> Run {
+    Run {
+        phase: Phase::Open,
+        root,
+        ..Run::new("r".into())
+    }
+}
+
+fn started(initial: &str) -> Event {
+    Event::RunStarted {
+        run: "r".into(),
+        machine: "m".into(),
+        hash: String::new(),
+        initial: initial.into(),
+        context: Object::new(),
+        by: "me".to_owned(),
+        at_ms: 0,
+    }
+}
+
+fn taken(path: &FramePath, from: &str, event: &str, to: &str, how: How) -> Event {
+    Event::TransitionTaken {
+        path: path.clone(),
+        event: event.into(),
+        from: from.into(),
+        to: to.into(),
+        how,
+        data: Object::new(),
+        by: "agent".to_owned(),
+        at_ms: 0,
+    }
+}
+
+/// Returns the classes of the groups whose title begins with `title`.
+fn classes(text: &str, title: &str) -> Vec<String> {
+    let document = Document::parse(text).unwrap();
+    let titles = document
+        .descendants()
+        .filter(|node| node.has_tag_name("title"))
+        .filter(|node| node.text().is_some_and(|text| text.starts_with(title)));
+    titles
+        .filter_map(|node| node.parent_element()?.attribute("class").map(str::to_owned))
+        .filter(|classes| classes != "label")
+        .collect()
+}
+
+/// Returns those of nodes, not of edges.
+fn nodes(text: &str, title: &str) -> Vec<String> {
+    let mut found = classes(text, title);
+    found.retain(|classes| classes.starts_with("node"));
+    found
+}
+
+#[test]
+fn the_state_it_stands_in_and_the_edges_it_took_are_marked() {
+    let root = FramePath::root();
+    let events = [
+        started("survey"),
+        taken(&root, "survey", "OTHER", "check", How::SafeNext),
+        taken(&root, "check", "JUDGE", "mend", How::Written),
+        taken(&root, "mend", "DONE", "check", How::Written),
+        taken(&root, "check", "JUDGE", "mend", How::Written),
+    ];
+    let graph = Graph::of(&own("ship"), Some(&run(frame("mend"))), &events);
+    let svg = graph.svg();
+    assert_eq!(classes(&svg, "mend – here"), ["node state visited here"]);
+    assert_eq!(classes(&svg, "check – "), ["node state visited"]);
+    assert_eq!(classes(&svg, "release – "), ["node state"]);
+    assert_eq!(
+        classes(&svg, "survey → check"),
+        ["edge", "edge fallback taken"]
+    );
+    assert_eq!(classes(&svg, "check → mend"), ["edge taken"]);
+    assert_eq!(classes(&svg, "check → broken"), ["edge"]);
+    assert!(svg.contains("JUDGE ×2") && svg.contains("the run stands in mend"));
+    assert!(graph.mermaid().contains("▶ here<br/>mend"));
+    assert!(graph.dot().contains("▶ here\\nmend"));
+}
+
+#[test]
+fn what_waits_for_a_person_says_so() {
+    let parked = Frame {
+        parked: Some(Parked {
+            event: "DONE".into(),
+            index: 0,
+            data: Object::new(),
+            message: String::new(),
+            by: "agent".to_owned(),
+        }),
+        ..frame("release")
+    };
+    let svg = Graph::of(&own("ship"), Some(&run(parked)), &[]).svg();
+    assert_eq!(classes(&svg, "release – waits for approval").len(), 1);
+}
+
+#[test]
+fn every_open_branch_and_called_machine_is_marked() {
+    let child = |name: &str, frame| Child {
+        name: name.to_owned(),
+        frame,
+        ended: None,
+        cause: None,
+    };
+    let forked = Frame {
+        children: vec![
+            child("lint", frame("lint_run")),
+            child("probe", frame("probe_run")),
+        ],
+        ..frame("build#BUILT")
+    };
+    let events = [
+        started("build"),
+        taken(
+            &FramePath::root(),
+            "build",
+            "BUILT",
+            "build#BUILT",
+            How::Written,
+        ),
+        Event::ForkOpened {
+            path: FramePath::root(),
+            branches: ["lint_run", "probe_run"]
+                .map(|initial| BranchStart {
+                    name: initial.to_owned(),
+                    initial: initial.into(),
+                    context: Object::new(),
+                })
+                .into(),
+        },
+    ];
+    let svg = Graph::of(&own("branches"), Some(&run(forked)), &events).svg();
+    assert_eq!(
+        classes(&svg, "lint_run – here"),
+        ["node state visited here"]
+    );
+    assert_eq!(
+        classes(&svg, "probe_run – here"),
+        ["node state visited here"]
+    );
+    assert_eq!(
+        nodes(&svg, "fork, joins when all"),
+        ["node fork visited here"]
+    );
+
+    let called = Frame {
+        children: vec![child(
+            "suite-of-tests",
+            Frame {
+                machine: Some("suite-of-tests".into()),
+                ..frame("failed")
+            },
+        )],
+        ..frame("suite#RUN")
+    };
+    let svg = Graph::of(&own("branches"), Some(&run(called)), &[]).svg();
+    // The state of that name in the called machine, not the one of the caller.
+    assert_eq!(classes(&svg, "failed – ends with failure – here").len(), 1);
+    assert_eq!(nodes(&svg, "calls suite-of-tests"), ["node state here"]);
+}
+
+#[test]
+fn a_run_that_has_not_begun_marks_nothing() {
+    let fresh = Run::new("r".into());
+    let machine = own("ship");
+    assert_eq!(
+        Graph::of(&machine, Some(&fresh), &[]).svg(),
+        Graph::of(&machine, None, &[]).svg()
+    );
+}

@@ -1,0 +1,31 @@
+//! Mermaid and Graphviz, compared with texts that were read before they were kept.
+//!
+//! `INTERLOCK_BLESS=1` writes them anew; read what changed.
+
+use std::fs;
+
+use interlock_graph::Graph;
+
+use crate::{OWN, file, own};
+
+fn check(ending: &str, write: fn(&Graph) -> String) {
+    for name in OWN {
+        let path = file(&format!("tests/machines/{name}.{ending}"));
+        let written = write(&Graph::of(&own(name), None, &[]));
+        if std::env::var_os("INTERLOCK_BLESS").is_some() {
+            fs::write(&path, &written).unwrap();
+        }
+        let expected = fs::read_to_string(&path).unwrap();
+        assert_eq!(written, expected, "{} differs", path.display());
+    }
+}
+
+#[test]
+fn mermaid_is_as_it_was_read() {
+    check("mmd", Graph::mermaid);
+}
+
+#[test]
+fn graphviz_is_as_it_was_read() {
+    check("dot", Graph::dot);
+}
