@@ -3,6 +3,7 @@
 //! A file holds events, a line each, and in its last line the run they fold to.
 
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(clippy::disallowed_methods, reason = "the recorded runs are files")]
 
 use std::{fs, path::Path};
 
