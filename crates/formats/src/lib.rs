@@ -14,7 +14,6 @@ mod schema;
 mod source;
 mod source_map;
 mod table;
-mod words;
 
 pub use diagnostic::Diagnostic;
 pub use load::{Loaded, check, load, workflow_names};

@@ -19,7 +19,6 @@ pub fn schema() -> Value {
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://interlock.dev/schema/workflow.json",
         "title": "Interlock workflow",
         "oneOf": [reference(WORKFLOW.key), reference(WRAPPER.key), reference(GATEWAY.key)],
         "$defs": definitions,

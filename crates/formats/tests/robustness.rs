@@ -103,8 +103,6 @@ fn the_workflow_the_mutations_start_from_is_in_order() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
-
     #[test]
     fn any_text_is_answered(text in "\\PC*") {
         survives("w.yaml", text.clone());

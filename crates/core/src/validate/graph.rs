@@ -31,6 +31,8 @@ pub(super) struct Node<'m> {
     pub(super) leads_nowhere: bool,
     /// Whether a branch succeeds by entering it.
     pub(super) terminal: bool,
+    /// Whether a transition leads out of the machine.
+    pub(super) leads_out: bool,
 }
 
 /// One way from a state to another.
@@ -63,6 +65,7 @@ impl<'m> Graph<'m> {
             returns: false,
             leads_nowhere: false,
             terminal: false,
+            leads_out: false,
         });
         let mut graph = Self {
             machine,
@@ -97,8 +100,7 @@ impl<'m> Graph<'m> {
         match &transition.target {
             Target::State(to) => self.add(at, to, transition.approval.is_some(), place),
             Target::Return => self.mark(at, |node| node.returns = true),
-            // The machine ends, as it does in a final state.
-            Target::End(_) => self.mark(at, |node| node.terminal = true),
+            Target::End(_) => self.mark(at, |node| node.leads_out = true),
         }
     }
 

@@ -12,14 +12,8 @@ use crate::{
 impl Check<'_, '_> {
     /// Reports states that nothing leads to, and states that lead to no end.
     pub(super) fn reach(&mut self) {
-        let ends = self
-            .machine
-            .states
-            .values()
-            .flat_map(|state| state.on.values())
-            .flat_map(|rule| &rule.transitions)
-            .any(|transition| matches!(transition.target, Target::End(_)));
-        let has_end = ends || self.graph.nodes().iter().any(Node::is_final);
+        let ends = |node: &Node<'_>| node.is_final() || node.leads_out;
+        let has_end = self.graph.nodes().iter().any(ends);
         if !has_end {
             self.error(
                 FindingCode::NoFinalState,
@@ -92,7 +86,8 @@ impl Check<'_, '_> {
             }
         }
         let ends = |node: &Node<'_>| {
-            node.is_final() || node.terminal || node.returns || node.leads_nowhere
+            let out = node.is_final() || node.leads_out || node.returns;
+            out || node.terminal || node.leads_nowhere
         };
         let mut saved = vec![false; nodes.len()];
         let mut open: Vec<usize> = (0..nodes.len())

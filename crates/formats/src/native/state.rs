@@ -7,6 +7,7 @@ use interlock_core::{
     policy::{CommandEntry, OnDenied, Policy},
     validate::Place,
 };
+use interlock_shell::split_entry;
 
 use super::{
     fields::{STAGE, STATE},
@@ -273,7 +274,7 @@ impl Reader<'_, '_> {
 
     /// Splits the beginning of a command into words, all of which must be literal.
     pub(super) fn words(&mut self, text: &str, node: &Node) -> Option<Vec<String>> {
-        let words = crate::words::split(text).filter(|words| !words.is_empty());
+        let words = split_entry(text);
         if words.is_none() {
             self.report
                 .error(
