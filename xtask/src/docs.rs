@@ -17,15 +17,16 @@ use crate::{chores, steps::Steps, tools};
 /// Folders that hold nothing written by hand.
 const SKIPPED: &[&str] = &["target", "node_modules"];
 /// The book, and its table of contents.
-const BOOK: &str = "docs";
+const BOOK: &str = "docs/src";
 const SUMMARY: &str = "SUMMARY.md";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     chores::none(arguments)?;
     let mut steps = Steps::default();
     steps.own("links", "every link leads somewhere", check);
-    if tools::root().join("book.toml").is_file() && tools::installed("mdbook", &["--version"]) {
-        steps.command("book", tools::program("mdbook", &["build"]));
+    let book = tools::root().join("docs/book.toml").is_file();
+    if book && tools::installed("mdbook", &["--version"]) {
+        steps.command("book", tools::program("mdbook", &["build", "docs"]));
     }
     Ok(steps.finish())
 }
@@ -211,8 +212,8 @@ mod tests {
     #[test]
     fn a_page_missing_from_the_contents_is_named() {
         check(
-            &[("docs/SUMMARY.md", ""), ("docs/a.md", "")],
-            &["docs/SUMMARY.md: `docs/a.md` is not in it"],
+            &[("docs/src/SUMMARY.md", ""), ("docs/src/a.md", "")],
+            &["docs/src/SUMMARY.md: `docs/src/a.md` is not in it"],
         );
     }
 }

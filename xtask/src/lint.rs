@@ -26,6 +26,7 @@ pub(crate) fn add(steps: &mut Steps) {
         "--locked",
         "--workspace",
         "--all-targets",
+        "--keep-going",
         "--",
         "-D",
         "warnings",

@@ -7,12 +7,15 @@ use std::{
     ffi::OsString,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{briefing, call::CallResult, command::Ask, notice};
+use interlock_core::{briefing, call::CallResult, command::Ask, event::Event as RunEvent, notice};
 use interlock_facts::Shape;
 use interlock_store::{Binding, Home, SessionKey};
 use serde_json::Value;
@@ -110,12 +113,14 @@ impl HookAnswer {
 
 /// Answers a hook: reads with `read`, decides, and never takes longer than [`DEADLINE`].
 ///
-/// A panic, a time-out and an error end as a denial.
+/// After that `too_late` is given the answer instead, while this still waits; it
+/// is to end the process. A panic, a time-out and an error end as a denial.
 #[must_use]
 pub fn answer(
     client: &str,
-    event: Option<String>,
-    read: impl FnOnce() -> std::io::Result<Vec<u8>> + Send + 'static,
+    event: Option<&str>,
+    read: impl FnOnce() -> std::io::Result<Vec<u8>>,
+    too_late: impl FnOnce(HookAnswer) + Send + 'static,
 ) -> HookAnswer {
     if ClientId::named(client) != Some(ClientId::ClaudeCode) {
         return HookAnswer::failed(
@@ -123,37 +128,61 @@ pub fn answer(
             true,
         );
     }
-    let (sender, receiver) = mpsc::channel();
-    let worker = thread::Builder::new()
-        .name("hook".to_owned())
-        .spawn(move || {
-            let answer = catch_unwind(AssertUnwindSafe(|| match read() {
-                Ok(stdin) => answer_input(&stdin, event.as_deref()),
-                Err(error) => {
-                    HookAnswer::failed(&format!("the hook's input cannot be read: {error}"), true)
-                }
-            }));
-            let panicked = |_| {
-                HookAnswer::failed(
-                    "a mistake in Interlock itself; nothing was let through",
-                    true,
-                )
-            };
-            // Nobody listens after the deadline.
-            let _ = sender.send(answer.unwrap_or_else(panicked));
-        });
-    if let Err(error) = worker {
-        return HookAnswer::failed(&format!("no thread can be started: {error}"), true);
-    }
-    receiver.recv_timeout(DEADLINE).unwrap_or_else(|_| {
+    // The work stays in the first thread: another one's memory would be set up anew for each call.
+    let watch = match Watch::begin(too_late) {
+        Ok(watch) => watch,
+        Err(error) => {
+            return HookAnswer::failed(&format!("no thread can be started: {error}"), true);
+        }
+    };
+    let answer = catch_unwind(AssertUnwindSafe(|| match read() {
+        Ok(stdin) => answer_input(&stdin, event),
+        Err(error) => {
+            HookAnswer::failed(&format!("the hook's input cannot be read: {error}"), true)
+        }
+    }));
+    watch.end();
+    answer.unwrap_or_else(|_| {
         HookAnswer::failed(
-            &format!(
-                "no verdict within {} s; nothing was let through",
-                DEADLINE.as_secs()
-            ),
+            "a mistake in Interlock itself; nothing was let through",
             true,
         )
     })
+}
+
+/// A thread that answers when the deadline has passed.
+struct Watch {
+    answered: Arc<AtomicBool>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Watch {
+    fn begin(too_late: impl FnOnce(HookAnswer) + Send + 'static) -> std::io::Result<Self> {
+        let answered = Arc::new(AtomicBool::new(false));
+        let known = Arc::clone(&answered);
+        let watch = move || {
+            thread::sleep(DEADLINE);
+            if !known.swap(true, Ordering::SeqCst) {
+                too_late(HookAnswer::failed(
+                    &format!(
+                        "no verdict within {} s; nothing was let through",
+                        DEADLINE.as_secs()
+                    ),
+                    true,
+                ));
+            }
+        };
+        let named = thread::Builder::new().name("deadline".to_owned());
+        named.spawn(watch).map(|thread| Self { answered, thread })
+    }
+
+    /// Returns when it is sure that the thread has not answered, and will not.
+    fn end(self) {
+        // Too late: the thread is about to end the process.
+        if self.answered.swap(true, Ordering::SeqCst) {
+            let _ = self.thread.join();
+        }
+    }
 }
 
 fn answer_input(stdin: &[u8], event: Option<&str>) -> HookAnswer {
@@ -274,6 +303,26 @@ fn unfinished(guarded: &Guarded) -> Value {
 }
 
 /// Records what became of a call, and says so where that moved the run.
+/// Keeps the text of a result beside the log, where the workflow asks for it.
+fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Result<(), String> {
+    let wanted = guarded.machine.meta.get("capture_output") == Some(&Value::Bool(true));
+    let ended = events.iter().find_map(|event| match event {
+        RunEvent::CallEnded { call, .. } => Some(call),
+        _ => None,
+    });
+    let Some(call) = ended.filter(|_| wanted) else {
+        return Ok(());
+    };
+    let text = match response {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    guarded
+        .log
+        .keep_output(call, &text)
+        .map_err(|error| error.to_string())
+}
+
 fn after_tool(
     guarded: &mut Guarded,
     used: &ToolUse,
@@ -294,6 +343,7 @@ fn after_tool(
     let decision = guarded
         .ask(Ask::Record(result))
         .map_err(|error| error.to_string())?;
+    keep_output(guarded, &decision.events, response)?;
     let event = if ok {
         "PostToolUse"
     } else {

@@ -15,6 +15,10 @@
 //!
 //! `ROOT` in any text is the project's directory.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
 
 use std::{fs, path::Path};
 

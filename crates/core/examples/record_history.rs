@@ -7,6 +7,7 @@
 #![expect(
     clippy::expect_used,
     clippy::print_stdout,
+    clippy::disallowed_methods,
     reason = "a chore for developers"
 )]
 

@@ -4,6 +4,7 @@
 //! that the workflow was written in knows which line that is.
 
 mod approval;
+mod circles;
 mod graph;
 mod guards;
 mod keys;
@@ -310,5 +311,85 @@ impl Check<'_, '_> {
                 place,
             },
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        reason = "a failed test panics"
+    )]
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Checks a machine whose states and the rest are given, and compares the words found.
+    fn check(states: Value, expected: &[&str]) {
+        let machine = json!({
+            "id": "m",
+            "initial": "a",
+            "states": states,
+            "limits": crate::machine::Limits::default(),
+        });
+        let machine: Machine = serde_json::from_value(machine).unwrap();
+        let found = validate(&machine);
+        let words: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
+        assert_eq!(words, expected, "{found:?}");
+    }
+
+    fn leads(to: Value) -> Value {
+        json!({ "policy": { "allowed_tools": [] }, "on": { "x": { "transitions": [{ "target": to }] } } })
+    }
+
+    #[test]
+    fn the_end_of_the_machine_is_an_end() {
+        check(json!({ "a": leads(json!({ "end": "success" })) }), &[]);
+        check(
+            json!({ "a": leads(json!({ "state": "a" })) }),
+            &["no_final_state", "unbounded_loop"],
+        );
+    }
+
+    #[test]
+    fn activities_that_interlock_carries_out_lead_on_like_any_other() {
+        let end = json!({ "activity": { "final": { "outcome": "success" } } });
+        let mut task = leads(json!({ "state": "end" }));
+        task["activity"] = json!({ "task": { "kind": "bash" } });
+        check(json!({ "a": task, "end": end }), &[]);
+        let map = json!({
+            "activity": { "map": { "items": "/list", "item": "one", "branch": { "initial": "b", "terminal": "c" } } },
+            "on": { "done": { "transitions": [{ "target": { "state": "end" } }] } },
+        });
+        let b = leads(json!({ "state": "c" }));
+        check(json!({ "a": map, "b": b, "c": {}, "end": end }), &[]);
+        check(
+            json!({ "a": map, "b": b, "end": end }),
+            &["undefined_state", "undefined_state"],
+        );
+    }
+
+    #[test]
+    fn a_call_needs_its_machine() {
+        let call = json!({ "activity": { "call": { "machine": "nix" } }, "on": { "done": { "transitions": [{ "target": { "end": "success" } }] } } });
+        check(json!({ "a": call }), &["undefined_machine"]);
+    }
+
+    #[test]
+    fn a_machine_without_states_has_one_fault() {
+        check(json!({}), &["no_final_state"]);
+    }
+
+    #[test]
+    fn an_output_can_be_read_where_there_is_one() {
+        let guard =
+            json!({ "inline": { "field": { "field": "x", "from": "output", "op": "exists" } } });
+        let transition = json!({ "target": { "end": "success" }, "guards": [guard] });
+        let state = |activity: Value, event: &str| json!({ "a": { "policy": { "allowed_tools": [] }, "activity": activity, "on": { event: { "transitions": [transition] } } } });
+        let task = json!({ "task": { "kind": "bash" } });
+        check(state(task.clone(), "done"), &[]);
+        check(state(task, "go"), &["never_holds"]);
+        check(state(json!("await"), "done"), &["never_holds"]);
     }
 }

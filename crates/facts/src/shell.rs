@@ -1,5 +1,7 @@
 //! What a shell line would write and read on this disk.
 
+mod asks;
+
 use interlock_core::{
     call::{FileWrite, Place},
     facts::{PathText, PathUse, ShellFacts, SimpleCommand, Word},
@@ -59,7 +61,9 @@ pub(crate) fn read(
         temporary: surroundings.temporary.clone(),
         user: surroundings.user.clone(),
     };
-    let shell = interlock_shell::read(line, &setting);
+    let mut shell = interlock_shell::read(line, &setting);
+    asks::answer(&mut shell, surroundings, disk);
+    let shell = shell;
     let mut reader = Reader {
         surroundings,
         disk,

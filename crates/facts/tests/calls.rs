@@ -255,3 +255,48 @@ fn the_directory_of_a_call_counts() {
         .collect();
     assert_eq!(relative, ["lib/x"]);
 }
+
+/// Why the first command of a line is opaque, on a disk with these files.
+fn opaque(line: &str, files: &[&str]) -> Option<String> {
+    let mut disk = GivenDisk::empty();
+    for file in files {
+        disk.put("/p", file, "");
+    }
+    let input = json!({ "command": line });
+    let proposal = Proposal {
+        id: CallId::from("1"),
+        tool: "Bash",
+        common: None,
+        shape: SHELL,
+        input: &input,
+        doubled: None,
+        agent: None,
+        branch: None,
+    };
+    let call = facts(proposal, &Surroundings::of_project("/p"), &disk);
+    let shell = call.facts.shell.unwrap_or_default();
+    shell.commands.into_iter().next_back()?.opaque
+}
+
+#[test]
+fn names_that_could_be_options_make_a_pattern_opaque() {
+    assert_eq!(opaque("sort *.txt", &["a.txt", "b/-o.txt"]), None);
+    assert!(opaque("sort *.txt", &["a.txt", "-o.txt"]).is_some());
+    assert_eq!(opaque("sort -- *.txt", &["-o.txt"]), None);
+    assert!(opaque("sort *.txt --compress-program=./x", &["a.txt"]).is_some());
+    assert!(opaque("sort $x *.txt", &["a.txt"]).is_some());
+}
+
+#[test]
+fn version_control_in_another_repository_is_opaque() {
+    assert_eq!(opaque("git -C lib status", &["lib/a", ".git/HEAD"]), None);
+    assert!(opaque("git -C lib status", &["lib/.git/HEAD"]).is_some());
+    assert!(
+        opaque(
+            "cd lib/deep && git log",
+            &["lib/HEAD", "lib/objects/x", "lib/deep/y"]
+        )
+        .is_some()
+    );
+    assert!(opaque("git -C /other log", &[]).is_some());
+}

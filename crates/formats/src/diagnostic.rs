@@ -40,7 +40,7 @@ pub struct Diagnostic {
 const EXCERPT_MAX: usize = 400;
 
 /// Collects what is found while a workflow is read.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Report {
     problems: Vec<Problem>,
 }

@@ -1,6 +1,6 @@
 //! From a text to a sealed machine, or to everything that is wrong with it.
 
-use interlock_core::machine::Machine;
+use interlock_core::{machine::Machine, nearest::nearest};
 use serde_json::Value;
 
 use crate::{
@@ -13,7 +13,6 @@ use crate::{
     source_map::SourceMap,
     table::Fields,
 };
-use interlock_core::nearest::nearest;
 
 /// A workflow that can be run.
 #[derive(Debug, Clone)]
@@ -42,60 +41,39 @@ pub fn load(
     which: Option<&str>,
     others: &dyn Workflows,
 ) -> Result<Loaded, Vec<Diagnostic>> {
-    let mut opened = Opened::new(source);
-    let chosen = opened.tree.as_ref().and_then(|tree| {
-        let found = detect(tree, &mut opened.report)?;
-        choose(found, tree, which, &mut opened.report)
-    });
-    let Some(chosen) = chosen else {
-        return Err(opened.report.into_diagnostics(&opened.files));
-    };
-    let upstream_servers = chosen.upstream_servers.map(Node::to_value);
-    let name = chosen.name.map(str::to_owned);
-    let start = Start {
-        node: chosen.node,
-        name: chosen.name,
-        siblings: chosen.siblings,
-        others,
-    };
-    let reading = native::read(start, opened.files, opened.report);
-    finish(reading).map(|(machine, source_map, warnings)| Loaded {
-        machine,
-        source_map,
-        warnings,
-        name,
-        upstream_servers,
-    })
+    Opened::new(source).load(which, others)
 }
 
 /// Returns everything there is to say about a file, all its workflows included.
 #[must_use]
 pub fn check(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic> {
-    let names = workflow_names(source);
-    if names.is_empty() {
-        return said(load(source, None, others));
+    let opened = Opened::new(source);
+    let names = opened.names();
+    let mut all = match opened.load(None, others) {
+        Err(found) if names.is_empty() => return found,
+        Ok(loaded) if names.is_empty() => return loaded.warnings,
+        // Which workflow would be taken is no question here: all are looked at.
+        Err(found) => found
+            .into_iter()
+            .filter(|found| found.code != NO_CHOICE)
+            .collect(),
+        Ok(_) => Vec::new(),
+    };
+    for name in names {
+        all.extend(said(opened.load(Some(&name), others)));
     }
-    let mut all: Vec<Diagnostic> = Vec::new();
-    let by_default = load(source, None, others).err().unwrap_or_default();
-    let unchosen = by_default
-        .into_iter()
-        .filter(|diagnostic| diagnostic.code != NO_CHOICE);
-    let named = names
-        .iter()
-        .flat_map(|name| said(load(source, Some(name), others)));
-    for diagnostic in unchosen.chain(named) {
-        if !all.contains(&diagnostic) {
-            all.push(diagnostic);
-        }
-    }
-    let first = source.name.clone();
-    all.sort_by_key(|diagnostic| {
+    let rank = |found: &Diagnostic| {
+        let elsewhere = found.file != source.name;
         (
-            diagnostic.file != first,
-            diagnostic.file.clone(),
-            diagnostic.span.start,
+            elsewhere,
+            found.file.clone(),
+            found.span.start,
+            found.severity,
+            found.message.clone(),
         )
-    });
+    };
+    all.sort_by_cached_key(rank);
+    all.dedup();
     all
 }
 
@@ -106,23 +84,13 @@ fn said(loaded: Result<Loaded, Vec<Diagnostic>>) -> Vec<Diagnostic> {
 /// Returns the names of the workflows in a gateway configuration; none of any other file.
 #[must_use]
 pub fn workflow_names(source: &Source) -> Vec<String> {
-    let mut opened = Opened::new(source);
-    let found = opened
-        .tree
-        .as_ref()
-        .and_then(|tree| detect(tree, &mut opened.report));
-    match found {
-        Some(Found::Gateway(fields)) => entries(&fields)
-            .iter()
-            .map(|entry| entry.key.clone())
-            .collect(),
-        _ => Vec::new(),
-    }
+    Opened::new(source).names()
 }
 
 /// Said where one of several workflows has to be named.
 const NO_CHOICE: &str = "no_choice";
 
+/// A file that was read as far as its syntax goes.
 struct Opened {
     files: Files,
     report: Report,
@@ -140,6 +108,44 @@ impl Opened {
             report,
             tree,
         }
+    }
+
+    /// Returns the names of the workflows, where there are several.
+    fn names(&self) -> Vec<String> {
+        let tree = self.tree.as_ref();
+        match tree.and_then(|tree| detect(tree, &mut Report::default())) {
+            Some(Found::Gateway(fields)) => {
+                let entries = entries(&fields).iter();
+                entries.map(|entry| entry.key.clone()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn load(&self, which: Option<&str>, others: &dyn Workflows) -> Result<Loaded, Vec<Diagnostic>> {
+        let mut report = self.report.clone();
+        let chosen = self.tree.as_ref().and_then(|tree| {
+            let found = detect(tree, &mut report)?;
+            choose(found, tree, which, &mut report)
+        });
+        let Some(chosen) = chosen else {
+            return Err(report.into_diagnostics(&self.files));
+        };
+        let start = Start {
+            node: chosen.node,
+            name: chosen.name,
+            siblings: chosen.siblings,
+            others,
+        };
+        let reading = native::read(start, self.files.clone(), report);
+        let (machine, source_map, warnings) = finish(reading)?;
+        Ok(Loaded {
+            machine,
+            source_map,
+            warnings,
+            name: chosen.name.map(str::to_owned),
+            upstream_servers: chosen.upstream_servers.map(Node::to_value),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 mod fields;
 mod findings;
 mod guard;
+mod invoke;
 mod machine;
 mod meta;
 mod names;

@@ -1,5 +1,7 @@
 //! Texts of workflow files, and places in them.
 
+use std::rc::Rc;
+
 /// A workflow file: its text, and the name messages show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
@@ -58,9 +60,9 @@ impl Span {
 }
 
 /// The files read so far, in the order they were opened.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Files {
-    files: Vec<File>,
+    files: Vec<Rc<File>>,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,64 @@ struct File {
     source: Source,
     /// Where each line begins, in bytes.
     lines: Vec<usize>,
+    letters: Letters,
+}
+
+/// Counts characters of a text without reading all of it again.
+#[derive(Debug)]
+pub(crate) struct Letters {
+    /// Characters before each block of bytes.
+    before: Vec<usize>,
+}
+
+/// Bytes between two counts.
+const BLOCK: usize = 128;
+
+impl Letters {
+    pub(crate) fn of(text: &str) -> Self {
+        let counts = text.as_bytes().chunks(BLOCK).scan(0, |sum, block| {
+            let before = *sum;
+            *sum += starts(block);
+            Some(before)
+        });
+        Self {
+            before: counts.collect(),
+        }
+    }
+
+    /// Returns how many characters begin before the byte `at` of the same `text`.
+    pub(crate) fn before(&self, text: &str, at: usize) -> usize {
+        let block = (at / BLOCK).min(self.before.len().saturating_sub(1));
+        let counted = self.before.get(block).copied().unwrap_or_default();
+        let rest = text.as_bytes().get(block * BLOCK..at.min(text.len()));
+        counted + rest.map_or(0, starts)
+    }
+
+    /// Returns the byte at which the character number `count` of the same `text` begins.
+    pub(crate) fn byte(&self, text: &str, count: usize) -> usize {
+        let after = self.before.partition_point(|before| *before <= count);
+        let block = after.saturating_sub(1);
+        let missing = count
+            - self
+                .before
+                .get(block)
+                .copied()
+                .unwrap_or_default()
+                .min(count);
+        let bytes = text.as_bytes().iter().enumerate().skip(block * BLOCK);
+        let mut letters = bytes.filter(|(_, byte)| is_start(**byte));
+        letters.nth(missing).map_or(text.len(), |(at, _)| at)
+    }
+}
+
+/// Counts the characters that begin in `bytes`.
+fn starts(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| is_start(**byte)).count()
+}
+
+/// Tells whether a byte of UTF-8 is the first of its character.
+const fn is_start(byte: u8) -> bool {
+    byte & 0b1100_0000 != 0b1000_0000
 }
 
 /// A line of a file, and where in it a span begins.
@@ -89,7 +149,12 @@ impl Files {
     pub(crate) fn add(&mut self, source: Source) -> usize {
         let breaks = source.text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(breaks).collect();
-        self.files.push(File { source, lines });
+        let letters = Letters::of(&source.text);
+        self.files.push(Rc::new(File {
+            source,
+            lines,
+            letters,
+        }));
         self.files.len() - 1
     }
 
@@ -119,10 +184,11 @@ impl Files {
         let text = whole.trim_start_matches(BYTE_ORDER_MARK);
         let skipped = whole.len() - text.len();
         let before = span.start.checked_sub(begin + skipped)?;
+        let letters = |at| file.letters.before(&file.source.text, at);
         Some(Line {
             file: &file.source.name,
             number: after,
-            column: text.get(..before)?.chars().count() + 1,
+            column: letters(span.start) - letters(begin + skipped) + 1,
             text: text.trim_end_matches(['\n', '\r']),
             before: before.min(text.trim_end_matches(['\n', '\r']).len()),
         })

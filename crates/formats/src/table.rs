@@ -1,12 +1,17 @@
 //! Objects as tables of fields: the tables drive reading, errors and the schema.
 
+mod shape;
+
 use std::collections::HashMap;
+
+use interlock_core::nearest::nearest;
 
 use crate::{
     diagnostic::Report,
     node::{Entry, Kind, Node},
 };
-use interlock_core::nearest::nearest;
+
+pub(crate) use shape::Shape;
 
 /// One kind of object and its fields.
 #[derive(Debug)]
@@ -43,41 +48,6 @@ pub(crate) struct Field {
     pub(crate) shape: Shape,
     /// What it does, in one sentence.
     pub(crate) doc: &'static str,
-}
-
-/// What a field may hold.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Shape {
-    /// Any value at all.
-    Any,
-    /// Any object.
-    Object,
-    /// Text.
-    Text,
-    /// Text that is not empty.
-    Name,
-    /// True or false.
-    Bool,
-    /// A whole number.
-    Integer,
-    /// A whole number from 1.
-    Count,
-    /// One of these words.
-    OneOf(&'static [&'static str]),
-    /// A list of texts that are not empty.
-    Names,
-    /// A list of other things, each read by hand.
-    List(&'static str),
-    /// An object of text by name.
-    Texts,
-    /// An object of this table.
-    Of(&'static Table),
-    /// An object of such objects by name.
-    MapOf(&'static Table),
-    /// Several shapes, read by hand; the name of its schema definition.
-    By(&'static str),
-    /// An object of such things by name.
-    MapBy(&'static str),
 }
 
 /// The entries of one object, by the names of its table.
@@ -265,99 +235,6 @@ impl Table {
     }
 }
 
-impl Shape {
-    /// Tells whether `node` has this shape, and reports it where it has not.
-    pub(crate) fn check(self, name: &str, node: &Node, report: &mut Report) -> bool {
-        let fits = match (self, &node.kind) {
-            (Self::Names, Kind::List(items)) => return check_names(name, items, report),
-            (Self::Texts, Kind::Map(entries)) => return check_texts(name, entries, report),
-            (Self::Any | Self::By(_), _)
-            | (Self::Object | Self::Of(_) | Self::MapOf(_) | Self::MapBy(_), Kind::Map(_))
-            | (Self::List(_), Kind::List(_))
-            | (Self::Text, Kind::Text(_))
-            | (Self::Bool, Kind::Bool(_)) => true,
-            (Self::Name, Kind::Text(text)) => !text.is_empty(),
-            (Self::Integer, Kind::Number(number)) => number.is_i64(),
-            (Self::Count, Kind::Number(number)) => number.as_u64().is_some_and(|count| count > 0),
-            (Self::OneOf(words), Kind::Text(text)) => {
-                if let (false, Some(near)) = (
-                    words.contains(&text.as_str()),
-                    nearest(text, words.iter().copied()),
-                ) {
-                    report
-                        .error(
-                            node.span,
-                            "wrong_value",
-                            format!("`{name}` cannot be `{text}`: did you mean `{near}`?"),
-                        )
-                        .help(format!("it is {}", self.wanted()));
-                    return false;
-                }
-                words.contains(&text.as_str())
-            }
-            _ => false,
-        };
-        if !fits {
-            self.refuse(name, node, report);
-        }
-        fits
-    }
-
-    fn refuse(self, name: &str, node: &Node, report: &mut Report) {
-        let code = match (self, &node.kind) {
-            (Self::Name | Self::OneOf(_), Kind::Text(_))
-            | (Self::Count | Self::Integer, Kind::Number(_)) => "wrong_value",
-            _ => "wrong_type",
-        };
-        let found = if node.text() == Some("") {
-            "empty".to_owned()
-        } else {
-            node.describe()
-        };
-        let problem = report.error(
-            node.span,
-            code,
-            format!("`{name}` must be {}, not {found}", self.wanted()),
-        );
-        match (self, &node.kind) {
-            (_, Kind::Null) => problem.help(format!("leave `{name}` out, or give it a value")),
-            (Self::Count, Kind::Number(_)) => {
-                problem.help(format!("leave `{name}` out for no limit"))
-            }
-            (Self::Text | Self::Name, Kind::Number(_) | Kind::Bool(_)) => {
-                problem.help("put it in quotes")
-            }
-            (Self::Names | Self::List(_), Kind::Text(text)) => {
-                problem.help(format!("write a list: [\"{text}\"]"))
-            }
-            _ => {}
-        }
-    }
-
-    /// Names the shape, for messages.
-    pub(crate) fn wanted(self) -> String {
-        match self {
-            Self::Any | Self::By(_) => "a value".to_owned(),
-            Self::Object | Self::Of(_) | Self::MapOf(_) | Self::MapBy(_) => "an object".to_owned(),
-            Self::Text | Self::Name => "text".to_owned(),
-            Self::Bool => "true or false".to_owned(),
-            Self::Integer => "a whole number".to_owned(),
-            Self::Count => "a whole number from 1".to_owned(),
-            Self::Names => "a list of text".to_owned(),
-            Self::List(of) => format!("a list of {of}"),
-            Self::Texts => "an object of text".to_owned(),
-            Self::OneOf(words) => {
-                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-                match words.split_last() {
-                    Some((last, [])) => last.clone(),
-                    Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-                    None => String::new(),
-                }
-            }
-        }
-    }
-}
-
 /// Returns a sentence as a part of another.
 fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
@@ -365,39 +242,4 @@ fn clause(sentence: &str) -> String {
         .next()
         .map(|first| first.to_lowercase().chain(letters).collect())
         .unwrap_or_default()
-}
-
-/// Checks every item of a list of texts; those that are none are left out later.
-fn check_names(name: &str, items: &[Node], report: &mut Report) -> bool {
-    for item in items
-        .iter()
-        .filter(|item| item.text().is_none_or(str::is_empty))
-    {
-        let found = if item.text() == Some("") {
-            "empty text".to_owned()
-        } else {
-            item.describe()
-        };
-        report.error(
-            item.span,
-            "wrong_type",
-            format!("an item of `{name}` must be text, not {found}"),
-        );
-    }
-    true
-}
-
-fn check_texts(name: &str, entries: &[Entry], report: &mut Report) -> bool {
-    for entry in entries.iter().filter(|entry| entry.value.text().is_none()) {
-        let found = entry.value.describe();
-        let problem = report.error(
-            entry.value.span,
-            "wrong_type",
-            format!("`{}` in `{name}` must be text, not {found}", entry.key),
-        );
-        if matches!(entry.value.kind, Kind::Number(_) | Kind::Bool(_)) {
-            problem.help("put it in quotes");
-        }
-    }
-    true
 }

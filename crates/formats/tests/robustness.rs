@@ -63,7 +63,7 @@ fn survives(name: &str, text: String) {
     for others in others {
         let said = check(&Source::new(name, text.clone()), others);
         assert!(said.iter().all(|found| found.line > 0 && found.column > 0));
-        let _ = render(&said, text.len() % 2 == 0);
+        let _ = render(&said, text.len().is_multiple_of(2));
     }
 }
 

@@ -218,8 +218,18 @@ impl Collector {
         }
     }
 
+    /// Makes commands opaque that wait for an answer about file names and have no other reason.
+    fn doubt_what_is_asked(&mut self) {
+        for ask in self.facts.asks.clone() {
+            if let ShellAsk::Options { command, .. } = &ask {
+                self.opaque(*command, &ask.doubt());
+            }
+        }
+    }
+
     /// Finishes the facts: proofs that something in the line made worthless are dropped.
     pub(crate) fn finish(mut self, unreadable: Option<String>) -> ShellFacts {
+        self.doubt_what_is_asked();
         let changed = self.facts.env.set.iter().any(|set| set.changes_programs);
         let worthless = changed || self.exit_is_free || unreadable.is_some();
         let left_at = self.left_at.unwrap_or(usize::MAX);

@@ -273,11 +273,13 @@ impl Walker<'_> {
         if let (Arg::Dynamic(dynamic), Some(directory)) = (arg, directory)
             && let Some(pattern) = dynamic.pattern.clone().filter(|_| dynamic.start.is_empty())
         {
+            // Opaque by this alone, so that an answer can settle it.
             self.facts.ask(ShellAsk::Options {
                 pattern,
                 directory,
                 command: index,
             });
+            return;
         }
         self.facts.opaque(
             index,

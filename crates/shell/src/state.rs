@@ -285,30 +285,25 @@ impl State {
         if self == other {
             return;
         }
-        let names: BTreeSet<String> = self
+        let differs = |name: &&String| self.variables.get(*name) != other.variables.get(*name);
+        let names = self.variables.keys().filter(differs);
+        let others = other
             .variables
             .keys()
-            .chain(other.variables.keys())
-            .cloned()
-            .collect();
+            .filter(|name| !self.variables.contains_key(*name));
+        let names: Vec<String> = names.chain(others).cloned().collect();
         for name in names {
-            if self.variables.get(&name) != other.variables.get(&name) {
-                let value = match (self.variables.get(&name), other.variables.get(&name)) {
-                    (Some(Value::Array), _) | (_, Some(Value::Array)) => Value::Array,
-                    (Some(Value::Scalar(a)), Some(Value::Scalar(b)))
-                        if a.is_number() && b.is_number() =>
-                    {
-                        Value::Scalar(number(&name))
-                    }
-                    (Some(Value::Scalar(a)), None) | (None, Some(Value::Scalar(a)))
-                        if a.is_number() =>
-                    {
-                        Value::Scalar(number(&name))
-                    }
-                    _ => Value::Scalar(Arg::unknown(&format!("${name}"))),
-                };
-                self.variables.insert(name, value);
-            }
+            let value = match (self.variables.get(&name), other.variables.get(&name)) {
+                (Some(Value::Array), _) | (_, Some(Value::Array)) => Value::Array,
+                (Some(Value::Scalar(a)), Some(Value::Scalar(b)))
+                    if a.is_number() && b.is_number() =>
+                {
+                    Value::Scalar(number(&name))
+                }
+                // Where one way leaves it alone, it may hold what it held before the line.
+                _ => Value::Scalar(Arg::unknown(&format!("${name}"))),
+            };
+            self.variables.insert(name, value);
         }
         self.volatile.extend(other.volatile.iter().cloned());
         self.everything_volatile |= other.everything_volatile;
@@ -324,13 +319,6 @@ impl State {
         self.pipefail &= other.pipefail;
         self.functions.retain(|name| other.functions.contains(name));
         self.touched.add(&other.touched);
-    }
-
-    /// Takes the directory as unknown when `other` stands elsewhere.
-    pub(crate) fn doubt_directory(&mut self, other: &Self) {
-        if self.directory != other.directory {
-            self.directory = None;
-        }
     }
 }
 

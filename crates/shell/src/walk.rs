@@ -11,7 +11,10 @@ use crate::collect::Collector;
 use crate::expand::Expander;
 use crate::parse::{Tally, parse};
 use crate::state::State;
-use crate::syntax::{AndOr, Command, Compound, Join, List, Pipeline, Simple};
+use crate::syntax::{
+    AndOr, AssignedValue, Assignment, Command, Compound, Join, List, ParamOp, Piece, Pipeline,
+    Simple, Word,
+};
 use crate::text::{COMMANDS_MAX, NESTING_MAX};
 use crate::value::Arg;
 use crate::{Dialect, Setting};
@@ -22,8 +25,11 @@ pub(crate) type Step = Result<(), String>;
 /// How often text may be read again (`eval`, `bash -c`).
 const READ_AGAIN_MAX: usize = 8;
 
+/// The most names that a line may set.
+const NAMES_MAX: usize = 64;
+
 /// How often commands are walked, those in loops again and again.
-const STEPS_MAX: usize = 5_000;
+const STEPS_MAX: usize = 2_000;
 
 /// What the exit code of the line says about a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,27 +188,27 @@ impl<'a> Walker<'a> {
             success: proof.success && !has_or,
             exit: false,
         };
-        let before = self.state.clone();
+        let before = has_or.then(|| self.state.clone());
         self.pipeline(&item.first, proof)?;
         // What holds whichever parts have run, the first one at least.
         let mut after = self.state.clone();
-        let mut entered = self.state.clone();
-        entered.doubt_directory(&before);
-        entered.join(&before);
-        let mut last = &item.first;
+        // What holds where an earlier part may have failed.
+        let mut entered = before.map(|before| {
+            let mut entered = self.state.clone();
+            entered.join(&before);
+            entered
+        });
         for (join, pipeline) in &item.rest {
-            if *join == Join::Or {
+            if let (Join::Or, Some(entered)) = (join, &entered) {
                 self.state = entered.clone();
             }
             self.pipeline(pipeline, proof)?;
-            entered.join(&self.state);
+            if let Some(entered) = &mut entered {
+                entered.join(&self.state);
+            }
             if !(*join == Join::Or && leaves(pipeline)) {
                 after.join(&self.state);
             }
-            last = pipeline;
-        }
-        if leaves(last) && item.rest.len() > 1 {
-            after.join(&entered);
         }
         self.state = after;
         Ok(())
@@ -326,7 +332,10 @@ impl<'a> Walker<'a> {
             }
             args.extend(expanded.args);
         }
-        let before = self.state.clone();
+        if self.facts.facts.env.set.len() > NAMES_MAX {
+            return Err("more than 64 names are set".to_owned());
+        }
+        let before = holds_more(simple).then(|| self.state.clone());
         if args.is_empty() && simple.declared.is_empty() {
             self.bare_assignments(simple)?;
         } else {
@@ -339,10 +348,12 @@ impl<'a> Walker<'a> {
             self.run_simple(simple, args, proof, from_pipe)?;
         }
         // What stands in its words runs before it, so with what was known before.
-        let after = std::mem::replace(&mut self.state, before);
+        let after = before.map(|before| std::mem::replace(&mut self.state, before));
         self.redirects(&simple.redirects, Some(simple))?;
         self.look_into(simple)?;
-        self.state = after;
+        if let Some(after) = after {
+            self.state = after;
+        }
         Ok(())
     }
 
@@ -381,20 +392,44 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Returns whether what follows a pipeline in its shell is never reached.
+/// Returns whether words or redirections of a command are walked themselves.
+fn holds_more(simple: &Simple) -> bool {
+    let is_plain = |word: &Word| {
+        word.pieces.iter().all(|piece| match piece {
+            Piece::Text { .. } => true,
+            Piece::Param { param, .. } => {
+                param.subscript.is_none() && matches!(param.op, ParamOp::None)
+            }
+            _ => false,
+        })
+    };
+    let is_plain_value = |assignment: &Assignment| match &assignment.value {
+        AssignedValue::Scalar(word) => assignment.subscript.is_none() && is_plain(word),
+        AssignedValue::Array(words) => words.iter().all(is_plain),
+    };
+    !simple.redirects.is_empty()
+        || !simple.words.iter().all(is_plain)
+        || !simple
+            .assignments
+            .iter()
+            .chain(&simple.declared)
+            .all(is_plain_value)
+}
+
+/// Returns whether a pipeline certainly ends its shell.
 fn leaves(pipeline: &Pipeline) -> bool {
+    let is_exit = |simple: &Simple| {
+        simple
+            .words
+            .first()
+            .is_some_and(|word| word.is_bare("exit"))
+    };
     match pipeline.commands.as_slice() {
-        [Command::Simple(simple)] => simple.words.first().is_some_and(|word| {
-            matches!(
-                word.source.as_str(),
-                "exit" | "return" | "break" | "continue"
-            )
-        }),
+        [Command::Simple(simple)] => is_exit(simple),
         [Command::Compound(compound, _)] => match compound.as_ref() {
-            Compound::Group(list) => list
-                .items
-                .last()
-                .is_some_and(|item| item.rest.is_empty() && leaves(&item.first)),
+            Compound::Group(list) => list.items.last().is_some_and(|item| {
+                item.rest.is_empty() && !item.background && leaves(&item.first)
+            }),
             _ => false,
         },
         _ => false,

@@ -5,6 +5,8 @@
 //! removes or allows a command. It is run only on text that our parser accepted,
 //! which bounds its recursion.
 
+use std::panic::catch_unwind;
+
 use brush_parser::ast;
 use brush_parser::{Parser, ParserOptions};
 
@@ -210,13 +212,15 @@ fn squeeze(text: &str) -> String {
 }
 
 fn theirs(text: &str) -> Option<Vec<Seen>> {
-    let options = ParserOptions {
-        enable_extended_globbing: false,
-        ..ParserOptions::default()
-    };
-    let program = Parser::new(text.as_bytes(), &options)
-        .parse_program()
-        .ok()?;
+    // It panics where a file descriptor is larger than its numbers.
+    let program = catch_unwind(|| {
+        let options = ParserOptions {
+            enable_extended_globbing: false,
+            ..ParserOptions::default()
+        };
+        Parser::new(text.as_bytes(), &options).parse_program().ok()
+    })
+    .ok()??;
     let mut seen = Vec::new();
     program
         .complete_commands

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use interlock_clients::hook;
+use interlock_clients::{HookAnswer, hook};
 
 /// The longest input that is read, in bytes; a longer one is refused.
 const INPUT_MAX: u64 = 64 * 1_048_576;
@@ -19,27 +19,24 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         signal_hook::consts::SIGXFSZ,
         Arc::new(AtomicBool::new(false)),
     );
-    let client = arguments
-        .first()
-        .and_then(|client| client.to_str())
-        .unwrap_or_default()
-        .to_owned();
-    let event = arguments
-        .get(1)
-        .and_then(|event| event.to_str())
-        .map(str::to_owned);
+    let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
     let answer = match full {
-        Ok(_) => hook::answer(&client, event, read),
-        Err(error) => {
-            hook::HookAnswer::failed(&format!("signals cannot be handled: {error}"), true)
-        }
+        Ok(_) => hook::answer(word(0).unwrap_or_default(), word(1), read, |answer| {
+            std::process::exit(i32::from(print(&answer)))
+        }),
+        Err(error) => HookAnswer::failed(&format!("signals cannot be handled: {error}"), true),
     };
+    ExitCode::from(print(&answer))
+}
+
+/// Prints the answer and returns the exit code.
+fn print(answer: &HookAnswer) -> u8 {
     let written = io::stdout()
         .write_all(answer.stdout.as_bytes())
         .and_then(|()| io::stdout().flush())
         .and_then(|()| io::stderr().write_all(answer.stderr.as_bytes()));
     // A client that did not get the answer must not take that for a yes.
-    ExitCode::from(if written.is_ok() { answer.exit } else { 2 })
+    if written.is_ok() { answer.exit } else { 2 }
 }
 
 fn read() -> io::Result<Vec<u8>> {

@@ -129,10 +129,12 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
             refusal("message")
         ),
         "ApprovalRequested" => format!("{}: {}", get("name"), get("message")),
-        _ => [get("by"), get("outcome"), get("reason"), get("note")]
-            .join(" ")
-            .trim()
-            .to_owned(),
+        _ => ["by", "outcome", "reason", "note"]
+            .map(get)
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join(" "),
     };
     let path = get("path");
     let place = if path.is_empty() {

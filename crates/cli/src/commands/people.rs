@@ -105,7 +105,13 @@ fn bind_again(app: &App, live: &Live, session: Option<&str>) -> Done {
 pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
-    answer(app, live, Ask::Cancel { by }, args.json)
+    let (home, run) = (live.home.clone(), live.run.id.clone());
+    answer(app, live, Ask::Cancel { by }, args.json)?;
+    if home.session_of(&run)?.is_none() {
+        // It waits for the next session no more.
+        home.lock_bindings()?.release(&run, &app.project())?;
+    }
+    Ok(())
 }
 
 /// Asks the run, prints its answer, and makes a refusal the exit code.

@@ -83,7 +83,11 @@ fn forgives(line: &str) -> bool {
 fn git_may_end_with_one<'a>(words: impl Iterator<Item = &'a str>) -> bool {
     const COMPARES: [&str; 4] = ["--e", "--q", "-q", "--no-i"];
     let words: Vec<&str> = words.collect();
-    let compares = || words.iter().any(|word| COMPARES.iter().any(|option| word.starts_with(option)));
+    let compares = || {
+        words
+            .iter()
+            .any(|word| COMPARES.iter().any(|option| word.starts_with(option)))
+    };
     words.contains(&"grep") || words.contains(&"diff") && compares()
 }
 

@@ -60,6 +60,21 @@ pub enum ShellAsk {
     },
 }
 
+impl ShellAsk {
+    /// Says why the command is opaque, where nothing but this question makes it so.
+    #[must_use]
+    pub fn doubt(&self) -> String {
+        match self {
+            Self::Repository { .. } => {
+                "git in another repository, whose configuration can run programs".to_owned()
+            }
+            Self::Options { pattern, .. } => {
+                format!("`{pattern}` may be an option; put `--` before the file names")
+            }
+        }
+    }
+}
+
 /// One simple command of a line: a program with its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimpleCommand {

@@ -1,5 +1,7 @@
 //! The states of a machine as a graph: what leads where.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use crate::{
     machine::{Activity, Branch, Machine, State, Target, Transition},
     names::{EventName, StateName},
@@ -11,7 +13,12 @@ use crate::{
 pub(super) struct Graph<'m> {
     machine: &'m Machine,
     nodes: Vec<Node<'m>>,
+    /// What names of states that do not exist were likely meant to be.
+    near: BTreeMap<&'m StateName, (usize, &'m StateName)>,
 }
+
+/// Names that a near one is looked for; beyond that, all are wrong in some other way.
+const NEAR_MAX: usize = 100;
 
 /// One state.
 pub(super) struct Node<'m> {
@@ -60,6 +67,7 @@ impl<'m> Graph<'m> {
         let mut graph = Self {
             machine,
             nodes: nodes.collect(),
+            near: near_names(machine),
         };
         for (at, (name, state)) in machine.states.iter().enumerate() {
             if !matches!(state.activity, Activity::Final { .. }) {
@@ -132,14 +140,11 @@ impl<'m> Graph<'m> {
 
     /// Looks a state up by its name.
     pub(super) fn find(&self, name: &StateName) -> Found<'m> {
-        let states = &self.machine.states;
-        if let Some(at) = states.get_index_of(name) {
+        if let Some(at) = self.machine.states.get_index_of(name) {
             return Found::Here(at);
         }
-        let written = states.iter().filter(|(_, state)| state.shown_as.is_none());
-        let near = nearest(name.as_str(), written.map(|(name, _)| name.as_str()));
-        match near.and_then(|near| states.get_full(near)) {
-            Some((at, near, _)) => Found::Near(at, near),
+        match self.near.get(name) {
+            Some((at, near)) => Found::Near(*at, near),
             None => Found::Nowhere,
         }
     }
@@ -176,15 +181,70 @@ impl<'m> Graph<'m> {
         let mut reached = vec![false; self.nodes.len()];
         let mut open = starts.to_vec();
         while let Some(at) = open.pop() {
-            let Some(seen) = reached.get_mut(at).filter(|seen| !**seen) else {
-                continue;
-            };
-            *seen = true;
-            let edges = self.nodes.get(at).into_iter().flat_map(|node| &node.edges);
-            open.extend(edges.filter(|edge| takes(edge)).map(|edge| edge.to));
+            if let Some(node) = self.visit(at, &mut reached) {
+                let edges = node.edges.iter().filter(|edge| takes(edge));
+                open.extend(edges.map(|edge| edge.to));
+            }
         }
         reached
     }
+
+    /// Tells whether a state for which `wanted` holds can be reached from `starts`.
+    pub(super) fn leads_to(&self, starts: &[usize], wanted: impl Fn(&Node<'m>) -> bool) -> bool {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut open: VecDeque<usize> = starts.iter().copied().collect();
+        while let Some(at) = open.pop_front() {
+            match self.visit(at, &mut reached) {
+                Some(node) if wanted(node) => return true,
+                Some(node) => open.extend(node.edges.iter().map(|edge| edge.to)),
+                None => {}
+            }
+        }
+        false
+    }
+
+    /// Returns a state that is seen for the first time.
+    fn visit(&self, at: usize, reached: &mut [bool]) -> Option<&Node<'m>> {
+        let seen = reached.get_mut(at).filter(|seen| !**seen)?;
+        *seen = true;
+        self.nodes.get(at)
+    }
+}
+
+/// Finds for names of states that do not exist the ones that were likely meant.
+fn near_names(machine: &Machine) -> BTreeMap<&StateName, (usize, &StateName)> {
+    let states = &machine.states;
+    let written = || {
+        let written = states.iter().filter(|(_, state)| state.shown_as.is_none());
+        written.map(|(name, _)| name.as_str())
+    };
+    let missing: BTreeSet<&StateName> = named_states(machine)
+        .filter(|name| !states.contains_key(*name))
+        .collect();
+    let near = missing.into_iter().take(NEAR_MAX).filter_map(|name| {
+        let near = nearest(name.as_str(), written())?;
+        let (at, near, _) = states.get_full(near)?;
+        Some((name, (at, near)))
+    });
+    near.collect()
+}
+
+/// Returns every name of a state that the machine uses.
+fn named_states(machine: &Machine) -> impl Iterator<Item = &StateName> {
+    let handlers = machine.interrupts.values().map(|known| &known.target);
+    let states = machine.states.values().flat_map(|state| {
+        let transitions = state.on.values().flat_map(|rule| &rule.transitions);
+        let targets = transitions.filter_map(|transition| match &transition.target {
+            Target::State(to) => Some(to),
+            Target::Return | Target::End(_) => None,
+        });
+        let branches = branches(state).into_iter();
+        let ends = branches.flat_map(|(_, ends)| [&ends.initial, &ends.terminal]);
+        targets.chain(&state.safe_next).chain(ends)
+    });
+    std::iter::once(&machine.initial)
+        .chain(handlers)
+        .chain(states)
 }
 
 impl Node<'_> {
@@ -224,145 +284,7 @@ pub(super) fn branches(state: &State) -> Vec<(&str, &Branch)> {
     }
 }
 
-/// Returns the groups of nodes that lead to each other in a circle, each in ascending order.
-///
-/// `leads` gives for every node what it leads to. Runs in linear time and
-/// without recursion.
-pub(super) fn circles(leads: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let mut search = Search {
-        leads,
-        number: vec![usize::MAX; leads.len()],
-        low: vec![usize::MAX; leads.len()],
-        on_stack: vec![false; leads.len()],
-        stack: Vec::new(),
-        next: 0,
-        found: Vec::new(),
-    };
-    for start in 0..leads.len() {
-        search.from(start);
-    }
-    let alone = |group: &[usize]| match group {
-        [only] => !leads.get(*only).is_some_and(|to| to.contains(only)),
-        _ => false,
-    };
-    let mut found = search.found;
-    found.retain(|group| !alone(group));
-    found.sort();
-    found
-}
-
-/// Tarjan's search for strongly connected parts.
-struct Search<'l> {
-    leads: &'l [Vec<usize>],
-    number: Vec<usize>,
-    low: Vec<usize>,
-    on_stack: Vec<bool>,
-    stack: Vec<usize>,
-    next: usize,
-    found: Vec<Vec<usize>>,
-}
-
-impl Search<'_> {
-    fn from(&mut self, start: usize) {
-        // Each entry: a node, and how many of its ways were looked at.
-        let mut open = vec![(start, 0)];
-        if self.number.get(start) != Some(&usize::MAX) {
-            return;
-        }
-        self.enter(start);
-        while let Some((at, taken)) = open.pop() {
-            match self.leads.get(at).and_then(|to| to.get(taken)).copied() {
-                Some(to) => {
-                    open.push((at, taken + 1));
-                    if self.number.get(to) == Some(&usize::MAX) {
-                        self.enter(to);
-                        open.push((to, 0));
-                    } else if self.on_stack.get(to) == Some(&true) {
-                        self.lower(at, self.number.get(to).copied());
-                    }
-                }
-                None => {
-                    self.leave(at);
-                    if let Some((before, _)) = open.last().copied() {
-                        self.lower(before, self.low.get(at).copied());
-                    }
-                }
-            }
-        }
-    }
-
-    fn enter(&mut self, at: usize) {
-        let number = self.next;
-        self.next += 1;
-        set(&mut self.number, at, number);
-        set(&mut self.low, at, number);
-        set(&mut self.on_stack, at, true);
-        self.stack.push(at);
-    }
-
-    fn lower(&mut self, at: usize, to: Option<usize>) {
-        if let (Some(low), Some(to)) = (self.low.get_mut(at), to) {
-            *low = to.min(*low);
-        }
-    }
-
-    /// Takes a finished group off the stack, when `at` is its first node.
-    fn leave(&mut self, at: usize) {
-        if self.low.get(at) != self.number.get(at) {
-            return;
-        }
-        let begin = self
-            .stack
-            .iter()
-            .rposition(|node| *node == at)
-            .unwrap_or_default();
-        let mut group = self.stack.split_off(begin);
-        for node in &group {
-            set(&mut self.on_stack, *node, false);
-        }
-        group.sort_unstable();
-        self.found.push(group);
-    }
-}
-
-fn set<T>(list: &mut [T], at: usize, value: T) {
-    if let Some(slot) = list.get_mut(at) {
-        *slot = value;
-    }
-}
-
-/// Writes the event of a composite state's success.
+/// Tells whether an event is one that the state's own activity raises.
 pub(super) fn own_event(event: &EventName) -> bool {
     matches!(event.as_str(), "done" | "error")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::circles;
-
-    #[test]
-    fn circles_are_found_whatever_hangs_on_them() {
-        assert_eq!(
-            circles(&[vec![1], vec![2], vec![]]),
-            Vec::<Vec<usize>>::new()
-        );
-        assert_eq!(circles(&[vec![0], vec![]]), vec![vec![0]]);
-        let two = [
-            vec![1],
-            vec![2, 3],
-            vec![1],
-            vec![4],
-            vec![5],
-            vec![3],
-            vec![0],
-        ];
-        assert_eq!(circles(&two), vec![vec![1, 2], vec![3, 4, 5]]);
-    }
-
-    #[test]
-    fn a_long_chain_needs_no_stack() {
-        let mut chain: Vec<Vec<usize>> = (1..100_000).map(|next| vec![next]).collect();
-        chain.push(vec![0]);
-        assert_eq!(circles(&chain).len(), 1);
-    }
 }

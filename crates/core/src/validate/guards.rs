@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    Check, FindingCode, GuardRoot, GuardSite, Place,
-    graph::{circles, own_event},
-};
+use super::{Check, FindingCode, GuardRoot, GuardSite, Place, circles::circles, graph::own_event};
 use crate::{
     guard::{FieldGuard, Guard, GuardRef, Op, Source},
     machine::{Machine, State},
@@ -32,7 +29,10 @@ impl<'m> Check<'m, '_> {
             GuardRef::Inline(guard) => self.guard(guard, site),
             GuardRef::Named(name) if !self.machine.guards.contains_key(name) => {
                 let known = self.machine.guards.keys().map(GuardName::as_str);
-                let near = nearest(name.as_str(), known)
+                // Where that many are wrong, names are not what is wrong.
+                let near = (self.found.len() < 1_000)
+                    .then(|| nearest(name.as_str(), known))
+                    .flatten()
                     .map(|near| format!(": did you mean `{near}`?"))
                     .unwrap_or_default();
                 self.error(

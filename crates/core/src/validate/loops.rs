@@ -1,9 +1,6 @@
 //! Loops that nothing bounds.
 
-use super::{
-    Check, FindingCode, Place,
-    graph::{Node, circles},
-};
+use super::{Check, FindingCode, Place, circles::circles, graph::Node};
 use crate::{machine::Activity, names::StateName};
 
 impl Check<'_, '_> {
@@ -74,9 +71,8 @@ impl Check<'_, '_> {
                     .filter(|edge| edge.branch)
                     .map(|edge| edge.to)
                     .collect();
-                let inside = self.graph.reached(&starts, |_| true);
-                let mut nodes = self.graph.nodes().iter().zip(inside);
-                nodes.any(|(node, inside)| inside && node.state.policy.iterations_max.is_some())
+                self.graph
+                    .leads_to(&starts, |node| node.state.policy.iterations_max.is_some())
             }
             Activity::Final { .. } => true,
             _ => node.state.policy.iterations_max.is_some(),

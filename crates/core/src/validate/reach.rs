@@ -2,7 +2,7 @@
 
 use super::{
     Check, FindingCode, Place,
-    graph::{Edge, branches},
+    graph::{Edge, Node, branches},
 };
 use crate::{
     machine::Target,
@@ -19,7 +19,7 @@ impl Check<'_, '_> {
             .flat_map(|state| state.on.values())
             .flat_map(|rule| &rule.transitions)
             .any(|transition| matches!(transition.target, Target::End(_)));
-        let has_end = ends || self.graph.nodes().iter().any(super::graph::Node::is_final);
+        let has_end = ends || self.graph.nodes().iter().any(Node::is_final);
         if !has_end {
             self.error(
                 FindingCode::NoFinalState,
@@ -91,7 +91,7 @@ impl Check<'_, '_> {
                 }
             }
         }
-        let ends = |node: &super::graph::Node<'_>| {
+        let ends = |node: &Node<'_>| {
             node.is_final() || node.terminal || node.returns || node.leads_nowhere
         };
         let mut saved = vec![false; nodes.len()];
@@ -113,18 +113,11 @@ impl Check<'_, '_> {
         for (name, state) in &machine.states {
             for (branch, ends) in branches(state) {
                 let at = |wanted: &StateName| machine.states.get_index_of(wanted);
-                let (Some(initial), Some(terminal)) = (at(&ends.initial), at(&ends.terminal))
-                else {
+                let (Some(initial), Some(_)) = (at(&ends.initial), at(&ends.terminal)) else {
                     continue;
                 };
-                let reached = self.graph.reached(&[initial], |_| true);
-                let doubtful = self
-                    .graph
-                    .nodes()
-                    .iter()
-                    .zip(&reached)
-                    .any(|(node, reached)| *reached && node.leads_nowhere);
-                if reached.get(terminal) == Some(&true) || doubtful {
+                let may_end = |node: &Node<'_>| *node.name == ends.terminal || node.leads_nowhere;
+                if self.graph.leads_to(&[initial], may_end) {
                     continue;
                 }
                 self.warning(

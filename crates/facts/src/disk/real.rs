@@ -82,7 +82,8 @@ impl Disk for RealDisk {
         };
         let mut names: Vec<String> = entries
             .take(max)
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter_map(Result::ok)
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
         names.sort_unstable();
         names

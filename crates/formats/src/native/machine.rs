@@ -17,15 +17,12 @@ use super::{
     scope::{Called, Scope},
 };
 use crate::{
-    detect::{self, Found},
     diagnostic::Report,
     node::{Entry, Node},
-    parse,
-    source::{Files, Source, Span, Workflows},
+    source::{Files, Span, Workflows},
     source_map::Spans,
     table::{Fields, Table},
 };
-use interlock_core::nearest::nearest;
 
 /// Reads a definition and everything it invokes.
 ///
@@ -96,34 +93,34 @@ pub(super) struct Reader<'n, 'w> {
     pub(super) files: Files,
     pub(super) report: Report,
     pub(super) spans: Spans,
-    others: &'w dyn Workflows,
-    siblings: &'n [Entry],
-    machines: IndexMap<MachineId, Machine>,
+    pub(super) others: &'w dyn Workflows,
+    pub(super) siblings: &'n [Entry],
+    pub(super) machines: IndexMap<MachineId, Machine>,
     /// Keys given away.
-    taken: HashSet<String>,
+    pub(super) taken: HashSet<String>,
     /// What became of ids that were looked for in other files.
-    asked: HashMap<String, Option<Called>>,
-    sibling_keys: HashMap<&'n str, MachineId>,
-    pending: Vec<Pending<'n>>,
-    root_name: Option<&'n str>,
-    root_key: Option<MachineId>,
+    pub(super) asked: HashMap<String, Option<Called>>,
+    pub(super) sibling_keys: HashMap<&'n str, MachineId>,
+    pub(super) pending: Vec<Pending<'n>>,
+    pub(super) root_name: Option<&'n str>,
+    pub(super) root_key: Option<MachineId>,
     pub(super) incomplete: HashSet<Option<MachineId>>,
-    unread: HashSet<Option<MachineId>>,
+    pub(super) unread: HashSet<Option<MachineId>>,
 }
 
 /// A definition that something invokes and that is still to be read.
-enum Pending<'n> {
+pub(super) enum Pending<'n> {
     Sibling(&'n Node, MachineId),
     File(usize, String, MachineId, Span),
 }
 
 /// A definition to read.
-struct Task<'t> {
-    node: &'t Node,
-    key: Option<MachineId>,
-    table: &'static Table,
+pub(super) struct Task<'t> {
+    pub(super) node: &'t Node,
+    pub(super) key: Option<MachineId>,
+    pub(super) table: &'static Table,
     /// The id its place gives it.
-    given_id: Option<&'t str>,
+    pub(super) given_id: Option<&'t str>,
 }
 
 /// The machine that is being read.
@@ -137,8 +134,8 @@ pub(super) struct Current<'s> {
     pub(super) state_names: HashSet<StateName>,
 }
 
-impl<'n> Reader<'n, '_> {
-    fn definition(&mut self, task: Task<'_>, outer: Option<&Scope<'_>>) -> Machine {
+impl Reader<'_, '_> {
+    pub(super) fn definition(&mut self, task: Task<'_>, outer: Option<&Scope<'_>>) -> Machine {
         let Task {
             node,
             key,
@@ -216,7 +213,7 @@ impl<'n> Reader<'n, '_> {
     }
 
     /// Returns `name`, or `name` with a number, that no other machine has as key.
-    fn free_key(&mut self, name: &str) -> MachineId {
+    pub(super) fn free_key(&mut self, name: &str) -> MachineId {
         let mut key = name.to_owned();
         let mut number = 1;
         while !self.taken.insert(key.clone()) {
@@ -337,181 +334,6 @@ impl<'n> Reader<'n, '_> {
         })
     }
 
-    /// Returns the key of the machine that `id` means, and has it read if it was not.
-    pub(super) fn invoked(
-        &mut self,
-        current: &Current<'_>,
-        id: &str,
-        span: Span,
-    ) -> Option<MachineId> {
-        let in_first_file = span.file == 0;
-        let known = current
-            .scope
-            .find(id)
-            .cloned()
-            .or_else(|| self.sibling(id).filter(|_| in_first_file));
-        let known = known.or_else(|| self.elsewhere(id, span));
-        match known {
-            Some(Called::Key(key)) => Some(key),
-            Some(Called::Root) => Some(self.root_copy(id)),
-            None => {
-                self.unknown_machine(current, id, span);
-                None
-            }
-        }
-    }
-
-    /// Returns the key under which the outermost machine can be called.
-    fn root_copy(&mut self, id: &str) -> MachineId {
-        match &self.root_key {
-            Some(key) => key.clone(),
-            None => {
-                let key = self.free_key(id);
-                self.root_key = Some(key.clone());
-                key
-            }
-        }
-    }
-
-    /// Looks for `id` among the workflows of the same gateway configuration.
-    fn sibling(&mut self, id: &str) -> Option<Called> {
-        let own_id = |entry: &Entry| {
-            entry
-                .value
-                .get("id")
-                .and_then(|id| id.value.text().map(str::to_owned))
-        };
-        let siblings = self.siblings;
-        let entry = siblings.iter().find(|entry| entry.key == id);
-        let entry = entry.or_else(|| {
-            siblings
-                .iter()
-                .find(|entry| own_id(entry).as_deref() == Some(id))
-        })?;
-        if self.root_name == Some(entry.key.as_str()) {
-            return Some(Called::Root);
-        }
-        if let Some(key) = self.sibling_keys.get(entry.key.as_str()) {
-            return Some(Called::Key(key.clone()));
-        }
-        let key = self.free_key(&entry.key);
-        self.sibling_keys.insert(&entry.key, key.clone());
-        self.pending
-            .push(Pending::Sibling(&entry.value, key.clone()));
-        Some(Called::Key(key))
-    }
-
-    /// Looks for `id` in other files.
-    fn elsewhere(&mut self, id: &str, span: Span) -> Option<Called> {
-        if let Some(known) = self.asked.get(id) {
-            return known.clone();
-        }
-        let called = match self.others.find(id) {
-            None => None,
-            Some(Ok(source)) => Some(self.open(id, source, span)),
-            Some(Err(reason)) => {
-                self.report.error(
-                    span,
-                    "unreadable_workflow",
-                    format!("the workflow `{id}` cannot be read: {reason}"),
-                );
-                // There is one, so it is not unknown as well.
-                let key = self.free_key(id);
-                self.unread.insert(Some(key.clone()));
-                self.machines.insert(key.clone(), empty(id));
-                Some(Called::Key(key))
-            }
-        };
-        self.asked.insert(id.to_owned(), called.clone());
-        called
-    }
-
-    fn open(&mut self, id: &str, source: Source, span: Span) -> Called {
-        if self.files.position_of(&source) == Some(0) && self.root_name.is_none() {
-            return Called::Root;
-        }
-        let file = self.files.add(source);
-        let key = self.free_key(id);
-        self.pending
-            .push(Pending::File(file, id.to_owned(), key.clone(), span));
-        Called::Key(key)
-    }
-
-    fn read_pending(&mut self, pending: Pending<'n>) {
-        let (key, machine) = match pending {
-            Pending::Sibling(node, key) => {
-                let task = Task {
-                    node,
-                    key: Some(key.clone()),
-                    table: &WORKFLOW,
-                    given_id: None,
-                };
-                (key, self.definition(task, None))
-            }
-            Pending::File(file, id, key, span) => {
-                let machine = self.read_file(file, &id, &key, span);
-                (key, machine)
-            }
-        };
-        self.machines.insert(key, machine);
-    }
-
-    fn read_file(&mut self, file: usize, id: &str, key: &MachineId, span: Span) -> Machine {
-        let Some(tree) = parse::parse(&self.files, file, &mut self.report) else {
-            self.unread.insert(Some(key.clone()));
-            return empty(id);
-        };
-        let found = detect::detect(&tree, &mut self.report);
-        let definition = found.and_then(|found| self.choose(found, id, span));
-        let Some(node) = definition else {
-            self.unread.insert(Some(key.clone()));
-            return empty(id);
-        };
-        let task = Task {
-            node,
-            key: Some(key.clone()),
-            table: &WORKFLOW,
-            given_id: None,
-        };
-        self.definition(task, None)
-    }
-
-    /// Returns the definition that `id` means in a file found for it.
-    fn choose<'t>(&mut self, found: Found<'t>, id: &str, span: Span) -> Option<&'t Node> {
-        match found {
-            Found::Definition(node) => Some(node),
-            Found::Wrapper(fields) => fields.get("definition"),
-            Found::Gateway(fields) => {
-                let workflows = fields.get("workflows")?;
-                let default = fields.text("default").and_then(|name| workflows.get(name));
-                let entry = workflows.get(id).or(default);
-                if entry.is_none() {
-                    self.report.error(
-                        span,
-                        "undefined_machine",
-                        format!("the file found for `{id}` holds no workflow of that name"),
-                    );
-                }
-                entry.map(|entry| &entry.value)
-            }
-        }
-    }
-
-    fn unknown_machine(&mut self, current: &Current<'_>, id: &str, span: Span) {
-        let mut known = current.scope.names();
-        known.extend(self.siblings.iter().map(|entry| entry.key.as_str()));
-        let near = nearest(id, known)
-            .map(|name| format!(": did you mean `{name}`?"))
-            .unwrap_or_default();
-        self.report
-            .error(
-                span,
-                "undefined_machine",
-                format!("no workflow `{id}` is known{near}"),
-            )
-            .help("define it under `machines`, or as a file in `.interlock/workflows/`");
-    }
-
     fn finish(mut self, mut root: Machine) -> Reading {
         if let Some(key) = &self.root_key {
             self.machines.insert(key.clone(), root.clone());
@@ -530,7 +352,7 @@ impl<'n> Reader<'n, '_> {
 }
 
 /// Returns a machine with nothing in it.
-fn empty(id: &str) -> Machine {
+pub(super) fn empty(id: &str) -> Machine {
     Machine {
         id: MachineId::new(id),
         hash: String::new(),

@@ -3,6 +3,7 @@
 use interlock_core::{
     machine::{Activity, Outcome, State, Work},
     names::{EventName, StateName},
+    nearest::nearest,
     policy::{CommandEntry, OnDenied, Policy},
     validate::Place,
 };
@@ -15,7 +16,6 @@ use crate::{
     node::{Kind, Node},
     table::Fields,
 };
-use interlock_core::nearest::nearest;
 
 /// Names of final states that mean failure where nothing else is said.
 const FAILURES: &[&str] = &[

@@ -346,3 +346,94 @@ pub(super) fn is_number(text: &str) -> bool {
         && fraction.is_none_or(digits)
         && exponent.is_none_or(digits)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::parse;
+
+    /// Compares with the strict reader everybody uses: the same texts pass, with the same values.
+    fn check(text: &str) {
+        let ours = parse(text, 0).map(|node| node.to_value());
+        let theirs: Result<Value, _> = serde_json::from_str(text);
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs, "{text}"),
+            (Err(_), Err(_)) => {}
+            // Theirs takes the last of two equal keys.
+            (Err(ours), Ok(_)) => {
+                assert_eq!(ours.code, "duplicate_key", "{text}: {}", ours.message)
+            }
+            (Ok(_), Err(theirs)) => assert!(theirs.to_string().is_empty(), "{text}: {theirs}"),
+        }
+    }
+
+    #[test]
+    fn the_corners_of_the_grammar_are_those_of_json() {
+        let numbers = [
+            "0", "-0", "01", "1.", ".5", "1.5", "1e5", "1E+5", "1e", "-", "+1", "1_0", "0x1",
+            "NaN", "1.0e-7",
+        ];
+        let words = ["true", "false", "null", "True", "nul", "nulll", "undefined"];
+        let texts = [
+            r#""""#,
+            r#""\u0041\n\/""#,
+            r#""\ud83d\ude00""#,
+            r#""\ud83d""#,
+            r#""\ude00""#,
+            r#""\u12""#,
+            r#""\x""#,
+            "\"a\tb\"",
+            "\"a\nb\"",
+            r#""a"#,
+            "'a'",
+        ];
+        let shapes = [
+            "",
+            " ",
+            "[]",
+            "[ ]",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "{}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{\"a\" 1}",
+            "{\"a\":}",
+            "[1]]",
+            "{\"a\":1}}",
+            "{\"a\":1,\"a\":2}",
+            "[1] x",
+            "// c\n1",
+            "1 /* c */",
+            "\t\r\n 1 ",
+        ];
+        for text in numbers.iter().chain(&words).chain(&texts).chain(&shapes) {
+            check(text);
+            check(&format!("[{text}]"));
+            check(&format!("{{\"k\": {text}}}"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_of_signs_is_read_as_json_says(text in r#"[\[\]{},: \na"\\u0-9eE.+-]{0,16}"#) {
+            check(&text);
+        }
+
+        #[test]
+        fn any_value_is_read_as_it_was_written(
+            keys in prop::collection::vec("\\PC{0,5}", 0..4),
+            number in any::<f64>().prop_filter("finite", |number| number.is_finite()),
+            whole in any::<i128>(),
+            text in "[^\\p{Cc}]{0,8}",
+        ) {
+            let value = serde_json::json!({ "n": number, "t": text, "k": keys });
+            check(&value.to_string());
+            check(&serde_json::to_string_pretty(&value).unwrap_or_default());
+            check(&whole.to_string());
+        }
+    }
+}

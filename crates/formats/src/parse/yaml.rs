@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     node::{Entry, Kind, Node},
-    source::Span,
+    source::{Letters, Span},
 };
 
 mod scalar;
@@ -295,37 +295,34 @@ fn depth(node: &Node) -> usize {
 struct Places<'a> {
     body: &'a str,
     skipped: usize,
+    /// Characters before each line.
     lines: Vec<usize>,
+    letters: Letters,
 }
 
 impl<'a> Places<'a> {
     fn new(body: &'a str, skipped: usize) -> Self {
-        let bytes = body.as_bytes();
-        let breaks = bytes.iter().enumerate().filter(|(at, byte)| {
-            **byte == b'\n' || (**byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
-        });
-        let lines = std::iter::once(0)
-            .chain(breaks.map(|(at, _)| at + 1))
-            .collect();
+        let mut lines = vec![0];
+        let mut letters = body.chars().enumerate().peekable();
+        while let Some((at, letter)) = letters.next() {
+            let next = letters.peek().map(|(_, next)| *next);
+            if letter == '\n' || (letter == '\r' && next != Some('\n')) {
+                lines.push(at + 1);
+            }
+        }
         Self {
             body,
             skipped,
             lines,
+            letters: Letters::of(body),
         }
     }
 
     fn byte(&self, marker: Marker) -> usize {
-        let line = self
-            .lines
-            .get(marker.line().saturating_sub(1))
-            .copied()
-            .unwrap_or(self.body.len());
-        let rest = self.body.get(line..).unwrap_or_default();
-        let within = rest
-            .char_indices()
-            .nth(marker.col())
-            .map_or(rest.len(), |(at, _)| at);
-        self.skipped + line + within
+        match self.lines.get(marker.line().saturating_sub(1)) {
+            Some(before) => self.skipped + self.letters.byte(self.body, before + marker.col()),
+            None => self.skipped + self.body.len(),
+        }
     }
 
     fn char_end(&self, at: usize) -> usize {

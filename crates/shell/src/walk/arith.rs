@@ -67,6 +67,8 @@ impl Walker<'_> {
         self.facts.used(name);
         match self.state.get(name) {
             Some(Value::Scalar(value)) if value.is_number() => return Ok(()),
+            // Set to numbers only, or left alone: as if never set.
+            Some(Value::Scalar(_)) if !self.state.not_numbers.borrow().contains(name) => {}
             Some(_) => {
                 return Err(format!(
                     "`{name}` is evaluated and may hold more than a number"

@@ -6,7 +6,7 @@ use interlock_core::{
     call::ControlTool,
     names::{AgentId, Digest},
 };
-use interlock_store::{NOTE_AGE_MAX_MS, Note, SessionKey, StoreError};
+use interlock_store::{ClientProcess, NOTE_AGE_MAX_MS, Note, SessionKey, StoreError};
 
 use crate::world::{NOW, PROJECT, World, in_parallel};
 
@@ -162,17 +162,22 @@ fn a_damaged_note_is_an_error_until_it_is_too_old() {
 #[test]
 fn only_the_newest_token_holds() {
     let world = World::new();
-    assert!(world.home.token_made_below("").unwrap().is_none());
+    let below = |token: &str| world.home.token_made_below(token).unwrap();
+    assert_eq!(below(""), None);
     assert!(!world.home.revoke_token().unwrap());
     assert!(!world.home.path().exists());
-    let first = world.home.make_token(Vec::new()).unwrap();
-    assert!(world.home.token_made_below(&first).unwrap().is_some());
+    let shell = vec![ClientProcess {
+        pid: 4711,
+        started: "8000".to_owned(),
+    }];
+    let first = world.home.make_token(shell.clone()).unwrap();
+    assert_eq!(below(&first), Some(shell));
     let second = world.home.make_token(Vec::new()).unwrap();
-    assert!(world.home.token_made_below(&first).unwrap().is_none());
-    assert!(world.home.token_made_below(&second).unwrap().is_some());
+    assert_eq!(below(&first), None);
+    assert_eq!(below(&second), Some(Vec::new()));
     let upper = second.to_uppercase();
     for wrong in ["", "ilk_", upper.as_str(), &second[1..]] {
-        assert!(world.home.token_made_below(wrong).unwrap().is_none(), "{wrong}");
+        assert_eq!(below(wrong), None, "{wrong}");
     }
     let kept = fs::read_to_string(world.home.path().join("token.json")).unwrap();
     assert!(
@@ -180,7 +185,7 @@ fn only_the_newest_token_holds() {
         "{kept}"
     );
     assert!(world.home.revoke_token().unwrap());
-    assert!(world.home.token_made_below(&second).unwrap().is_none());
+    assert_eq!(below(&second), None);
 }
 
 #[test]

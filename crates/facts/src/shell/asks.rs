@@ -1,0 +1,76 @@
+//! What a shell line leaves to someone who sees the files.
+
+use interlock_core::facts::{CommandClass, ShellAsk, ShellFacts};
+
+use crate::{disk::Disk, path::is_within, surroundings::Surroundings};
+
+/// Names looked at in a directory; one with more is not answered for.
+const NAMES_MAX: usize = 50_000;
+
+/// Answers what the line leaves to someone who sees the files.
+pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) {
+    for ask in &shell.asks {
+        let (ShellAsk::Repository { command, .. } | ShellAsk::Options { command, .. }) = ask;
+        let Some(command) = shell.commands.get_mut(*command) else {
+            continue;
+        };
+        match ask {
+            ShellAsk::Repository { directory, .. } => {
+                if command.opaque.is_none() && is_other_repository(directory, surroundings, disk) {
+                    command.opaque = Some(ask.doubt());
+                }
+            }
+            ShellAsk::Options { directory, .. } => {
+                // Only where nothing else makes it opaque.
+                if command.opaque == Some(ask.doubt()) && !has_option_names(directory, disk) {
+                    command.opaque = None;
+                }
+            }
+        }
+    }
+    look_at_repositories(shell, surroundings, disk);
+}
+
+/// Makes version control opaque that `cd` led into a repository inside the project.
+fn look_at_repositories(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) {
+    for command in &mut shell.commands {
+        let Some(directory) = &command.directory else {
+            continue;
+        };
+        if command.class == CommandClass::VersionControl
+            && command.opaque.is_none()
+            && *directory != surroundings.project_root
+            && is_other_repository(directory, surroundings, disk)
+        {
+            let directory = directory.clone();
+            let doubt = ShellAsk::Repository {
+                directory,
+                command: 0,
+            };
+            command.opaque = Some(doubt.doubt());
+        }
+    }
+}
+
+/// Tells whether version control in `directory` would work on another repository than the project's.
+fn is_other_repository(directory: &str, surroundings: &Surroundings, disk: &dyn Disk) -> bool {
+    let Ok(real) = disk.real(directory) else {
+        return true;
+    };
+    let mut at = real.as_str();
+    while is_within(at, &surroundings.project_root) && at != surroundings.project_root {
+        let has = |name: &str| disk.look(&format!("{at}/{name}")).is_some();
+        // A bare one has no directory of its own.
+        if has(".git") || has("HEAD") && has("objects") {
+            return true;
+        }
+        at = at.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    at != surroundings.project_root
+}
+
+/// Tells whether a name in `directory` could be taken for an option.
+fn has_option_names(directory: &str, disk: &dyn Disk) -> bool {
+    let names = disk.names(directory, NAMES_MAX);
+    names.len() == NAMES_MAX || names.iter().any(|name| name.starts_with('-'))
+}
