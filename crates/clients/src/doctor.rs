@@ -1,13 +1,15 @@
 //! What `doctor` finds out by trying: whether a client is guarded, and what its version means.
 
 mod probe;
+mod settings;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::install::{self, EVENTS, HookState, InstallError, Scope, Site};
+use crate::install::{Scope, Site};
+use settings::Settings;
 
 /// The first version that honours `onFailure`.
 const HONOURS_ON_FAILURE: [u64; 3] = [2, 1, 295];
@@ -58,6 +60,26 @@ impl Check {
             took_ms: None,
         }
     }
+
+    /// Makes a check of Interlock itself.
+    fn own(
+        what: &'static str,
+        health: Health,
+        seen: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self {
+            of: "interlock",
+            ..Self::new(what, health, seen, advice)
+        }
+    }
+
+    fn after(self, took_ms: u64) -> Self {
+        Self {
+            took_ms: Some(took_ms),
+            ..self
+        }
+    }
 }
 
 /// What to look at.
@@ -69,30 +91,63 @@ pub struct Examination {
     pub state: PathBuf,
     /// Whether the project's policy names a workflow.
     pub policy: bool,
+    /// The client's program: a name on the `PATH`, or a path.
+    pub client: PathBuf,
+    /// The settings that whoever manages the machine gives the client.
+    pub managed: PathBuf,
+}
+
+impl Examination {
+    /// Looks at the client on the `PATH`, under the settings of this machine.
+    #[must_use]
+    pub fn new(site: Site, state: PathBuf, policy: bool) -> Self {
+        let managed = if cfg!(target_os = "macos") {
+            "/Library/Application Support/ClaudeCode/managed-settings.json"
+        } else {
+            "/etc/claude-code/managed-settings.json"
+        };
+        Self {
+            site,
+            state,
+            policy,
+            client: "claude".into(),
+            managed: managed.into(),
+        }
+    }
+
+    /// Returns how it stands when something is missing that the project counts on.
+    const fn missing(&self) -> Health {
+        if self.policy {
+            Health::Fail
+        } else {
+            Health::Warn
+        }
+    }
 }
 
 /// Looks at everything, in order; starts the client, the hooks and the server.
 #[must_use]
 pub fn examine(examination: &Examination) -> Vec<Check> {
-    let mut checks = vec![version()];
-    checks.extend(hooks(examination));
-    checks.extend(server(examination));
+    let mut checks = vec![version(&examination.client)];
+    let settings = Settings::read(examination, &mut checks);
+    checks.extend(settings.switches());
+    checks.extend(hooks(examination, &settings));
+    checks.push(server(examination));
+    checks.extend(settings.server_switch());
     checks.push(Check::new(
         "not mediated",
         Health::Warn,
         "files named with `@` in a prompt are read by the client without a hook",
         "deny such reads in the client's own rules where it matters",
     ));
-    checks.push(state(examination));
-    checks.push(Check {
-        of: "interlock",
-        ..Check::new(
-            "containment",
-            Health::Warn,
-            "none in this version: shell lines are read, not confined",
-            "run the agent in a container where what it starts must not reach the machine",
-        )
-    });
+    checks.push(state(&examination.state));
+    checks.push(git());
+    checks.push(Check::own(
+        "containment",
+        Health::Warn,
+        "none in this version: shell lines are read, not confined",
+        "run the agent in a container where what it starts must not reach the machine",
+    ));
     checks
 }
 
@@ -102,9 +157,10 @@ pub fn fails(checks: &[Check]) -> bool {
     checks.iter().any(|check| check.health == Health::Fail)
 }
 
-fn version() -> Check {
-    let Some(text) = probe::version("claude") else {
-        return Check::new("version", Health::Warn, "not found on PATH", "");
+fn version(client: &Path) -> Check {
+    let Some(text) = probe::version(client) else {
+        let seen = format!("`{}` cannot be started", client.display());
+        return Check::new("version", Health::Warn, seen, "");
     };
     let number = text.split_whitespace().next().unwrap_or_default();
     let parts: Vec<u64> = number
@@ -122,124 +178,28 @@ fn version() -> Check {
     )
 }
 
-fn hooks(examination: &Examination) -> Vec<Check> {
-    let mut checks = Vec::new();
-    let mut command = None;
-    let mut anything = false;
-    for scope in [Scope::Project, Scope::User] {
-        let path = examination.site.settings(scope);
-        let settings = match parsed(&path) {
-            Ok(Some(settings)) => settings,
-            Ok(None) => continue,
-            Err(why) => {
-                checks.push(Check::new(
-                    "settings",
-                    Health::Fail,
-                    why,
-                    "mend the file, then run `interlock init`",
-                ));
-                continue;
-            }
-        };
-        if settings.get("disableAllHooks") == Some(&Value::Bool(true)) {
-            let seen = format!("`disableAllHooks` is set in {}", path.display());
-            checks.push(Check::new(
-                "settings",
-                Health::Fail,
-                seen,
-                "remove it: no hook runs",
-            ));
-        }
-        let states: Vec<HookState> = EVENTS
-            .iter()
-            .map(|event| HookState::of(&settings, event, &examination.site))
-            .collect();
-        if states.iter().all(|state| *state == HookState::Missing) {
-            continue;
-        }
-        anything = true;
-        let missing: Vec<&str> = EVENTS
-            .iter()
-            .zip(&states)
-            .filter(|(_, state)| !matches!(state, HookState::Complete(_)))
-            .map(|(event, _)| *event)
-            .collect();
-        if missing.is_empty() {
-            checks.push(Check::new(
-                "hooks",
-                Health::Ok,
-                format!("all in {}", path.display()),
-                "",
-            ));
-        } else {
-            let seen = format!(
-                "missing or incomplete in {}: {}",
-                path.display(),
-                missing.join(", ")
-            );
-            checks.push(Check::new(
-                "hooks",
-                Health::Fail,
-                seen,
-                "run `interlock init`",
-            ));
-        }
-        command = command.or_else(|| {
-            states.into_iter().find_map(|state| match state {
-                HookState::Complete(command) => Some(command),
-                _ => None,
-            })
-        });
-    }
-    checks.extend(local_switch(examination));
-    match (command, anything) {
-        (Some(command), _) => checks.push(probed_hook(examination, &command)),
-        (None, true) => {}
-        (None, false) => {
-            let health = if examination.policy {
-                Health::Fail
-            } else {
-                Health::Warn
-            };
-            checks.push(Check::new(
-                "hooks",
-                health,
-                "none: sessions here are not guarded",
-                "run `interlock init`",
-            ));
-        }
+/// Looks for the hooks and calls the first that is as it should be.
+fn hooks(examination: &Examination, settings: &Settings) -> Vec<Check> {
+    let (mut checks, command) = settings.hooks(&examination.site);
+    if let Some(command) = command {
+        checks.push(probed_hook(examination, &command));
+    } else if checks.is_empty() {
+        checks.push(Check::new(
+            "hooks",
+            examination.missing(),
+            "none: sessions here are not guarded",
+            "run `interlock init`",
+        ));
     }
     checks
 }
 
-/// Looks for the switch in settings that no project shares.
-fn local_switch(examination: &Examination) -> Option<Check> {
-    let path = examination
-        .site
-        .project_root
-        .join(".claude")
-        .join("settings.local.json");
-    let settings = parsed(&path).ok().flatten()?;
-    (settings.get("disableAllHooks") == Some(&Value::Bool(true))).then(|| {
-        let seen = format!("`disableAllHooks` is set in {}", path.display());
-        Check::new("settings", Health::Fail, seen, "remove it: no hook runs")
-    })
-}
-
-fn parsed(path: &std::path::Path) -> Result<Option<Value>, String> {
-    let text = install::read(path).map_err(|error: InstallError| error.to_string())?;
-    let Some(text) = text else { return Ok(None) };
-    serde_json::from_str(&text)
-        .map(Some)
-        .map_err(|error| format!("`{}` is not JSON: {error}", path.display()))
-}
-
 fn probed_hook(examination: &Examination, command: &str) -> Check {
     match probe::hook(command, &examination.site.project_root) {
-        Ok(took_ms) => Check {
-            took_ms: Some(took_ms),
-            ..Check::new("hook answers", Health::Ok, format!("in {took_ms} ms"), "")
-        },
+        Ok(took_ms) => {
+            let seen = format!("in {took_ms} ms");
+            Check::new("hook answers", Health::Ok, seen, "").after(took_ms)
+        }
         Err(why) => Check::new(
             "hook answers",
             Health::Fail,
@@ -249,73 +209,68 @@ fn probed_hook(examination: &Examination, command: &str) -> Check {
     }
 }
 
-fn server(examination: &Examination) -> Option<Check> {
+fn server(examination: &Examination) -> Check {
     let found = [Scope::Project, Scope::User].into_iter().find_map(|scope| {
-        let settings = parsed(&examination.site.servers(scope)).ok().flatten()?;
-        settings.pointer("/mcpServers/interlock").cloned()
+        let registered = settings::parsed(&examination.site.servers(scope));
+        registered
+            .ok()
+            .flatten()?
+            .pointer("/mcpServers/interlock")
+            .cloned()
     });
     let Some(server) = found else {
-        let health = if examination.policy {
-            Health::Fail
-        } else {
-            Health::Warn
-        };
-        return Some(Check::new(
+        return Check::new(
             "control server",
-            health,
+            examination.missing(),
             "not registered",
             "run `interlock init`",
-        ));
+        );
     };
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let command = server.get("command").and_then(text).unwrap_or_default();
-    let arguments = server
-        .get("args")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
-    let arguments: Vec<String> = arguments.iter().filter_map(text).collect();
-    Some(
-        match probe::server(&command, &arguments, &examination.site.project_root) {
-            Ok(took_ms) => Check {
-                took_ms: Some(took_ms),
-                ..Check::new(
-                    "control server",
-                    Health::Ok,
-                    format!("answers in {took_ms} ms"),
-                    "",
-                )
-            },
-            Err(why) => Check::new(
-                "control server",
-                Health::Fail,
-                why,
-                "run `interlock init` with the program you use",
-            ),
-        },
-    )
+    let arguments = server.get("args").and_then(Value::as_array);
+    let arguments: Vec<String> = arguments.into_iter().flatten().filter_map(text).collect();
+    match probe::server(&command, &arguments, &examination.site.project_root) {
+        Ok(took_ms) => {
+            let seen = format!("answers in {took_ms} ms");
+            Check::new("control server", Health::Ok, seen, "").after(took_ms)
+        }
+        Err(why) => Check::new(
+            "control server",
+            Health::Fail,
+            why,
+            "run `interlock init` with the program you use",
+        ),
+    }
 }
 
-fn state(examination: &Examination) -> Check {
-    let path = &examination.state;
+fn state(path: &Path) -> Check {
     let writable =
         std::fs::create_dir_all(path).and_then(|()| tempfile::NamedTempFile::new_in(path));
-    let check = match writable {
-        Ok(_) => Check::new(
+    match writable {
+        Ok(_) => Check::own(
             "state directory",
             Health::Ok,
             path.display().to_string(),
             "",
         ),
-        Err(error) => Check::new(
+        Err(error) => Check::own(
             "state directory",
             Health::Fail,
             format!("`{}` cannot be written: {error}", path.display()),
             "make it writable: every call of a guarded session is denied until then",
         ),
-    };
-    Check {
-        of: "interlock",
-        ..check
+    }
+}
+
+fn git() -> Check {
+    match probe::version(Path::new("git")) {
+        Some(version) => Check::own("git", Health::Ok, version, ""),
+        None => Check::own(
+            "git",
+            Health::Warn,
+            "not found on PATH",
+            "install it: without version control nothing that an agent wrote can be taken back",
+        ),
     }
 }

@@ -15,11 +15,7 @@ use crate::{
 pub(crate) fn run(app: &App, args: &JsonArgs) -> Done {
     let policy = Config::of_project(&app.project())?.workflow.is_some();
     let state = app.home()?.path().to_owned();
-    let checks = examine(&Examination {
-        site: init::site(app)?,
-        state,
-        policy,
-    });
+    let checks = examine(&Examination::new(init::site(app)?, state, policy));
     let failed = fails(&checks);
     if args.json {
         app.output

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Returns what a program says to `--version`.
-pub(super) fn version(program: &str) -> Option<String> {
+pub(super) fn version(program: &Path) -> Option<String> {
     let child = Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
