@@ -352,6 +352,54 @@ fn a_cancelled_run_waits_for_no_session() {
 }
 
 #[test]
+fn results_are_kept_where_the_workflow_asks_for_it() {
+    let room = room();
+    room.write(
+        "flow.yaml",
+        &format!("{FLOW}meta: {{capture_output: true}}\n"),
+    )
+    .unwrap();
+    out(&call(&room, &["start", "flow.yaml", "--session", "s"]), 0);
+    for (event, more) in [
+        ("PreToolUse", json!({})),
+        (
+            "PostToolUse",
+            json!({"tool_response": "what the file holds"}),
+        ),
+    ] {
+        let mut input = json!({
+            "session_id": "s", "cwd": room.project(), "hook_event_name": event, "tool_name": "Read",
+            "tool_input": {"file_path": room.file("a.txt")}, "tool_use_id": "one",
+        });
+        input
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        out(
+            &feed(&room, &["hook", "claude-code"], &input.to_string()),
+            0,
+        );
+    }
+    let run = room.state().join("interlock/runs");
+    let run = std::fs::read_dir(run)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let kept = std::fs::read_dir(run.join("output"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    assert_eq!(
+        std::fs::read_to_string(kept).unwrap(),
+        "what the file holds"
+    );
+}
+
+#[test]
 fn the_log_has_one_object_an_event_in_a_chain() {
     let room = room();
     let run = value(&call(&room, &["start", "flow.yaml", "--json"]), 0)["run"]

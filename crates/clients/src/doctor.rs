@@ -152,7 +152,7 @@ fn hooks(examination: &Examination) -> Vec<Check> {
         }
         let states: Vec<HookState> = EVENTS
             .iter()
-            .map(|event| HookState::of(&settings, event))
+            .map(|event| HookState::of(&settings, event, &examination.site))
             .collect();
         if states.iter().all(|state| *state == HookState::Missing) {
             continue;

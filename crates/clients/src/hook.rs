@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{briefing, call::CallResult, command::Ask, notice};
+use interlock_core::{briefing, call::CallResult, command::Ask, event::Event as RunEvent, notice};
 use interlock_facts::Shape;
 use interlock_store::{Binding, Home, SessionKey};
 use serde_json::Value;
@@ -303,6 +303,26 @@ fn unfinished(guarded: &Guarded) -> Value {
 }
 
 /// Records what became of a call, and says so where that moved the run.
+/// Keeps the text of a result beside the log, where the workflow asks for it.
+fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Result<(), String> {
+    let wanted = guarded.machine.meta.get("capture_output") == Some(&Value::Bool(true));
+    let ended = events.iter().find_map(|event| match event {
+        RunEvent::CallEnded { call, .. } => Some(call),
+        _ => None,
+    });
+    let Some(call) = ended.filter(|_| wanted) else {
+        return Ok(());
+    };
+    let text = match response {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    guarded
+        .log
+        .keep_output(call, &text)
+        .map_err(|error| error.to_string())
+}
+
 fn after_tool(
     guarded: &mut Guarded,
     used: &ToolUse,
@@ -323,6 +343,7 @@ fn after_tool(
     let decision = guarded
         .ask(Ask::Record(result))
         .map_err(|error| error.to_string())?;
+    keep_output(guarded, &decision.events, response)?;
     let event = if ok {
         "PostToolUse"
     } else {

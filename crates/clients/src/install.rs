@@ -3,7 +3,9 @@
 //! Planned from the text of the files, shown as a diff, then written. What
 //! others wrote there stays, with its order, blanks and comments.
 
+mod json;
 mod settings;
+mod words;
 
 use std::{
     fs,
@@ -11,7 +13,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use settings::{EVENTS, HookState, is_ours};
+use json::Fault;
+pub use settings::{EVENTS, HookState};
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,16 +60,28 @@ pub enum InstallError {
         /// Why.
         source: io::Error,
     },
-    /// The file is not what the client would accept either.
-    #[error("`{path}`: {reason}; mend it first, nothing was changed")]
+    /// The file is not what the client would accept either, or cannot be added to.
+    #[error("`{}:{line}:{column}`: {reason}; mend it first, nothing was changed", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Why, with line and column.
+        /// The line, from 1.
+        line: usize,
+        /// The column in characters, from 1.
+        column: usize,
+        /// Why.
         reason: String,
     },
+    /// The file is a link to where nothing should be written.
+    #[error("`{path}` is a link that leads {where_to}; replace it by a file, nothing was changed")]
+    Link {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        where_to: &'static str,
+    },
     /// Somebody else wrote the file meanwhile.
-    #[error("`{path}` was changed meanwhile; nothing more was written, try again")]
+    #[error("`{path}` was changed meanwhile; nothing was written, try again")]
     Changed {
         /// The file.
         path: PathBuf,
@@ -96,10 +111,12 @@ impl Site {
     /// Returns the command line of the hook, as a shell reads it.
     #[must_use]
     pub fn hook_command(&self) -> String {
-        format!(
-            "{} hook claude-code",
-            quoted(&self.program.display().to_string())
-        )
+        words::joined(&self.hook_words())
+    }
+
+    fn hook_words(&self) -> [String; 3] {
+        let program = self.program.display().to_string();
+        [program, "hook".to_owned(), "claude-code".to_owned()]
     }
 }
 
@@ -120,11 +137,19 @@ pub fn plan(site: &Site, scope: Scope, remove: bool) -> Result<Vec<FileChange>, 
     };
     let mut changes = Vec::new();
     for (path, edit) in [(site.settings(scope), hooks), (site.servers(scope), server)] {
+        let linked = leads(&path, site, scope)?;
         let before = read(&path)?;
-        let after = edit(before.as_deref(), site).map_err(|reason| InstallError::Malformed {
+        let after = edit(before.as_deref(), site).map_err(|fault| InstallError::Malformed {
             path: path.clone(),
-            reason,
+            line: fault.line,
+            column: fault.column,
+            reason: fault.reason,
         })?;
+        // A link stays; what it leads to is emptied.
+        let after = match after {
+            None if before.is_some() && linked => Some("{}\n".to_owned()),
+            after => after,
+        };
         if before != after {
             changes.push(FileChange {
                 path,
@@ -137,12 +162,40 @@ pub fn plan(site: &Site, scope: Scope, remove: bool) -> Result<Vec<FileChange>, 
 }
 
 /// Changes the text of one file; `None`: no file.
-type Edit<'a> = &'a dyn Fn(Option<&str>, &Site) -> Result<Option<String>, String>;
+type Edit<'a> = &'a dyn Fn(Option<&str>, &Site) -> Result<Option<String>, Fault>;
+
+/// Tells whether `path` is a link, and refuses one that leads to nothing or out of the project.
+///
+/// A project that was checked out must not make `init` write elsewhere.
+fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, InstallError> {
+    let link = |where_to| InstallError::Link {
+        path: path.to_owned(),
+        where_to,
+    };
+    let is_link = |path: &Path| {
+        path.symlink_metadata()
+            .is_ok_and(|known| known.is_symlink())
+    };
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    if (is_link(path) && !path.exists()) || (is_link(parent) && !parent.exists()) {
+        return Err(link("nowhere"));
+    }
+    if scope == Scope::Project {
+        let place = path.canonicalize().or_else(|_| parent.canonicalize());
+        let root = site.project_root.canonicalize();
+        if let (Ok(place), Ok(root)) = (place, root)
+            && !place.starts_with(&root)
+        {
+            return Err(link("out of the project"));
+        }
+    }
+    Ok(is_link(path))
+}
 
 /// Writes planned changes, each file as a whole.
 ///
 /// # Errors
-/// A file was changed meanwhile or cannot be written; those before it are written.
+/// A file was changed meanwhile: nothing is written. One cannot be written: those before it are.
 pub fn apply(changes: &[FileChange]) -> Result<(), InstallError> {
     for change in changes {
         if read(&change.path)? != change.before {
@@ -150,6 +203,8 @@ pub fn apply(changes: &[FileChange]) -> Result<(), InstallError> {
                 path: change.path.clone(),
             });
         }
+    }
+    for change in changes {
         let failed = |source| InstallError::Io {
             path: change.path.clone(),
             what: "written",
@@ -193,9 +248,13 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, InstallError> {
     }
 }
 
-/// Writes a file beside its place and renames it; a link is followed, permissions stay.
+/// Writes a file beside its place and renames it; permissions stay, and so does a link that leads somewhere.
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let path = match path.canonicalize() {
+        Ok(path) => path,
+        Err(error) if path.symlink_metadata().is_ok() => return Err(error),
+        Err(_) => path.to_owned(),
+    };
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
@@ -208,13 +267,4 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(())
-}
-
-/// Quotes a word for a shell, where it needs it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -5,7 +5,6 @@
 
 #![allow(dead_code, reason = "the generator serves the property tests, too")]
 #![expect(
-    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::print_stdout,
     clippy::disallowed_methods,

@@ -12,7 +12,7 @@ mod words;
 
 use std::cell::OnceCell;
 
-use interlock_core::facts::ShellFacts;
+use interlock_core::facts::{CommandClass, ShellFacts, SimpleCommand, Word};
 use serde_json::Value;
 
 use crate::{
@@ -99,8 +99,8 @@ impl<'a> Guarded<'a> {
                     .find_map(|command| self.in_command(command))
             })
             .or_else(|| {
-                let unreadable = shell.unreadable.is_some();
-                unreadable.then(|| self.in_text(line)).flatten()
+                let hidden = shell.unreadable.is_some() || feeds_an_interpreter(line, shell);
+                hidden.then(|| self.in_text(line)).flatten()
             })
     }
 
@@ -169,4 +169,17 @@ fn named(what: &str, path: &str) -> String {
 fn folded(path: &str) -> String {
     let seen = path.chars().filter(|c| !crate::summary::is_invisible(*c));
     plain(&seen.flat_map(char::to_lowercase).collect::<String>())
+}
+
+/// Tells whether the line itself holds code that an interpreter reads as its input.
+fn feeds_an_interpreter(line: &str, shell: &ShellFacts) -> bool {
+    let is = |command: &SimpleCommand, names: &[&str]| {
+        let name = command.words.first().and_then(Word::literal);
+        name.is_some_and(|name| names.contains(&name))
+    };
+    let interprets = |command: &SimpleCommand| {
+        command.class == CommandClass::Interpreter && command.opaque.is_some()
+    };
+    let says = line.contains("<<") || shell.commands.iter().any(|c| is(c, &["echo", "printf"]));
+    says && shell.commands.iter().any(interprets)
 }

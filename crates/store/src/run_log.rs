@@ -10,12 +10,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use interlock_core::{event::Event, evolve, machine::Machine, names::RunId, run::Run};
+use interlock_core::{
+    event::Event,
+    evolve,
+    machine::Machine,
+    names::{CallId, RunId},
+    run::Run,
+};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
 use crate::{
     chain::ChainHash,
     error::StoreError,
+    files,
     log::{AppendError, EventLog, Recorded},
     pin::{Durability, Pin, PinHead, SourceFile},
     snapshot::{self, Snapshot},
@@ -88,6 +95,20 @@ impl RunLog {
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
+    }
+
+    /// Keeps the text that a call returned, in a file of its own beside the log.
+    ///
+    /// The file is `output/HASH.txt`, with the SHA-256 of the call's id.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError> {
+        let directory = self.directory().join("output");
+        files::make_directory(&directory)?;
+        let name = ChainHash::of_parts(&[call.as_str().as_bytes()]);
+        let path = directory.join(format!("{name}.txt"));
+        std::fs::write(&path, text).map_err(|error| StoreError::io("write", &path, error))
     }
 
     /// Returns what the run's events survive.

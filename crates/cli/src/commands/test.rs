@@ -73,7 +73,13 @@ impl Tally {
 
 fn files(app: &App, args: &TestArgs) -> Result<Vec<PathBuf>, Failure> {
     let paths = if args.paths.is_empty() {
-        vec![app.project().join(".interlock").join("workflows")]
+        let own = app.project().join(".interlock").join("workflows");
+        if !own.is_dir() {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "this project has no `.interlock/workflows/`: name a file or a folder with `*.test.yaml` files"
+            )));
+        }
+        vec![own]
     } else {
         args.paths.clone()
     };

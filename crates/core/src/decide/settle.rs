@@ -403,7 +403,7 @@ impl Work<'_> {
                 Some(approval) => {
                     let message = approval
                         .message
-                        .unwrap_or_else(|| format!("approve `{event}`?"));
+                        .unwrap_or_else(|| format!("may `{event}` be taken?"));
                     self.emit(Event::ApprovalRequested {
                         path: path.clone(),
                         event: event.clone(),

@@ -97,7 +97,10 @@ impl Work<'_> {
         self.possible(path, &transition.target)?;
         if let (Some(approval), None) = (&transition.approval, &request.approved_by) {
             let message = approval.message.clone().unwrap_or_else(|| {
-                format!("approve `{event}` from `{}`?", machine.shown(&frame.at))
+                format!(
+                    "may `{event}` be taken from `{}`?",
+                    machine.shown(&frame.at)
+                )
             });
             self.emit(Event::ApprovalRequested {
                 path: path.clone(),

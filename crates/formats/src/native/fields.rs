@@ -188,13 +188,13 @@ pub(crate) static STATE: Table = Table {
             "blocked_env",
             &["deny_env"],
             Shape::Names,
-            "Environment variables that shell lines cannot see.",
+            "Environment variables that a shell line may not use.",
         ),
         aliased(
             "env_overrides",
             &["env"],
             Shape::Texts,
-            "Environment variables set for shell lines.",
+            "Environment variables the agent is told to set for shell lines.",
         ),
         field(
             "context_budget_bytes",
