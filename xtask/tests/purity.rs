@@ -119,6 +119,18 @@ const IMPURE: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Licences that a program under the Apache License 2.0 may be shipped with.
+const PERMISSIVE: &[&str] = &[
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
 /// One crate and what it names as dependencies.
 struct Crate {
     name: String,
@@ -129,15 +141,7 @@ struct Crate {
 fn tree(arguments: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args([
-            "tree",
-            "--locked",
-            "--offline",
-            "--edges",
-            "normal",
-            "--format",
-            "{p}",
-        ])
+        .args(["tree", "--locked", "--offline", "--edges", "normal"])
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .output()
@@ -243,4 +247,32 @@ fn parts_that_act_are_kept_to_their_crates() {
             );
         }
     }
+}
+
+#[test]
+fn everything_shipped_has_a_permissive_licence() {
+    let arguments = ["--package", "interlock", "--prefix", "none", "--format"];
+    let tree = tree(&[&arguments[..], &["{l}\t{p}"]].concat());
+    for line in tree.lines() {
+        let (licence, name) = line.split_once('\t').expect("a licence and a name");
+        assert!(is_permissive(licence), "{name}: `{licence}`");
+    }
+}
+
+/// Tells whether every part of a licence leaves a choice that is permissive.
+fn is_permissive(licence: &str) -> bool {
+    let plain = licence.replace(['(', ')'], "").replace('/', " OR ");
+    plain.split(" AND ").all(|part| {
+        let mut choices = part.split(" OR ").map(str::trim);
+        choices.any(|choice| PERMISSIVE.contains(&choice))
+    })
+}
+
+#[test]
+fn one_permissive_choice_is_enough() {
+    assert!(is_permissive("MIT/Apache-2.0"));
+    assert!(is_permissive("(GPL-3.0 OR MIT) AND Unicode-3.0"));
+    assert!(!is_permissive("GPL-3.0"));
+    assert!(!is_permissive("MIT AND LGPL-2.1"));
+    assert!(!is_permissive(""));
 }

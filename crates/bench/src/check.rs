@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
+use serde_json::Value;
 
 use crate::{arguments::Arguments, sample, table::Table, workflow};
 
@@ -17,19 +18,21 @@ const TARGET: Duration = Duration::from_millis(300);
 pub(crate) fn check(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ring.json");
-    fs::write(&file, workflow::ring(STATES))?;
-    let run = || {
-        let mut command = Command::new(&arguments.interlock);
-        command.arg("check").arg(&file).stdin(Stdio::null());
-        command.output()
-    };
-    let output = run()?;
-    ensure!(output.status.success(), "{output:?}");
-    let took = sample::time(run);
-    table.time(
-        format!("check: a workflow of {STATES} states"),
-        took,
-        TARGET,
-    );
+    let in_one_line = workflow::ring(STATES);
+    let value: Value = serde_json::from_str(&in_one_line)?;
+    let in_many = serde_json::to_string_pretty(&value)?;
+    for (text, how) in [(in_many, "many lines"), (in_one_line, "one line")] {
+        fs::write(&file, text)?;
+        let run = || {
+            let mut command = Command::new(&arguments.interlock);
+            command.arg("check").arg(&file).stdin(Stdio::null());
+            command.output()
+        };
+        let output = run()?;
+        ensure!(output.status.success(), "{output:?}");
+        let took = sample::time(run);
+        let what = format!("check: a workflow of {STATES} states in {how}");
+        table.time(what, took, TARGET);
+    }
     Ok(())
 }
