@@ -88,7 +88,7 @@ pub(crate) fn name() -> String {
 /// Lists this process's ancestors, nearest first.
 pub(crate) fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
     let mut found = Vec::new();
-    let mut pid = std::process::id();
+    let mut pid = std::os::unix::process::parent_id();
     while pid > 0 {
         let Some(process) = interlock_clients::process::look(pid) else {
             break;

@@ -116,9 +116,10 @@ pub fn read(stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
         Some(Value::String(_)) | None => Err(format!("the hook's input has no `{key}`")),
         Some(_) => Err(format!("`{key}` of the hook's input is not text")),
     };
-    let name = match event {
-        Some(event) => event.to_owned(),
-        None => text("hook_event_name")?,
+    // The input's own word counts; the argument only where there is none.
+    let name = match (value.get("hook_event_name"), event) {
+        (None, Some(event)) => event.to_owned(),
+        _ => text("hook_event_name")?,
     };
     let tool = || -> Result<ToolUse, String> {
         Ok(ToolUse {

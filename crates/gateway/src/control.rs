@@ -199,7 +199,12 @@ impl Control {
     ///
     /// A yes from before the state was entered was a yes to something else.
     fn approved_by(&self, caller: &Caller, live: &Live, branch: Option<&str>) -> Option<String> {
+        // Only the server that the client itself started may take its person's yes:
+        // any other process could be the agent's own.
         let note = caller.note.as_ref().filter(|note| note.asked)?;
+        if note.process.is_none() || self.settings.ancestors.first() != note.process.as_ref() {
+            return None;
+        }
         let path = live.focus(branch, caller.agent()).ok().flatten()?;
         (!live.entered_after(&path, note.at_ms)).then(|| self.settings.person.clone())
     }

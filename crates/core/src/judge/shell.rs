@@ -46,14 +46,24 @@ const COMPANIONS: [(&str, bool); 21] = [
 ];
 
 /// Options by which a listed program is made to run or touch something else.
-const REDIRECTING_OPTIONS: [&str; 7] = [
+const REDIRECTING_OPTIONS: [&str; 17] = [
     "--script-shell",
+    "--shell",
+    "--userconfig",
+    "--globalconfig",
     "--config",
+    "--config-file",
     "--manifest-path",
     "--prefix",
     "--target-dir",
+    "--artifact-dir",
     "--basetemp",
     "--junitxml",
+    "--junit-xml",
+    "--rootdir",
+    "--log-file",
+    "--override-ini",
+    "--confcutdir",
 ];
 
 pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, granted: bool) -> Check {
@@ -142,13 +152,14 @@ fn options_of_listed(bench: Bench<'_>, facts: &ShellFacts) -> Check {
             continue;
         };
         let pytest = command.words.first().and_then(Word::literal) == Some("pytest");
+        let steers = |name: &str| name.starts_with("-C") || (pytest && steers_pytest(name));
         let odd = beyond
             .iter()
             .filter_map(Word::literal)
             .take_while(|word| *word != "--")
             .find(|word| {
                 let name = word.split('=').next().unwrap_or_default();
-                (pytest && name.starts_with("-p"))
+                steers(name)
                     || (name.len() >= 4
                         && name.starts_with("--")
                         && name != "--target"
@@ -167,6 +178,16 @@ fn options_of_listed(bench: Bench<'_>, facts: &ShellFacts) -> Check {
         }
     }
     Ok(())
+}
+
+/// Tells whether short options of pytest load a plugin or other settings (`-p`, `-c`, `-o`, `-qp`).
+fn steers_pytest(name: &str) -> bool {
+    let Some(letters) = name.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+        return false;
+    };
+    letters
+        .trim_start_matches(['q', 'v', 'x', 's', 'l'])
+        .starts_with(['p', 'c', 'o'])
 }
 
 fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
@@ -414,8 +435,11 @@ fn is_companion(bench: Bench<'_>, command: &SimpleCommand) -> bool {
         return false;
     };
     if name == "cd" {
-        return command.words.get(1).and_then(Word::literal).is_some()
-            && !leaves_project(bench, command);
+        // An option, or a second word, changes where it leads.
+        return match command.words.as_slice() {
+            [_, Word::Literal(to)] => !to.starts_with('-') && !leaves_project(bench, command),
+            _ => false,
+        };
     }
     !piped || (command.from_pipe && !names_files(name, command))
 }

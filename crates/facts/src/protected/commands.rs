@@ -38,6 +38,7 @@ impl Guarded<'_> {
             return None;
         }
         let word = match command.words.get(1)? {
+            Word::Literal(word) if word == "graph" && writes_a_file(command) => word,
             Word::Literal(word) if REPORTS.contains(&word.as_str()) => return None,
             Word::Literal(word) | Word::Dynamic(word) => word,
         };
@@ -87,6 +88,11 @@ impl Guarded<'_> {
         let (subcommand, operands) = git_subcommand(command)?;
         if subcommand == "config" {
             return git_config(operands);
+        }
+        let template = |word: &&str| word.len() > 2 && "--template".starts_with(option_name(word));
+        let literals = || operands.iter().filter_map(Word::literal);
+        if matches!(subcommand, "init" | "clone") && literals().any(|word| template(&word)) {
+            return Some("the hooks of a repository, by `--template`,".to_owned());
         }
         if !RESTORERS.contains(&subcommand) {
             return None;
@@ -199,7 +205,11 @@ fn git_config(operands: &[Word]) -> Option<String> {
         "edit",
     ];
     let literals: Vec<&str> = operands.iter().filter_map(Word::literal).collect();
-    if literals.iter().any(|word| READS.contains(word)) {
+    // Options end at the key: what stands behind it is a value, whatever it looks like.
+    let key = literals.iter().position(|word| !word.starts_with('-'));
+    let (before, behind) = literals.split_at(key.map_or(literals.len(), |at| at + 1));
+    let valued = behind.iter().any(|word| word.starts_with('-'));
+    if !valued && before.iter().any(|word| READS.contains(word)) {
         return None;
     }
     let elsewhere = literals.iter().any(|word| {
@@ -212,7 +222,7 @@ fn git_config(operands: &[Word]) -> Option<String> {
         .filter(|word| !word.starts_with('-') && !WRITES.contains(word))
         .collect();
     let dynamic = literals.len() < operands.len();
-    if !named_verb && plain.len() < 2 && !dynamic {
+    if !named_verb && plain.len() < 2 && !dynamic && !valued {
         return None;
     }
     let harmless = plain.first().is_some_and(|key| is_harmless_key(key)) && !elsewhere;
@@ -244,4 +254,17 @@ fn joined(command: &SimpleCommand) -> String {
         })
         .collect();
     words.join(" ")
+}
+
+/// Tells whether a drawing is written to a file.
+fn writes_a_file(command: &SimpleCommand) -> bool {
+    command.words.iter().skip(2).any(|word| match word {
+        Word::Literal(text) => text.starts_with("-o") || text.starts_with("--o"),
+        Word::Dynamic(_) => true,
+    })
+}
+
+/// Returns an option without its value.
+fn option_name(word: &str) -> &str {
+    word.split('=').next().unwrap_or_default()
 }

@@ -103,6 +103,14 @@ pub(super) fn names_a_reader(tool: &str) -> bool {
         .next()
         .unwrap_or(tool)
         .to_ascii_lowercase();
-    last.split(['_', '-', '.'])
-        .any(|part| READERS.iter().any(|reader| part.starts_with(reader)))
+    const CHANGES: [&str; 22] = [
+        "write", "replace", "edit", "update", "delete", "remove", "create", "put", "move",
+        "rename", "exec", "run", "save", "append", "patch", "insert", "apply", "copy", "host",
+        "upload", "modify", "make",
+    ];
+    let reads = last
+        .split(['_', '-', '.'])
+        .any(|part| READERS.iter().any(|reader| part.starts_with(reader)));
+    // A name that says both is taken for the worse.
+    reads && !CHANGES.iter().any(|word| last.contains(word))
 }

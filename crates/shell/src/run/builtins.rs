@@ -162,6 +162,13 @@ impl Walker<'_> {
             {
                 return Err("`jobs -x` runs a command".to_owned());
             }
+            "jobs"
+                if words
+                    .iter()
+                    .any(|word| word.literal().is_none_or(|text| text.contains('x'))) =>
+            {
+                return Err("`jobs -x` runs a command".to_owned());
+            }
             "hash"
                 if words.iter().any(|word| {
                     !matches!(word.literal(), Some("-r" | "-l" | "-t")) && word.may_be_option()

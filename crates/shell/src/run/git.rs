@@ -353,7 +353,10 @@ impl Walker<'_> {
         let verb = sorted.operands.first().and_then(Arg::literal);
         let asks = matches!(verb, Some("list" | "get"))
             || sorted.operands.len() == 1 && !matches!(verb, Some("edit" | "unset" | "set"));
-        if sorted.unknown.is_none() && (gets || asks) {
+        // Options end at the key: git takes what stands behind it for a value.
+        let key = call.words.iter().position(|word| !word.may_be_option());
+        let valued = key.is_some_and(|at| call.words.iter().skip(at + 1).any(Arg::may_be_option));
+        if sorted.unknown.is_none() && (gets || asks) && !valued {
             return true;
         }
         let key = sorted
