@@ -111,7 +111,7 @@ impl<'a> Walker<'a> {
             defined: BTreeSet::new(),
             deferred: false,
             evaluated: BTreeSet::new(),
-            integers: BTreeSet::new(),
+            integers: EVALUATING.iter().map(|name| (*name).to_owned()).collect(),
         }
     }
 
@@ -435,3 +435,15 @@ fn leaves(pipeline: &Pipeline) -> bool {
         _ => false,
     }
 }
+
+/// Names to which bash gives the value of what is assigned, text run as arithmetic included.
+const EVALUATING: [&str; 8] = [
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "OPTIND",
+    "HISTCMD",
+    "LINENO",
+    "EPOCHSECONDS",
+    "BASHPID",
+];

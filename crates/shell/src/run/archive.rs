@@ -114,7 +114,13 @@ impl Walker<'_> {
         self.apply(index, name, &sorted);
         let directory = self.directory();
         let directory = directory.as_deref();
-        let prints = sorted.does(Effect::Prints) || sorted.operands.iter().all(|path| path.is("-"));
+        // The last of two modes counts: `-lz` compresses.
+        let packs = args.iter().filter_map(Arg::literal).any(|text| {
+            "--compress".starts_with(text) && text.len() > 4
+                || text.starts_with('-') && !text.starts_with("--") && text.contains('z')
+        });
+        let prints = !packs && sorted.does(Effect::Prints)
+            || sorted.operands.iter().all(|path| path.is("-"));
         for path in &sorted.operands {
             self.facts.read(path, directory, name, false);
             if !prints {

@@ -98,6 +98,9 @@ impl Walker<'_> {
         let mut flags = String::new();
         for word in words.iter().filter(|word| is_flag(word)) {
             let text = word.literal().unwrap_or_default();
+            if text.starts_with('-') && text.contains('i') {
+                return Err("an integer variable runs text that is assigned to it".to_owned());
+            }
             if text.contains(|c: char| !"-+xrgaApfFti".contains(c)) {
                 return Err(format!("`{name} {text}` changes what names mean"));
             }

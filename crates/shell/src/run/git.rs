@@ -259,6 +259,8 @@ impl Walker<'_> {
                 .and_then(Arg::literal)
         };
         let is_bare = call.words.is_empty();
+        // Behind an option, a verb may be that option's value.
+        let verb = call.words.first().and_then(Arg::literal);
         let lists = match call.subcommand {
             "branch" => {
                 let sorted = sorted(&BRANCH_LISTS);
@@ -301,20 +303,19 @@ impl Walker<'_> {
                 }
                 sorted.unknown.is_none() && matches!(operand(0), None | Some("get-url" | "show"))
             }
-            "stash" => matches!(operand(0), Some("list" | "show")),
+            "stash" => matches!(verb, Some("list" | "show")),
             "reflog" => {
                 is_bare || !matches!(operand(0), Some("expire" | "delete" | "drop" | "write"))
             }
             "worktree" => operand(0) == Some("list"),
             "sparse-checkout" => operand(0) == Some("list"),
-            "notes" => is_bare || matches!(operand(0), Some("list" | "show")),
+            "notes" => is_bare || matches!(verb, Some("list" | "show")),
             "bundle" => matches!(operand(0), Some("verify" | "list-heads")),
             "symbolic-ref" => {
                 operand(1).is_none()
-                    && !call
-                        .words
-                        .iter()
-                        .any(|word| word.is("-d") || word.is("--delete") || word.is("-m"))
+                    && !call.words.iter().any(|word| {
+                        word.start().starts_with("--d") || word.is("-d") || word.is("-m")
+                    })
             }
             "submodule" if operand(0) == Some("foreach") => return self.git_text(call, "foreach"),
             "submodule" => matches!(operand(0), None | Some("status" | "summary")),

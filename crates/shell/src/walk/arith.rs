@@ -186,6 +186,12 @@ impl Walker<'_> {
 
     /// Takes a word that the shell treats as the name of a variable.
     pub(crate) fn plain_name(&mut self, name: &Arg) -> Result<String, String> {
+        if name
+            .literal()
+            .is_some_and(|name| self.integers.contains(name))
+        {
+            return Err(format!("`{}` evaluates what it is given", name.shown()));
+        }
         match name.literal() {
             Some(text) if crate::parse::is_name(text) => {
                 self.facts.used(text);

@@ -37,6 +37,9 @@ impl Walker<'_> {
     }
 
     pub(super) fn for_each(&mut self, name: &str, words: Option<&[Word]>, body: &List) -> Step {
+        if self.integers.contains(name) {
+            return Err(format!("`{name}` evaluates what it is given"));
+        }
         let values = self.loop_values(words)?;
         let literals =
             values.len() <= VALUES_MAX && values.iter().all(|value| value.literal().is_some());
