@@ -1,6 +1,6 @@
 //! `check`: every error and warning of workflow files.
 
-use interlock_formats::{Diagnostic, Severity, load, render};
+use interlock_formats::{Diagnostic, Severity, check, render};
 use serde_json::json;
 
 use crate::{
@@ -15,10 +15,7 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let mut all: Vec<Diagnostic> = Vec::new();
     for file in &args.files {
         let source = library.open(file).map_err(Failure::usage)?;
-        let found = match load(&source, None, &library) {
-            Ok(loaded) => loaded.warnings,
-            Err(diagnostics) => diagnostics,
-        };
+        let found = check(&source, &library);
         if !args.json {
             show(app, file, &found)?;
         }

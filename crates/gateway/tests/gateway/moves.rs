@@ -8,7 +8,7 @@ use interlock_core::{
 };
 use serde_json::json;
 
-use crate::world::{NOW, World, agent, at, call, code};
+use crate::world::{NOW, World, agent, at, call, code, process};
 
 const WORK: &str = "
 id: work
@@ -230,12 +230,31 @@ fn nobody_but_a_person_opens_an_approval() {
 }
 
 #[test]
+fn a_server_the_client_did_not_start_takes_no_yes() {
+    let world = World::with(WORK);
+    in_review(&world);
+    // A server below a script of the agent: the client is above it, but not its parent.
+    let mut settings = world.settings();
+    let script = settings.ancestors.remove(1);
+    settings.ancestors.insert(0, script);
+    let mut control = interlock_gateway::Control::new(settings);
+    world.note(Transition, SHIP, |note| {
+        note.asked = true;
+        note.process = Some(process(77));
+        note.at_ms = NOW + 5;
+    });
+    let answer = call(&mut control, Transition, SHIP);
+    assert_eq!(at(&answer, "/status"), "awaiting_approval");
+}
+
+#[test]
 fn a_note_that_asked_is_the_approval_once() {
     let world = World::with(WORK);
     let run = in_review(&world);
     let mut control = world.control();
     world.note(Transition, SHIP, |note| {
         note.asked = true;
+        note.process = Some(process(77));
         note.at_ms = NOW + 5;
     });
     let answer = call(&mut control, Transition, SHIP);
@@ -258,6 +277,7 @@ fn a_note_that_asked_is_used_up_by_its_call() {
     let wrong = r#"{"event": "SHIP", "branch": "none"}"#;
     world.note(Transition, wrong, |note| {
         note.asked = true;
+        note.process = Some(process(77));
         note.at_ms = NOW + 5;
     });
     assert_eq!(

@@ -14,7 +14,7 @@ use tokio::io::{
     split,
 };
 
-use crate::world::{NOW, World};
+use crate::world::{NOW, World, process};
 
 const WORK: &str = "{id: w, initial: a, states: {a: {allowed_tools: [Read], on: {GO: {target: b, requires_approval: true}, ON: b}}, b: {type: final}}}";
 
@@ -372,6 +372,7 @@ fn the_call_the_client_names_finds_its_note() {
             note.run = Some(run.clone());
             note.call = Some(call.into());
             note.asked = call == "toolu_2";
+            note.process = Some(process(77));
             note.at_ms = now.max(NOW);
         });
     }

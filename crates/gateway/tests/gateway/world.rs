@@ -65,7 +65,7 @@ impl World {
             configuration: Some(self.configuration.clone()),
             tool_prefix: ToolPrefix::Interlock,
             person: "ana".to_owned(),
-            ancestors: vec![process(1), process(77)],
+            ancestors: vec![process(77), process(1)],
         }
     }
 

@@ -59,6 +59,10 @@ impl Walker<'_> {
         let words = args.get(1..).unwrap_or_default();
         let flags = self.declare_flags(name, words)?;
         let operands: Vec<&Arg> = words.iter().filter(|word| !is_flag(word)).collect();
+        let valued = |word: &&Arg| word.literal().is_some_and(|text| text.contains('='));
+        if flags.contains('i') && (flags.contains(['a', 'A']) || !operands.iter().all(valued)) {
+            return Err("an integer variable runs text that is assigned to it later".to_owned());
+        }
         if operands.is_empty() && declared.is_empty() && !flags.contains(['f', 'F']) {
             self.facts.facts.env.dump |= name != "local";
         }
@@ -98,9 +102,6 @@ impl Walker<'_> {
         let mut flags = String::new();
         for word in words.iter().filter(|word| is_flag(word)) {
             let text = word.literal().unwrap_or_default();
-            if text.starts_with('-') && text.contains('i') {
-                return Err("an integer variable runs text that is assigned to it".to_owned());
-            }
             if text.contains(|c: char| !"-+xrgaApfFti".contains(c)) {
                 return Err(format!("`{name} {text}` changes what names mean"));
             }
