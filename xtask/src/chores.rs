@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use crate::{bench, docs, lint, setup, soak, test, wasm};
+use crate::{bench, docs, fuzz, lint, setup, soak, test, wasm};
 
 /// Wrong use, as everywhere in the project.
 const USAGE: u8 = 2;
@@ -53,6 +53,12 @@ const CHORES: &[Chore] = &[
         arguments: "[SEQUENCES [SEED]]",
         about: "play the property tests for long, from a seed of today",
         run: soak::run,
+    },
+    Chore {
+        name: "fuzz",
+        arguments: "[SECONDS [TARGET]]",
+        about: "look for inputs that panic, hang or take too much memory; outside CI",
+        run: fuzz::run,
     },
     Chore {
         name: "wasm",

@@ -8,8 +8,10 @@
 mod bench;
 mod chores;
 mod docs;
+mod fuzz;
 mod lint;
 mod npm;
+mod pip;
 mod setup;
 mod soak;
 mod steps;

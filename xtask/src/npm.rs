@@ -19,6 +19,11 @@ pub(crate) fn install(folder: &str) -> Result<bool> {
     if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
         return Ok(false);
     }
+    let packages = place.join("node_modules");
+    if packages.is_symlink() {
+        // npm would empty the directory that the link leads to.
+        bail!("`{}` is a link: remove it first", packages.display());
+    }
     // Written last: what is there without a stamp was not finished.
     let mut npm = tools::program("npm", &["ci", "--no-audit", "--no-fund"]);
     run(npm.current_dir(&place), folder)?;

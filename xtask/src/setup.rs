@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{chores, npm, tools};
+use crate::{chores, npm, pip, tools};
 
 /// Where the real clients are named that the end-to-end tests run.
 const CLIENTS: &str = "tests/e2e";
+/// What is said of the packages for Python beside them.
+const PYTHON: &str = "tests/e2e/python";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     chores::none(arguments)?;
@@ -18,10 +20,15 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
 /// Checks the programs and installs the clients.
 pub(crate) fn install() -> Result<()> {
     tools::check_programs()?;
-    if npm::install(CLIENTS)? {
-        println!("{CLIENTS}: installed");
-    } else {
-        println!("{CLIENTS}: as its lock file has it, nothing to do");
-    }
+    say(CLIENTS, npm::install(CLIENTS)?);
+    say(PYTHON, pip::install(CLIENTS)?);
     Ok(())
+}
+
+fn say(what: &str, installed: bool) {
+    if installed {
+        println!("{what}: installed");
+    } else {
+        println!("{what}: as its lock file has it, nothing to do");
+    }
 }

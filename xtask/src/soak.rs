@@ -1,4 +1,4 @@
-//! `soak`: the property tests, played for long from a seed that is new each day.
+//! `soak`: the property tests, the shell against bash and every trick at every level, for long, from a seed that is new each day.
 
 use std::{
     process::ExitCode,
@@ -16,6 +16,9 @@ const SEEDS_A_DAY: u64 = 1_000_000_000;
 const SECONDS_A_DAY: u64 = 86_400;
 /// Sequences of the engine for one case of the other property tests, which are slower.
 const SEQUENCES_A_CASE: u64 = 1_000;
+
+/// Sequences of the engine for one line of shell that bash runs beside the reader.
+const SEQUENCES_A_LINE: u64 = 20;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let (sequences, seed) = match *arguments {
@@ -37,6 +40,34 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
             .env("PROPTEST_RNG_SEED", seed.to_string());
         steps.command("soak", test);
     }
+    // Lines of shell against real bash: one for every twenty sequences.
+    let mut shell = tools::cargo(&[
+        "test",
+        "--locked",
+        "-p",
+        "interlock-shell",
+        "--test",
+        "differential",
+    ]);
+    shell
+        .env(
+            "INTERLOCK_LINES",
+            (sequences / SEQUENCES_A_LINE).max(1).to_string(),
+        )
+        .env("INTERLOCK_SEED", seed.to_string());
+    steps.command("shell", shell);
+    // Every trick at every level of the kernel's help.
+    let kernel = [
+        "test",
+        "--locked",
+        "-p",
+        "interlock",
+        "--test",
+        "kernel_alone",
+    ];
+    let mut kernel = tools::cargo(&kernel);
+    kernel.env("INTERLOCK_WHOLE", "1");
+    steps.command("kernel", kernel);
     Ok(steps.finish())
 }
 

@@ -7,7 +7,13 @@ use anyhow::{Context as _, Result, bail};
 use crate::{lint, setup, steps::Steps, tools};
 
 /// The test programs that run real clients, or take long for another reason; `--quick` leaves them out.
-const END_TO_END: &[&str] = &["claude_code", "e2e_claude", "hook_process"];
+const END_TO_END: &[&str] = &[
+    "claude_code",
+    "e2e_claude",
+    "e2e_escape",
+    "hook_process",
+    "kernel_alone",
+];
 /// What `interlock test` plays.
 const CASES: &[&str] = &["tests/cases", "workflows"];
 

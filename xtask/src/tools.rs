@@ -72,17 +72,72 @@ pub(crate) fn answer(command: &mut Command) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
+/// Programs that the lines of `tests/shell` start, with the package of Debian that has them.
+const SHELL_PROGRAMS: &[(&str, &str)] = &[
+    ("bc", "bc"),
+    ("bzip2", "bzip2"),
+    ("curl", "curl"),
+    ("dash", "dash"),
+    ("ed", "ed"),
+    ("file", "file"),
+    ("gcc", "gcc"),
+    ("gdb", "gdb"),
+    ("ip", "iproute2"),
+    ("java", "default-jre-headless"),
+    ("jq", "jq"),
+    ("less", "less"),
+    ("lsof", "lsof"),
+    ("make", "make"),
+    ("man", "man-db"),
+    ("mawk", "mawk"),
+    ("nm", "binutils"),
+    ("patch", "patch"),
+    ("perl", "perl"),
+    ("ps", "procps"),
+    ("python3", "python3"),
+    ("sqlite3", "sqlite3"),
+    ("strace", "strace"),
+    ("tclsh", "tcl"),
+    ("unzip", "unzip"),
+    ("vim", "vim"),
+    ("wget", "wget"),
+    ("xxd", "xxd"),
+    ("xz", "xz-utils"),
+    ("yq", "yq"),
+    ("zip", "zip"),
+    ("zstd", "zstd"),
+];
+
+/// Returns the packages to install before the lines of `tests/shell` can be run.
+fn missing_shell_programs() -> Vec<&'static str> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &str| env::split_paths(&path).any(|place| place.join(name).is_file());
+    let missing = SHELL_PROGRAMS.iter().filter(|(name, _)| !is_there(name));
+    missing.map(|(_, package)| *package).collect()
+}
+
 /// Checks that the programs are there which the tests start.
 pub(crate) fn check_programs() -> Result<()> {
     let needed = [
         ("git", "install it from your system's packages"),
         ("bash", "install it from your system's packages"),
         ("npm", "it comes with Node"),
+        (
+            "python3",
+            "install it from your system's packages, with its pip",
+        ),
     ];
     for (name, remedy) in needed {
         if !installed(name, &["--version"]) {
             bail!("`{name}` is not installed, and the tests call it: {remedy}");
         }
+    }
+    let missing = missing_shell_programs();
+    if !missing.is_empty() {
+        bail!(
+            "the lines of `tests/shell` start programs that are not installed: `apt-get install {}`",
+            missing.join(" ")
+        );
     }
     check_node()
 }

@@ -11,6 +11,7 @@ mod engine;
 mod log;
 mod memory;
 mod process;
+mod reader;
 mod sample;
 mod shell;
 mod table;
@@ -28,9 +29,11 @@ type Measurement = (&'static str, fn(&Arguments, &mut Table) -> Result<()>);
 const MEASUREMENTS: &[Measurement] = &[
     ("decide", engine::decide),
     ("shell", shell::judge),
+    ("reader", reader::bounds),
     ("load", log::load),
     ("check", check::check),
     ("hook", process::hook),
+    ("exec", process::exec),
     ("memory", memory::peak),
     ("beside", beside::transitions),
 ];

@@ -54,6 +54,33 @@ pub(crate) fn hook(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
+/// Most that `interlock exec` may add to a line.
+const EXEC_ADDS_MOST: Duration = Duration::from_millis(3);
+
+/// Measures what `interlock exec` adds to the shortest line.
+pub(crate) fn exec(arguments: &Arguments, table: &mut Table) -> Result<()> {
+    let room = Room::new()?;
+    room.write("src/main.rs", "fn main() {}\n")?;
+    let (mut alone, mut no_write, mut writing) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        alone.push(ended(|| plain(&room, "bash", &["-c", "true"]))?);
+        for (stance, times) in [("no-write", &mut no_write), ("writing", &mut writing)] {
+            let words = ["exec", "--as", stance, "--", "true"];
+            times.push(ended(|| plain(&room, &arguments.interlock, &words))?);
+        }
+    }
+    let alone = median(alone);
+    for (stance, times) in [
+        ("that may not write", no_write),
+        ("that may write", writing),
+    ] {
+        let adds = median(times).saturating_sub(alone);
+        let what = format!("exec: added to `bash -c true` ({}), {stance}", shown(alone));
+        table.time(what, adds, EXEC_ADDS_MOST);
+    }
+    Ok(())
+}
+
 /// Makes a project whose session [`GUARDED`] is bound to a run.
 pub(crate) fn guarded_room(arguments: &Arguments) -> Result<Room> {
     let room = Room::new()?;

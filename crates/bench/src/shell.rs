@@ -19,7 +19,7 @@ use crate::{
 const TARGET: Duration = Duration::from_micros(150);
 
 /// What agents write, from a word to a loop.
-const LINES: &[&str] = &[
+pub(crate) const LINES: &[&str] = &[
     "git status",
     "ls -la src",
     "cargo test --workspace 2>&1 | tail -20",

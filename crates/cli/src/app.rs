@@ -60,6 +60,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     {
         return commands::hook::run(arguments.get(2..).unwrap_or_default());
     }
+    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("exec"))
+        && !asks_for_help(before_line(&arguments))
+    {
+        return commands::exec::run_line(arguments.get(2..).unwrap_or_default());
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -79,6 +84,14 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             exit.into()
         }
     }
+}
+
+/// Returns what stands before `--`, behind which a line of its own begins.
+fn before_line(arguments: &[OsString]) -> &[OsString] {
+    let end = arguments.iter().position(|argument| argument == "--");
+    arguments
+        .get(..end.unwrap_or(arguments.len()))
+        .unwrap_or_default()
 }
 
 fn asks_for_help(arguments: &[OsString]) -> bool {
@@ -132,7 +145,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::List(args) => commands::list::run(app, &args),
         Command::Demo(args) => commands::demo::run(app, &args),
         Command::Token(args) => commands::token::run(app, &args),
-        Command::Hook(_) => Err(Failure::Said(Exit::Usage)),
+        Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
         Command::Gateway(args) => commands::gateway::run(app, args),
         Command::Completions { shell } => commands::pages::completions(app, shell),
         Command::Man => commands::pages::manual(app),

@@ -122,6 +122,17 @@ pub(crate) enum Command {
     /// Answer a hook of an agent client (used by the client).
     #[command(hide = true)]
     Hook(HookArgs),
+    /// Run one shell line held to what a state allows.
+    #[command(
+        hide = true,
+        after_help = "Examples:
+  interlock exec -- 'cargo test | tail -3'
+  interlock exec --as writing --project ~/shop -- npm run build
+  interlock exec --require full -- ./untrusted.sh
+
+Exit code: the line's own; 126 when nothing was started."
+    )]
+    Exec(ExecArgs),
     /// Serve the control tools over MCP on standard input and output (used by the client).
     Gateway(GatewayArgs),
     /// Print a completion script for a shell.
@@ -384,6 +395,45 @@ pub(crate) struct HookArgs {
     pub(crate) client: String,
     /// The event, where the input does not name it.
     pub(crate) event: Option<String>,
+}
+
+/// What a line without a ticket is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Held {
+    /// It writes nothing but a temporary directory of its own.
+    NoWrite,
+    /// It writes the project, temporary directories and caches.
+    Writing,
+    /// Its environment alone is set.
+    Free,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExecArgs {
+    /// The leave that a hook gave for this one line.
+    #[arg(long, value_name = "TICKET", conflicts_with_all = ["held", "project", "require", "at_most", "network", "allow"])]
+    pub(crate) ticket: Option<String>,
+    /// What a line without a ticket is held to.
+    #[arg(long = "as", value_enum, default_value_t = Held::NoWrite, value_name = "STATE")]
+    pub(crate) held: Held,
+    /// The project; the one around the current directory when left out.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Run only where the kernel holds at least this: environment, partial, files, full.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) require: Option<String>,
+    /// Use no more of the kernel than this, to see what a lesser machine holds.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) at_most: Option<String>,
+    /// Let a line that may not write fetch from the network.
+    #[arg(long)]
+    pub(crate) network: bool,
+    /// Take this command for listed, as `allowed_commands` does; may be repeated.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) allow: Vec<String>,
+    /// One word: a shell line. Several: a command with its operands.
+    #[arg(required = true, last = true, value_name = "LINE")]
+    pub(crate) line: Vec<String>,
 }
 
 #[derive(Debug, Args)]

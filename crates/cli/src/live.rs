@@ -11,6 +11,7 @@ use interlock_core::{
 };
 use interlock_formats::{Loaded, load as load_workflow, render};
 use interlock_project::Config;
+use interlock_sandbox::{Level, NotHeld, probe};
 use interlock_store::{Durability, EventLog as _, Home, RunLog, submit};
 use serde_json::{Value, json};
 
@@ -78,6 +79,10 @@ impl Live {
             }
         }
         put(&mut line, "pending", pending(&self.machine, &self.run));
+        put(&mut line, "confinement", confinement(&self.run));
+        if !self.run.changed.is_empty() {
+            put(&mut line, "changed", json!(self.run.changed));
+        }
         Ok(line)
     }
 }
@@ -94,6 +99,20 @@ pub(crate) fn reply(reply: &Reply) -> (bool, Option<&'static str>, String) {
         Reply::Ask(refusal) => (true, None, refusal.message.clone()),
         Reply::Refused(refusal) => (false, Some(refusal.code.as_str()), refusal.message.clone()),
     }
+}
+
+/// Says how far shell lines are held here, and how far the last one was.
+fn confinement(run: &Run) -> Value {
+    let reached = probe();
+    let named = |level: Level, not_held: &[NotHeld]| {
+        let not_held: Vec<&str> = not_held.iter().map(|thing| thing.as_str()).collect();
+        json!({ "level": level.as_str(), "not_held": not_held })
+    };
+    json!({
+        "no_write": named(reached.no_write, &reached.no_write_not_held),
+        "writing": named(reached.writing, &reached.writing_not_held),
+        "last_line": run.confined,
+    })
 }
 
 /// Lists what waits for a person: transitions, then calls.

@@ -3,7 +3,9 @@
 //! Seen with 2.1.197 and 2.1.329. A deny holds in every permission mode; an
 //! `ask` reaches a person only where the client's mode asks anybody.
 
+pub(crate) mod line;
 mod results;
+pub(crate) mod rules;
 
 use interlock_core::names::{AgentId, CallId};
 use interlock_facts::parse;
@@ -21,12 +23,42 @@ pub struct Input {
     pub session: String,
     /// The directory the client works in.
     pub directory: String,
-    /// Whether a person answers when the client asks.
-    pub asks_a_person: bool,
+    /// When the client asks its person.
+    pub mode: Mode,
     /// The sub-agent it is about; `None`: the main agent.
     pub agent: Option<AgentId>,
     /// What happened.
     pub event: Event,
+}
+
+/// When the client asks its person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Before what its rules do not allow: `default`, `acceptEdits`.
+    Asks,
+    /// The same, and it changes nothing itself.
+    Plan,
+    /// Never: `bypassPermissions`.
+    Bypass,
+    /// Not known: a machine decides, or nobody.
+    Other,
+}
+
+impl Mode {
+    fn named(word: Option<&str>) -> Self {
+        match word {
+            Some("default" | "acceptEdits") => Self::Asks,
+            Some("plan") => Self::Plan,
+            Some("bypassPermissions") => Self::Bypass,
+            _ => Self::Other,
+        }
+    }
+
+    /// Tells whether the client asks a person, if one is there.
+    #[must_use]
+    pub const fn asks(self) -> bool {
+        matches!(self, Self::Asks | Self::Plan)
+    }
 }
 
 /// What a hook is told.
@@ -153,7 +185,7 @@ pub fn read(stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
     Ok(Input {
         session: text("session_id")?,
         directory: text("cwd")?,
-        asks_a_person: matches!(mode, Some("default" | "acceptEdits" | "plan")),
+        mode: Mode::named(mode),
         agent,
         event,
     })
@@ -195,6 +227,16 @@ pub fn allow(reason: &str) -> Value {
     decision("allow", reason)
 }
 
+/// Lets the client run `input` in the place of what the agent wrote; with `word`: allow or ask.
+#[must_use]
+pub fn rewrite(word: &str, reason: &str, input: &Value) -> Value {
+    let mut answer = decision(word, reason);
+    if let Some(Value::Object(said)) = answer.get_mut("hookSpecificOutput") {
+        said.insert("updatedInput".to_owned(), input.clone());
+    }
+    answer
+}
+
 fn decision(word: &str, reason: &str) -> Value {
     json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse",
@@ -213,6 +255,15 @@ pub fn add(event: &str, text: &str) -> Value {
 #[must_use]
 pub fn tell_person(text: &str) -> Value {
     json!({ "systemMessage": cut(text) })
+}
+
+/// Tells the person something beside another answer.
+#[must_use]
+pub fn telling(mut answer: Value, text: &str) -> Value {
+    if let Value::Object(object) = &mut answer {
+        object.insert("systemMessage".to_owned(), cut(text).into());
+    }
+    answer
 }
 
 fn cut(text: &str) -> String {

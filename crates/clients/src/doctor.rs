@@ -1,5 +1,6 @@
 //! What `doctor` finds out by trying: whether a client is guarded, and what its version means.
 
+mod confinement;
 mod probe;
 mod settings;
 
@@ -95,6 +96,8 @@ pub struct Examination {
     pub client: PathBuf,
     /// The settings that whoever manages the machine gives the client.
     pub managed: PathBuf,
+    /// The person's own configuration directory.
+    pub configuration: Option<PathBuf>,
 }
 
 impl Examination {
@@ -112,6 +115,7 @@ impl Examination {
             policy,
             client: "claude".into(),
             managed: managed.into(),
+            configuration: None,
         }
     }
 
@@ -142,12 +146,7 @@ pub fn examine(examination: &Examination) -> Vec<Check> {
     ));
     checks.push(state(&examination.state));
     checks.push(git());
-    checks.push(Check::own(
-        "containment",
-        Health::Warn,
-        "none in this version: shell lines are read, not confined",
-        "run the agent in a container where what it starts must not reach the machine",
-    ));
+    checks.extend(confinement::checks(examination));
     checks
 }
 

@@ -16,16 +16,17 @@ use std::{
 };
 
 use interlock_core::{briefing, call::CallResult, command::Ask, event::Event as RunEvent, notice};
-use interlock_facts::Shape;
+use interlock_facts::{RealDisk, Shape};
 use interlock_store::{Binding, Home, SessionKey};
 use serde_json::Value;
 
 use crate::{
     claude_code::{self, Event, Input, ToolUse},
     client::ClientId,
-    judge, policy, session,
+    failed, judge, policy, session,
     session::Guarded,
     tools::tool,
+    watch,
 };
 
 /// Longest that a hook takes, well inside what clients wait for.
@@ -240,13 +241,28 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
             _ => return Ok(claude_code::nothing()),
         }
     }
+    let found = watch::compare(setting, &mut guarded, input)?;
+    answer_event(setting, &mut guarded, input).map(|answer| match found {
+        Some(found) => claude_code::telling(answer, &found),
+        None => answer,
+    })
+}
+
+/// Answers an event of a session that an open run guards.
+fn answer_event(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+) -> Result<Value, String> {
     match &input.event {
-        Event::BeforeTool(tool) => judge::before_tool(setting, &mut guarded, input, tool),
-        Event::AfterTool { tool, ok, response } => after_tool(&mut guarded, tool, *ok, response),
-        Event::SessionStart => Ok(brief(&guarded, input, "SessionStart")),
-        Event::Prompt => Ok(brief(&guarded, input, "UserPromptSubmit")),
-        Event::SubagentStart => Ok(brief(&guarded, input, "SubagentStart")),
-        Event::Stop { again: false } => Ok(unfinished(&guarded)),
+        Event::BeforeTool(tool) => judge::before_tool(setting, guarded, input, tool),
+        Event::AfterTool { tool, ok, response } => {
+            after_tool(setting, guarded, tool, *ok, response)
+        }
+        Event::SessionStart => Ok(brief(guarded, input, "SessionStart")),
+        Event::Prompt => Ok(brief(guarded, input, "UserPromptSubmit")),
+        Event::SubagentStart => Ok(brief(guarded, input, "SubagentStart")),
+        Event::Stop { again: false } => Ok(unfinished(guarded)),
         Event::Stop { again: true } | Event::SessionEnd | Event::Other(_) => {
             Ok(claude_code::nothing())
         }
@@ -273,6 +289,7 @@ fn session_ended(setting: &HookSetting, key: &SessionKey) -> Result<Value, Strin
     setting
         .home
         .drop_notes(key)
+        .and_then(|()| setting.home.drop_tickets(key, setting.at_ms))
         .map_err(|error| error.to_string())?;
     Ok(claude_code::nothing())
 }
@@ -323,7 +340,14 @@ fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Resu
         .map_err(|error| error.to_string())
 }
 
+/// Tells whether a line was carried by `interlock exec`.
+fn is_carried(setting: &HookSetting, used: &ToolUse) -> bool {
+    let line = used.input.get("command").and_then(Value::as_str);
+    line.is_some_and(|line| claude_code::line::is_carried(setting.program.as_deref(), line))
+}
+
 fn after_tool(
+    setting: &HookSetting,
     guarded: &mut Guarded,
     used: &ToolUse,
     ok: bool,
@@ -334,11 +358,13 @@ fn after_tool(
         id: Some(used.id.clone()),
         ok,
         exit: match shape {
+            // What `interlock exec` carried, it has told itself.
+            Shape::Shell { .. } if is_carried(setting, used) => None,
             Shape::Shell { .. } => claude_code::exit_code(used, ok, response),
             _ => None,
         },
         bytes: claude_code::result_bytes(&used.name, response),
-        wrote: Vec::new(),
+        wrote: failed::wrote(&guarded.run, &used.id, ok, &RealDisk),
     };
     let decision = guarded
         .ask(Ask::Record(result))

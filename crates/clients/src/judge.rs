@@ -1,5 +1,7 @@
 //! A tool call before it runs: its facts, the run's verdict, the client's answer.
 
+mod shell;
+
 use std::path::Path;
 
 use interlock_core::{
@@ -11,7 +13,8 @@ use interlock_core::{
     names::RunId,
     refusal::Refusal,
 };
-use interlock_facts::{Proposal, RealDisk, facts};
+use interlock_facts::{Proposal, RealDisk, Shape, Surroundings, facts};
+use interlock_project::Config;
 use interlock_store::{Note, SessionKey};
 use serde_json::Value;
 
@@ -19,6 +22,7 @@ use crate::{
     claude_code::{self, Input, ToolUse},
     client::ClientId,
     hook::HookSetting,
+    rewrite,
     session::{self, Guarded},
     tools::{control_tool, tool},
 };
@@ -30,7 +34,15 @@ pub(crate) fn before_tool(
     input: &Input,
     used: &ToolUse,
 ) -> Result<Value, String> {
-    let call = call_of(setting, guarded, input, used);
+    let shell = matches!(
+        tool(ClientId::ClaudeCode, &used.name).shape,
+        Shape::Shell { .. }
+    );
+    if shell {
+        return shell::before_line(setting, guarded, input, used);
+    }
+    let place = place(setting, guarded, input)?;
+    let call = call_of(&place, input, used);
     let control = match call.kind {
         CallKind::Control(tool) => Some(tool),
         _ => None,
@@ -38,18 +50,27 @@ pub(crate) fn before_tool(
     let decision = guarded
         .ask(Ask::Propose(Box::new(call)))
         .map_err(|error| error.to_string())?;
-    match decision.reply {
-        Reply::Accepted | Reply::Parked { .. } => match control {
-            Some(tool) => let_control_pass(setting, guarded, input, used, tool),
-            None => Ok(claude_code::nothing()),
-        },
-        Reply::Ask(refusal) if input.asks_a_person => Ok(claude_code::ask(&reason(&refusal))),
-        Reply::Ask(refusal) => Ok(claude_code::deny(&format!(
+    match (decision.reply, control) {
+        (Reply::Accepted | Reply::Parked { .. }, Some(tool)) => {
+            let_control_pass(setting, guarded, input, used, tool)
+        }
+        (reply, _) => Ok(answer(setting, guarded, input, reply)),
+    }
+}
+
+/// Writes the client's answer to a call that stays as it is.
+fn answer(setting: &HookSetting, guarded: &Guarded, input: &Input, reply: Reply) -> Value {
+    match reply {
+        Reply::Accepted | Reply::Parked { .. } => claude_code::nothing(),
+        Reply::Ask(refusal) if rewrite::is_attended(setting, input) => {
+            claude_code::ask(&reason(&refusal))
+        }
+        Reply::Ask(refusal) => claude_code::deny(&format!(
             "{} A person may grant this one call with `interlock approve {}`; propose it again then.",
             reason(&refusal),
             guarded.id()
-        ))),
-        Reply::Refused(refusal) => Ok(claude_code::deny(&reason(&refusal))),
+        )),
+        Reply::Refused(refusal) => claude_code::deny(&reason(&refusal)),
     }
 }
 
@@ -74,7 +95,7 @@ pub(crate) fn after_the_end(
     if !policy {
         return Ok(claude_code::nothing());
     }
-    let call = call_of(setting, guarded, input, used);
+    let call = call_of(&place(setting, guarded, input)?, input, used);
     Ok(match call.facts.protected {
         Some(thing) => {
             claude_code::deny(&format!("protected: {thing} is protected in this project"))
@@ -102,18 +123,22 @@ pub(crate) fn note_for_server(
     }
 }
 
+/// Describes where a call of the session would run.
+fn place(setting: &HookSetting, guarded: &Guarded, input: &Input) -> Result<Surroundings, String> {
+    let binding = &guarded.binding;
+    let process = binding.process.as_ref().map(|process| process.pid);
+    let person =
+        Config::of_person(setting.configuration.as_deref()).map_err(|error| error.to_string())?;
+    let mut place =
+        session::surroundings(setting, &binding.project_root, &input.directory, process);
+    place.opened = person.protect.allow;
+    place.allowed_by_person = person.shell.allow;
+    Ok(place.resolved(&RealDisk))
+}
+
 /// Finds the facts of a call.
-fn call_of(setting: &HookSetting, guarded: &Guarded, input: &Input, used: &ToolUse) -> ToolCall {
+fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
     let known = tool(ClientId::ClaudeCode, &used.name);
-    let process = guarded.binding.process.as_ref().map(|process| process.pid);
-    let disk = RealDisk;
-    let surroundings = session::surroundings(
-        setting,
-        &guarded.binding.project_root,
-        &input.directory,
-        process,
-    )
-    .resolved(&disk);
     let proposal = Proposal {
         id: used.id.clone(),
         tool: &used.name,
@@ -124,7 +149,7 @@ fn call_of(setting: &HookSetting, guarded: &Guarded, input: &Input, used: &ToolU
         agent: input.agent.clone(),
         branch: None,
     };
-    facts(proposal, &surroundings, &disk)
+    facts(proposal, place, &RealDisk)
 }
 
 /// Writes a refusal as the agent reads it: the stable word, then the sentence.
@@ -141,7 +166,9 @@ fn let_control_pass(
     tool: ControlTool,
 ) -> Result<Value, String> {
     let question = match tool {
-        ControlTool::Transition if input.asks_a_person => question(guarded, input, &used.input),
+        ControlTool::Transition if rewrite::is_attended(setting, input) => {
+            question(guarded, input, &used.input)
+        }
         _ => None,
     };
     let binding = &guarded.binding;

@@ -30,6 +30,11 @@ pub(crate) fn start(
     let library = Library::new(root, setting.configuration.as_deref());
     let found: Source = library.open(workflow).map_err(|error| error.to_string())?;
     let loaded = load(&found, None, &library).map_err(|found| render(&found, false))?;
+    let person =
+        Config::of_person(setting.configuration.as_deref()).map_err(|error| error.to_string())?;
+    library
+        .check_trust(&loaded.machine, &found.name, root, &person)
+        .map_err(|error| error.to_string())?;
     let source = SourceFile {
         name: found.name.clone(),
         text: found.text.clone(),

@@ -181,9 +181,41 @@ pub(crate) fn surroundings(
             .unwrap_or_default(),
         client_process: client,
         shell: shell(setting),
+        allowed_by_person: Vec::new(),
         environment_held: false,
+        moved: moved(&variable),
+        opened: Vec::new(),
         home,
     }
+}
+
+/// Variables that put a protected place elsewhere, with the place below home that they stand for.
+const MOVERS: &[(&str, &str, &str)] = &[
+    ("CLAUDE_CONFIG_DIR", "", ".claude"),
+    ("CLAUDE_CONFIG_DIR", "/.claude.json", ".claude.json"),
+    ("CODEX_HOME", "", ".codex"),
+    ("COPILOT_HOME", "", ".copilot"),
+    ("OPENCODE_CONFIG_DIR", "", ".opencode"),
+    ("OPENCODE_CONFIG", "", "opencode.json*"),
+    ("GIT_CONFIG_GLOBAL", "", ".gitconfig"),
+    ("ZDOTDIR", "/.zshrc", ".zshrc"),
+    ("ZDOTDIR", "/.zshenv", ".zshenv"),
+    ("ZDOTDIR", "/.zprofile", ".zprofile"),
+    ("ZDOTDIR", "/.zlogin", ".zlogin"),
+    ("ZDOTDIR", "/.zlogout", ".zlogout"),
+    ("BASH_ENV", "", ".bashrc"),
+    ("ENV", "", ".shrc"),
+    ("INPUTRC", "", ".inputrc"),
+];
+
+fn moved(variable: &impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let moved = MOVERS.iter().filter_map(|(name, below, standard)| {
+        let value = variable(name)?;
+        let value = value.trim_end_matches('/');
+        // An empty path would be all there is.
+        (!value.is_empty()).then(|| ((*standard).to_owned(), format!("{value}{below}")))
+    });
+    moved.collect()
 }
 
 /// Tells which shell a client runs lines with: the person's, where it is one of two.

@@ -54,6 +54,19 @@ const WRITE_CAMEL: Shape = Shape::Write {
     content: "content",
 };
 
+/// Shows lines of files.
+const GREP: Shape = Shape::Search {
+    places: &["path", "dir_path"],
+    files: &["glob", "include"],
+    contents: true,
+};
+/// Names files.
+const GLOB: Shape = Shape::Search {
+    places: &["path", "dir_path"],
+    files: &["pattern"],
+    contents: false,
+};
+
 const CLAUDE_CODE: &[Row] = &[
     ("Bash", BASH),
     ("Monitor", BASH),
@@ -86,8 +99,8 @@ const CLAUDE_CODE: &[Row] = &[
             paths: &["notebook_path"],
         },
     ),
-    ("Grep", Shape::Read { paths: &["path"] }),
-    ("Glob", Shape::Read { paths: &["path"] }),
+    ("Grep", GREP),
+    ("Glob", GLOB),
     ("LS", Shape::Read { paths: &["path"] }),
     ("Task", Shape::SubAgent),
     ("Agent", Shape::SubAgent),
@@ -115,7 +128,7 @@ const CODEX: &[Row] = &[
             paths: &["dir_path", "path"],
         },
     ),
-    ("grep_files", Shape::Read { paths: &["path"] }),
+    ("grep_files", GREP),
     ("spawn_agent", Shape::SubAgent),
 ];
 
@@ -141,24 +154,9 @@ const GEMINI: &[Row] = &[
             paths: &["dir_path", "path"],
         },
     ),
-    (
-        "search_file_content",
-        Shape::Read {
-            paths: &["dir_path", "path"],
-        },
-    ),
-    (
-        "grep_search",
-        Shape::Read {
-            paths: &["dir_path", "path"],
-        },
-    ),
-    (
-        "glob",
-        Shape::Read {
-            paths: &["dir_path", "path"],
-        },
-    ),
+    ("search_file_content", GREP),
+    ("grep_search", GREP),
+    ("glob", GLOB),
 ];
 
 const COPILOT: &[Row] = &[
@@ -183,8 +181,8 @@ const COPILOT: &[Row] = &[
         },
     ),
     ("view", Shape::Read { paths: &["path"] }),
-    ("grep", Shape::Read { paths: &["path"] }),
-    ("glob", Shape::Read { paths: &["path"] }),
+    ("grep", GREP),
+    ("glob", GLOB),
     ("task", Shape::SubAgent),
     ("apply_patch", Shape::Patch { text: "command" }),
 ];
@@ -200,7 +198,7 @@ const CURSOR: &[Row] = &[
     ("Write", WRITE),
     ("Edit", EDIT),
     ("Delete", Shape::Delete { path: "file_path" }),
-    ("Grep", Shape::Read { paths: &["path"] }),
+    ("Grep", GREP),
     ("Task", Shape::SubAgent),
 ];
 
@@ -223,8 +221,8 @@ const OPENCODE: &[Row] = &[
             paths: &["filePath"],
         },
     ),
-    ("grep", Shape::Read { paths: &["path"] }),
-    ("glob", Shape::Read { paths: &["path"] }),
+    ("grep", GREP),
+    ("glob", GLOB),
     ("list", Shape::Read { paths: &["path"] }),
     ("task", Shape::SubAgent),
 ];

@@ -27,6 +27,7 @@ fn alone() -> MutexGuard<'static, ()> {
 const ANSWERS: &str = r#"#!/bin/sh
 case "$1" in
 hook) cat > /dev/null; echo '{}' ;;
+exec) echo done ;;
 gateway) read -r hello; echo '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"x","version":"1"}}}' ;;
 esac
 "#;

@@ -10,7 +10,9 @@
 //!   2 with all of these in the sentence.
 //! - `event`: the transition a server or a person asks the first session's run
 //!   for; `taken`: whether it is taken.
+//! - `write`: files that something else writes meanwhile. A `hook` step without `answer` may answer anything.
 //! - `begin`: another run waits for the project's next session.
+//! - `exit`: what `interlock exec` saw the call end with that `call` names, held at `files`.
 //! - `note`: the control tool for whose call a note is there now, `asked` with it.
 //!
 //! `ROOT` in any text is the project's directory.
@@ -25,8 +27,9 @@ use std::{fs, path::Path};
 use interlock_clients::{ClientId, HookSetting, claude_code, control_tool, hook::respond};
 use interlock_core::{
     Reply,
-    command::{Ask, Command, TransitionRequest},
+    command::{Ask, Command, LineEnd, LineStart, TransitionRequest},
     machine::Object,
+    names::FramePath,
 };
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_store::{
@@ -51,17 +54,29 @@ impl Story {
         fs::create_dir_all(project.join(".git")).unwrap();
         fs::create_dir_all(base.join("home")).unwrap();
         for (path, text) in told["files"].as_object().into_iter().flatten() {
-            fs::write(project.join(path), text.as_str().unwrap()).unwrap();
+            let path = project.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text.as_str().unwrap()).unwrap();
         }
         let variable = |name: &str, value: &str| (name.into(), value.into());
         let setting = HookSetting {
             home: Home::at(base.join("state")),
             configuration: None,
-            program: None,
+            // A story that tells of carried lines names the program that carries them.
+            program: told["program"].as_str().map(Into::into),
             environment: vec![
                 variable("HOME", base.join("home").to_str().unwrap()),
                 variable("SHELL", "/bin/bash"),
-            ],
+            ]
+            .into_iter()
+            .chain(
+                told["environment"]
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, value)| variable(name, value.as_str().unwrap())),
+            )
+            .collect(),
             at_ms: 1_000,
         };
         let story = Self {
@@ -161,6 +176,33 @@ impl Story {
             .reply
     }
 
+    /// Says what `interlock exec` would, had it carried the line of a call.
+    fn end_line(&self, exit: i64, call: &str) {
+        let home = &self.setting.home;
+        let key = SessionKey::new("claude-code", SESSION);
+        let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
+            return;
+        };
+        let mut log = home.open_run(&binding.run).unwrap();
+        let machine = log.machine().unwrap();
+        let mut run = log.load().unwrap();
+        let start = Ask::StartLine(LineStart {
+            call: call.into(),
+            level: "files".to_owned(),
+            not_held: Vec::new(),
+        });
+        let end = Ask::EndLine(LineEnd {
+            call: call.into(),
+            path: FramePath::root(),
+            exit: Some(exit),
+            wrote: Vec::new(),
+        });
+        for ask in [start, end] {
+            let command = Command { at_ms: 2_000, ask };
+            submit(&mut log, &machine, &mut run, &command).unwrap();
+        }
+    }
+
     fn note(&self, step: &Value) -> Result<(), String> {
         let tool = step["note"].as_str().unwrap();
         let tool = control_tool(ClientId::ClaudeCode, &format!("mcp__interlock__{tool}")).unwrap();
@@ -180,8 +222,18 @@ impl Story {
         if step.get("note").is_some() {
             return self.note(step);
         }
+        if let Some(files) = step["write"].as_object() {
+            for (path, text) in files {
+                fs::write(self.project().join(path), text.as_str().unwrap()).unwrap();
+            }
+            return Ok(());
+        }
         if step.get("begin").is_some() {
             self.begin(false);
+            return Ok(());
+        }
+        if let Some(exit) = step["exit"].as_i64() {
+            self.end_line(exit, step["call"].as_str().unwrap());
             return Ok(());
         }
         if let Some(event) = step["event"].as_str() {
@@ -193,6 +245,7 @@ impl Story {
         }
         match (self.hook(step), step.get("refused")) {
             (Err(why), Some(words)) if holds(words, &why) => Ok(()),
+            (Ok(_), None) if step.get("answer").is_none() => Ok(()),
             (Ok(answer), None) if fits(&step["answer"], &answer) => Ok(()),
             (other, _) => Err(format!("the answer is {other:?}")),
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     facts::ShellFacts,
     names::{AgentId, CallId, Digest},
+    policy::CommandEntry,
 };
 
 /// A tool call an agent proposes, with the facts a verdict needs.
@@ -91,6 +92,10 @@ pub struct CallFacts {
     pub shell: Option<ShellFacts>,
     /// Directories a shell line changes to that lie outside the project, as written.
     pub outside_directories: Vec<String>,
+    /// Indices of commands of the line that run outside the project, or nobody knows where.
+    pub strayed: Vec<usize>,
+    /// Entries of the person's configuration for commands of class privilege and system.
+    pub allowed_by_person: Vec<CommandEntry>,
     /// Whether the line will run where blocked variables do not exist.
     pub environment_held: bool,
 }
@@ -112,6 +117,8 @@ pub struct FileWrite {
     pub recursive: bool,
     /// Lines touched, when known.
     pub lines: Option<u64>,
+    /// What the disk says of it before the call, where a later look can be compared with it.
+    pub before: Option<String>,
 }
 
 /// Where a written path lies.

@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use crate::{
-    call::{CallResult, ToolCall},
+    call::{CallResult, ToolCall, WrittenPath},
+    event::ProtectedChange,
     machine::Object,
-    names::{AgentId, FramePath},
+    names::{AgentId, CallId, FramePath},
 };
 
 /// A command, with the time it is given at.
@@ -31,6 +32,10 @@ pub enum Ask {
     Propose(Box<ToolCall>),
     /// This became of an allowed call.
     Record(CallResult),
+    /// This line was started by `interlock exec`.
+    StartLine(LineStart),
+    /// A line that `interlock exec` started has ended.
+    EndLine(LineEnd),
     /// Take a transition.
     Transition(TransitionRequest),
     /// A person says yes to what waits.
@@ -51,10 +56,15 @@ pub enum Ask {
         /// Why.
         reason: Option<String>,
     },
-    /// Go on.
+    /// Go on; what was reported of protected things counts as seen by whoever asks.
     Resume {
         /// Who asks.
         by: String,
+    },
+    /// These protected things are not as they were, and no person said so.
+    ReportProtected {
+        /// What is different, each path once.
+        changes: Vec<ProtectedChange>,
     },
     /// End without an outcome.
     Cancel {
@@ -63,6 +73,30 @@ pub enum Ask {
     },
     /// Time has passed; waits that are due end.
     Advance,
+}
+
+/// A shell line as `interlock exec` starts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineStart {
+    /// The call it belongs to.
+    pub call: CallId,
+    /// How far the kernel holds it.
+    pub level: String,
+    /// What its plan wants and this system does not hold.
+    pub not_held: Vec<String>,
+}
+
+/// A shell line as `interlock exec` saw it end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineEnd {
+    /// The call it belongs to.
+    pub call: CallId,
+    /// The frame it was judged in.
+    pub path: FramePath,
+    /// Its exit code; `None`: no evidence.
+    pub exit: Option<i64>,
+    /// Paths it was seen to write.
+    pub wrote: Vec<WrittenPath>,
 }
 
 /// A request for a transition.

@@ -5,10 +5,13 @@ mod address;
 mod calls;
 mod interrupts;
 mod people;
+mod protected;
 mod settle;
 mod transitions;
 
 pub(crate) use address::in_fork;
+pub(crate) use calls::bench_of;
+pub use calls::shell_finding;
 
 use crate::{
     command::{Ask, Command},
@@ -67,12 +70,15 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::Start { input, by } => work.start(input, by),
         Ask::Propose(_) => work.propose_outside_a_run(),
         Ask::Record(result) => work.record(result),
+        Ask::StartLine(start) => work.start_line(start),
+        Ask::EndLine(end) => work.end_line(end),
         Ask::Transition(request) => work.transition(request),
         Ask::Approve(answer) => work.approve(answer),
         Ask::Reject(answer) => work.reject(answer),
         Ask::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
         Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
         Ask::Resume { by } => work.resume(by),
+        Ask::ReportProtected { changes } => work.report_protected(changes),
         Ask::Cancel { by } => work.cancel(by),
         Ask::Advance => work.advance(),
     };
@@ -183,7 +189,7 @@ impl<'a> Work<'a> {
 
     fn resume(&mut self, by: &str) -> Answered {
         self.open()?;
-        if self.run.paused.is_some() {
+        if self.run.paused.is_some() || !self.run.changed.is_empty() {
             self.emit(Event::RunResumed { by: by.to_owned() });
         }
         Ok(Reply::Accepted)

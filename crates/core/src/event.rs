@@ -105,6 +105,26 @@ pub enum Event {
         /// Whether no outcome was seen and success is taken for granted.
         assumed: bool,
     },
+    /// A shell line was started by `interlock exec`.
+    LineConfined {
+        /// The call.
+        call: CallId,
+        /// How far the kernel holds it.
+        level: String,
+        /// What its plan wants and this system does not hold.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_held: Vec<String>,
+    },
+    /// A line that `interlock exec` started has ended.
+    LineEnded {
+        /// The call.
+        call: CallId,
+        /// Its exit code, as seen; `None`: no evidence.
+        exit: Option<i64>,
+        /// Paths it was seen to write.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        wrote: Vec<WrittenPath>,
+    },
     /// A sub-agent was bound to a branch.
     AgentBound {
         /// The sub-agent.
@@ -263,6 +283,11 @@ pub enum Event {
         /// Its error.
         error: Option<Cause>,
     },
+    /// Protected things are not as they were when the run began.
+    ProtectedChanged {
+        /// What is different, each path once.
+        changes: Vec<ProtectedChange>,
+    },
     /// The run stands still.
     RunPaused {
         /// Who asked.
@@ -345,9 +370,15 @@ pub struct CallMarks {
     /// Interrupts it raises when it succeeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hits: Vec<InterruptHit>,
+    /// Files of a shell line that match an interrupt, to be looked at again should it fail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<WatchedFile>,
     /// Evidence it gives when it succeeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceMark>,
+    /// The entry of the person's `[shell] allow` by which alone it passes; such a line is not confined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_person: Option<String>,
 }
 
 /// A written file that matches an interrupt.
@@ -357,6 +388,17 @@ pub struct InterruptHit {
     pub interrupt: InterruptName,
     /// The file, relative to the project root.
     pub file: String,
+}
+
+/// A file that a call may write, as it was before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedFile {
+    /// The normalised absolute path.
+    pub path: String,
+    /// The same relative to the project root.
+    pub relative: String,
+    /// What the disk said of it.
+    pub before: String,
 }
 
 /// A piece of evidence a call may give.
@@ -403,6 +445,49 @@ pub struct Cause {
     pub message: String,
 }
 
+/// A protected thing that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProtectedChange {
+    /// Its absolute path.
+    pub path: String,
+    /// What it is, for people.
+    pub what: String,
+    /// What became of it.
+    pub fate: ProtectedFate,
+    /// What it holds now, as a digest of what is compared; `None`: nothing is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Whether it was put back, so that it is again as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
+}
+
+/// What became of a protected thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProtectedFate {
+    /// It was not there before.
+    Appeared,
+    /// It holds something else.
+    Changed,
+    /// It is gone.
+    Vanished,
+}
+
+impl ProtectedChange {
+    /// Writes the change as people read it: the path, what it is, what became of it.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let fate = match self.fate {
+            ProtectedFate::Appeared => "is new",
+            ProtectedFate::Changed => "was changed",
+            ProtectedFate::Vanished => "is gone",
+        };
+        let undone = if self.undone { " and was put back" } else { "" };
+        format!("`{}` ({}) {fate}{undone}", self.path, self.what)
+    }
+}
+
 impl Event {
     /// Returns the name of the event.
     #[must_use]
@@ -416,6 +501,8 @@ impl Event {
             Self::GrantDenied { .. } => "GrantDenied",
             Self::GrantConsumed { .. } => "GrantConsumed",
             Self::CallEnded { .. } => "CallEnded",
+            Self::LineConfined { .. } => "LineConfined",
+            Self::LineEnded { .. } => "LineEnded",
             Self::AgentBound { .. } => "AgentBound",
             Self::TransitionTaken { .. } => "TransitionTaken",
             Self::TransitionRejected { .. } => "TransitionRejected",
@@ -432,6 +519,7 @@ impl Event {
             Self::MachineCalled { .. } => "MachineCalled",
             Self::MachineReturned { .. } => "MachineReturned",
             Self::ActivityEnded { .. } => "ActivityEnded",
+            Self::ProtectedChanged { .. } => "ProtectedChanged",
             Self::RunPaused { .. } => "RunPaused",
             Self::RunResumed { .. } => "RunResumed",
             Self::RunCancelled { .. } => "RunCancelled",

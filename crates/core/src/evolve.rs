@@ -3,14 +3,22 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
-    event::{BranchOutcome, BranchStart, CallMarks, CallRecord, Event, How, InterruptHit},
+    event::{
+        BranchOutcome, BranchStart, CallMarks, CallRecord, Event, How, InterruptHit,
+        ProtectedChange,
+    },
     machine::Object,
     names::{CallId, Digest, FramePath, StateName},
-    run::{Child, Frame, Grant, Handling, OpenCall, Parked, Pause, Phase, Run, Seen, Used},
+    run::{
+        Child, Confined, Frame, Grant, Handling, Line, OpenCall, Parked, Pause, Phase, Run, Seen,
+        Used,
+    },
 };
 
 /// Open calls remembered at most; `decide` settles older ones first.
 const OPEN_CALLS_MAX: usize = 256;
+/// Changes of protected things that wait for a person at most.
+const CHANGES_MAX: usize = 256;
 
 /// Returns `run` as it is after `event`. Total; knows no machine.
 #[must_use]
@@ -64,6 +72,30 @@ fn apply(run: &mut Run, event: &Event) {
             end_call(run, call, *ok, *exit, *bytes);
             if !wrote.is_empty() {
                 run.last_write = run.last_write.max(Some(run.seq));
+            }
+        }
+        Event::LineConfined {
+            call,
+            level,
+            not_held,
+        } => {
+            run.confined = Some(Confined {
+                level: level.clone(),
+                not_held: not_held.clone(),
+            });
+            if let Some(open) = run.calls.iter_mut().find(|open| open.id == *call) {
+                open.line = Some(Line::default());
+            }
+        }
+        Event::LineEnded { call, exit, wrote } => {
+            if !wrote.is_empty() {
+                run.last_write = run.last_write.max(Some(run.seq));
+            }
+            if let Some(open) = run.calls.iter_mut().find(|open| open.id == *call) {
+                open.line = Some(Line {
+                    exit: *exit,
+                    wrote: wrote.clone(),
+                });
             }
         }
         Event::AgentBound { agent, path } => {
@@ -182,7 +214,11 @@ fn apply(run: &mut Run, event: &Event) {
                 reason: reason.clone(),
             });
         }
-        Event::RunResumed { .. } => run.paused = None,
+        Event::ProtectedChanged { changes } => report_protected(run, changes),
+        Event::RunResumed { .. } => {
+            run.paused = None;
+            accept_changes(run);
+        }
         Event::RunCancelled { .. } => end_run(run, Phase::Cancelled),
         Event::RunEnded { outcome, cause } => {
             end_run(
@@ -242,6 +278,7 @@ fn remember(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMark
         asked,
         digest: call.digest.clone(),
         marks: marks.clone(),
+        line: None,
     });
 }
 
@@ -408,12 +445,32 @@ fn release(run: &mut Run, path: &FramePath) {
     run.grants.retain(|grant| !path.holds(&grant.path));
 }
 
+/// Keeps the newest report of each protected thing until a person has seen it.
+fn report_protected(run: &mut Run, changes: &[ProtectedChange]) {
+    for change in changes {
+        run.changed.retain(|known| known.path != change.path);
+        if run.changed.len() < CHANGES_MAX {
+            run.changed.push(change.clone());
+        }
+    }
+}
+
+/// What a person has seen is from now on as it should be.
+fn accept_changes(run: &mut Run) {
+    for change in std::mem::take(&mut run.changed) {
+        if !change.undone {
+            run.accepted.insert(change.path, change.digest);
+        }
+    }
+}
+
 fn end_run(run: &mut Run, phase: Phase) {
     run.phase = phase;
     run.paused = None;
     run.calls = VecDeque::new();
     run.agents = BTreeMap::new();
     run.grants = Vec::new();
+    run.changed = Vec::new();
 }
 
 impl Child {

@@ -3,16 +3,23 @@
 //! The checks run in the order of the rows of [`judge`]; the first refusal wins.
 
 mod environment;
+mod finding;
+mod hold;
 mod marks;
+mod proofs;
 mod shell;
 
+pub use finding::Finding;
+pub(crate) use finding::find;
+pub use hold::{Hold, hold};
 pub(crate) use marks::{interrupt_hits, marks};
+pub use shell::{Objection, Rule};
 
 use crate::{
-    call::{CallKind, ControlTool, ToolCall},
+    call::{CallKind, ControlTool, FileWrite, Place, ToolCall},
     decide::in_fork,
     machine::{Machine, State},
-    policy::{OnDenied, Policy},
+    policy::{OnDenied, Policy, Stance},
     refusal::{Code, Refusal},
     run::{Frame, Run},
 };
@@ -32,6 +39,13 @@ pub(crate) struct Bench<'a> {
     pub(crate) call: &'a ToolCall,
     /// Whether a person granted exactly this call.
     pub(crate) granted: bool,
+}
+
+impl Bench<'_> {
+    /// Tells whether a shell line may write here.
+    fn may_write(&self) -> bool {
+        self.state.policy.stance() == crate::policy::Stance::Writing
+    }
 }
 
 /// What a call is told.
@@ -95,6 +109,17 @@ fn untouchable(bench: Bench<'_>) -> Check {
         return refuse(
             Code::Protected,
             format!("{thing} is protected: a guarded agent may not touch it"),
+        );
+    }
+    // Where writing is refused at all, the rule about whole places says so.
+    let whole = |write: &&FileWrite| write.place == Place::Whole && write.removes;
+    if bench.state.policy.stance() == Stance::Free
+        && let Some(write) = bench.call.facts.writes.iter().find(whole)
+    {
+        let path = write.path.as_deref().unwrap_or(&write.by);
+        return refuse(
+            Code::Protected,
+            format!("`{path}` holds what is protected: a guarded agent may not remove it"),
         );
     }
     if let Some(why) = &bench.call.facts.malformed {
@@ -208,7 +233,7 @@ fn listed(bench: Bench<'_>) -> Check {
 /// Checks what the call would do: shell rules, environment, edit rules.
 fn contents(bench: Bench<'_>, granted: bool) -> Check {
     if let Some(facts) = &bench.call.facts.shell {
-        shell::check(bench, facts, granted)?;
+        shell::check(bench, facts, granted).map_err(|found| found.refusal())?;
     }
     edits(bench)
 }
@@ -244,7 +269,7 @@ fn edits(bench: Bench<'_>) -> Check {
         return Ok(());
     };
     let known = &bench.frame.used.files;
-    let new: std::collections::BTreeSet<&str> = counted_files(bench.call)
+    let new: std::collections::BTreeSet<&str> = counted_files(bench)
         .filter(|path| !known.contains(*path))
         .collect();
     let wanted = known.len() + new.len();
@@ -261,12 +286,16 @@ fn edits(bench: Bench<'_>) -> Check {
 }
 
 /// Returns the paths that count as files written: all of a tool's, a shell's inside the project.
-fn counted_files(call: &ToolCall) -> impl Iterator<Item = &str> {
-    let by_tool = call.facts.shell.is_none();
-    call.facts
+fn counted_files(bench: Bench<'_>) -> impl Iterator<Item = &str> {
+    let by_tool = bench.call.facts.shell.is_none();
+    bench
+        .call
+        .facts
         .writes
         .iter()
-        .filter(move |write| by_tool || write.relative.is_some())
+        .filter(move |write| {
+            by_tool || write.relative.is_some() && !shell::is_history(bench, write)
+        })
         .filter_map(|write| write.path.as_deref())
 }
 

@@ -29,8 +29,10 @@ mod evolve;
 mod judge;
 
 pub use briefing::{briefing, notice, teach};
-pub use decide::{Decision, Reply, addressed, decide};
+pub use decide::{Decision, Reply, addressed, decide, shell_finding};
 pub use effects::effects;
 pub use evolve::evolve;
+pub use judge::{Finding, Hold, Objection, Rule, hold};
+
 pub use report::{Report, report};
 pub use validate::validate;

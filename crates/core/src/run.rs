@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    event::{BranchOutcome, CallMarks, Cause, InterruptHit},
+    call::WrittenPath,
+    event::{BranchOutcome, CallMarks, Cause, InterruptHit, ProtectedChange},
     machine::{Object, Outcome},
     names::{
         AgentId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId, StateName,
@@ -39,6 +40,25 @@ pub struct Run {
     pub agents: BTreeMap<AgentId, FramePath>,
     /// Requests for grants, and grants not used yet.
     pub grants: Vec<Grant>,
+    /// How far the kernel held the line started last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<Confined>,
+    /// Protected things that changed and that no person has accepted, the newest report of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<ProtectedChange>,
+    /// What a person has accepted of them: the digest by path, `None` for nothing there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub accepted: BTreeMap<String, Option<String>>,
+}
+
+/// How far the kernel held a shell line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confined {
+    /// The level reached.
+    pub level: String,
+    /// What the line's plan wanted and the system did not hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_held: Vec<String>,
 }
 
 /// Whether a run goes on.
@@ -174,6 +194,19 @@ pub struct OpenCall {
     pub digest: Digest,
     /// What follows from it.
     pub marks: CallMarks,
+    /// What `interlock exec` says of its line; `None`: it did not start it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
+}
+
+/// What `interlock exec` says of the line of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Its exit code; `None`: not ended, or no evidence.
+    pub exit: Option<i64>,
+    /// Paths it was seen to write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrote: Vec<WrittenPath>,
 }
 
 /// A request for a grant, or a grant not used yet.
@@ -208,6 +241,9 @@ impl Run {
             calls: VecDeque::new(),
             agents: BTreeMap::new(),
             grants: Vec::new(),
+            confined: None,
+            changed: Vec::new(),
+            accepted: BTreeMap::new(),
         }
     }
 

@@ -27,14 +27,18 @@ pub fn control_digest(arguments: &Value) -> Digest {
 }
 
 fn sha256(text: &str) -> Digest {
-    let hash = Sha256::digest(text.as_bytes());
+    Digest::new(hex(&Sha256::digest(text.as_bytes())))
+}
+
+/// Writes bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut hex = String::with_capacity(64);
-    for byte in hash {
+    for byte in bytes {
         for half in [byte >> 4, byte & 0xf] {
             hex.extend(char::from_digit(u32::from(half), 16));
         }
     }
-    Digest::new(hex)
+    hex
 }
 
 /// Writes `value` in the one form it has: keys in the order of RFC 8785, no blanks.

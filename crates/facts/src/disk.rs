@@ -3,6 +3,8 @@
 mod given;
 mod real;
 
+use serde::{Deserialize, Serialize};
+
 pub use given::GivenDisk;
 pub use real::RealDisk;
 
@@ -23,8 +25,24 @@ pub trait Disk {
     /// Tells what stands at `path`, links followed; `None` when nothing is seen there.
     fn look(&self, path: &str) -> Option<Seen>;
 
+    /// Tells what would change with a change at `path` itself; `None` when nothing is seen there.
+    fn stamp(&self, path: &str) -> Option<Stamp>;
+
     /// Lists names in a directory, at most `max`, in order; none where there is no directory.
     fn names(&self, directory: &str, max: usize) -> Vec<String>;
+}
+
+/// Writes what the disk says of a path in one word, to be compared with a later look.
+#[must_use]
+pub fn state_of(path: &str, disk: &dyn Disk) -> String {
+    match disk.stamp(path) {
+        None => "absent".to_owned(),
+        Some(stamp) => {
+            let [device, file, size, mode] = stamp.numbers;
+            let [written, changed] = stamp.times;
+            format!("{device}:{file}:{size}:{mode}:{written}:{changed}")
+        }
+    }
 }
 
 /// What stands at a path.
@@ -38,8 +56,36 @@ pub struct Seen {
     pub links: u64,
 }
 
+/// What the system knows of a file without opening it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// What it is, links followed.
+    pub kind: Kind,
+    /// Where a link at the path itself leads, as it says.
+    pub link: Option<String>,
+    /// Identity, size and mode.
+    pub numbers: [u64; 4],
+    /// When it was last written, and when anything of it changed; nanoseconds since 1970.
+    pub times: [i64; 2],
+}
+
+impl Stamp {
+    /// Returns its size in bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.numbers[2]
+    }
+
+    /// Tells whether somebody may run it.
+    #[must_use]
+    pub const fn runs(&self) -> bool {
+        self.numbers[3] & 0o111 != 0
+    }
+}
+
 /// What kind of thing stands at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A regular file.
     File,

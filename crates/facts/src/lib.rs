@@ -19,13 +19,16 @@ mod shape;
 mod shell;
 mod summary;
 mod surroundings;
+mod watch;
 
 pub use canonical::{canonical, control_digest, digest};
-pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen};
+pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen, Stamp, state_of};
 pub use json::{Parsed, parse};
 pub use path::{PathError, normalise};
 pub use place::{Located, locate};
 pub use proposal::{Proposal, facts};
+pub use protected::{CONFIG_KEYS, Compared, Part, ProtectedPath, protected_paths};
 pub use shape::{EditFields, Shape};
 pub use summary::one_line;
 pub use surroundings::Surroundings;
+pub use watch::{Baseline, Comparison};

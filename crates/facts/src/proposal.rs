@@ -3,6 +3,7 @@
 use interlock_core::{
     call::{CallFacts, CallKind, FileWrite, ToolCall},
     names::{AgentId, CallId},
+    policy::CommandEntry,
 };
 use interlock_shell::Dialect;
 use serde_json::Value;
@@ -166,6 +167,11 @@ impl Finder<'_> {
                 Ok(())
             }
             Shape::Read { paths } => paths.iter().try_for_each(|field| self.read(input, field)),
+            Shape::Search {
+                places,
+                files,
+                contents,
+            } => self.search(input, (places, files), contents),
             Shape::Other => {
                 let name = proposal.common.unwrap_or(proposal.tool);
                 let thing = self.guarded.in_arguments(name, input);
@@ -210,6 +216,7 @@ impl Finder<'_> {
             removes,
             recursive: false,
             lines,
+            before: None,
         });
         let sum = self.facts.edit_lines.unwrap_or(0);
         self.facts.edit_lines = Some(sum.saturating_add(lines.unwrap_or(0)));
@@ -303,6 +310,33 @@ impl Finder<'_> {
         Ok(())
     }
 
+    /// Finds what a search would show: its directory, and what its patterns name.
+    fn search(
+        &mut self,
+        input: &Value,
+        (places, files): (&[&str], &[&str]),
+        contents: bool,
+    ) -> Found {
+        places
+            .iter()
+            .try_for_each(|field| self.read(input, field))?;
+        let text = |field: &&str| input.get(*field).and_then(Value::as_str);
+        let place = places
+            .iter()
+            .find_map(text)
+            .filter(|place| !place.is_empty());
+        let place = place.unwrap_or(".");
+        if contents {
+            let thing = self.guarded.searched(place);
+            self.protect(thing);
+        }
+        for pattern in files.iter().filter_map(text) {
+            let thing = self.guarded.matched(place, pattern);
+            self.protect(thing);
+        }
+        Ok(())
+    }
+
     fn shell(&mut self, input: &Value, shape: Shape, line: &str, directory: Option<&str>) -> Found {
         let Shape::Shell { dialect, .. } = shape else {
             return Ok(());
@@ -324,11 +358,26 @@ impl Finder<'_> {
         self.facts.reads = read.reads;
         self.facts.writes = read.writes;
         self.facts.outside_directories = read.outside_directories;
+        self.facts.strayed = read.strayed;
+        self.facts.allowed_by_person = entries(&self.surroundings.allowed_by_person);
         let thing = self.guarded.in_line(line, &read.shell, &read.touched);
         self.protect(thing);
         self.facts.shell = Some(read.shell);
         Ok(())
     }
+}
+
+/// Splits the person's entries; one that cannot be split lists nothing.
+fn entries(texts: &[String]) -> Vec<CommandEntry> {
+    texts
+        .iter()
+        .filter_map(|text| {
+            Some(CommandEntry {
+                text: text.clone(),
+                words: interlock_shell::split_entry(text)?,
+            })
+        })
+        .collect()
 }
 
 /// Returns an argument that must be there as text.

@@ -5,14 +5,23 @@
 //! are not seen: where the disk tells them apart too much is refused, never
 //! too little.
 
+mod clients;
 mod commands;
+mod copies;
 mod files;
+mod finds;
+mod git;
+mod index;
+mod list;
+mod processes;
+mod program;
 mod table;
+mod walks;
 mod words;
 
 use std::cell::OnceCell;
 
-use interlock_core::facts::{CommandClass, ShellFacts, SimpleCommand, Word};
+use interlock_core::facts::{CommandClass, PathText, ShellFacts, SimpleCommand, Word};
 use serde_json::Value;
 
 use crate::{
@@ -23,6 +32,11 @@ use crate::{
     summary::one_line,
     surroundings::Surroundings,
 };
+
+pub(crate) use git::is_harmless_key;
+pub(crate) use list::places;
+pub use list::{Compared, Part, ProtectedPath, protected_paths};
+pub use table::CONFIG_KEYS;
 
 /// What is done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,13 +86,28 @@ impl<'a> Guarded<'a> {
         } else {
             Deed::Write
         };
+        let walks = deed == Deed::Read && words::names_a_search(tool);
         let mut texts = Vec::new();
         collect_texts(input, mcp, &mut texts);
-        texts.into_iter().find_map(|text| {
-            let file = place::find(text, self.surroundings, self.disk).ok()?;
-            self.touched(&file.named, deed)
-                .or_else(|| self.touched(&file.real, deed))
-        })
+        texts
+            .into_iter()
+            .find_map(|text| self.argument(text, deed, walks))
+    }
+
+    fn argument(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
+        let surroundings = self.surroundings;
+        let Ok(file) = place::find(text, surroundings, self.disk) else {
+            // Where the way is not known, the name alone may tell enough.
+            let (here, home) = (
+                &surroundings.working_directory,
+                surroundings.home.as_deref(),
+            );
+            let named = crate::normalise(text, here, home).ok()?;
+            return self.touched(&named, deed);
+        };
+        self.touched(&file.named, deed)
+            .or_else(|| self.touched(&file.real, deed))
+            .or_else(|| walks.then(|| self.searched(text)).flatten())
     }
 
     /// Looks at a shell line.
@@ -88,28 +117,53 @@ impl<'a> Guarded<'a> {
         shell: &ShellFacts,
         touched: &[Touched],
     ) -> Option<String> {
+        let view = LineView::of(line, shell, self);
         touched
             .iter()
-            .find_map(|touched| self.in_path(touched))
+            .find_map(|touched| self.in_path(touched, &view))
             .or_else(|| in_environment(shell))
+            .or_else(|| self.in_partly_known(&view))
             .or_else(|| {
                 shell
                     .commands
                     .iter()
-                    .find_map(|command| self.in_command(command))
+                    .find_map(|command| self.in_command(command, &view))
             })
+            .or_else(|| in_values(&view))
+            .or_else(|| in_new_scripts(&view))
             .or_else(|| {
                 let hidden = shell.unreadable.is_some() || feeds_an_interpreter(line, shell);
-                hidden.then(|| self.in_text(line)).flatten()
+                hidden.then(|| self.in_hidden_text(line)).flatten()
             })
     }
 
-    fn in_path(&self, touched: &Touched) -> Option<String> {
+    fn in_path(&self, touched: &Touched, view: &LineView<'_>) -> Option<String> {
+        let deed = match touched.deed {
+            // Who may enter a directory may be kept from what lies in it.
+            Deed::Write if changes_mode(&touched.by) => Deed::Remove,
+            deed => deed,
+        };
         match &touched.path {
+            // What comes along with a directory counts where it would be in force.
+            TouchedPath::Found(file)
+                if deed == Deed::Write && self.comes_along(file, &touched.by, view) =>
+            {
+                None
+            }
             TouchedPath::Found(file) => self
-                .touched(&file.named, touched.deed)
-                .or_else(|| self.touched(&file.real, touched.deed)),
-            TouchedPath::Below(below) => self.below(below, touched.deed),
+                .touched(&file.named, deed)
+                .or_else(|| self.touched(&file.real, deed))
+                .or_else(|| {
+                    let held = changes_mode(&touched.by)
+                        .then(|| self.held(&file.real))
+                        .flatten()?;
+                    Some(format!(
+                        "{}, which holds {held},",
+                        named("a directory", &file.named)
+                    ))
+                })
+                .or_else(|| self.through_new_link(&file.named, deed, view)),
+            TouchedPath::Below(below) => self.below(below, deed),
         }
         .map(|thing| {
             let by = one_line(&touched.by, 60);
@@ -121,6 +175,38 @@ impl<'a> Guarded<'a> {
             }
         })
     }
+}
+
+/// A line with what its commands have in common.
+struct LineView<'a> {
+    line: &'a str,
+    shell: &'a ShellFacts,
+    /// Names that the line itself gives to other files, with those files.
+    links: Vec<(String, String)>,
+}
+
+/// Programs that change who may do what with a file.
+fn changes_mode(by: &str) -> bool {
+    let program = by.split_whitespace().next().unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default();
+    matches!(
+        program,
+        "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "setfattr"
+    )
+}
+
+/// Looks for commands in the values of variables that programs run.
+fn in_values(view: &LineView<'_>) -> Option<String> {
+    let steering = view.shell.env.set.iter().filter(|set| set.changes_programs);
+    steering.into_iter().find_map(|set| {
+        let found = match set.values.as_slice() {
+            [] => words::own_command(&view.line.to_lowercase()),
+            values => values
+                .iter()
+                .find_map(|value| words::own_command(&value.to_lowercase())),
+        };
+        found.map(|command| format!("{command}, by the variable `{}`,", one_line(&set.name, 40)))
+    })
 }
 
 /// Looks for variables that steer Interlock itself.
@@ -168,7 +254,26 @@ fn named(what: &str, path: &str) -> String {
 /// Makes a path comparable: lower case, without characters that are not seen.
 fn folded(path: &str) -> String {
     let seen = path.chars().filter(|c| !crate::summary::is_invisible(*c));
+    // The one letter that folds to a plain one and is no capital.
+    let seen = seen.map(|c| if c == 'ſ' { 's' } else { c });
     plain(&seen.flat_map(char::to_lowercase).collect::<String>())
+}
+
+/// Looks for commands in a file that a line writes and then runs.
+fn in_new_scripts(view: &LineView<'_>) -> Option<String> {
+    let shell = view.shell;
+    shell.writes.iter().find_map(|used| {
+        let command = words::own_command(&used.text.as_deref()?.to_lowercase())?;
+        let PathText::Whole(path) = &used.path else {
+            return None;
+        };
+        let (_, name) = path.rsplit_once('/')?;
+        let runs = |command: &SimpleCommand| {
+            let mut words = command.words.iter().filter_map(Word::literal);
+            command.opaque.is_some() && words.any(|word| word.rsplit('/').next() == Some(name))
+        };
+        shell.commands.iter().any(runs).then_some(command)
+    })
 }
 
 /// Tells whether the line itself holds code that an interpreter reads as its input.
@@ -177,9 +282,25 @@ fn feeds_an_interpreter(line: &str, shell: &ShellFacts) -> bool {
         let name = command.words.first().and_then(Word::literal);
         name.is_some_and(|name| names.contains(&name))
     };
-    let interprets = |command: &SimpleCommand| {
-        command.class == CommandClass::Interpreter && command.opaque.is_some()
-    };
-    let says = line.contains("<<") || shell.commands.iter().any(|c| is(c, &["echo", "printf"]));
-    says && shell.commands.iter().any(interprets)
+    let says = shell
+        .commands
+        .iter()
+        .any(|c| is(c, &["echo", "printf", "cat"]));
+    shell.commands.iter().any(|command| {
+        let runs = matches!(
+            command.class,
+            CommandClass::Interpreter | CommandClass::System | CommandClass::Unknown
+        );
+        // A document on its own input, where no file or text says what it runs.
+        let document = line.contains("<<")
+            && command.class == CommandClass::Interpreter
+            && command
+                .words
+                .iter()
+                .skip(1)
+                .all(|word| word.literal().is_some_and(|word| word.starts_with('-')));
+        // What these are told is run later.
+        let queues = is(command, &["at", "batch", "crontab"]) && line.contains("<<");
+        queues || runs && command.opaque.is_some() && (command.from_pipe && says || document)
+    })
 }

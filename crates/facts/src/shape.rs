@@ -64,6 +64,15 @@ pub enum Shape {
         /// Hold files, directories, or lists of them.
         paths: &'static [&'static str],
     },
+    /// Looks through a directory and all below it.
+    Search {
+        /// Hold the directory; the working directory where they are not there.
+        places: &'static [&'static str],
+        /// Hold patterns of files, counted from that directory.
+        files: &'static [&'static str],
+        /// Whether it shows what files hold, and not their names alone.
+        contents: bool,
+    },
     /// Anything else.
     Other,
 }
@@ -114,7 +123,7 @@ impl Shape {
             | Self::Notebook { .. }
             | Self::Patch { .. }
             | Self::Delete { .. } => CallKind::Edit,
-            Self::Read { .. } | Self::Other => CallKind::Other,
+            Self::Read { .. } | Self::Search { .. } | Self::Other => CallKind::Other,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a shell line would write and read on this disk.
 
 mod asks;
+mod spread;
 
 use interlock_core::{
     call::{FileWrite, Place},
@@ -9,7 +10,7 @@ use interlock_core::{
 use interlock_shell::{Dialect, Setting};
 
 use crate::{
-    disk::{Disk, Kind},
+    disk::{Disk, Kind, state_of},
     edit::OldText,
     lines::count,
     path::{absolute, is_within, plain},
@@ -24,6 +25,7 @@ pub(crate) struct LineRead {
     pub(crate) reads: Vec<String>,
     pub(crate) writes: Vec<FileWrite>,
     pub(crate) outside_directories: Vec<String>,
+    pub(crate) strayed: Vec<usize>,
     pub(crate) touched: Vec<Touched>,
 }
 
@@ -87,6 +89,7 @@ pub(crate) fn read(
         writes,
         touched,
         outside_directories: outside_directories(&shell, surroundings, disk),
+        strayed: strayed(&shell, surroundings, disk),
         shell,
     }
 }
@@ -120,6 +123,58 @@ impl Reader<'_> {
             self.push(used, &file, lines, false);
             self.touch(file, Deed::Write, &used.by);
         }
+        // Version control takes a directory for all that is in it.
+        let is_git = used.by.starts_with("git ") && !path.contains("/.git");
+        if used.recursive || is_git {
+            self.spread(used, path, Deed::Write);
+        }
+    }
+
+    /// Adds the files that lie below a directory meant as a whole.
+    fn spread(&mut self, used: &PathUse, directory: &str, deed: Deed) {
+        let is_inside = is_within(directory, &self.surroundings.project_root)
+            && directory != self.surroundings.project_root;
+        if !is_inside {
+            return;
+        }
+        for path in spread::below(directory, self.disk) {
+            self.push_at(used, &path, deed);
+        }
+    }
+
+    /// Adds the files that match a pattern now; tells whether it could be followed.
+    fn matching(&mut self, used: &PathUse, below: &str, deed: Deed) -> bool {
+        let Some(pattern) = &used.pattern else {
+            return false;
+        };
+        let Some(mut paths) = spread::matching(pattern, below, self.disk) else {
+            return false;
+        };
+        if paths.is_empty() {
+            // A pattern that matches nothing is a name.
+            let start = pattern.split(['*', '?', '[']).next().unwrap_or_default();
+            let base = below.strip_suffix(start).unwrap_or(below);
+            paths.push(plain(&format!("{base}{pattern}")));
+        }
+        for path in paths {
+            self.push_at(used, &path, deed);
+            if used.recursive {
+                self.spread(used, &path, deed);
+            }
+        }
+        !used.recursive
+    }
+
+    /// Adds a file that the disk shows behind what the line names.
+    fn push_at(&mut self, used: &PathUse, path: &str, deed: Deed) {
+        let found = match deed {
+            Deed::Remove => place::find_name(path, self.surroundings, self.disk).ok(),
+            _ => self.find(path),
+        };
+        if let Some(file) = found {
+            self.push(used, &file, None, deed == Deed::Remove);
+            self.touch(file, deed, &used.by);
+        }
     }
 
     fn remove(&mut self, used: &PathUse) {
@@ -131,9 +186,13 @@ impl Reader<'_> {
         match place::find_name(path, self.surroundings, self.disk) {
             Ok(file) => {
                 self.push(used, &file, None, true);
+                let is_link = self.disk.real(&file.real).ok().as_deref() != Some(&file.real);
                 self.touch(file, Deed::Remove, &used.by);
                 if let Some(target) = self.find(path) {
                     self.touch(target, Deed::Remove, &used.by);
+                }
+                if used.recursive && !is_link {
+                    self.spread(used, path, Deed::Remove);
                 }
             }
             Err(_) => self.not_found(used, path, Deed::Remove),
@@ -153,6 +212,10 @@ impl Reader<'_> {
             removes,
             recursive: used.recursive,
             lines,
+            before: file
+                .relative
+                .is_some()
+                .then(|| state_of(&file.real, self.disk)),
         });
     }
 
@@ -174,6 +237,7 @@ impl Reader<'_> {
             removes: deed == Deed::Remove,
             recursive: used.recursive,
             lines: None,
+            before: None,
         });
         let named = plain(path);
         self.touch(
@@ -189,7 +253,18 @@ impl Reader<'_> {
             PathText::Below(below) => Some(below),
             PathText::Whole(_) | PathText::Unknown => None,
         };
-        // Only what is wholly in one place says where it lies.
+        if let Some(below) = below
+            && self.matching(used, below, deed)
+        {
+            self.touched.push(Touched {
+                deed,
+                path: TouchedPath::Below(below.clone()),
+                by: used.by.clone(),
+            });
+            return;
+        }
+        // Only what is wholly in one place says where it lies: names that match a pattern do.
+        let is_bounded = used.pattern.is_some();
         let place = below
             .and_then(|below| below.rsplit_once('/'))
             .and_then(|(directory, _)| {
@@ -198,7 +273,15 @@ impl Reader<'_> {
             .map_or(Place::Unknown, |directory| match directory.place {
                 Place::Outside => Place::Outside,
                 Place::Scratch => Place::Scratch,
-                Place::Project if !used.recursive => Place::Project,
+                Place::Project if !used.recursive || is_bounded => Place::Project,
+                // What is put somewhere below the project leaves it what it is.
+                Place::Whole
+                    if is_bounded
+                        && deed == Deed::Write
+                        && directory.real == self.surroundings.project_root =>
+                {
+                    Place::Project
+                }
                 Place::Project | Place::Whole | Place::Unknown => Place::Unknown,
             });
         self.writes.push(FileWrite {
@@ -209,6 +292,7 @@ impl Reader<'_> {
             removes: deed == Deed::Remove,
             recursive: used.recursive,
             lines: None,
+            before: None,
         });
         if let Some(below) = below {
             self.touched.push(Touched {
@@ -233,9 +317,14 @@ impl Reader<'_> {
                     .operands(command)
                     .any(|word| self.is_at(command, word, path))
         });
-        let Some(command) = command.filter(|_| is_directory()) else {
+        let Some(command) = command else {
             return vec![path.to_owned()];
         };
+        if !is_directory() {
+            let mut targets = vec![path.to_owned()];
+            targets.extend(self.moved_along(command, path, None));
+            return targets;
+        }
         let mut targets = Vec::new();
         for word in self.operands(command) {
             if self.is_at(command, word, path) {
@@ -243,7 +332,9 @@ impl Reader<'_> {
             }
             match word.trim_end_matches('/').rsplit('/').next() {
                 Some(name) if !matches!(name, "" | "." | "..") => {
-                    targets.push(plain(&format!("{path}/{name}")));
+                    let target = plain(&format!("{path}/{name}"));
+                    targets.extend(self.moved_along(command, &target, Some(word)));
+                    targets.push(target);
                 }
                 // The content of a directory is copied, whatever it is.
                 _ => return vec![path.to_owned()],
@@ -254,6 +345,39 @@ impl Reader<'_> {
             targets.push(path.to_owned());
         }
         targets
+    }
+
+    /// Returns the files of a copied or moved directory, under their new names.
+    ///
+    /// `source` is the word that becomes `target`; `None`: the only one there is.
+    fn moved_along(
+        &self,
+        command: &SimpleCommand,
+        target: &str,
+        source: Option<&str>,
+    ) -> Vec<String> {
+        let mut words = self
+            .operands(command)
+            .filter(|word| !self.is_at(command, word, target))
+            .filter(|word| source.is_none_or(|source| source == *word));
+        let (Some(word), None) = (words.next(), words.next()) else {
+            return Vec::new();
+        };
+        let Some(from) = self.whole(command, word).map(|whole| plain(&whole)) else {
+            return Vec::new();
+        };
+        let is_directory = self
+            .disk
+            .look(&from)
+            .is_some_and(|seen| seen.kind == Kind::Directory);
+        if !is_directory || !is_within(&from, &self.surroundings.project_root) {
+            return Vec::new();
+        }
+        spread::below(&from, self.disk)
+            .iter()
+            .filter_map(|file| file.strip_prefix(&from))
+            .map(|rest| format!("{target}{rest}"))
+            .collect()
     }
 
     fn operands<'c>(&self, command: &'c SimpleCommand) -> impl Iterator<Item = &'c str> {
@@ -306,6 +430,7 @@ impl Reader<'_> {
                 removes: false,
                 recursive: false,
                 lines: None,
+                before: None,
             });
             let by = file.named.clone();
             self.touch(file, Deed::Write, &by);
@@ -381,5 +506,26 @@ fn outside_directories(
             let word = command.words.get(1)?.literal()?;
             leads_out(command, word).then(|| word.to_owned())
         })
+        .collect()
+}
+
+/// Returns the commands that run outside the project, or nobody knows where.
+fn strayed(shell: &ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) -> Vec<usize> {
+    let mut known: Option<(&str, bool)> = None;
+    let mut is_inside = |directory| match known {
+        Some((last, inside)) if last == directory => inside,
+        _ => {
+            let real = disk.real(directory);
+            let inside = real.is_ok_and(|real| is_within(&real, &surroundings.project_root));
+            known = Some((directory, inside));
+            inside
+        }
+    };
+    shell
+        .commands
+        .iter()
+        .enumerate()
+        .filter(|(_, command)| !command.directory.as_deref().is_some_and(&mut is_inside))
+        .map(|(index, _)| index)
         .collect()
 }

@@ -19,6 +19,7 @@ pub(crate) fn summary(shape: Shape, input: &Value) -> String {
         | Shape::Notebook { path }
         | Shape::Delete { path } => Some(path),
         Shape::Read { .. }
+        | Shape::Search { .. }
         | Shape::Patch { .. }
         | Shape::Control(_)
         | Shape::SubAgent

@@ -33,6 +33,12 @@ pub struct Surroundings {
     pub client_process: Option<u32>,
     /// The shell that runs the lines of a tool that does not say which it is.
     pub shell: Dialect,
+    /// Entries of the person's configuration for commands of class privilege and system.
+    pub allowed_by_person: Vec<String>,
+    /// Protected places that lie elsewhere: the path below home, and the path that a variable names.
+    pub moved: Vec<(String, String)>,
+    /// What the person's `[protect] allow` opens, as written.
+    pub opened: Vec<String>,
     /// Whether a shell line will run where blocked variables do not exist.
     pub environment_held: bool,
 }
@@ -69,6 +75,7 @@ impl Surroundings {
         some.into_iter().flatten().for_each(real);
         self.caches.iter_mut().for_each(real);
         self.programs.iter_mut().for_each(real);
+        self.moved.iter_mut().map(|(_, path)| path).for_each(real);
         self
     }
 }

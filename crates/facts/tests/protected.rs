@@ -311,3 +311,9 @@ fn edits_are_looked_at_under_both_names() {
             .is_some()
     );
 }
+
+#[test]
+fn a_line_too_long_to_search_is_refused_unsearched() {
+    assert_eq!(in_line(&"ls ".repeat(30_000)), None);
+    assert!(in_line(&"ls ".repeat(100_000)).is_some());
+}

@@ -18,6 +18,75 @@ pub struct Config {
     pub workflow: Option<String>,
     /// How the log of a run is kept.
     pub store: StoreConfig,
+    /// How shell lines are confined.
+    pub sandbox: SandboxConfig,
+    /// What shell lines may do beside what a state allows; a person's own only.
+    pub shell: ShellConfig,
+    /// What is not protected; a person's own only.
+    pub protect: ProtectConfig,
+    /// Whose projects may set what changes programs; a person's own only.
+    pub trust: TrustConfig,
+}
+
+/// How shell lines are confined.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxConfig {
+    /// The lowest level at which a line runs at all.
+    pub require: Option<RequiredLevel>,
+    /// More directories that listed commands and writing states may write; a person's own only.
+    pub writable: Vec<PathBuf>,
+}
+
+/// How far the kernel must hold a line, lowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequiredLevel {
+    /// The environment alone.
+    Environment,
+    /// Some of the files.
+    Partial,
+    /// Files.
+    Files,
+    /// All that a state promises.
+    Full,
+}
+
+impl RequiredLevel {
+    /// Returns the word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Environment => "environment",
+            Self::Partial => "partial",
+            Self::Files => "files",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What shell lines may do beside what a state allows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ShellConfig {
+    /// Commands that change the machine or its privileges, allowed where a state may write.
+    pub allow: Vec<String>,
+}
+
+/// What is not protected.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProtectConfig {
+    /// Paths that a guarded agent may change although they run code later.
+    pub allow: Vec<String>,
+}
+
+/// Whose projects may set what changes programs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrustConfig {
+    /// Roots of projects that the person trusts.
+    pub projects: Vec<PathBuf>,
 }
 
 /// How the log of a run is kept.
@@ -50,6 +119,14 @@ pub enum ConfigError {
         /// Why.
         source: io::Error,
     },
+    /// It sets what only a person's own may set.
+    #[error("`{path}` sets `{key}`, which only a person's own configuration may set: take it out")]
+    NotTheProjects {
+        /// The file.
+        path: PathBuf,
+        /// The setting.
+        key: &'static str,
+    },
     /// It does not parse.
     #[error("`{path}` is not a configuration: {reason}")]
     Invalid {
@@ -66,7 +143,46 @@ impl Config {
     /// # Errors
     /// The file is there and cannot be read or does not parse.
     pub fn of_project(root: &Path) -> Result<Self, ConfigError> {
-        Self::read(&root.join(".interlock").join("config.toml"))
+        let path = root.join(".interlock").join("config.toml");
+        let config = Self::read(&path)?;
+        match config.set_by_a_person() {
+            Some(key) => Err(ConfigError::NotTheProjects { path, key }),
+            None => Ok(config),
+        }
+    }
+
+    /// Reads a person's own configuration from their directory; none: the defaults.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read or does not parse.
+    pub fn of_person(directory: Option<&Path>) -> Result<Self, ConfigError> {
+        directory.map_or_else(
+            || Ok(Self::default()),
+            |directory| Self::read(&directory.join("config.toml")),
+        )
+    }
+
+    /// Names a setting that widens what an agent may do.
+    fn set_by_a_person(&self) -> Option<&'static str> {
+        [
+            ("sandbox.writable", self.sandbox.writable.is_empty()),
+            ("shell.allow", self.shell.allow.is_empty()),
+            ("protect.allow", self.protect.allow.is_empty()),
+            ("trust.projects", self.trust.projects.is_empty()),
+        ]
+        .into_iter()
+        .find_map(|(key, unset)| (!unset).then_some(key))
+    }
+
+    /// Tells whether the person trusts the project at `root`, its links resolved.
+    #[must_use]
+    pub fn trusts(&self, root: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let root = real(root);
+        self.trust
+            .projects
+            .iter()
+            .any(|project| project.is_absolute() && real(project) == root)
     }
 
     /// Reads the file at `path`; none: the defaults.

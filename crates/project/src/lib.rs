@@ -5,7 +5,12 @@
 mod config;
 mod library;
 mod places;
+mod trust;
 
-pub use config::{Config, ConfigError, Durability, StoreConfig};
+pub use config::{
+    Config, ConfigError, Durability, ProtectConfig, RequiredLevel, SandboxConfig, ShellConfig,
+    StoreConfig, TrustConfig,
+};
 pub use library::{Entry, Library, NotFound, Origin};
 pub use places::{configuration_directory, project_root};
+pub use trust::Untrusted;

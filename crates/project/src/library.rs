@@ -161,6 +161,13 @@ impl Library {
             .map(|(_, text)| *text)
     }
 
+    /// Tells whether a name leads to a workflow of the project.
+    pub(crate) fn is_the_projects(&self, name: &str) -> bool {
+        self.list()
+            .iter()
+            .any(|entry| entry.name == name && entry.origin == Origin::Project)
+    }
+
     fn by_name(&self, name: &str) -> Option<Result<Source, NotFound>> {
         if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
             return None;

@@ -1,5 +1,7 @@
 //! Gathers the facts of a line while it is walked.
 
+use std::collections::BTreeSet;
+
 use interlock_core::facts::{
     EnvSet, NetworkDirection, NetworkUse, PathText, PathUse, ShellAsk, ShellFacts, SimpleCommand,
 };
@@ -18,8 +20,12 @@ pub(crate) struct Collector {
     pub(crate) exit_is_free: bool,
     /// Whether a code other than 0 may come from `exit` itself.
     pub(crate) exit_is_mixed: bool,
+    /// Bodies being walked that may run any number of times.
+    pub(crate) repeats: usize,
     /// Why some name that was set makes the list of commands unknown.
     runs: Option<String>,
+    /// Names in `env.used`, to find them soon.
+    used: BTreeSet<String>,
     /// The text of the command that is being taken, innermost last.
     shown: Vec<String>,
 }
@@ -84,7 +90,8 @@ impl Collector {
     }
 
     pub(crate) fn used(&mut self, name: &str) {
-        if !self.facts.env.used.iter().any(|known| known == name) {
+        if !self.used.contains(name) {
+            self.used.insert(name.to_owned());
             self.facts.env.used.push(name.to_owned());
         }
     }
@@ -94,6 +101,7 @@ impl Collector {
             self.runs = runs_as_text(name, value);
         }
         let changes_programs = crate::names::value_changes_programs(name, value);
+        let kept = value.filter(|_| changes_programs).map(str::to_owned);
         match self
             .facts
             .env
@@ -101,10 +109,14 @@ impl Collector {
             .iter_mut()
             .find(|known| known.name == name)
         {
-            Some(known) => known.changes_programs |= changes_programs,
+            Some(known) => {
+                known.changes_programs |= changes_programs;
+                known.values.extend(kept);
+            }
             None => self.facts.env.set.push(EnvSet {
                 name: name.to_owned(),
                 changes_programs,
+                values: kept.into_iter().collect(),
             }),
         }
     }
@@ -164,7 +176,9 @@ impl Collector {
         by: &str,
     ) -> Option<&mut PathUse> {
         let path = paths::resolve(arg, directory);
-        self.write_path(path, by, false)
+        let used = self.write_path(path, by, false)?;
+        used.pattern = pattern(arg);
+        Some(used)
     }
 
     pub(crate) fn write_path(
@@ -191,6 +205,9 @@ impl Collector {
     pub(crate) fn remove(&mut self, arg: &Arg, directory: Option<&str>, by: &str, recursive: bool) {
         let path = paths::resolve(arg, directory);
         self.remove_path(path, by, recursive);
+        if let Some(used) = self.facts.removes.last_mut() {
+            used.pattern = pattern(arg);
+        }
     }
 
     pub(crate) fn remove_path(&mut self, path: PathText, by: &str, recursive: bool) {
@@ -251,7 +268,7 @@ impl Collector {
             }
             command.proves_exit &= !self.exit_is_mixed;
         }
-        self.facts.unreadable = unreadable;
+        self.facts.unreadable = unreadable.map(|reason| crate::text::short(&reason));
         self.facts
     }
 }
@@ -275,5 +292,20 @@ fn use_of(path: PathText, by: String, recursive: bool) -> PathUse {
         recursive,
         text: None,
         append: false,
+        pattern: None,
     }
+}
+
+/// Returns the pattern that a word is, alone or as the value of a loop's name.
+fn pattern(arg: &Arg) -> Option<String> {
+    let Arg::Dynamic(dynamic) = arg else {
+        return None;
+    };
+    let pattern = dynamic.pattern.as_ref()?;
+    let is_name = dynamic
+        .source
+        .trim_matches('"')
+        .strip_prefix('$')
+        .is_some_and(|name| crate::parse::is_name(name.trim_matches(['{', '}'])));
+    (dynamic.source == *pattern || is_name).then(|| pattern.clone())
 }

@@ -26,8 +26,30 @@ struct Field {
     is_number: bool,
     is_single: bool,
     is_operand: bool,
+    is_never_option: bool,
     pattern: Option<String>,
     is_quoted: bool,
+    /// The text so far with `1` in place of numbers; `None` when more is not known.
+    shape: Shape,
+}
+
+/// The text of a word in which only numbers may be unknown.
+#[derive(Default)]
+enum Shape {
+    #[default]
+    Empty,
+    Text(String),
+    Unknown,
+}
+
+impl Shape {
+    fn push(&mut self, text: &str) {
+        match self {
+            Self::Empty => *self = Self::Text(text.to_owned()),
+            Self::Text(all) => all.push_str(text),
+            Self::Unknown => {}
+        }
+    }
 }
 
 /// The words of one word, and whether braces made them.
@@ -39,7 +61,13 @@ pub(crate) struct Expanded {
 impl Expander<'_> {
     /// Expands a word of a command.
     pub(crate) fn word(&self, word: &Word) -> Expanded {
-        match braces(&word.pieces) {
+        if !self.state.spend(word.source.len()) {
+            return Expanded {
+                args: vec![Arg::unknown(&word.source)],
+                from_braces: false,
+            };
+        }
+        match braces(&word.pieces, self.state) {
             Braces::None => Expanded {
                 args: self.fields(&word.pieces, &word.source),
                 from_braces: false,
@@ -146,11 +174,17 @@ impl Expander<'_> {
             return None;
         }
         let words = self.state.positional.as_ref()?;
+        if !words
+            .iter()
+            .all(|word| self.state.spend(word.start().len()))
+        {
+            return None;
+        }
         let certain = quoted
             || words
                 .iter()
                 .all(|word| word.literal().is_some_and(is_one_plain_word));
-        certain.then(|| words.clone())
+        certain.then(|| words.to_vec())
     }
 
     /// Divides an unquoted known value at its blanks; `None` when there is nothing to divide.
@@ -214,6 +248,7 @@ impl Expander<'_> {
                     .text
                     .push_str(text.split('~').next().unwrap_or_default());
                 field.is_dynamic = true;
+                field.shape = Shape::Unknown;
             }
             return pieces;
         }
@@ -234,7 +269,10 @@ impl Expander<'_> {
                 }
                 field.is_quoted = true;
             }
-            _ => field.is_dynamic = true,
+            _ => {
+                field.is_dynamic = true;
+                field.shape = Shape::Unknown;
+            }
         }
         pieces
     }
@@ -268,9 +306,13 @@ impl Expander<'_> {
                 ),
             },
             Piece::Command { body, quoted } => {
+                let is_number = gives_number(&body.list);
+                let known = crate::outputs::of(&body.list);
                 let dynamic = Dynamic {
-                    is_number: gives_number(&body.list),
-                    ..Dynamic::default()
+                    is_number,
+                    // Only `seq` prints numbers below 0, where it is given some.
+                    is_operand: known.is_operand || is_number && !has_negative(&body.source),
+                    ..known
                 };
                 field.add_dynamic(&dynamic, *quoted || as_scalar);
             }
@@ -296,13 +338,18 @@ impl Expander<'_> {
 
     /// Returns what is known of a parameter.
     pub(crate) fn known(&self, param: &Param) -> Option<Arg> {
+        self.value(param)
+            .filter(|value| self.state.spend(value.start().len()))
+    }
+
+    fn value(&self, param: &Param) -> Option<Arg> {
         if param.length
             || matches!(
                 param.name.as_str(),
                 "?" | "$" | "#" | "!" | "RANDOM" | "SECONDS"
             ) && is_plain(param)
         {
-            return Some(crate::state::number(&param.name));
+            return Some(crate::state::count(&param.name));
         }
         if !is_plain(param) {
             return None;
@@ -322,7 +369,9 @@ impl Expander<'_> {
 impl Field {
     fn add(&mut self, text: &str, quoted: bool) {
         self.is_quoted |= quoted;
-        if !self.is_dynamic {
+        if self.is_dynamic {
+            self.shape.push(text);
+        } else {
             self.text.push_str(text);
         }
         self.is_number = false;
@@ -335,6 +384,7 @@ impl Field {
                 let (start, _) = text.split_at_checked(at).unwrap_or_default();
                 self.add(start, false);
                 self.is_dynamic = true;
+                self.shape = Shape::Unknown;
                 self.is_single = false;
                 self.pattern = Some(source.to_owned());
             }
@@ -342,6 +392,7 @@ impl Field {
                 let start = text.split('[').next().unwrap_or_default();
                 self.add(start, false);
                 self.is_dynamic = true;
+                self.shape = Shape::Unknown;
                 self.is_single = false;
                 self.pattern = Some(source.to_owned());
             }
@@ -358,18 +409,27 @@ impl Field {
             self.text.push_str(known);
         }
         self.is_dynamic = true;
+        self.shape = Shape::Unknown;
         self.is_single &= single;
         self.is_number = false;
     }
 
     fn add_dynamic(&mut self, dynamic: &Dynamic, single: bool) {
         let is_first = self.text.is_empty() && !self.is_dynamic;
+        if !dynamic.is_number {
+            self.shape = Shape::Unknown;
+        } else if self.is_dynamic {
+            self.shape.push("1");
+        } else {
+            self.shape = Shape::Text(format!("{}1", self.text));
+        }
         if !self.is_dynamic {
             self.text.push_str(&dynamic.start);
         }
         self.is_number = is_first && dynamic.is_number;
-        self.is_single &= single || dynamic.is_number;
+        self.is_single &= single || dynamic.is_number && dynamic.is_single;
         self.is_operand |= is_first && dynamic.is_operand;
+        self.is_never_option |= is_first && dynamic.is_never_option;
         if single && dynamic.pattern.is_some() {
             self.pattern.clone_from(&dynamic.pattern);
         }
@@ -392,7 +452,12 @@ impl Field {
             is_number: self.is_number,
             is_single: self.is_single,
             is_operand: self.is_operand,
+            is_never_option: self.is_never_option,
             pattern: self.pattern,
+            shape: match self.shape {
+                Shape::Text(text) => Some(text),
+                Shape::Empty | Shape::Unknown => None,
+            },
         })
     }
 }
@@ -406,6 +471,13 @@ fn is_plain(param: &Param) -> bool {
 
 fn is_one_plain_word(text: &str) -> bool {
     !text.is_empty() && !text.contains([' ', '\t', '\n', '*', '?', '[', '\\'])
+}
+
+/// Returns whether a text has a number below 0 as a word.
+fn has_negative(source: &str) -> bool {
+    source
+        .split_ascii_whitespace()
+        .any(|word| word.starts_with('-') && crate::value::is_number(word))
 }
 
 /// Returns whether a substitution always prints a number.
@@ -433,6 +505,11 @@ fn gives_number(list: &List) -> bool {
     }
 }
 
+/// Returns whether a text is a number of at most five characters without a plus.
+fn is_short(text: &str) -> bool {
+    text.len() < 6 && !text.starts_with('+') && crate::value::is_number(text)
+}
+
 enum Braces {
     None,
     Words(Vec<Vec<Piece>>),
@@ -440,7 +517,7 @@ enum Braces {
 }
 
 /// Expands `{a,b}` and `{1..3}` in a word of plain text.
-fn braces(pieces: &[Piece]) -> Braces {
+fn braces(pieces: &[Piece], state: &State) -> Braces {
     let has_brace = pieces.iter().any(|piece| {
         matches!(piece, Piece::Text { text, quoted: false } if text.contains('{') && text != "{}")
     });
@@ -474,7 +551,7 @@ fn braces(pieces: &[Piece]) -> Braces {
     if !is_text {
         return Braces::Unclear;
     }
-    match brace_words(&chars) {
+    match brace_words(&chars, state) {
         Some(words) => Braces::Words(words.iter().map(|word| to_pieces(word)).collect()),
         None => Braces::Unclear,
     }
@@ -494,11 +571,15 @@ fn to_pieces(chars: &[(char, bool)]) -> Vec<Piece> {
     pieces
 }
 
-/// Expands lists of literals that do not nest; anything else is unclear.
-fn brace_words(chars: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
-    let mut words: Vec<Vec<(char, bool)>> = vec![Vec::new()];
-    let mut rest = chars.iter();
-    while let Some(&(c, is_quoted)) = rest.next() {
+/// A text with each character's quoting.
+type Chars = Vec<(char, bool)>;
+
+/// Expands lists of literals, in lists too; what bash leaves alone or may leave alone is unclear.
+fn brace_words(chars: &[(char, bool)], state: &State) -> Option<Vec<Chars>> {
+    let mut words: Vec<Chars> = vec![Vec::new()];
+    let mut at = 0;
+    while let Some(&(c, is_quoted)) = chars.get(at) {
+        at += 1;
         if c == '}' && !is_quoted {
             return None;
         }
@@ -506,25 +587,36 @@ fn brace_words(chars: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
             words.iter_mut().for_each(|word| word.push((c, is_quoted)));
             continue;
         }
-        let mut members: Vec<Vec<(char, bool)>> = vec![Vec::new()];
-        loop {
-            match rest.next()? {
-                ('}', false) => break,
-                ('{', false) => return None,
-                (',', false) => members.push(Vec::new()),
-                &other => members.last_mut()?.push(other),
+        let (parts, end) = members(chars, at)?;
+        at = end;
+        let mut expanded: Vec<Chars> = Vec::new();
+        if let [only] = parts.as_slice() {
+            // Bash leaves `{u}` as it is.
+            let is_left = only.iter().all(|(c, _)| c.is_alphanumeric());
+            expanded = if is_left {
+                let braced = [('{', true)].into_iter().chain(only.iter().copied());
+                vec![braced.chain([('}', true)]).collect()]
+            } else {
+                sequence(only)?
+            };
+        } else {
+            for part in parts {
+                expanded.extend(brace_words(part, state)?);
+                if expanded.len() > BRACE_WORDS_MAX {
+                    return None;
+                }
             }
         }
-        if members.len() < 2 {
-            members = sequence(members.first()?)?;
-        }
-        if words.len() * members.len() > BRACE_WORDS_MAX {
+        let count = words.len() * expanded.len();
+        let longest = |words: &[Chars]| words.iter().map(Vec::len).max().unwrap_or(0);
+        let bytes = count * (longest(&words) + longest(&expanded) + 32);
+        if count > BRACE_WORDS_MAX || !state.spend(bytes) {
             return None;
         }
         words = words
             .iter()
             .flat_map(|word| {
-                members
+                expanded
                     .iter()
                     .map(move |member| word.iter().chain(member).copied().collect())
             })
@@ -533,32 +625,69 @@ fn brace_words(chars: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
     Some(words)
 }
 
-/// Expands `1..5` and `a..e`.
-fn sequence(member: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
+/// A character, and whether it is quoted.
+type Marked = (char, bool);
+
+/// Divides a list at the commas of its own level; also where it ends.
+fn members(chars: &[Marked], start: usize) -> Option<(Vec<&[Marked]>, usize)> {
+    let mut parts = Vec::new();
+    let mut begun = start;
+    let mut open = 0_usize;
+    for at in start..chars.len() {
+        match chars.get(at)? {
+            ('{', false) => open += 1,
+            ('}', false) if open == 0 => {
+                parts.push(chars.get(begun..at)?);
+                return Some((parts, at + 1));
+            }
+            ('}', false) => open -= 1,
+            (',', false) if open == 0 => {
+                parts.push(chars.get(begun..at)?);
+                begun = at + 1;
+            }
+            _ => {}
+        }
+        if open > crate::text::NESTING_MAX {
+            return None;
+        }
+    }
+    None
+}
+
+/// Expands `1..5`, `01..10`, `1..9..2` and `a..e`.
+fn sequence(member: &[(char, bool)]) -> Option<Vec<Chars>> {
     let text: String = member
         .iter()
         .map(|(c, quoted)| if *quoted { '\u{0}' } else { *c })
         .collect();
-    let (from, to) = text.split_once("..")?;
-    let is_short = |text: &str| {
-        text.len() < 6 && crate::value::is_number(text) && (text == "0" || !text.starts_with('0'))
+    let parts: Vec<&str> = text.split("..").collect();
+    let (from, to, step) = match parts.as_slice() {
+        [from, to] => (*from, *to, 1),
+        [from, to, step] if is_short(step) => (*from, *to, step.parse::<i64>().ok()?.abs().max(1)),
+        _ => return None,
     };
+    let step = usize::try_from(step).ok()?;
     if is_short(from) && is_short(to) {
+        let is_padded = |text: &str| {
+            let digits = text.trim_start_matches('-');
+            digits.len() > 1 && digits.starts_with('0')
+        };
+        let width = if is_padded(from) || is_padded(to) {
+            from.len().max(to.len())
+        } else {
+            0
+        };
         let (from, to): (i64, i64) = (from.parse().ok()?, to.parse().ok()?);
         if from.abs_diff(to) >= BRACE_WORDS_MAX as u64 {
             return None;
         }
         let numbers: Vec<i64> = if from <= to {
-            (from..=to).collect()
+            (from..=to).step_by(step).collect()
         } else {
-            (to..=from).rev().collect()
+            (to..=from).rev().step_by(step).collect()
         };
-        return Some(
-            numbers
-                .iter()
-                .map(|n| n.to_string().chars().map(|c| (c, false)).collect())
-                .collect(),
-        );
+        let shown = |n: &i64| format!("{n:0width$}").chars().map(|c| (c, false)).collect();
+        return Some(numbers.iter().map(shown).collect());
     }
     let mut letters = (from.chars(), to.chars());
     match (
@@ -570,7 +699,7 @@ fn sequence(member: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
         (Some(a), None, Some(b), None)
             if a.is_ascii_lowercase() && b.is_ascii_lowercase() && a <= b =>
         {
-            Some((a..=b).map(|c| vec![(c, false)]).collect())
+            Some((a..=b).step_by(step).map(|c| vec![(c, false)]).collect())
         }
         _ => None,
     }

@@ -12,6 +12,7 @@ mod collect;
 mod expand;
 mod names;
 mod options;
+mod outputs;
 mod parse;
 mod paths;
 mod programs;
@@ -75,18 +76,19 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
         return unreadable(reason);
     }
     let mut tally = parse::Tally::default();
-    let list = match parse::parse(line, setting.dialect, 0, &mut tally) {
-        Ok(list) => list,
+    let (list, marks) = match parse::parse_with_marks(line, setting.dialect, 0, &mut tally) {
+        Ok(parsed) => parsed,
         Err(reason) => return unreadable(reason),
     };
-    if let Some(reason) = witness::veto(line, &list) {
+    if let Some(reason) = witness::veto(line, &list, &marks) {
         return unreadable(reason);
     }
     let facts = |stays: bool| {
         let mut walker = walk::Walker::new(setting, tally, stays);
         let outcome = walker
             .list(&list, walk::Proof::FULL)
-            .and_then(|()| walker.check_evaluated());
+            .and_then(|()| walker.check_evaluated())
+            .and_then(|()| walker.check_declared());
         let moved = walker.moved_under_functions();
         (walker.facts.finish(outcome.err()), moved)
     };
@@ -98,7 +100,7 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
 
 fn unreadable(reason: String) -> ShellFacts {
     ShellFacts {
-        unreadable: Some(reason),
+        unreadable: Some(text::short(&reason)),
         ..ShellFacts::default()
     }
 }

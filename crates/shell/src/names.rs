@@ -1,7 +1,8 @@
 //! Names of the environment that change what programs do.
 
 use crate::tables::names::{
-    CHANGING, CHANGING_PREFIXES, CHANGING_SUFFIXES, HARMLESS, HARMLESS_PREFIXES,
+    CHANGING, CHANGING_IN_ANY_CASE, CHANGING_PREFIXES, CHANGING_SUFFIXES, HARMLESS,
+    HARMLESS_PREFIXES,
 };
 
 /// Returns whether setting `name` changes what programs do.
@@ -18,6 +19,10 @@ pub fn changes_programs(name: &str) -> bool {
         || CHANGING_PREFIXES
             .iter()
             .any(|prefix| name.starts_with(prefix))
+        || CHANGING_IN_ANY_CASE.iter().any(|prefix| {
+            name.get(..prefix.len())
+                .is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix))
+        })
         || CHANGING_SUFFIXES
             .iter()
             .any(|suffix| name.ends_with(suffix))

@@ -90,11 +90,15 @@ pub(crate) struct Spec {
     /// Harmless options compared as whole words: `-name`, `-len=` with the next word, `-c#` with a number.
     pub(crate) exact: &'static [&'static str],
     pub(crate) acts: &'static [Act],
+    /// Tables whose options this one has too.
+    pub(crate) shares: &'static [&'static Spec],
     pub(crate) operands: Operands,
     /// Whether options end at the first operand.
     pub(crate) stops: bool,
     /// Whether no option changes what is touched but for going deeper.
     pub(crate) is_tame: bool,
+    /// Whether `--no-NAME` switches any known option off.
+    pub(crate) negates: bool,
 }
 
 /// A table with nothing in it, to build others from.
@@ -105,10 +109,67 @@ pub(crate) const SPEC: Spec = Spec {
     long: &[],
     exact: &[],
     acts: &[],
+    shares: &[],
     operands: Operands::Read,
     stops: false,
     is_tame: false,
+    negates: false,
 };
+
+/// How an option of one letter takes its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Letter {
+    /// Not at all.
+    Flag,
+    /// The rest of the word, or the next word.
+    Valued,
+    /// The rest of the word, if there is one.
+    Attached,
+    /// No table has it.
+    Unknown,
+}
+
+impl Spec {
+    /// Returns this table and those it shares.
+    fn tables(&self) -> impl Iterator<Item = &Spec> {
+        std::iter::once(self).chain(self.shares.iter().copied())
+    }
+
+    /// Returns how a letter takes its value; the first table that knows it decides.
+    fn letter(&self, letter: char) -> Letter {
+        let of = |table: &Spec| {
+            let acts = || table.acts.iter().any(|act| act.short.contains(letter));
+            if table.valued.contains(letter) {
+                Some(Letter::Valued)
+            } else if table.attached.contains(letter) {
+                Some(Letter::Attached)
+            } else {
+                (table.short.contains(letter) || acts()).then_some(Letter::Flag)
+            }
+        };
+        self.tables().find_map(of).unwrap_or(Letter::Unknown)
+    }
+
+    fn acts(&self) -> impl Iterator<Item = &'static Act> {
+        self.tables().flat_map(|table| table.acts)
+    }
+
+    /// Returns the lists of whole words, with what they do.
+    fn exact_lists(&self) -> impl Iterator<Item = (&'static [&'static str], Option<Effect>)> {
+        let plain = self.tables().map(|table| (table.exact, None));
+        self.acts()
+            .map(|act| (act.long, Some(act.effect)))
+            .chain(plain)
+    }
+
+    /// Returns the lists of long names, with what they do.
+    fn long_lists(&self) -> impl Iterator<Item = (&'static [&'static str], Option<Effect>)> {
+        let plain = self.tables().map(|table| (table.long, None));
+        self.acts()
+            .map(|act| (act.long, Some(act.effect)))
+            .chain(plain)
+    }
+}
 
 /// The words of a command, sorted.
 #[derive(Debug, Default)]
@@ -164,12 +225,10 @@ pub(crate) fn sort(args: &[Arg], spec: &Spec) -> Sorted {
                 {
                     // `--name=$value`: the option is known, its value is not.
                     sorted.uncertain.pop();
-                    sorted.long(
-                        name,
-                        Some(Arg::unknown(&dynamic.source)),
-                        &mut std::iter::empty(),
-                        spec,
-                    );
+                    let value = Arg::unknown(&dynamic.source);
+                    if !sorted.exact_named(name, &value, spec) {
+                        sorted.long(name, Some(value), &mut std::iter::empty(), spec);
+                    }
                     if !dynamic.is_single {
                         sorted.uncertain.push(arg.clone());
                     }
@@ -189,6 +248,7 @@ impl Sorted {
         }
         if let Some(long) = text.strip_prefix("--") {
             match long.split_once('=') {
+                Some((name, value)) if self.exact_named(name, &Arg::text(value), spec) => {}
                 Some((name, value)) => self.long(name, Some(Arg::text(value)), rest, spec),
                 None => self.long(long, None, rest, spec),
             }
@@ -197,21 +257,15 @@ impl Sorted {
         let letters = text.strip_prefix('-').unwrap_or(text);
         for (at, letter) in letters.char_indices() {
             let after = letters.get(at + letter.len_utf8()..).unwrap_or_default();
-            let has_value = spec.valued.contains(letter);
-            let is_attached = spec.attached.contains(letter);
-            let value = if has_value {
-                if after.is_empty() {
-                    self.next_value(rest)
-                } else {
-                    Some(Arg::text(after))
-                }
-            } else if is_attached && !after.is_empty() {
-                Some(Arg::text(after))
-            } else {
-                None
+            let kind = spec.letter(letter);
+            let value = match kind {
+                Letter::Valued if after.is_empty() => self.next_value(rest),
+                Letter::Valued => Some(Arg::text(after)),
+                Letter::Attached if !after.is_empty() => Some(Arg::text(after)),
+                _ => None,
             };
-            self.short(letter, value, has_value || is_attached, spec);
-            if has_value || is_attached {
+            self.short(letter, value, kind, spec);
+            if matches!(kind, Letter::Valued | Letter::Attached) {
                 return;
             }
         }
@@ -221,23 +275,19 @@ impl Sorted {
         let value = rest.next().cloned();
         if let Some(Arg::Dynamic(dynamic)) = &value {
             // More than one word: what follows the first may be an option.
-            if !dynamic.is_single && !dynamic.is_number {
+            if !dynamic.is_single {
                 self.uncertain.extend(value.clone());
             }
         }
         value
     }
 
-    fn short(&mut self, letter: char, value: Option<Arg>, takes_value: bool, spec: &Spec) {
+    fn short(&mut self, letter: char, value: Option<Arg>, kind: Letter, spec: &Spec) {
         self.seen.push((letter.to_string(), value.clone()));
-        let acts: Vec<&Act> = spec
-            .acts
-            .iter()
-            .filter(|act| act.short.contains(letter))
-            .collect();
-        if acts.is_empty() && !takes_value && !spec.short.contains(letter) {
+        if kind == Letter::Unknown {
             self.unknown.get_or_insert_with(|| format!("-{letter}"));
         }
+        let acts = spec.acts().filter(|act| act.short.contains(letter));
         for act in acts {
             self.effects.push((act.effect, value.clone()));
         }
@@ -249,16 +299,11 @@ impl Sorted {
         rest: &mut impl Iterator<Item = &'a Arg>,
         spec: &Spec,
     ) -> bool {
-        let lists = spec
-            .acts
-            .iter()
-            .map(|act| (act.long, Some(act.effect)))
-            .chain([(spec.exact, None)]);
-        for (names, effect) in lists {
+        for (names, effect) in spec.exact_lists() {
             for name in names.iter().filter(|name| name.starts_with('-')) {
                 let (plain, takes_value) = match name.strip_suffix('=') {
                     Some(plain) => (plain, true),
-                    None => (*name, false),
+                    None => (name.trim_end_matches('?'), false),
                 };
                 let is_number = plain
                     .strip_suffix('#')
@@ -269,7 +314,10 @@ impl Sorted {
                                 .bytes()
                                 .all(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'+')
                     });
-                if text == plain || is_number {
+                let is_attached = plain
+                    .strip_suffix('*')
+                    .is_some_and(|plain| text.len() > plain.len() && text.starts_with(plain));
+                if text == plain || is_number || is_attached {
                     let value = if takes_value {
                         self.next_value(rest)
                     } else {
@@ -284,6 +332,23 @@ impl Sorted {
         false
     }
 
+    /// Takes `--name=value` where the whole name is listed.
+    fn exact_named(&mut self, name: &str, value: &Arg, spec: &Spec) -> bool {
+        for (names, effect) in spec.exact_lists() {
+            let is_listed = names.iter().any(|known| {
+                known.ends_with(['=', '?'])
+                    && known.trim_end_matches(['=', '?']).strip_prefix("--") == Some(name)
+            });
+            if is_listed {
+                self.seen.push((format!("--{name}"), Some(value.clone())));
+                self.effects
+                    .extend(effect.map(|effect| (effect, Some(value.clone()))));
+                return true;
+            }
+        }
+        false
+    }
+
     fn long<'a>(
         &mut self,
         name: &str,
@@ -292,12 +357,7 @@ impl Sorted {
         spec: &Spec,
     ) {
         let mut found: Vec<(&str, bool, Option<Effect>)> = Vec::new();
-        let lists = spec
-            .acts
-            .iter()
-            .map(|act| (act.long, Some(act.effect)))
-            .chain([(spec.long, None)]);
-        for (names, effect) in lists {
+        for (names, effect) in spec.long_lists() {
             for known in names.iter().filter(|known| !known.starts_with('-')) {
                 let plain = known.trim_end_matches(['=', '?']);
                 if plain == name {
@@ -310,7 +370,12 @@ impl Sorted {
             }
         }
         let Some((plain, ..)) = found.first().copied() else {
-            self.unknown.get_or_insert_with(|| format!("--{name}"));
+            let is_off = spec.negates && value.is_none() && is_negation(name, spec);
+            if is_off {
+                self.seen.push((name.to_owned(), None));
+            } else {
+                self.unknown.get_or_insert_with(|| format!("--{name}"));
+            }
             return;
         };
         let takes_value = found.iter().any(|(_, takes_value, _)| *takes_value);
@@ -326,4 +391,16 @@ impl Sorted {
                 .extend(effect.map(|effect| (effect, value.clone())));
         }
     }
+}
+
+/// Returns whether `no-NAME` switches an option off that the table knows.
+fn is_negation(name: &str, spec: &Spec) -> bool {
+    let Some(plain) = name.strip_prefix("no-") else {
+        return false;
+    };
+    let is_known =
+        |known: &&str| known.trim_start_matches("--").trim_end_matches(['=', '?']) == plain;
+    spec.long_lists()
+        .chain(spec.exact_lists())
+        .any(|(names, _)| names.iter().any(is_known))
 }

@@ -11,7 +11,7 @@ mod word;
 use crate::Dialect;
 use crate::scan;
 use crate::syntax::{AndOr, Command, Document, Join, List, Pipeline, Simple};
-use crate::text::{COMMANDS_MAX, NESTING_MAX, WORDS_MAX};
+use crate::text::{COMMANDS_MAX, EXPANSIONS_MAX, NESTING_MAX, SUBSTITUTIONS_MAX, WORDS_MAX};
 
 /// Why a line is not readable, in words for the agent.
 pub(crate) type Refusal = String;
@@ -23,10 +23,22 @@ pub(crate) type Parsed<T> = Result<T, Refusal>;
 pub(crate) struct Tally {
     pub(crate) commands: usize,
     pub(crate) words: usize,
+    pub(crate) substitutions: usize,
+    pub(crate) expansions: usize,
 }
 
 /// Reads `line` as a whole program.
 pub(crate) fn parse(line: &str, dialect: Dialect, depth: usize, tally: &mut Tally) -> Parsed<List> {
+    parse_with_marks(line, dialect, depth, tally).map(|(list, _)| list)
+}
+
+/// Reads `line` and marks what a second parser is shown in another form.
+pub(crate) fn parse_with_marks(
+    line: &str,
+    dialect: Dialect,
+    depth: usize,
+    tally: &mut Tally,
+) -> Parsed<(List, Marks)> {
     let mut parser = Parser::new(line, dialect, depth, *tally);
     let list = parser.program();
     *tally = parser.tally;
@@ -34,7 +46,28 @@ pub(crate) fn parse(line: &str, dialect: Dialect, depth: usize, tally: &mut Tall
     if scan::substitutions(line) != Some(parser.substitutions) {
         return Err("it is not certain where its substitutions begin and end".to_owned());
     }
-    Ok(list)
+    let marks = Marks {
+        bodies: parser.bodies,
+        selects: parser.selects,
+    };
+    Ok((list, marks))
+}
+
+/// What a second parser is shown in another form.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    /// Bodies of here-documents, in order.
+    pub(crate) bodies: Vec<Body>,
+    /// Where each `select` stands, in order.
+    pub(crate) selects: Vec<usize>,
+}
+
+/// Where the body of a here-document stands in a text, and its end mark.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) mark: String,
 }
 
 /// A here-document whose body has not been reached.
@@ -59,6 +92,8 @@ pub(crate) struct Parser<'a> {
     pending_base: usize,
     /// `$(`, backtick pairs, `<(` and `>(` of this text, for the byte scan.
     substitutions: usize,
+    bodies: Vec<Body>,
+    selects: Vec<usize>,
 }
 
 impl<'a> Parser<'a> {
@@ -72,6 +107,8 @@ impl<'a> Parser<'a> {
             pending: Vec::new(),
             pending_base: 0,
             substitutions: 0,
+            bodies: Vec::new(),
+            selects: Vec::new(),
         }
     }
 
@@ -378,10 +415,7 @@ impl<'a> Parser<'a> {
     }
 
     fn simple(&mut self) -> Parsed<Command> {
-        self.tally.commands += 1;
-        if self.tally.commands > COMMANDS_MAX {
-            return Err("more than 1,000 commands".to_owned());
-        }
+        self.count_command()?;
         let mut simple = Simple::default();
         let mut declares = false;
         loop {
@@ -429,6 +463,32 @@ impl<'a> Parser<'a> {
             Some(b'&') => self.peek_at(1) != Some(b'>'),
             _ => false,
         }
+    }
+
+    fn count_command(&mut self) -> Parsed<()> {
+        self.tally.commands += 1;
+        if self.tally.commands > COMMANDS_MAX {
+            return Err("more than 1,000 commands".to_owned());
+        }
+        Ok(())
+    }
+
+    fn count_expansion(&mut self) -> Parsed<()> {
+        self.tally.expansions += 1;
+        if self.tally.expansions > EXPANSIONS_MAX {
+            return Err("more than 10,000 expansions".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Counts a substitution for the byte scan and for the line.
+    fn count_substitution(&mut self) -> Parsed<()> {
+        self.substitutions += 1;
+        self.tally.substitutions += 1;
+        if self.tally.substitutions > SUBSTITUTIONS_MAX {
+            return Err("more than 1,000 substitutions".to_owned());
+        }
+        Ok(())
     }
 
     fn count_word(&mut self) -> Parsed<()> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::tables::programs::{BUILTINS, LOADS_FOR_HELP, PROGRAMS, Row, WITH_SUBCOMMANDS};
+use crate::tables::programs::{ASKS, BUILTINS, LOADS_FOR_HELP, PROGRAMS, Row, WITH_SUBCOMMANDS};
 use crate::tables::wrappers::{WRAPPERS, Wrapper};
 use crate::value::Arg;
 
@@ -51,6 +51,9 @@ pub(crate) fn asks_itself(name: &str, args: &[Arg]) -> bool {
         Some("--version" | "-V") => true,
         Some("--help") => !LOADS_FOR_HELP.contains(&name),
         Some("version" | "help") => WITH_SUBCOMMANDS.contains(&name),
-        _ => false,
+        Some(word) => ASKS
+            .iter()
+            .any(|(names, words)| names.contains(&name) && words.contains(&word)),
+        None => false,
     }
 }

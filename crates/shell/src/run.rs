@@ -22,11 +22,14 @@ use crate::programs;
 use crate::syntax::Assignment;
 use crate::tables::programs::{Kind, Row};
 use crate::value::Arg;
-use crate::walk::{Place, Step, Walker};
+use crate::walk::{Input, Place, Step, Walker};
 
 impl Walker<'_> {
     /// Takes the words of one command; the first must be literal.
     pub(crate) fn run(&mut self, args: Vec<Arg>, declared: &[Assignment], place: &Place) -> Step {
+        if place.via.len() > crate::walk::WRAPPERS_MAX {
+            return Err("more than 16 wrappers around one command".to_owned());
+        }
         let Some(Arg::Literal(word)) = args.first().cloned() else {
             let shown = args.first().map_or("", Arg::shown);
             return Err(format!(
@@ -83,6 +86,8 @@ impl Walker<'_> {
             proves_success: place.proof.success,
             proves_exit: place.proof.exit,
             from_pipe: place.from_pipe,
+            from_text: matches!(place.input, Input::Text(_)),
+            loose: loose(args),
         })
     }
 
@@ -128,33 +133,26 @@ impl Walker<'_> {
             Kind::Options(spec) => {
                 self.by_options(index, name, operands, spec);
             }
-            Kind::Verbs(verbs) => {
-                let first = operands.iter().find(|arg| !arg.may_be_option());
-                if !first
-                    .is_none_or(|verb| verb.literal().is_some_and(|verb| verbs.contains(&verb)))
-                {
-                    self.reclass(index, CommandClass::System);
-                }
-                if operands
-                    .iter()
-                    .any(|arg| arg.literal().is_none() && arg.may_be_option())
-                {
-                    self.facts.opaque(index, "a word that may be an option");
-                }
-                // `-H HOST` and `-M MACHINE` act elsewhere; the short list of options that do not is not kept.
-                if operands.iter().any(|arg| {
-                    ["-H", "-M", "--h", "--m"]
-                        .iter()
-                        .any(|start| arg.start().starts_with(start))
-                }) {
-                    self.facts
-                        .opaque(index, "an option that acts on another machine");
-                }
-            }
+            Kind::Verbs(spec, verbs) => self.by_verb(index, operands, spec, verbs),
             Kind::Opaque(reason) => self.opaque_program(index, name, operands, reason),
             Kind::Special(special) => self.special(special, index, name, operands, place)?,
         }
         Ok(())
+    }
+
+    /// Takes a program whose first operand says whether it changes the machine.
+    fn by_verb(&mut self, index: usize, operands: &[Arg], spec: &Spec, verbs: &[&str]) {
+        let sorted = options::sort(operands, spec);
+        self.check_sorted(index, &sorted);
+        for (effect, _) in &sorted.effects {
+            if let Effect::Opaque(reason) = effect {
+                self.facts.opaque(index, reason);
+            }
+        }
+        let is_known = |verb: &Arg| verb.literal().is_some_and(|verb| verbs.contains(&verb));
+        if sorted.operands.first().is_some_and(|verb| !is_known(verb)) {
+            self.reclass(index, CommandClass::System);
+        }
     }
 
     fn opaque_program(&mut self, index: usize, name: &str, operands: &[Arg], reason: &str) {
@@ -243,7 +241,8 @@ impl Walker<'_> {
             // Such a word can at most be `-r`, and then go with the others.
             let others = sorted.operands.len() > 1;
             let goes_deeper = |arg: &Arg| matches!(arg, Arg::Dynamic(word) if word.pattern.is_none() && (others || !word.is_single));
-            if sorted.uncertain.iter().any(goes_deeper) {
+            let may_go_deeper = spec.acts.iter().any(|act| act.effect == Effect::Recursive);
+            if may_go_deeper && sorted.uncertain.iter().any(goes_deeper) {
                 sorted.effects.push((Effect::Recursive, None));
             }
             sorted.uncertain.clear();
@@ -325,7 +324,9 @@ impl Walker<'_> {
     pub(crate) fn write_below(&mut self, place: &Arg, by: &str) {
         let directory = self.directory();
         let path = paths::inside(paths::resolve(place, directory.as_deref()));
-        self.facts.write_path(path, by, true);
+        if let Some(used) = self.facts.write_path(path, by, true) {
+            used.pattern = Some("**".to_owned());
+        }
     }
 
     fn placed_operands(&self, name: &str, sorted: &Sorted, operands: Operands) -> Placed {
@@ -356,8 +357,7 @@ impl Walker<'_> {
             Operands::ReadThenWrite => {
                 let first = rest.next();
                 // A first word of several may hold the second one too.
-                if matches!(&first, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number)
-                {
+                if matches!(&first, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single) {
                     placed.writes.extend(first.clone());
                 }
                 placed.reads.extend(first);
@@ -429,8 +429,12 @@ impl Walker<'_> {
             }
         }
         for path in &placed.removes {
-            self.facts
-                .remove(path, directory, name, placed.recursive || name == "mv");
+            self.facts.remove(
+                path,
+                directory,
+                name,
+                placed.recursive || name == "mv" && path.literal().is_some(),
+            );
         }
         if placed.is_system {
             self.reclass(index, CommandClass::System);
@@ -485,4 +489,13 @@ fn show(args: &[Arg]) -> String {
 /// Returns whether builtins of the shell are meant behind a wrapper.
 fn keeps_builtins(wrapper: &str) -> bool {
     programs::find_wrapper(wrapper).is_some_and(|wrapper| wrapper.keeps_builtins)
+}
+
+/// Returns which words of unknown text may turn out to be options.
+fn loose(args: &[Arg]) -> Vec<usize> {
+    args.iter()
+        .enumerate()
+        .filter(|(_, arg)| arg.literal().is_none() && arg.may_be_option())
+        .map(|(at, _)| at)
+        .collect()
 }

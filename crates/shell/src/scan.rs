@@ -18,12 +18,17 @@ enum Place {
     Document,
 }
 
+/// How many square brackets may stand open; the second parser goes deeper with each.
+const BRACKETS_MAX: usize = 100;
+
 struct Scan<'a> {
     bytes: &'a [u8],
     pos: usize,
     stack: Vec<Place>,
     base: Place,
     count: usize,
+    /// Square brackets of words that are open.
+    brackets: usize,
     documents: Vec<(Vec<u8>, bool, bool)>,
 }
 
@@ -39,6 +44,7 @@ fn count(bytes: &[u8], base: Place) -> Option<usize> {
         stack: Vec::new(),
         base,
         count: 0,
+        brackets: 0,
         documents: Vec::new(),
     };
     while let Some(byte) = scan.at(0) {
@@ -153,6 +159,15 @@ impl Scan<'_> {
             (b'\n', _) => {
                 self.pos += 1;
                 return self.documents();
+            }
+            (b'[', _) => {
+                self.brackets += 1;
+                self.pos += 1;
+                return (self.brackets <= BRACKETS_MAX).then_some(());
+            }
+            (b']', _) => {
+                self.brackets = self.brackets.saturating_sub(1);
+                self.pos += 1;
             }
             _ => self.pos += 1,
         }

@@ -19,7 +19,7 @@ pub(crate) enum Value {
 /// What a part of the line has changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Touched {
-    names: BTreeSet<String>,
+    names: Rc<BTreeSet<String>>,
     everything: bool,
     directory: bool,
     pub(crate) positional: bool,
@@ -29,7 +29,9 @@ pub(crate) struct Touched {
 impl Touched {
     /// Adds what another part has changed.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.names.extend(other.names.iter().cloned());
+        if self.names != other.names {
+            Rc::make_mut(&mut self.names).extend(other.names.iter().cloned());
+        }
         self.everything |= other.everything;
         self.directory |= other.directory;
         self.positional |= other.positional;
@@ -40,28 +42,46 @@ impl Touched {
 /// The shell at one point of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    variables: BTreeMap<String, Value>,
+    /// Shared until it is changed: a state is copied for every branch and subshell.
+    variables: Rc<BTreeMap<String, Value>>,
     /// Names that a function, a trap or a loop may change at any time.
-    volatile: BTreeSet<String>,
+    volatile: Rc<BTreeSet<String>>,
     everything_volatile: bool,
     /// The working directory; `None` when not known.
     directory: Option<String>,
     directory_volatile: bool,
     /// `$1` and on; `None` when not known.
-    pub(crate) positional: Option<Vec<Arg>>,
+    pub(crate) positional: Option<Rc<[Arg]>>,
     /// Whether `$1` and on were ever given by the line.
     pub(crate) positional_given: bool,
     pub(crate) is_split_known: bool,
     pub(crate) pipefail: bool,
     /// Functions that certainly exist here.
-    pub(crate) functions: BTreeSet<String>,
+    pub(crate) functions: Rc<BTreeSet<String>>,
+    /// Arrays that certainly take texts as subscripts (`declare -A`).
+    associative: Rc<BTreeSet<String>>,
+    /// Names that any part of the line removes or declares as something else.
+    redeclared: Rc<RefCell<BTreeSet<String>>>,
     /// Names that any part of the line has set to something other than a number.
     pub(crate) not_numbers: Rc<RefCell<BTreeSet<String>>>,
+    /// Names that were ever arrays.
+    pub(crate) arrays: Rc<RefCell<BTreeSet<String>>>,
     /// Whether any part of the line has changed directory.
     pub(crate) moved: Rc<Cell<bool>>,
+    /// How much may still be expanded before the line is too large to follow.
+    pub(crate) effort: Rc<Cell<usize>>,
     /// What was changed since this was last cleared.
     pub(crate) touched: Touched,
 }
+
+/// The most bytes that all expansions of a line may make, words counted as 32 each.
+const EFFORT_MAX: usize = 512 * 1024;
+/// What a word costs beside its bytes.
+const WORD_COST: usize = 32;
+/// The longest value of a variable that is followed.
+const VALUE_MAX: usize = 8 * 1024;
+/// The most positional words that are followed.
+const POSITIONAL_MAX: usize = 1_000;
 
 /// Names whose value the shell keeps to itself, whatever the line assigns.
 const KEPT_BY_SHELL: &[&str] = &[
@@ -102,11 +122,13 @@ const KEPT_BY_SHELL: &[&str] = &[
 impl State {
     pub(crate) fn new(setting: &Setting) -> Self {
         let mut state = Self {
-            variables: BTreeMap::new(),
-            volatile: KEPT_BY_SHELL
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect(),
+            variables: Rc::default(),
+            volatile: Rc::new(
+                KEPT_BY_SHELL
+                    .iter()
+                    .map(|name| (*name).to_owned())
+                    .collect(),
+            ),
             everything_volatile: false,
             directory: Some(setting.directory.clone()).filter(|path| path.starts_with('/')),
             directory_volatile: false,
@@ -114,9 +136,13 @@ impl State {
             positional_given: false,
             is_split_known: true,
             pipefail: false,
-            functions: BTreeSet::new(),
+            functions: Rc::default(),
+            associative: Rc::default(),
+            redeclared: Rc::default(),
             not_numbers: Rc::default(),
+            arrays: Rc::default(),
             moved: Rc::default(),
+            effort: Rc::new(Cell::new(EFFORT_MAX)),
             touched: Touched::default(),
         };
         let known = [
@@ -127,8 +153,7 @@ impl State {
         ];
         for (name, value) in known {
             if let Some(value) = value {
-                state
-                    .variables
+                Rc::make_mut(&mut state.variables)
                     .insert(name.to_owned(), Value::Scalar(Arg::text(value)));
             }
         }
@@ -152,6 +177,18 @@ impl State {
         self.moved.set(true);
     }
 
+    /// Takes what a word of `bytes` costs; `false` when the line is too large to follow.
+    pub(crate) fn spend(&self, bytes: usize) -> bool {
+        let left = self.effort.get().saturating_sub(bytes + WORD_COST);
+        self.effort.set(left);
+        left > 0
+    }
+
+    /// Returns whether the line is too large to follow.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.effort.get() == 0
+    }
+
     /// Returns what is known of a name; `None` when the line never set it.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.variables.get(name)
@@ -161,30 +198,53 @@ impl State {
         if name == "IFS" {
             self.is_split_known = false;
         }
-        self.touched.names.insert(name.to_owned());
+        self.touch(name);
         if !value.is_number() {
             self.not_numbers.borrow_mut().insert(name.to_owned());
         }
-        let value = if self.everything_volatile || self.volatile.contains(name) {
-            Arg::unknown(name)
+        let is_volatile = self.everything_volatile || self.volatile.contains(name);
+        let value = if is_volatile || value.start().len() > VALUE_MAX {
+            Arg::unknown(&format!("${name}"))
         } else {
             value
         };
-        self.variables.insert(name.to_owned(), Value::Scalar(value));
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Value::Scalar(value));
     }
 
     pub(crate) fn set_array(&mut self, name: &str) {
         if name == "IFS" {
             self.is_split_known = false;
         }
-        self.touched.names.insert(name.to_owned());
+        self.touch(name);
         self.not_numbers.borrow_mut().insert(name.to_owned());
-        self.variables.insert(name.to_owned(), Value::Array);
+        self.arrays.borrow_mut().insert(name.to_owned());
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Value::Array);
+    }
+
+    fn touch(&mut self, name: &str) {
+        if !self.touched.names.contains(name) {
+            Rc::make_mut(&mut self.touched.names).insert(name.to_owned());
+        }
+    }
+
+    /// Notes that `name` takes texts as subscripts, which `declare -A` makes sure of.
+    pub(crate) fn set_associative(&mut self, name: &str) {
+        Rc::make_mut(&mut self.associative).insert(name.to_owned());
+    }
+
+    /// Forgets that for good, when a name is removed or declared anew somewhere.
+    pub(crate) fn drop_associative(&self, name: &str) {
+        self.redeclared.borrow_mut().insert(name.to_owned());
+    }
+
+    /// Returns whether subscripts of `name` are certainly not arithmetic.
+    pub(crate) fn is_associative(&self, name: &str) -> bool {
+        self.associative.contains(name) && !self.redeclared.borrow().contains(name)
     }
 
     /// Makes every later value of `name` unknown (`readonly`).
     pub(crate) fn make_volatile(&mut self, name: &str) {
-        self.volatile.insert(name.to_owned());
+        Rc::make_mut(&mut self.volatile).insert(name.to_owned());
     }
 
     /// Makes `name` unknown now.
@@ -200,23 +260,26 @@ impl State {
         } else {
             Arg::unknown(&format!("${name}"))
         };
-        self.touched.names.insert(name.to_owned());
-        self.variables.insert(name.to_owned(), Value::Scalar(value));
+        self.touch(name);
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Value::Scalar(value));
     }
 
     /// Makes every variable unknown now; numbers and beginnings too.
     pub(crate) fn forget_all(&mut self) {
-        for (name, value) in &mut self.variables {
+        for (name, value) in Rc::make_mut(&mut self.variables) {
             self.not_numbers.borrow_mut().insert(name.clone());
             *value = Value::Scalar(Arg::unknown(&format!("${name}")));
         }
         self.positional = None;
+        self.associative = Rc::default();
         self.touched.everything = true;
     }
 
     /// Gives `$1` and on, or makes them unknown.
     pub(crate) fn give_positional(&mut self, words: Option<Vec<Arg>>) {
-        self.positional = words;
+        self.positional = words
+            .filter(|words| words.len() <= POSITIONAL_MAX)
+            .map(Rc::from);
         self.positional_given = true;
         self.touched.positional = true;
     }
@@ -232,7 +295,7 @@ impl State {
         if touched.everything {
             self.forget_all();
         }
-        for name in &touched.names {
+        for name in touched.names.iter() {
             self.loosen(name);
         }
         if touched.directory {
@@ -251,7 +314,7 @@ impl State {
     /// Makes what a function or trap changes unknown from here on, for good.
     pub(crate) fn distrust(&mut self, touched: &Touched) {
         self.everything_volatile |= touched.everything;
-        self.volatile.extend(touched.names.iter().cloned());
+        Rc::make_mut(&mut self.volatile).extend(touched.names.iter().cloned());
         self.directory_volatile |= touched.directory;
         self.forget_touched(touched);
     }
@@ -261,7 +324,10 @@ impl State {
         let mut state = Self::new(setting);
         state.directory = self.directory().map(str::to_owned);
         state.not_numbers = Rc::clone(&self.not_numbers);
+        state.arrays = Rc::clone(&self.arrays);
         state.moved = Rc::clone(&self.moved);
+        state.effort = Rc::clone(&self.effort);
+        state.redeclared = Rc::clone(&self.redeclared);
         for name in set {
             state.forget(name);
         }
@@ -303,9 +369,11 @@ impl State {
                 // Where one way leaves it alone, it may hold what it held before the line.
                 _ => Value::Scalar(Arg::unknown(&format!("${name}"))),
             };
-            self.variables.insert(name, value);
+            Rc::make_mut(&mut self.variables).insert(name, value);
         }
-        self.volatile.extend(other.volatile.iter().cloned());
+        if self.volatile != other.volatile {
+            Rc::make_mut(&mut self.volatile).extend(other.volatile.iter().cloned());
+        }
         self.everything_volatile |= other.everything_volatile;
         if self.directory != other.directory {
             self.directory = None;
@@ -317,9 +385,25 @@ impl State {
         self.positional_given |= other.positional_given;
         self.is_split_known &= other.is_split_known;
         self.pipefail &= other.pipefail;
-        self.functions.retain(|name| other.functions.contains(name));
+        if self.associative != other.associative {
+            Rc::make_mut(&mut self.associative).retain(|name| other.associative.contains(name));
+        }
+        if self.functions != other.functions {
+            Rc::make_mut(&mut self.functions).retain(|name| other.functions.contains(name));
+        }
         self.touched.add(&other.touched);
     }
+}
+
+/// Returns a value that is some number and not below 0.
+pub(crate) fn count(name: &str) -> Arg {
+    Arg::Dynamic(Dynamic {
+        source: format!("${name}"),
+        is_number: true,
+        is_single: true,
+        is_operand: true,
+        ..Dynamic::default()
+    })
 }
 
 /// Returns a value that is some number.

@@ -111,7 +111,15 @@ pub(crate) struct Assignment {
 #[derive(Debug, Clone)]
 pub(crate) enum AssignedValue {
     Scalar(Word),
-    Array(Vec<Word>),
+    Array(Vec<Element>),
+}
+
+/// One value of `name=(…)`.
+#[derive(Debug, Clone)]
+pub(crate) struct Element {
+    /// The text between the brackets of `[k]=value`, without its quotes.
+    pub(crate) subscript: Option<String>,
+    pub(crate) word: Word,
 }
 
 /// One redirection.

@@ -2,7 +2,8 @@
 
 pub(crate) mod git;
 pub(crate) mod names;
-mod options;
+pub(crate) mod options;
+pub(crate) mod outputs;
 pub(crate) mod own;
 pub(crate) mod programs;
 pub(crate) mod wrappers;

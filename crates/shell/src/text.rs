@@ -9,6 +9,21 @@ pub(crate) const WORDS_MAX: usize = 4_000;
 /// The deepest nesting of brackets, braces, quotes and substitutions.
 pub(crate) const NESTING_MAX: usize = 100;
 
+/// The most substitutions of a line.
+pub(crate) const SUBSTITUTIONS_MAX: usize = 1_000;
+/// The most expansions of variables and numbers in a line.
+pub(crate) const EXPANSIONS_MAX: usize = 10_000;
+/// The longest reason that is given, in characters.
+const REASON_MAX: usize = 240;
+
+/// Cuts a reason that quotes a long part of the line.
+pub(crate) fn short(reason: &str) -> String {
+    match reason.char_indices().nth(REASON_MAX) {
+        Some((at, _)) => format!("{}…", reason.get(..at).unwrap_or_default()),
+        None => reason.to_owned(),
+    }
+}
+
 /// Returns why `line` is not read, judging single characters only.
 pub(crate) fn refuse(line: &str) -> Option<String> {
     if line.len() > LENGTH_MAX {

@@ -20,8 +20,12 @@ pub(crate) struct Dynamic {
     pub(crate) is_single: bool,
     /// Whether it certainly does not begin with `-`.
     pub(crate) is_operand: bool,
+    /// Whether no word of it begins with `-`, however many there are.
+    pub(crate) is_never_option: bool,
     /// The pattern, when it is file names that match one.
     pub(crate) pattern: Option<String>,
+    /// The whole text with `1` in place of numbers, when only numbers are not known.
+    pub(crate) shape: Option<String>,
 }
 
 impl Arg {
@@ -46,6 +50,14 @@ impl Arg {
 
     pub(crate) fn is(&self, text: &str) -> bool {
         self.literal() == Some(text)
+    }
+
+    /// Returns the text, with `1` in place of numbers that are not known.
+    pub(crate) fn shape(&self) -> Option<&str> {
+        match self {
+            Self::Literal(text) => Some(text),
+            Self::Dynamic(dynamic) => dynamic.shape.as_deref(),
+        }
     }
 
     /// Returns the text that the word certainly begins with.
@@ -76,7 +88,9 @@ impl Arg {
         match self {
             Self::Literal(text) => text.len() > 1 && text.starts_with('-'),
             Self::Dynamic(dynamic)
-                if dynamic.is_number || dynamic.is_operand && dynamic.is_single =>
+                if dynamic.is_number
+                    || dynamic.is_never_option
+                    || dynamic.is_operand && dynamic.is_single =>
             {
                 false
             }

@@ -6,14 +6,15 @@ mod redirects;
 mod words;
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use crate::collect::Collector;
 use crate::expand::Expander;
-use crate::parse::{Tally, parse};
+use crate::parse::{Tally, parse_with_marks};
 use crate::state::State;
 use crate::syntax::{
     AndOr, AssignedValue, Assignment, Command, Compound, Join, List, ParamOp, Piece, Pipeline,
-    Simple, Word,
+    Redirect, Simple, Word,
 };
 use crate::text::{COMMANDS_MAX, NESTING_MAX};
 use crate::value::Arg;
@@ -28,8 +29,12 @@ const READ_AGAIN_MAX: usize = 8;
 /// The most names that a line may set.
 const NAMES_MAX: usize = 64;
 
-/// How often commands are walked, those in loops again and again.
+/// How often simple commands are walked, those in loops again and again.
 const STEPS_MAX: usize = 2_000;
+/// What walking a command costs of the effort that a line may take.
+const COMMAND_COST: usize = 64;
+/// How many wrappers may stand around one command.
+pub(crate) const WRAPPERS_MAX: usize = 16;
 
 /// What the exit code of the line says about a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +90,8 @@ pub(crate) struct Walker<'a> {
     depth: usize,
     steps: usize,
     tally: Tally,
+    /// Whether a compound that surrounds this reads from a pipe.
+    piped: bool,
     /// Whether functions are read as if no part of the line changed directory.
     stays: bool,
     /// Names of functions of the line, wherever they were defined.
@@ -95,6 +102,8 @@ pub(crate) struct Walker<'a> {
     pub(crate) evaluated: BTreeSet<String>,
     /// Names that evaluate what they are given (`declare -i`).
     pub(crate) integers: BTreeSet<String>,
+    /// Names that `declare` gave text which an array would read as its elements.
+    pub(crate) declared_text: BTreeSet<String>,
 }
 
 impl<'a> Walker<'a> {
@@ -107,11 +116,13 @@ impl<'a> Walker<'a> {
             depth: 0,
             steps: 0,
             tally,
+            piped: false,
             stays,
             defined: BTreeSet::new(),
             deferred: false,
             evaluated: BTreeSet::new(),
             integers: EVALUATING.iter().map(|name| (*name).to_owned()).collect(),
+            declared_text: BTreeSet::new(),
         }
     }
 
@@ -143,8 +154,8 @@ impl<'a> Walker<'a> {
         if let Some(reason) = crate::text::refuse(text) {
             return Err(reason);
         }
-        let list = parse(text, dialect, self.depth, &mut self.tally)?;
-        if let Some(reason) = crate::witness::veto(text, &list) {
+        let (list, marks) = parse_with_marks(text, dialect, self.depth, &mut self.tally)?;
+        if let Some(reason) = crate::witness::veto(text, &list, &marks) {
             return Err(reason);
         }
         self.again += 1;
@@ -192,22 +203,30 @@ impl<'a> Walker<'a> {
         self.pipeline(&item.first, proof)?;
         // What holds whichever parts have run, the first one at least.
         let mut after = self.state.clone();
-        // What holds where an earlier part may have failed.
-        let mut entered = before.map(|before| {
-            let mut entered = self.state.clone();
-            entered.join(&before);
-            entered
+        // What holds where the list so far has failed, whichever part it was.
+        let mut failed = before.map(|mut before| {
+            before.join(&self.state);
+            before
         });
         for (join, pipeline) in &item.rest {
-            if let (Join::Or, Some(entered)) = (join, &entered) {
-                self.state = entered.clone();
+            let succeeded = has_or.then(|| self.state.clone());
+            if let (Join::Or, Some(failed)) = (join, &failed) {
+                self.state = failed.clone();
             }
             self.pipeline(pipeline, proof)?;
-            if let Some(entered) = &mut entered {
-                entered.join(&self.state);
-            }
-            if !(*join == Join::Or && leaves(pipeline)) {
+            let ends = *join == Join::Or && leaves(pipeline);
+            if !ends {
                 after.join(&self.state);
+            }
+            if let Some(failed) = &mut failed {
+                failed.join(&self.state);
+            }
+            if let (Join::Or, Some(succeeded)) = (join, succeeded) {
+                // What follows `&&` may come straight from before the `||`.
+                let tried = std::mem::replace(&mut self.state, succeeded);
+                if !ends {
+                    self.state.join(&tried);
+                }
             }
         }
         self.state = after;
@@ -231,18 +250,46 @@ impl<'a> Walker<'a> {
     }
 
     fn command(&mut self, command: &Command, proof: Proof, from_pipe: bool) -> Step {
+        if !self.state.spend(COMMAND_COST) {
+            return Err(TOO_LARGE.to_owned());
+        }
         match command {
             Command::Simple(simple) => self.simple(simple, proof, from_pipe),
             Command::Function { name, body } => self.function(name, body),
             Command::Compound(compound, redirects) => {
-                self.compound(compound, proof, from_pipe)?;
-                self.redirects(redirects, None)
+                // Redirections happen before what they surround.
+                self.forget_in_redirects(redirects);
+                let before = (!redirects.is_empty()).then(|| self.state.clone());
+                self.compound(compound, redirects, proof, from_pipe)?;
+                let after = before.map(|before| std::mem::replace(&mut self.state, before));
+                self.redirects(redirects, None)?;
+                if let Some(after) = after {
+                    self.state = after;
+                }
+                Ok(())
             }
         }
     }
 
-    fn compound(&mut self, compound: &Compound, proof: Proof, from_pipe: bool) -> Step {
-        let _ = from_pipe;
+    /// Walks a compound; what it surrounds reads what it is given to read.
+    fn compound(
+        &mut self,
+        compound: &Compound,
+        redirects: &[Redirect],
+        proof: Proof,
+        from_pipe: bool,
+    ) -> Step {
+        let piped = match self.input(redirects, from_pipe || self.piped) {
+            Input::Pipe => true,
+            Input::Inherited | Input::Text(_) | Input::Other => false,
+        };
+        let outer = std::mem::replace(&mut self.piped, piped);
+        let result = self.compound_parts(compound, proof);
+        self.piped = outer;
+        result
+    }
+
+    fn compound_parts(&mut self, compound: &Compound, proof: Proof) -> Step {
         match compound {
             Compound::Group(list) => self.list(list, proof),
             Compound::Subshell(list) => self.subshell(|walker| walker.list(list, proof)),
@@ -264,7 +311,9 @@ impl<'a> Walker<'a> {
             Compound::Arithmetic(arith) => self.arith(arith),
             Compound::Test(tokens) => self.test_tokens(tokens),
             Compound::Coproc { name, body } => {
-                self.state.set_array(name.as_deref().unwrap_or("COPROC"));
+                let name = name.as_deref().unwrap_or("COPROC");
+                self.facts.set(name, None);
+                self.state.set_array(name);
                 self.subshell(|walker| walker.command(body, Proof::NONE, false))
             }
         }
@@ -299,11 +348,11 @@ impl<'a> Walker<'a> {
         }
         let outer = self.state.clone();
         self.enter_function();
-        self.command(body, Proof::NONE, false)?;
+        self.repeated(|walker| walker.command(body, Proof::NONE, false))?;
         let touched = self.state.touched.clone();
         self.state = outer;
         self.state.distrust(&touched);
-        self.state.functions.insert(name.to_owned());
+        Rc::make_mut(&mut self.state.functions).insert(name.to_owned());
         self.defined.insert(name.to_owned());
         Ok(())
     }
@@ -332,10 +381,14 @@ impl<'a> Walker<'a> {
             }
             args.extend(expanded.args);
         }
+        if self.state.is_spent() {
+            return Err(TOO_LARGE.to_owned());
+        }
         if self.facts.facts.env.set.len() > NAMES_MAX {
             return Err("more than 64 names are set".to_owned());
         }
         let before = holds_more(simple).then(|| self.state.clone());
+        let index = self.facts.next_index();
         if args.is_empty() && simple.declared.is_empty() {
             self.bare_assignments(simple)?;
         } else {
@@ -349,7 +402,9 @@ impl<'a> Walker<'a> {
         }
         // What stands in its words runs before it, so with what was known before.
         let after = before.map(|before| std::mem::replace(&mut self.state, before));
-        self.redirects(&simple.redirects, Some(simple))?;
+        if self.redirects(&simple.redirects, Some(simple))? {
+            self.reclass(index, interlock_core::facts::CommandClass::System);
+        }
         self.look_into(simple)?;
         if let Some(after) = after {
             self.state = after;
@@ -369,17 +424,23 @@ impl<'a> Walker<'a> {
             return Err("more than 1,000 commands".to_owned());
         }
         let mut assignments = Vec::new();
+        let is_read = args.first().is_some_and(|name| name.is("read"));
         for assignment in &simple.assignments {
             let value = self.assigned_value(assignment);
-            self.facts
-                .set(&assignment.name, value.as_ref().and_then(Arg::literal));
+            // It only says how this one `read` divides its line.
+            let divides_only = is_read && assignment.name == "IFS";
+            if !divides_only {
+                self.facts
+                    .set(&assignment.name, value.as_ref().and_then(Arg::literal));
+            }
             self.facts.used(&assignment.name);
             assignments.push(assignment.name.clone());
-            if self.setting.dialect != Dialect::Bash {
+            if self.setting.dialect != Dialect::Bash && !divides_only {
                 self.state.forget(&assignment.name);
             }
         }
-        let input = self.input(&simple.redirects, from_pipe);
+        let input = self.input(&simple.redirects, from_pipe || self.piped);
+        let from_pipe = input == Input::Pipe;
         let place = Place {
             proof,
             input,
@@ -405,7 +466,9 @@ fn holds_more(simple: &Simple) -> bool {
     };
     let is_plain_value = |assignment: &Assignment| match &assignment.value {
         AssignedValue::Scalar(word) => assignment.subscript.is_none() && is_plain(word),
-        AssignedValue::Array(words) => words.iter().all(is_plain),
+        AssignedValue::Array(elements) => elements
+            .iter()
+            .all(|element| element.subscript.is_none() && is_plain(&element.word)),
     };
     !simple.redirects.is_empty()
         || !simple.words.iter().all(is_plain)
@@ -435,6 +498,9 @@ fn leaves(pipeline: &Pipeline) -> bool {
         _ => false,
     }
 }
+
+/// Why a line is not followed to its end.
+const TOO_LARGE: &str = "its loops, braces and variables make it too large to follow";
 
 /// Names to which bash gives the value of what is assigned, text run as arithmetic included.
 const EVALUATING: [&str; 8] = [

@@ -5,11 +5,13 @@
 //! removes or allows a command. It is run only on text that our parser accepted,
 //! which bounds its recursion.
 
+use std::borrow::Cow;
 use std::panic::catch_unwind;
 
 use brush_parser::ast;
 use brush_parser::{Parser, ParserOptions};
 
+use crate::parse::{Body, Marks};
 use crate::syntax::{
     AndOr, Arith, AssignedValue, Assignment, Command, Compound, List, Param, ParamOp, Piece,
     Redirect, RedirectKind, Simple, Subscript, TestToken, Word,
@@ -21,10 +23,15 @@ const BYTES_MAX: usize = 512 * 1024;
 /// A command as both parsers must see it: its name without blanks, its words.
 type Seen = (String, usize);
 
+/// The longest body of a here-document that the second parser sees whole.
+const BODY_MAX: usize = 2 * 1024;
+
 /// Returns why the second parser disagrees about `line`, read as `list`.
-pub(crate) fn veto(line: &str, list: &List) -> Option<String> {
+pub(crate) fn veto(line: &str, list: &List, marks: &Marks) -> Option<String> {
+    let line = with_for(line, &marks.selects);
+    let line = without_long_bodies(&line, &marks.bodies);
     let mut bytes = 0_usize;
-    let mut texts: Vec<(&str, &List)> = vec![(line, list)];
+    let mut texts: Vec<(&str, &List)> = vec![(&line, list)];
     while let Some((text, list)) = texts.pop() {
         bytes += text.len();
         if bytes > BYTES_MAX {
@@ -45,6 +52,49 @@ pub(crate) fn veto(line: &str, list: &List) -> Option<String> {
         }
     }
     None
+}
+
+/// Writes `for` for each `select`, which the second parser does not know.
+fn with_for<'a>(line: &'a str, selects: &[usize]) -> Cow<'a, str> {
+    if selects.is_empty() {
+        return Cow::Borrowed(line);
+    }
+    let mut shown = String::new();
+    let mut at = 0;
+    for select in selects {
+        shown.push_str(line.get(at..*select).unwrap_or_default());
+        shown.push_str("for   ");
+        at = select + "select".len();
+    }
+    shown.push_str(line.get(at..).unwrap_or_default());
+    Cow::Owned(shown)
+}
+
+/// Leaves lines out of long here-documents, which are data.
+///
+/// Their first lines stay, and every line that holds the end mark, so that
+/// a second opinion on where they begin and end is still one.
+fn without_long_bodies<'a>(line: &'a str, bodies: &[Body]) -> Cow<'a, str> {
+    if bodies.iter().all(|body| body.end - body.start <= BODY_MAX) {
+        return Cow::Borrowed(line);
+    }
+    let mut kept = String::new();
+    let mut at = 0;
+    for body in bodies {
+        kept.push_str(line.get(at..body.start).unwrap_or_default());
+        let text = line.get(body.start..body.end).unwrap_or_default();
+        let mut seen = 0;
+        for row in text.split_inclusive('\n') {
+            let mark = body.mark.as_str();
+            if seen <= BODY_MAX || row.contains(mark) {
+                kept.push_str(row);
+            }
+            seen += row.len();
+        }
+        at = body.end;
+    }
+    kept.push_str(line.get(at..).unwrap_or_default());
+    Cow::Owned(kept)
 }
 
 struct Ours<'t, 'a> {
@@ -105,7 +155,9 @@ impl<'a> Ours<'_, 'a> {
         }
         match &assignment.value {
             AssignedValue::Scalar(word) => self.word(word),
-            AssignedValue::Array(words) => self.words(words),
+            AssignedValue::Array(elements) => {
+                elements.iter().for_each(|element| self.word(&element.word));
+            }
         }
     }
 
@@ -216,21 +268,27 @@ fn squeeze(text: &str) -> String {
 }
 
 fn theirs(text: &str) -> Option<Vec<Seen>> {
-    // It panics where a file descriptor is larger than its numbers.
-    let program = catch_unwind(|| {
-        let options = ParserOptions {
-            enable_extended_globbing: false,
-            ..ParserOptions::default()
-        };
-        Parser::new(text.as_bytes(), &options).parse_program().ok()
-    })
-    .ok()??;
+    // Brackets of patterns are always part of a word between `[[` and `]]`.
+    let program =
+        parsed(text, false).or_else(|| text.contains("[[").then(|| parsed(text, true))?)?;
     let mut seen = Vec::new();
     program
         .complete_commands
         .iter()
         .for_each(|list| see_list(list, &mut seen));
     Some(seen)
+}
+
+fn parsed(text: &str, extended_globs: bool) -> Option<ast::Program> {
+    // It panics where a file descriptor is larger than its numbers.
+    catch_unwind(|| {
+        let options = ParserOptions {
+            enable_extended_globbing: extended_globs,
+            ..ParserOptions::default()
+        };
+        Parser::new(text.as_bytes(), &options).parse_program().ok()
+    })
+    .ok()?
 }
 
 fn see_list(list: &ast::CompoundList, seen: &mut Vec<Seen>) {

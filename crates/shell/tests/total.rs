@@ -221,6 +221,63 @@ fn the_longest_lines_are_answered_in_time() {
     );
 }
 
+/// Lines that grow when they run, or when they are followed.
+fn growing() -> Vec<String> {
+    let values: Vec<String> = (0..100).map(|n| format!("v{n}")).collect();
+    let values = values.join(" ");
+    let nested = |open: &str, inner: &str, close: &str, depth: usize| {
+        format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+    };
+    vec![
+        format!("a=xxxxxxxx;{}touch $a", "a=$a$a;".repeat(40)),
+        format!("a=xxxxxxxx;{}touch $a", "a+=$a;".repeat(40)),
+        format!(
+            "set -- a b c;{}touch \"$@\"",
+            "set -- \"$@\" \"$@\";".repeat(30)
+        ),
+        format!("a=ls;{}eval \"$a\"", "a=\"$a;$a\";".repeat(16)),
+        format!("ls {}", "{1..999} ".repeat(3_900)),
+        format!("ls {}", "{1..9}".repeat(10)),
+        format!("for i in {values}; do for j in {values}; do echo {{1..900}}; done; done"),
+        nested("while ((1)); do ", "((2))", "; done", 90),
+        nested("for ((;;)); do ", "ls", "; done", 90),
+        nested("for i in a b c d e f g h; do ", "x=$x$i", "; done", 8),
+        format!("ls x{}", "a[".repeat(20_000)),
+        format!("ls {}", "`` ".repeat(20_000)),
+        format!("ls {}", "xargs ".repeat(1_000)),
+        "xargs ".repeat(3_900),
+        "find . -exec ".repeat(1_000),
+        format!("a={};ls {}", "x".repeat(30_000), "$a ".repeat(3_000)),
+        format!("ls \"{}\"", "a[".repeat(30_000)),
+    ]
+}
+
+#[test]
+fn lines_that_grow_are_not_followed_to_their_end() {
+    for line in growing() {
+        let began = Instant::now();
+        let facts = read(&line, &setting());
+        let held = facts
+            .commands
+            .iter()
+            .flat_map(|command| &command.words)
+            .map(|word| word.literal().map_or(0, str::len))
+            .sum::<usize>();
+        let shown: String = line.chars().take(60).collect();
+        assert!(
+            held < 4 * 1024 * 1024,
+            "{held} bytes of words for `{shown}`"
+        );
+        assert!(began.elapsed() < Duration::from_secs(2), "`{shown}`");
+        let reason = facts.unreadable.unwrap_or_default();
+        assert!(
+            reason.chars().count() < 300,
+            "{} for `{shown}`",
+            reason.len()
+        );
+    }
+}
+
 #[test]
 fn limits_are_limits() {
     let reason = |line: &str| read(line, &setting()).unreadable;

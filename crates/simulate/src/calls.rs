@@ -5,20 +5,25 @@ use interlock_core::{
     call::{ToolCall, WrittenPath},
     names::CallId,
 };
-use interlock_facts::{GivenDisk, Proposal, Shape, Surroundings, facts, locate};
+use interlock_facts::{Disk, GivenDisk, Proposal, Shape, Surroundings, facts, locate};
 use interlock_shell::Dialect;
 
 use crate::{input::ToolLine, simulation::Setting};
 
 /// Makes the call of a line, with its facts.
 pub(crate) fn call(setting: &Setting, line: &ToolLine, id: String) -> ToolCall {
-    let client = line.client.as_deref().unwrap_or(&setting.client);
-    let client = ClientId::named(client).unwrap_or(ClientId::ClaudeCode);
-    let Tool { common, shape } = tool(client, &line.tool);
     let mut disk = GivenDisk::empty();
     for (path, text) in &line.files {
         disk.put(&setting.project_root, path, text.clone());
     }
+    call_on(setting, line, id, &disk)
+}
+
+/// Makes the call of a line, asking `disk` what only files tell.
+pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn Disk) -> ToolCall {
+    let client = line.client.as_deref().unwrap_or(&setting.client);
+    let client = ClientId::named(client).unwrap_or(ClientId::ClaudeCode);
+    let Tool { common, shape } = tool(client, &line.tool);
     let proposal = Proposal {
         id: CallId::new(id),
         tool: &line.tool,
@@ -29,7 +34,7 @@ pub(crate) fn call(setting: &Setting, line: &ToolLine, id: String) -> ToolCall {
         agent: None,
         branch: line.branch.clone(),
     };
-    facts(proposal, &surroundings(setting), &disk)
+    facts(proposal, &surroundings(setting).resolved(disk), disk)
 }
 
 /// Finds a path that a call was seen to write.
@@ -78,6 +83,7 @@ fn surroundings(setting: &Setting) -> Surroundings {
         caches: vec![format!("{home}/.cache")],
         state_directory: Some(format!("{home}/.local/state/interlock")),
         config_directory: Some(format!("{home}/.config/interlock")),
+        allowed_by_person: setting.allowed_by_person.clone(),
         environment_held: true,
         ..Surroundings::of_project(setting.project_root.clone())
     }

@@ -1,20 +1,22 @@
 //! What one shell line would do in one state, and which rule decides.
 
-use std::fmt;
+mod render;
 
 use interlock_core::{
-    call::FileWrite,
-    facts::Word,
+    call::{CallFacts, FileWrite},
+    facts::{CommandClass, NetworkDirection, ShellAsk, ShellFacts, SimpleCommand, Word},
     machine::{Activity, Machine},
     names::StateName,
+    policy::Stance,
     refusal::Code,
 };
+use interlock_facts::Disk;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::{
     calls,
-    input::{InputLine, ToolLine},
+    input::ToolLine,
     output::Verdict,
     simulation::{Setting, Simulation},
 };
@@ -26,7 +28,7 @@ pub struct Explanation {
     pub verdict: Verdict,
     /// Why not.
     pub code: Option<Code>,
-    /// The rule that decided, as a sentence.
+    /// What the agent is told.
     pub message: String,
     /// The words of every command it would run.
     pub commands: Vec<Vec<String>>,
@@ -36,6 +38,76 @@ pub struct Explanation {
     pub reads: Vec<String>,
     /// Why the line cannot be read.
     pub unreadable: Option<String>,
+    /// The state that was asked about.
+    pub state: String,
+    /// How far the state lets shell lines go.
+    pub stance: Option<Stance>,
+    /// The rule of the shell that decided; `None`: no rule of the shell objects.
+    pub rule: Option<DecidingRule>,
+    /// What would pass instead.
+    pub instead: Option<String>,
+    /// More about each command, in the order of `commands`.
+    pub details: Vec<Detail>,
+    /// The paths it would remove or move away, of those written.
+    pub removes: Vec<String>,
+    /// What it takes from and puts into the environment.
+    pub env: Environment,
+    /// How it reaches the network.
+    pub network: Vec<Reach>,
+    /// What only the files could tell.
+    pub asks: Vec<String>,
+}
+
+/// The rule that decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DecidingRule {
+    /// Its number, as in the page on the shell.
+    pub number: u8,
+    /// What it looks at.
+    pub about: &'static str,
+}
+
+/// What is known of one command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Detail {
+    /// What kind of program it is.
+    pub class: CommandClass,
+    /// The wrappers it stands in, outermost first.
+    pub via: Vec<String>,
+    /// The directory it runs in, when known.
+    pub directory: Option<String>,
+    /// Why its effect is not known.
+    pub opaque: Option<String>,
+    /// The entry of `allowed_commands` that lists it.
+    pub entry: Option<String>,
+    /// Whether its input is a pipe of the line.
+    pub from_pipe: bool,
+    /// Whether exit code 0 of the line says that this command ended with 0.
+    pub proved: bool,
+}
+
+/// What a line takes from and puts into the environment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Environment {
+    /// Names it uses.
+    pub used: Vec<String>,
+    /// Names it sets.
+    pub set: Vec<String>,
+    /// Those it sets that change what programs do.
+    pub changes_programs: Vec<String>,
+    /// Whether it shows all of it.
+    pub dump: bool,
+}
+
+/// One way a line reaches the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reach {
+    /// What is done there.
+    pub direction: NetworkDirection,
+    /// The host, when the line names it.
+    pub host: Option<String>,
+    /// The command it belongs to.
+    pub by: String,
 }
 
 /// A state that the workflow does not have.
@@ -50,7 +122,7 @@ pub struct UnknownState {
     pub known: String,
 }
 
-/// Explains what `line` would do in `state` of `machine`.
+/// Explains what `line` would do in `state` of `machine`, asking `disk` what only files tell.
 ///
 /// A state of another machine in the file is named `machine/state`.
 ///
@@ -61,6 +133,7 @@ pub fn explain(
     state: &str,
     line: &str,
     setting: &Setting,
+    disk: &dyn Disk,
 ) -> Result<Explanation, UnknownState> {
     let standing = standing_in(machine, state).ok_or_else(|| unknown(machine, state))?;
     let proposal = ToolLine {
@@ -69,9 +142,18 @@ pub fn explain(
         client: Some("claude-code".to_owned()),
         ..ToolLine::default()
     };
-    let facts = calls::call(setting, &proposal, "explain".to_owned()).facts;
-    let answer = Simulation::new(standing, setting.clone()).take(InputLine::Tool(proposal));
-    let shell = facts.shell.unwrap_or_default();
+    let call = calls::call_on(setting, &proposal, "explain".to_owned(), disk);
+    let simulation = Simulation::new(standing, setting.clone());
+    let finding = simulation.shell_finding(&call);
+    let facts = call.facts.clone();
+    let answer = simulation.answer_to(call);
+    let shell = facts.shell.clone().unwrap_or_default();
+    let (stance, objection, entries) = match finding {
+        Some(finding) => (Some(finding.stance), finding.objection, finding.entries),
+        None => (None, None, Vec::new()),
+    };
+    // The tool itself may be refused, or the run be over.
+    let objection = objection.filter(|found| Some(found.code) == answer.code);
     Ok(Explanation {
         verdict: answer.verdict.unwrap_or(Verdict::Deny),
         code: answer.code,
@@ -81,10 +163,78 @@ pub fn explain(
             .iter()
             .map(|command| command.words.iter().map(word).collect())
             .collect(),
-        writes: facts.writes.iter().map(written).collect(),
-        reads: facts.reads,
-        unreadable: shell.unreadable,
+        writes: shown(&facts, |_| true),
+        reads: facts.reads.clone(),
+        unreadable: shell.unreadable.clone(),
+        state: state.to_owned(),
+        stance,
+        rule: objection.as_ref().map(|found| DecidingRule {
+            number: found.rule.number(),
+            about: found.rule.about(),
+        }),
+        instead: objection.map(|found| found.instead),
+        details: shell
+            .commands
+            .iter()
+            .zip(entries)
+            .map(|(command, entry)| detail(command, entry))
+            .collect(),
+        removes: shown(&facts, |write| write.removes),
+        env: environment(&shell),
+        network: network(&shell),
+        asks: shell.asks.iter().map(ask).collect(),
     })
+}
+
+fn detail(command: &SimpleCommand, entry: Option<String>) -> Detail {
+    Detail {
+        class: command.class,
+        via: command.via.clone(),
+        directory: command.directory.clone(),
+        opaque: command.opaque.clone(),
+        entry,
+        from_pipe: command.from_pipe,
+        proved: command.proves_success,
+    }
+}
+
+fn environment(shell: &ShellFacts) -> Environment {
+    let set = &shell.env.set;
+    Environment {
+        used: shell.env.used.clone(),
+        set: set.iter().map(|set| set.name.clone()).collect(),
+        changes_programs: set
+            .iter()
+            .filter(|set| set.changes_programs)
+            .map(|set| set.name.clone())
+            .collect(),
+        dump: shell.env.dump,
+    }
+}
+
+fn network(shell: &ShellFacts) -> Vec<Reach> {
+    shell
+        .network
+        .iter()
+        .map(|reach| Reach {
+            direction: reach.direction,
+            host: reach.host.clone(),
+            by: reach.by.clone(),
+        })
+        .collect()
+}
+
+fn ask(ask: &ShellAsk) -> String {
+    match ask {
+        ShellAsk::Repository { directory, .. } => {
+            format!("is `{directory}` a repository of its own?")
+        }
+        ShellAsk::Options {
+            pattern, directory, ..
+        } => {
+            format!("does a file that `{pattern}` matches in `{directory}` begin with `-`?")
+        }
+    }
 }
 
 fn word(word: &Word) -> String {
@@ -93,10 +243,19 @@ fn word(word: &Word) -> String {
     }
 }
 
-fn written(write: &FileWrite) -> String {
-    let path = write.relative.as_ref().or(write.path.as_ref());
-    path.cloned()
-        .unwrap_or_else(|| format!("(unknown, by {})", write.by))
+/// Writes the paths of some writes, each once.
+fn shown(facts: &CallFacts, wanted: impl Fn(&FileWrite) -> bool) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for write in facts.writes.iter().filter(|write| wanted(write)) {
+        let path = write.relative.as_ref().or(write.path.as_ref());
+        let path = path
+            .cloned()
+            .unwrap_or_else(|| format!("(unknown, by {})", write.by));
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }
 
 /// Returns the machine with a run that begins in `state`, whatever happens there.
@@ -141,33 +300,5 @@ fn unknown(machine: &Machine, state: &str) -> UnknownState {
         id: machine.id.to_string(),
         state: state.to_owned(),
         known: known.join(", "),
-    }
-}
-
-impl fmt::Display for Explanation {
-    /// Writes the facts and the rule for a person.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match self.verdict {
-            Verdict::Allow => "allow",
-            Verdict::Deny => "deny",
-            Verdict::Ask => "ask",
-        };
-        match self.code {
-            Some(code) => writeln!(f, "{verdict} ({code}): {}", self.message)?,
-            None => writeln!(f, "{verdict}: {}", self.message)?,
-        }
-        if let Some(why) = &self.unreadable {
-            writeln!(f, "  cannot be read: {why}")?;
-        }
-        for words in &self.commands {
-            writeln!(f, "  runs    {}", words.join(" "))?;
-        }
-        for path in &self.writes {
-            writeln!(f, "  writes  {path}")?;
-        }
-        for path in &self.reads {
-            writeln!(f, "  reads   {path}")?;
-        }
-        Ok(())
     }
 }

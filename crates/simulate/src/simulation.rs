@@ -3,8 +3,8 @@
 mod wording;
 
 use interlock_core::{
-    Decision, Reply, briefing,
-    call::WrittenPath,
+    Decision, Finding, Reply, briefing,
+    call::{ToolCall, WrittenPath},
     command::{Answer, Ask, Command, TransitionRequest},
     decide,
     event::Event,
@@ -13,6 +13,7 @@ use interlock_core::{
     names::{FramePath, RunId},
     report,
     run::Run,
+    shell_finding,
 };
 
 use crate::{
@@ -32,6 +33,8 @@ pub struct Setting {
     pub temporary: String,
     /// The client whose tools are meant where a line names none.
     pub client: String,
+    /// Entries of the person's `[shell] allow`.
+    pub allowed_by_person: Vec<String>,
 }
 
 impl Default for Setting {
@@ -41,6 +44,7 @@ impl Default for Setting {
             home: "/home/you".to_owned(),
             temporary: "/tmp".to_owned(),
             client: "claude-code".to_owned(),
+            allowed_by_person: Vec::new(),
         }
     }
 }
@@ -127,6 +131,16 @@ impl Simulation {
         }
     }
 
+    /// Returns what the shell rules say of a call; `None`: it is no shell line.
+    pub(crate) fn shell_finding(&self, call: &ToolCall) -> Option<Finding> {
+        shell_finding(&self.machine, &self.run, call)
+    }
+
+    /// Answers one call, whose facts are known, and ends.
+    pub(crate) fn answer_to(mut self, call: ToolCall) -> OutputLine {
+        self.judge(call)
+    }
+
     /// Returns the run as it stands.
     #[must_use]
     pub const fn run(&self) -> &Run {
@@ -191,7 +205,13 @@ impl Simulation {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
         let call = calls::call(&self.setting, line, id);
-        let said = format!("`{}` may run", line.tool);
+        self.judge(call)
+    }
+
+    /// Answers a proposed call.
+    fn judge(&mut self, call: ToolCall) -> OutputLine {
+        let said = format!("`{}` may run", call.tool);
+        let branch = call.branch.is_some();
         let decision = self.command(Ask::Propose(Box::new(call)));
         self.open_call = decision.reply == Reply::Accepted && !self.run.is_over();
         let verdict = match &decision.reply {
@@ -199,7 +219,7 @@ impl Simulation {
             Reply::Ask(_) => Verdict::Ask,
             Reply::Refused(_) => Verdict::Deny,
         };
-        let focus = line.branch.as_ref().map(|_| decision.path.clone());
+        let focus = branch.then(|| decision.path.clone());
         let output = self.answered(decision, said, focus.as_ref());
         OutputLine {
             verdict: Some(verdict),

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::machine::Machine;
+use interlock_facts::GivenDisk;
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{Setting, explain};
 use serde_json::json;
@@ -42,7 +43,14 @@ fn machine() -> Machine {
 fn every_line_of_the_table_is_told_what_it_says() {
     let machine = machine();
     let letter = |state: &str, line: &str| {
-        let told = explain(&machine, state, line, &Setting::default()).unwrap();
+        let told = explain(
+            &machine,
+            state,
+            line,
+            &Setting::default(),
+            &GivenDisk::empty(),
+        )
+        .unwrap();
         match told.code.map(|code| code.as_str()) {
             None => "+",
             Some("shell_unreadable") => "U",
@@ -72,7 +80,14 @@ fn every_line_of_the_table_is_told_what_it_says() {
 #[test]
 fn the_facts_come_in_the_shape_of_the_contract() {
     let told = |state: &str, line: &str| {
-        let told = explain(&machine(), state, line, &Setting::default()).unwrap();
+        let told = explain(
+            &machine(),
+            state,
+            line,
+            &Setting::default(),
+            &GivenDisk::empty(),
+        )
+        .unwrap();
         serde_json::to_value(told).unwrap()
     };
     let answer = told("writes", "npm test > out.txt && cat \"$x\" src/a.rs");
@@ -86,7 +101,7 @@ fn the_facts_come_in_the_shape_of_the_contract() {
         "reads",
         "unreadable",
     ];
-    assert_eq!(keys, order);
+    assert_eq!(keys.get(..order.len()).unwrap(), order);
     let part = |key: &str| answer.get(key).unwrap().clone();
     assert_eq!(part("verdict"), json!("allow"));
     assert_eq!(part("code"), json!(null));
@@ -105,9 +120,15 @@ fn the_facts_come_in_the_shape_of_the_contract() {
 #[test]
 fn every_kind_of_state_can_be_asked() {
     let code = |state: &str| {
-        explain(&machine(), state, "rm -rf build", &Setting::default())
-            .map(|told| told.code.map(|code| code.as_str()))
-            .map_err(|error| error.to_string())
+        explain(
+            &machine(),
+            state,
+            "rm -rf build",
+            &Setting::default(),
+            &GivenDisk::empty(),
+        )
+        .map(|told| told.code.map(|code| code.as_str()))
+        .map_err(|error| error.to_string())
     };
     assert_eq!(code("end"), Ok(None));
     assert_eq!(code("sub/inner"), Ok(Some("shell_write")));
@@ -115,5 +136,95 @@ fn every_kind_of_state_can_be_asked() {
     assert_eq!(
         code("nowhere"),
         Err("`w` has no state `nowhere`; it has reads, tests, writes, end".to_owned())
+    );
+}
+
+#[test]
+fn the_rule_that_decided_is_named_with_what_would_pass() {
+    let told = |state: &str, line: &str| {
+        let told = explain(
+            &machine(),
+            state,
+            line,
+            &Setting::default(),
+            &GivenDisk::empty(),
+        )
+        .unwrap();
+        let number = told.rule.as_ref().map(|rule| rule.number);
+        (number, told.instead.unwrap_or_default())
+    };
+    for (state, line, number, instead) in [
+        ("reads", "ls", None, ""),
+        ("reads", "interlock approve 3", Some(1), "a person"),
+        ("reads", "echo 'open", Some(2), "write every command name"),
+        ("tests", "cat f", Some(3), "Read tool"),
+        ("tests", "PATH=. npm test", Some(4), "leave it out"),
+        ("reads", "make check", Some(5), "`make check`"),
+        ("tests", "npm test --prefix=x", Some(5), "`--prefix=x`"),
+        ("writes", "sudo ls", Some(6), "a person"),
+        ("reads", "ls > out", Some(7), "redirection"),
+        ("writes", "rm -rf /", Some(7), "below the project"),
+        ("reads", "curl -s https://example.com", Some(8), "WebFetch"),
+        ("reads", "echo $PROD_DB_URL", Some(9), "leave it out"),
+    ] {
+        let (found, said) = told(state, line);
+        assert_eq!(found, number, "{state}: {line}: {said}");
+        assert!(said.contains(instead), "{state}: {line}: {said}");
+    }
+}
+
+#[test]
+fn a_person_reads_the_facts_on_lines_of_their_own() {
+    let told = explain(
+        &machine(),
+        "tests",
+        "cd src && cargo test -q 2>&1 | tail -20 > out",
+        &Setting::default(),
+        &GivenDisk::empty(),
+    )
+    .unwrap();
+    let text = told.render(false);
+    for part in [
+        "deny (shell_write)",
+        "rule     7",
+        "listed as `cargo test`",
+        "from a pipe",
+        "writes   src/out",
+    ] {
+        assert!(text.contains(part), "`{part}` in\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'));
+    assert!(told.render(true).contains("\u{1b}[31;1mdeny"));
+}
+
+#[test]
+fn entries_of_the_person_open_privilege_and_system_where_tools_may_write() {
+    let setting = Setting {
+        allowed_by_person: vec![
+            "sudo systemctl restart app".to_owned(),
+            "apt-get install".to_owned(),
+            "make deploy".to_owned(),
+        ],
+        ..Setting::default()
+    };
+    let code = |state: &str, line: &str, setting: &Setting| {
+        explain(&machine(), state, line, setting, &GivenDisk::empty())
+            .unwrap()
+            .code
+            .map(|code| code.as_str())
+    };
+    let refused = Some("command_not_allowed");
+    for line in ["sudo systemctl restart app", "apt-get install -y jq"] {
+        assert_eq!(code("writes", line, &setting), None, "{line}");
+        assert_eq!(code("writes", line, &Setting::default()), refused, "{line}");
+        assert_eq!(code("tests", line, &setting), refused, "{line}");
+    }
+    for line in ["sudo systemctl stop app", "sudo ls", "apt-get remove jq"] {
+        assert_eq!(code("writes", line, &setting), refused, "{line}");
+    }
+    // Nothing else is opened by such an entry.
+    assert_eq!(
+        code("reads", "make deploy", &setting),
+        Some("shell_unreadable")
     );
 }

@@ -11,6 +11,7 @@
 //! sessions/HASH.json      the run that guards a session
 //! projects/HASH.json      the run that waits for a project's next session
 //! notes/HASH-TIME-X.json  what a hook knows of a control call under way
+//! tickets/HASH.json       leave for one allowed shell line to run once
 //! token.json              the hash of the person's token
 //! bindings.lock           held while sessions, projects and holders change
 //! index.json              the list of runs, rebuilt from them at need
@@ -19,6 +20,7 @@
 //! **Invariant.** An event that was acknowledged is in the log, once, and chained
 //! by its hash to all before it, back to the pinned workflow.
 
+mod baseline;
 mod bindings;
 mod chain;
 mod error;
@@ -34,6 +36,7 @@ mod snapshot;
 mod sqlite;
 mod start;
 mod submit;
+mod tickets;
 mod token;
 mod verify;
 
@@ -49,4 +52,5 @@ pub use pin::{Durability, NewRun, SourceFile};
 pub use run_log::RunLog;
 pub use start::{StartError, Started};
 pub use submit::submit;
+pub use tickets::{TICKET_AGE_MAX_MS, Ticket, TicketError, line_digest};
 pub use verify::{Broken, FirstBroken, VerifyError};

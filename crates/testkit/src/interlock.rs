@@ -38,6 +38,13 @@ impl<'a> Interlock<'a> {
         serde_json::from_slice(&output.stdout).map_err(io::Error::other)
     }
 
+    /// Runs it as a person does, at a terminal; any end but success is an error.
+    pub fn by_a_person(&self, arguments: &[&str]) -> io::Result<()> {
+        let mut command = self.room.command(self.program);
+        let output = crate::terminal::output(command.args(arguments))?;
+        expect_success(&format!("interlock {}", arguments.join(" ")), &output)
+    }
+
     /// Installs hooks and the MCP server into the project.
     pub fn init(&self) -> io::Result<()> {
         expect_success("interlock init", &self.run(&["init", "--yes"])?)

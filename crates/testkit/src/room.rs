@@ -17,9 +17,15 @@ pub struct Room {
 impl Room {
     /// Makes an empty project, a home, and state and configuration directories.
     pub fn new() -> io::Result<Room> {
+        Room::new_in(&std::env::temp_dir())
+    }
+
+    /// The same below `directory`: for tests in which temporary directories are writable and the rest is not.
+    pub fn new_in(directory: &Path) -> io::Result<Room> {
+        fs::create_dir_all(directory)?;
         let directory = tempfile::Builder::new()
             .prefix("interlock-room-")
-            .tempdir()?;
+            .tempdir_in(directory)?;
         let room = Room { directory };
         for path in [
             room.project(),
@@ -34,6 +40,16 @@ impl Room {
         let git = room.command("git").args(["init", "--quiet"]).output()?;
         expect_success("git init", &git)?;
         Ok(room)
+    }
+
+    /// The same below `directory`, or below the home directory where that is a temporary one.
+    pub fn new_in_no_temporary(directory: &Path) -> io::Result<Room> {
+        let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+        let is_temporary = temporary.iter().any(|one| directory.starts_with(one));
+        match std::env::home_dir().filter(|_| is_temporary) {
+            Some(home) => Room::new_in(&home),
+            None => Room::new_in(directory),
+        }
     }
 
     /// The project directory, a git repository.

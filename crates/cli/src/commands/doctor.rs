@@ -1,11 +1,11 @@
 //! `doctor`: tries what is installed and says what holds.
 
 use interlock_clients::doctor::{Examination, Health, examine, fails};
-use interlock_project::Config;
+use interlock_project::{Config, configuration_directory};
 use serde_json::json;
 
 use crate::{
-    app::App,
+    app::{App, variable},
     args::JsonArgs,
     commands::init,
     failure::{Done, Exit, Failure},
@@ -15,7 +15,10 @@ use crate::{
 pub(crate) fn run(app: &App, args: &JsonArgs) -> Done {
     let policy = Config::of_project(&app.project())?.workflow.is_some();
     let state = app.home()?.path().to_owned();
-    let checks = examine(&Examination::new(init::site(app)?, state, policy));
+    let checks = examine(&Examination {
+        configuration: configuration_directory(variable),
+        ..Examination::new(init::site(app)?, state, policy)
+    });
     let failed = fails(&checks);
     if args.json {
         app.output

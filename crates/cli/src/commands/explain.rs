@@ -1,5 +1,6 @@
 //! `explain`: what a shell line would do in a state, and which rule decides.
 
+use interlock_facts::RealDisk;
 use interlock_simulate::explain;
 
 use crate::{
@@ -12,10 +13,16 @@ use crate::{
 
 pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
     let loaded = live::load(app, &args.workflow)?;
-    let explanation =
-        explain(&loaded.machine, &args.state, &args.line, &setting(app)).map_err(Failure::usage)?;
+    let explanation = explain(
+        &loaded.machine,
+        &args.state,
+        &args.line,
+        &setting(app),
+        &RealDisk,
+    )
+    .map_err(Failure::usage)?;
     if args.json {
         return app.output.json(&explanation);
     }
-    app.output.line(explanation.to_string().trim_end())
+    app.output.line(&explanation.render(app.output.colours()))
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use interlock_core::event::{Event, ProtectedChange};
 use interlock_store::{EventLog as _, Recorded};
 use serde_json::{Value, json};
 
@@ -85,6 +86,13 @@ pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
     Ok(line)
 }
 
+/// Joins a list of names, or of paths as they lie in the project.
+fn names(list: Option<&Value>) -> String {
+    let all = list.and_then(Value::as_array).into_iter().flatten();
+    let texts = all.filter_map(|item| item.as_str().or_else(|| item.get("relative")?.as_str()));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
 fn path_text(path: &Value) -> String {
     let names = path
         .as_array()
@@ -128,7 +136,28 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
             refusal("code"),
             refusal("message")
         ),
+        "LineConfined" => {
+            let not_held = names(line.get("not_held"));
+            let but = if not_held.is_empty() {
+                String::new()
+            } else {
+                format!(", not held: {not_held}")
+            };
+            format!("{} held at level `{}`{but}", get("call"), get("level"))
+        }
+        "LineEnded" => {
+            let exit = line.get("exit").and_then(Value::as_i64);
+            let exit = exit.map_or("not known".to_owned(), |exit| exit.to_string());
+            let wrote = names(line.get("wrote"));
+            let wrote = if wrote.is_empty() {
+                String::new()
+            } else {
+                format!(", wrote {wrote}")
+            };
+            format!("{} exit {exit}{wrote}", get("call"))
+        }
         "ApprovalRequested" => format!("{}: {}", get("name"), get("message")),
+        "ProtectedChanged" => changes(&recorded.event),
         _ => ["by", "outcome", "reason", "note"]
             .map(get)
             .into_iter()
@@ -143,8 +172,9 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
         format!(" [{path}]")
     };
     let style = match recorded.event.name() {
-        "CallDenied" | "TransitionRejected" | "ApprovalRejected" | "GrantDenied" => Style::Red,
-        "CallAllowed" => Style::Dim,
+        "ProtectedChanged" | "CallDenied" | "TransitionRejected" | "ApprovalRejected"
+        | "GrantDenied" => Style::Red,
+        "CallAllowed" | "LineConfined" | "LineEnded" => Style::Dim,
         _ => Style::Bold,
     };
     let name = app.output.styled(style, recorded.event.name());
@@ -153,6 +183,15 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
             .trim_end()
             .to_owned(),
     )
+}
+
+/// Names what changed of protected things.
+fn changes(event: &Event) -> String {
+    let Event::ProtectedChanged { changes } = event else {
+        return String::new();
+    };
+    let sentences: Vec<String> = changes.iter().map(ProtectedChange::sentence).collect();
+    sentences.join(", ")
 }
 
 /// The last millisecond that RFC 3339 can write.

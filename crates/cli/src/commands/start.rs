@@ -1,12 +1,12 @@
 //! `start`: a run that a session of this project is held to.
 
 use interlock_core::{names::RunId, report};
-use interlock_project::Config;
+use interlock_project::{Config, configuration_directory};
 use interlock_store::{Binding, Home, Lookup, NewRun, SessionKey, SourceFile};
 use serde_json::json;
 
 use crate::{
-    app::App,
+    app::{self, App},
     args::StartArgs,
     authority,
     failure::{Done, Failure},
@@ -20,6 +20,9 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     let source = app.library().open(&args.workflow).map_err(Failure::usage)?;
     let loaded = live::load(app, &args.workflow)?;
     let project = app.project();
+    let person = Config::of_person(configuration_directory(app::variable).as_deref())?;
+    app.library()
+        .check_trust(&loaded.machine, &source.name, &project, &person)?;
     let home = app.home()?;
     let bindings = home.lock_bindings()?;
     // Looked at before anything is made, so that a refusal leaves nothing behind.

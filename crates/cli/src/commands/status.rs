@@ -39,12 +39,8 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
     row("tools", tools(status.get("tools")))?;
     row("events", events(status.get("events")))?;
     row("limits", limits(status.get("limits")))?;
-    for pending in status
-        .get("pending")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
+    row("shell", confinement(status.get("confinement")))?;
+    for pending in entries(status, "pending") {
         let get = |key: &str| pending.get(key).map(plain).unwrap_or_default();
         let what = match pending.get("kind").and_then(Value::as_str) {
             Some("grant") => format!("grant for {} {}", get("tool"), get("summary")),
@@ -58,7 +54,23 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
             ),
         )?;
     }
+    for change in entries(status, "changed") {
+        let get = |key: &str| change.get(key).map(plain).unwrap_or_default();
+        let what = format!("{} ({}) {}", get("path"), get("what"), get("fate"));
+        row(
+            "protected",
+            format!("{what} (`interlock resume` accepts it)"),
+        )?;
+    }
     Ok(())
+}
+
+fn entries<'v>(status: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
+    status
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 fn coloured(out: Output, status: &str) -> String {
@@ -105,6 +117,25 @@ fn events(events: Option<&Value>) -> String {
         format!("{} -> {to}{ready}", get("event"))
     });
     shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Says how far shell lines are held; a level never stands alone where something is not held.
+fn confinement(confinement: Option<&Value>) -> String {
+    let level = |key: &str| {
+        let of = confinement?.get(key).filter(|of| !of.is_null())?;
+        let not_held = of.get("not_held").map(plain).unwrap_or_default();
+        let but = if not_held.is_empty() {
+            String::new()
+        } else {
+            format!(" (not held: {not_held})")
+        };
+        Some(format!("`{}`{but}", of.get("level").map(plain)?))
+    };
+    let (Some(no_write), Some(writing)) = (level("no_write"), level("writing")) else {
+        return String::new();
+    };
+    let last = level("last_line").map_or_else(String::new, |last| format!("; last line: {last}"));
+    format!("held at {no_write} without writing, {writing} when writing{last}")
 }
 
 fn limits(limits: Option<&Value>) -> String {

@@ -49,6 +49,25 @@ pub(super) fn hook(command: &str, project: &Path) -> Result<u64, String> {
     }
 }
 
+/// Lets a line that may not write try to make `mark`; tells whether it could.
+pub(super) fn write_confined(program: &Path, project: &Path, mark: &Path) -> Result<bool, String> {
+    let line = r#"(: > "$INTERLOCK_DOCTOR_MARK") 2>/dev/null; echo done"#;
+    let child = Command::new(program)
+        .args(["exec", "--as", "no-write", "--project"])
+        .arg(project)
+        .args(["--", line])
+        .env("INTERLOCK_DOCTOR_MARK", mark)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
+    match finish(child, Vec::new())? {
+        (true, text) if text.trim() == "done" => Ok(mark.exists()),
+        _ => Err("`interlock exec` could not run a line here".to_owned()),
+    }
+}
+
 /// Starts a control server and opens a conversation; returns milliseconds.
 pub(super) fn server(command: &str, arguments: &[String], project: &Path) -> Result<u64, String> {
     let began = Instant::now();

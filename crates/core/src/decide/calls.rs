@@ -4,8 +4,9 @@ use super::{Answered, Decision, Reply, Work, address};
 use crate::{
     briefing::teach,
     call::{CallKind, CallResult, ToolCall},
+    command::{LineEnd, LineStart},
     event::{AllowSource, CallRecord, Event},
-    judge::{self, Bench, Verdict},
+    judge::{self, Bench, Finding, Verdict},
     machine::Machine,
     names::FramePath,
     refusal::{Code, Refusal},
@@ -46,7 +47,17 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall) -> Decision
     }
 }
 
-fn bench_of<'a>(
+/// Finds what the shell rules say of a line proposed where the run stands.
+///
+/// `None` where the call is no shell line, or the run has no such place.
+#[must_use]
+pub fn shell_finding(machine: &Machine, run: &Run, call: &ToolCall) -> Option<Finding> {
+    let address =
+        address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref()).ok()?;
+    judge::find(bench_of(machine, run, call, &address.path)?)
+}
+
+pub(crate) fn bench_of<'a>(
     machine: &'a Machine,
     run: &'a Run,
     call: &'a ToolCall,
@@ -187,15 +198,53 @@ impl Work<'_> {
             return Ok(Reply::Accepted);
         };
         self.path = call.path.clone();
+        // What was seen from beside the line counts, whatever the client says of it.
+        let (exit, mut wrote) = match &call.line {
+            Some(line) => (line.exit, line.wrote.clone()),
+            None => (result.exit, Vec::new()),
+        };
+        wrote.extend(result.wrote.iter().cloned());
         self.emit(Event::CallEnded {
             call: call.id.clone(),
             ok: result.ok,
-            exit: result.exit,
+            exit,
             bytes: result.bytes,
-            wrote: result.wrote.clone(),
+            wrote: wrote.clone(),
             assumed: false,
         });
-        self.raise_after(&call, result.ok, &result.wrote)?;
+        self.raise_after(&call, result.ok, &wrote)?;
+        Ok(Reply::Accepted)
+    }
+
+    /// Records how far the kernel holds a line that was started.
+    pub(super) fn start_line(&mut self, start: &LineStart) -> Answered {
+        if self.run.is_over() {
+            return Ok(Reply::Accepted);
+        }
+        self.open()?;
+        self.emit(Event::LineConfined {
+            call: start.call.clone(),
+            level: start.level.clone(),
+            not_held: start.not_held.clone(),
+        });
+        Ok(Reply::Accepted)
+    }
+
+    /// Records how a line ended; what it wrote counts when its call ends, or now if that has.
+    pub(super) fn end_line(&mut self, end: &LineEnd) -> Answered {
+        if self.run.is_over() {
+            return Ok(Reply::Accepted);
+        }
+        self.open()?;
+        self.emit(Event::LineEnded {
+            call: end.call.clone(),
+            exit: end.exit,
+            wrote: end.wrote.clone(),
+        });
+        if self.run.calls.iter().all(|call| call.id != end.call) {
+            self.path = end.path.clone();
+            self.raise_seen(&end.path, &end.wrote)?;
+        }
         Ok(Reply::Accepted)
     }
 }

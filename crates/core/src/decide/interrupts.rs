@@ -20,21 +20,41 @@ impl Work<'_> {
         ok: bool,
         wrote: &[WrittenPath],
     ) -> Result<(), Refusal> {
-        let Some(frame) = self.run.frame(&call.path) else {
+        if self.run.frame(&call.path).is_none() {
             return Ok(());
-        };
+        }
         let mut hits: Vec<InterruptHit> = if ok {
             call.marks.hits.clone()
         } else {
             Vec::new()
         };
-        let seen = wrote.iter().filter_map(|path| path.relative.as_deref());
-        hits.extend(interrupt_hits(
-            self.machine,
-            frame.machine.as_ref().map(crate::names::MachineId::as_str),
-            seen,
-        ));
+        hits.extend(self.hits_of(&call.path, wrote));
         self.raise(&call.path, &hits)
+    }
+
+    /// Raises the interrupts that paths match which were written after their call had ended.
+    pub(super) fn raise_seen(
+        &mut self,
+        path: &FramePath,
+        wrote: &[WrittenPath],
+    ) -> Result<(), Refusal> {
+        // A frame that is gone leaves what it started to the one that goes on.
+        let path = match self.run.frame(path) {
+            Some(_) => path.clone(),
+            None => FramePath::root(),
+        };
+        let hits = self.hits_of(&path, wrote);
+        self.raise(&path, &hits)
+    }
+
+    fn hits_of(&self, path: &FramePath, wrote: &[WrittenPath]) -> Vec<InterruptHit> {
+        let called = self
+            .run
+            .frame(path)
+            .and_then(|frame| frame.machine.as_ref())
+            .map(crate::names::MachineId::as_str);
+        let seen = wrote.iter().filter_map(|path| path.relative.as_deref());
+        interrupt_hits(self.machine, called, seen)
     }
 
     /// Raises `hits` at one frame: the first as written at once, the rest kept.
@@ -111,20 +131,30 @@ impl Work<'_> {
             .run
             .calls
             .iter()
-            .filter(|call| call.path == *path && !call.asked && !call.marks.hits.is_empty())
+            .filter(|call| {
+                call.path == *path && !call.asked && (wrote(call) || !call.marks.hits.is_empty())
+            })
             .cloned()
             .collect();
         for call in pending {
+            let wrote = call.line.clone().unwrap_or_default().wrote;
             self.emit(Event::CallEnded {
                 call: call.id.clone(),
                 ok: true,
                 exit: None,
                 bytes: 0,
-                wrote: Vec::new(),
+                wrote: wrote.clone(),
                 assumed: true,
             });
-            self.raise_after(&call, true, &[])?;
+            self.raise_after(&call, true, &wrote)?;
         }
         Ok(())
     }
+}
+
+/// Tells whether a call's line was seen to write.
+fn wrote(call: &OpenCall) -> bool {
+    call.line
+        .as_ref()
+        .is_some_and(|line| !line.wrote.is_empty())
 }

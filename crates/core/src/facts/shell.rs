@@ -106,6 +106,12 @@ pub struct SimpleCommand {
     /// Whether its input is a pipe from another command of the line.
     #[serde(default)]
     pub from_pipe: bool,
+    /// Whether its input is text that the line itself holds: a here-document or here-string.
+    #[serde(default)]
+    pub from_text: bool,
+    /// Indices of dynamic words that may turn out to be options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loose: Vec<usize>,
 }
 
 /// One word of a command, after the shell would have expanded it.
@@ -174,6 +180,9 @@ pub struct PathUse {
     /// Whether the text is added at the end of the file (`>>`).
     #[serde(default)]
     pub append: bool,
+    /// The pattern that file names must match, where the path is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
 }
 
 /// How much of a path is known before the line runs.
@@ -212,6 +221,9 @@ pub struct EnvSet {
     pub name: String,
     /// Whether it changes what later programs do (`PATH`, `GIT_*`, `LD_*`).
     pub changes_programs: bool,
+    /// The values it is given, where it changes what programs do and the line says them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
 }
 
 /// One way a line reaches the network.

@@ -1,9 +1,12 @@
 //! The environment rules: blocked variables do not reach a shell line.
 
-use super::{Bench, Check, refuse};
+use super::{
+    Bench,
+    shell::{Found, Rule, refuse},
+};
 use crate::{facts::ShellFacts, policy::Stance, refusal::Code};
 
-pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
+pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     if stance == Stance::Free {
         return Ok(());
     }
@@ -16,26 +19,30 @@ pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Che
         .chain(set)
         .find(|name| blocked.contains(name))
     {
-        return refuse(
-            Code::EnvBlocked,
-            format!("`{name}` is blocked in `{}`: leave it out", bench.frame.at),
+        return object(
+            format!("`{name}` is blocked in `{}`", bench.frame.at),
+            "leave it out",
         );
     }
     if facts.env.other_process {
-        return refuse(
-            Code::EnvBlocked,
-            "the environment of another process may not be read",
+        return object(
+            "the environment of another process may not be read".to_owned(),
+            "name the file you want below `/proc`",
         );
     }
     if facts.env.dump && !blocked.is_empty() && !bench.call.facts.environment_held {
-        return refuse(
-            Code::EnvBlocked,
+        return object(
             format!(
-                "the whole environment would be shown, and `{}` blocks {}: name the variables you need",
+                "the whole environment would be shown, and `{}` blocks {}",
                 bench.frame.at,
                 blocked.join(", ")
             ),
+            "name the variables you need",
         );
     }
     Ok(())
+}
+
+fn object(what: String, instead: &str) -> Found {
+    refuse(Rule::Environment, Code::EnvBlocked, what, instead)
 }

@@ -1,76 +1,15 @@
 //! What follows from an allowed call for its run: counts, writes, interrupts, evidence.
 
-use super::{Bench, counted_files, shell};
+use super::{Bench, counted_files, proofs, shell};
 use crate::{
     call::{CallKind, Place},
-    event::{CallMarks, EvidenceMark, InterruptHit},
-    facts::{CommandClass, ShellFacts, SimpleCommand, Word},
+    event::{CallMarks, EvidenceMark, InterruptHit, WatchedFile},
+    facts::{ShellFacts, SimpleCommand},
     glob::path_matches,
     guard::{EvidenceOf, Guard, GuardRef},
     machine::Machine,
     policy::wildcard_matches,
 };
-
-/// Words behind a test command that select no fewer tests.
-const SELECTS_NOTHING: [&str; 38] = [
-    "-q",
-    "--quiet",
-    "-v",
-    "-vv",
-    "-vvv",
-    "--verbose",
-    "-s",
-    "-x",
-    "-ra",
-    "--silent",
-    "--ci",
-    "--workspace",
-    "--all",
-    "--all-targets",
-    "--all-features",
-    "--release",
-    "--locked",
-    "--offline",
-    "--frozen",
-    "--no-fail-fast",
-    "--fail-fast",
-    "--color",
-    "--no-color",
-    "--color=always",
-    "--color=never",
-    "--color=auto",
-    "--coverage",
-    "--watchAll=false",
-    "--run",
-    "--nocapture",
-    "--show-output",
-    "-race",
-    "-count=1",
-    "./...",
-    "--tb=short",
-    "--tb=long",
-    "--tb=line",
-    "--",
-];
-
-/// Options of test commands whose value selects no fewer tests either.
-const TUNES: [&str; 9] = [
-    "--jobs=",
-    "--test-threads=",
-    "--color=",
-    "--tb=",
-    "--durations=",
-    "--maxfail=",
-    "--cov=",
-    "--reporter=",
-    "--maxWorkers=",
-];
-
-/// Tells whether `word` only says how many jobs run at once (`-j4`).
-fn is_job_count(word: &str) -> bool {
-    word.strip_prefix("-j")
-        .is_some_and(|count| count.chars().all(|c| c.is_ascii_digit()))
-}
 
 /// Derives what follows from `bench.call`, should it run.
 pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
@@ -82,9 +21,11 @@ pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
         counts: true,
         writes: writes(bench),
         shell: call.kind == CallKind::Shell,
-        files: counted_files(call).map(str::to_owned).collect(),
+        files: counted_files(bench).map(str::to_owned).collect(),
         hits: hits(bench),
+        watched: watched(bench),
         evidence: evidence(bench),
+        by_person: by_person(bench),
     }
 }
 
@@ -105,22 +46,25 @@ fn writes(bench: Bench<'_>) -> bool {
         || line
             .commands
             .iter()
-            .any(|command| command.opaque.is_some() && !is_named(bench, command))
+            .any(|command| command.opaque.is_some() && !is_named(bench, line, command))
 }
 
-/// Tells whether a list of commands or an evidence guard names `command`.
-fn is_named(bench: Bench<'_>, command: &SimpleCommand) -> bool {
-    let listed = bench
-        .state
-        .policy
-        .allowed_commands
-        .as_ref()
-        .is_some_and(|entries| shell::is_listed(entries, command));
-    listed
+/// Tells whether a list of commands or an evidence guard names `command` as it stands.
+fn is_named(bench: Bench<'_>, line: &ShellFacts, command: &SimpleCommand) -> bool {
+    shell::is_covered(bench, command)
         || evidence_guards(bench.machine).any(|of| match of {
-            EvidenceOf::Command { words, .. } => shell::rest_after(words, &command.words).is_some(),
+            EvidenceOf::Command { words, .. } => shell::names_plainly(words, line, command),
             EvidenceOf::Tool { .. } => false,
         })
+}
+
+/// Returns the person's entry by which alone some command of the line passes.
+fn by_person(bench: Bench<'_>) -> Option<String> {
+    let commands = &bench.call.facts.shell.as_ref()?.commands;
+    commands
+        .iter()
+        .find_map(|command| shell::entry_of_person(bench, command))
+        .map(|entry| entry.text.clone())
 }
 
 fn hits(bench: Bench<'_>) -> Vec<InterruptHit> {
@@ -135,6 +79,31 @@ fn hits(bench: Bench<'_>) -> Vec<InterruptHit> {
         bench.frame.machine.as_ref().map(|key| key.as_str()),
         paths,
     )
+}
+
+/// Files watched of one call.
+const WATCHED_MAX: usize = 50;
+
+/// Returns the files of a shell line that would raise an interrupt, as they are now.
+fn watched(bench: Bench<'_>) -> Vec<WatchedFile> {
+    let key = bench.frame.machine.as_ref().map(|key| key.as_str());
+    let raises =
+        |relative: &str| !interrupt_hits(bench.machine, key, std::iter::once(relative)).is_empty();
+    bench
+        .call
+        .facts
+        .writes
+        .iter()
+        .filter_map(|write| {
+            Some(WatchedFile {
+                path: write.path.clone()?,
+                relative: write.relative.clone()?,
+                before: write.before.clone()?,
+            })
+        })
+        .filter(|file| raises(&file.relative))
+        .take(WATCHED_MAX)
+        .collect()
 }
 
 /// Returns the interrupts that `paths` match, in the order the machine has them.
@@ -192,7 +161,9 @@ fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<(bool, bool)> {
             let touched = path.as_deref().is_none_or(|path| touches(bench, path));
             (named && touched).then_some((true, true))
         }
-        EvidenceOf::Command { words, .. } => command_proof(bench.call.facts.shell.as_ref()?, words),
+        EvidenceOf::Command { words, .. } => {
+            command_proof(bench, bench.call.facts.shell.as_ref()?, words)
+        }
     }
 }
 
@@ -211,13 +182,15 @@ fn touches(bench: Bench<'_>, path: &str) -> bool {
         .any(|touched| touched == path)
 }
 
-fn command_proof(line: &ShellFacts, words: &[String]) -> Option<(bool, bool)> {
+fn command_proof(bench: Bench<'_>, line: &ShellFacts, words: &[String]) -> Option<(bool, bool)> {
     let mut found: Option<(bool, bool)> = None;
-    for command in &line.commands {
-        let Some(beyond) = shell::rest_after(words, &command.words) else {
+    let chosen = line.unreadable.is_some() || proofs::chooses(&line.env);
+    for (index, command) in line.commands.iter().enumerate() {
+        if shell::words_beyond(words, command).is_none() {
             continue;
-        };
-        let whole = line.unreadable.is_none() && selects_nothing(command, beyond);
+        }
+        let whole =
+            !chosen && !bench.call.facts.strayed.contains(&index) && proofs::keeps(words, command);
         let (success, exit) = found.unwrap_or((true, true));
         found = Some((
             success && whole && command.proves_success,
@@ -225,22 +198,6 @@ fn command_proof(line: &ShellFacts, words: &[String]) -> Option<(bool, bool)> {
         ));
     }
     found
-}
-
-/// Tells whether the words behind an evidence entry leave the command what it is.
-fn selects_nothing(command: &SimpleCommand, beyond: &[Word]) -> bool {
-    let runs_code = matches!(
-        command.class,
-        CommandClass::ProjectCode | CommandClass::Interpreter | CommandClass::Unknown
-    );
-    !runs_code
-        || beyond.iter().all(|word| {
-            word.literal().is_some_and(|text| {
-                SELECTS_NOTHING.contains(&text)
-                    || TUNES.iter().any(|option| text.starts_with(option))
-                    || is_job_count(text)
-            })
-        })
 }
 
 /// Returns every evidence guard of `machine` and of the machines it calls.

@@ -1,218 +1,301 @@
 //! The shell rules: from the facts of a line to a refusal.
 //!
-//! The rows of [`check`] are tried in order; the first that applies decides.
+//! The rows of [`ROWS`] are tried in order; the first that applies decides.
 
-use super::{Bench, Check, environment, refuse};
+mod entries;
+mod limits;
+mod steering;
+
+use super::{Bench, environment};
 use crate::{
     call::{FileWrite, Place},
-    facts::{CommandClass, NetworkDirection, ShellFacts, SimpleCommand, Word},
-    policy::{CommandEntry, Stance},
-    refusal::Code,
+    facts::{CommandClass, NetworkDirection, ShellFacts, SimpleCommand},
+    policy::Stance,
+    refusal::{Code, Refusal},
 };
 
-/// Where programs of the system lie: their last part is their name.
-const PROGRAM_DIRECTORIES: [&str; 6] = [
-    "/bin/",
-    "/sbin/",
-    "/usr/bin/",
-    "/usr/sbin/",
-    "/usr/local/bin/",
-    "/opt/homebrew/bin/",
-];
+use entries::{NoCompanion, companion, longest};
+pub(super) use entries::{entry_of_person, is_covered, is_listed, words_beyond};
+use steering::Uncovered;
+pub(super) use steering::names_plainly;
 
-/// Commands that pass beside a listed one: `true` where they must not read files.
-const COMPANIONS: [(&str, bool); 21] = [
-    ("cd", false),
-    ("echo", false),
-    ("printf", false),
-    ("true", false),
-    ("false", false),
-    (":", false),
-    ("test", false),
-    ("[", false),
-    ("[[", false),
-    ("set", false),
-    ("exit", false),
-    ("wait", false),
-    ("sleep", false),
-    ("cat", true),
-    ("head", true),
-    ("tail", true),
-    ("grep", true),
-    ("wc", true),
-    ("sort", true),
-    ("uniq", true),
-    ("cut", true),
-];
-
-/// Options by which a listed program is made to run or touch something else.
-const REDIRECTING_OPTIONS: [&str; 17] = [
-    "--script-shell",
-    "--shell",
-    "--userconfig",
-    "--globalconfig",
-    "--config",
-    "--config-file",
-    "--manifest-path",
-    "--prefix",
-    "--target-dir",
-    "--artifact-dir",
-    "--basetemp",
-    "--junitxml",
-    "--junit-xml",
-    "--rootdir",
-    "--log-file",
-    "--override-ini",
-    "--confcutdir",
-];
-
-pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, granted: bool) -> Check {
-    let stance = bench.state.policy.stance();
-    readable(facts, stance)?;
-    if !granted {
-        every_command_listed(bench, facts)?;
-        names_set(bench, facts, stance)?;
-        options_of_listed(bench, facts)?;
-        opaque(bench, facts, stance)?;
-        privilege(bench, facts, stance)?;
-        writes(bench, stance)?;
-        network(bench, facts, stance)?;
-    }
-    environment::check(bench, facts, stance)?;
-    sizes(bench, facts, stance)
+/// One rule about shell lines, numbered as the documentation numbers them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// A protected thing is touched.
+    Protected = 1,
+    /// Which commands run is not known.
+    Unreadable = 2,
+    /// A command without an entry.
+    Listed = 3,
+    /// A name is set that changes what programs do.
+    Names = 4,
+    /// A command whose effect is not known.
+    Opaque = 5,
+    /// The machine or its privileges are changed.
+    Privilege = 6,
+    /// A write or a removal.
+    Write = 7,
+    /// The network is reached.
+    Network = 8,
+    /// A blocked variable is used.
+    Environment = 9,
+    /// More is written than the state allows.
+    Limits = 10,
 }
 
-fn readable(facts: &ShellFacts, stance: Stance) -> Check {
+impl Rule {
+    /// Returns the number of the rule.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// Says what the rule looks at.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Protected => "protected thing",
+            Self::Unreadable => "line that cannot be read",
+            Self::Listed => "command without an entry in `allowed_commands`",
+            Self::Names => "variable that changes what programs do",
+            Self::Opaque => "command whose effect is not known",
+            Self::Privilege => "command that changes the machine or its privileges",
+            Self::Write => "write or removal",
+            Self::Network => "network",
+            Self::Environment => "blocked variable",
+            Self::Limits => "limit on files or lines",
+        }
+    }
+}
+
+/// What a rule says against a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    /// The rule.
+    pub rule: Rule,
+    /// The stable word.
+    pub code: Code,
+    /// What is wrong.
+    pub what: String,
+    /// What would pass instead.
+    pub instead: String,
+}
+
+impl Objection {
+    /// Says it to the agent, in one sentence.
+    pub(super) fn refusal(&self) -> Refusal {
+        Refusal::new(self.code, format!("{}: {}", self.what, self.instead))
+    }
+}
+
+/// Nothing to say, or an objection.
+pub(super) type Found = Result<(), Box<Objection>>;
+
+/// How one row is checked.
+type RowCheck = fn(Bench<'_>, &ShellFacts, Stance) -> Found;
+
+/// The rows in the order they are tried, and whether a grant excuses them.
+const ROWS: [(RowCheck, bool); 9] = [
+    (readable, false),
+    (every_command_listed, true),
+    (names_set, true),
+    (opaque, true),
+    (privilege, true),
+    (writes, true),
+    (network, true),
+    (environment::check, false),
+    (within_limits, false),
+];
+
+/// Returns the first objection to a line, tried row by row.
+pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, granted: bool) -> Found {
+    let stance = bench.state.policy.stance();
+    ROWS.iter()
+        .filter(|(_, excused)| !(granted && *excused))
+        .try_for_each(|(row, _)| row(bench, facts, stance))
+}
+
+/// Makes an objection.
+pub(super) fn refuse(
+    rule: Rule,
+    code: Code,
+    what: impl Into<String>,
+    instead: impl Into<String>,
+) -> Found {
+    Err(Box::new(Objection {
+        rule,
+        code,
+        what: what.into(),
+        instead: instead.into(),
+    }))
+}
+
+fn readable(_: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     match &facts.unreadable {
         Some(why) if stance != Stance::Free => refuse(
+            Rule::Unreadable,
             Code::ShellUnreadable,
             format!("the shell line cannot be read: {why}"),
+            "write every command name and every file name out",
         ),
         _ => Ok(()),
     }
 }
 
-fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts) -> Check {
-    let Some(entries) = &bench.state.policy.allowed_commands else {
+fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts, _: Stance) -> Found {
+    if bench.state.policy.allowed_commands.is_none() {
         return Ok(());
-    };
+    }
     let anything_listed = facts
         .commands
         .iter()
-        .any(|command| is_listed(entries, command));
-    let stranger = facts.commands.iter().find(|command| {
-        !(is_listed(entries, command) || anything_listed && is_companion(bench, command))
-    });
-    match stranger {
-        None => Ok(()),
-        Some(command) => {
-            let listed: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
-            let listed = if listed.is_empty() {
-                "none".to_owned()
-            } else {
-                listed.join(", ")
-            };
-            refuse(
-                Code::CommandNotAllowed,
-                format!(
-                    "`{}` is not among the allowed commands of `{}`: {listed}",
-                    show(command),
-                    bench.frame.at
-                ),
-            )
+        .any(|command| is_covered(bench, command));
+    let stranger = facts
+        .commands
+        .iter()
+        .filter(|command| !is_covered(bench, command))
+        .find_map(|command| match companion(bench, command) {
+            Ok(()) if anything_listed => None,
+            Ok(()) => Some((command, NoCompanion::Stranger)),
+            Err(why) => Some((command, why)),
+        });
+    let Some((command, why)) = stranger else {
+        return Ok(());
+    };
+    let instead = match why {
+        NoCompanion::Elsewhere if anything_listed => {
+            "`cd` passes to a directory of the project that is written out".to_owned()
         }
-    }
+        NoCompanion::NoPipe if anything_listed => {
+            "beside a listed command a filter passes behind a pipe, without files of its own"
+                .to_owned()
+        }
+        _ => listing(bench, command),
+    };
+    let listed: Vec<&str> = bench
+        .state
+        .policy
+        .allowed_commands
+        .iter()
+        .flatten()
+        .map(|entry| entry.text.as_str())
+        .collect();
+    let listed = if listed.is_empty() {
+        "none".to_owned()
+    } else {
+        listed.join(", ")
+    };
+    refuse(
+        Rule::Listed,
+        Code::CommandNotAllowed,
+        format!(
+            "`{}` is not among the allowed commands of `{}`: {listed}",
+            show(command),
+            bench.frame.at
+        ),
+        instead,
+    )
 }
 
-fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
+/// Says how a command that is not listed could be done.
+fn listing(bench: Bench<'_>, command: &SimpleCommand) -> String {
+    let reads = command.class == CommandClass::Reader && command.opaque.is_none();
+    if reads && bench.state.policy.lets_pass(&["Read"]) {
+        return "use the Read tool to look at files".to_owned();
+    }
+    format!(
+        "a person can list `{}` under `allowed_commands`",
+        limits::shown(command.words.get(..2).unwrap_or(&command.words))
+    )
+}
+
+fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     let strict = stance == Stance::NoWrite
         || (stance == Stance::Writing && bench.state.policy.allowed_commands.is_some());
     match facts.env.set.iter().find(|set| set.changes_programs) {
         Some(set) if strict => refuse(
+            Rule::Names,
             Code::ShellUnreadable,
-            format!(
-                "setting `{}` changes what programs do: leave it out",
-                set.name
-            ),
+            format!("setting `{}` changes what programs do", set.name),
+            "leave it out",
         ),
         _ => Ok(()),
     }
 }
 
-fn options_of_listed(bench: Bench<'_>, facts: &ShellFacts) -> Check {
-    let Some(entries) = &bench.state.policy.allowed_commands else {
-        return Ok(());
-    };
-    for command in &facts.commands {
-        let Some(beyond) = entries
-            .iter()
-            .filter_map(|entry| beyond(entry, command))
-            .min_by_key(|rest| rest.len())
-        else {
-            continue;
-        };
-        let pytest = command.words.first().and_then(Word::literal) == Some("pytest");
-        let steers = |name: &str| name.starts_with("-C") || (pytest && steers_pytest(name));
-        let odd = beyond
-            .iter()
-            .filter_map(Word::literal)
-            .take_while(|word| *word != "--")
-            .find(|word| {
-                let name = word.split('=').next().unwrap_or_default();
-                steers(name)
-                    || (name.len() >= 4
-                        && name.starts_with("--")
-                        && name != "--target"
-                        && REDIRECTING_OPTIONS
-                            .iter()
-                            .any(|option| option.starts_with(name)))
-            });
-        if let Some(option) = odd {
-            return refuse(
-                Code::ShellUnreadable,
-                format!(
-                    "`{option}` makes `{}` run or touch something else: list it with the command",
-                    show(command)
-                ),
-            );
-        }
-    }
-    Ok(())
-}
-
-/// Tells whether short options of pytest load a plugin or other settings (`-p`, `-c`, `-o`, `-qp`).
-fn steers_pytest(name: &str) -> bool {
-    let Some(letters) = name.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
-        return false;
-    };
-    letters
-        .trim_start_matches(['q', 'v', 'x', 's', 'l'])
-        .starts_with(['p', 'c', 'o'])
-}
-
-fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
+fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+    covered_as_it_stands(bench, facts)?;
     if stance != Stance::NoWrite {
         return Ok(());
     }
-    match facts
+    let found = facts
         .commands
         .iter()
-        .find(|command| command.opaque.is_some() && !is_covered(bench, command))
-    {
-        Some(command) => refuse(
-            Code::ShellUnreadable,
-            format!(
-                "what `{}` does cannot be known ({}), and `{}` may not write: list it under `allowed_commands` or use another command",
-                show(command),
-                command.opaque.as_deref().unwrap_or_default(),
-                bench.frame.at
-            ),
+        .find(|command| command.opaque.is_some() && !is_covered(bench, command));
+    let Some(command) = found else { return Ok(()) };
+    let why = command.opaque.as_deref().unwrap_or_default();
+    refuse(
+        Rule::Opaque,
+        Code::ShellUnreadable,
+        format!(
+            "what `{}` does cannot be known ({why}), and `{}` may not write",
+            show(command),
+            bench.frame.at
         ),
-        None => Ok(()),
-    }
+        instead_of_opaque(command),
+    )
 }
 
-fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
+/// Says what would pass instead of a command whose effect is not known.
+fn instead_of_opaque(command: &SimpleCommand) -> String {
+    let is_known_program = matches!(
+        command.class,
+        CommandClass::Nothing
+            | CommandClass::Reader
+            | CommandClass::Writer
+            | CommandClass::VersionControl
+    );
+    if is_known_program && !command.loose.is_empty() {
+        return "put `--` before the file names, or write them out".to_owned();
+    }
+    if is_known_program {
+        return "leave that out".to_owned();
+    }
+    format!(
+        "use a command that only reads, or let a person list `{}` under `allowed_commands`",
+        limits::shown(command.words.get(..2).unwrap_or(&command.words))
+    )
+}
+
+/// Refuses a listed command whose words make something else of it.
+fn covered_as_it_stands(bench: Bench<'_>, facts: &ShellFacts) -> Found {
+    let Some((command, why)) = steering::first(bench, facts) else {
+        return Ok(());
+    };
+    let shown = show(command);
+    let (what, instead) = match why {
+        Uncovered::Steers(word) => (
+            format!("`{word}` makes `{shown}` run or touch something else"),
+            format!("leave `{word}` out, or let a person list it with the command"),
+        ),
+        Uncovered::MaySteer(word) => (
+            format!("`{word}` of `{shown}` may turn out to be an option"),
+            "write it out".to_owned(),
+        ),
+        Uncovered::Strays => (
+            format!("`{shown}` would run outside the project"),
+            "run it in a directory of the project that is written out".to_owned(),
+        ),
+        Uncovered::Odd(reason) => (
+            format!("what `{shown}` does cannot be known ({reason})"),
+            "leave out what makes it so".to_owned(),
+        ),
+    };
+    refuse(Rule::Opaque, Code::ShellUnreadable, what, instead)
+}
+
+fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     if stance == Stance::Free {
         return Ok(());
     }
@@ -224,34 +307,34 @@ fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
     });
     match found {
         Some(command) => refuse(
+            Rule::Privilege,
             Code::CommandNotAllowed,
-            format!(
-                "`{}` changes the machine or its privileges: a person has to run it",
-                show(command)
-            ),
+            format!("`{}` changes the machine or its privileges", show(command)),
+            "a person has to run it",
         ),
         None => Ok(()),
     }
 }
 
-fn writes(bench: Bench<'_>, stance: Stance) -> Check {
-    let own_history = |write: &FileWrite| covered_history(bench, write);
+fn writes(bench: Bench<'_>, _: &ShellFacts, stance: Stance) -> Found {
     let mut writes = bench
         .call
         .facts
         .writes
         .iter()
-        .filter(|write| !own_history(write));
+        .filter(|write| !covered_history(bench, write));
     if stance == Stance::Free {
         // Protected things lie below these, whatever else does.
         return match writes.find(|write| write.removes && write.place == Place::Whole) {
             Some(write) => refuse(
+                Rule::Protected,
                 Code::Protected,
                 format!(
                     "`{}` removes `{}` as a whole, which holds protected things",
                     write.by,
                     write.path.as_deref().unwrap_or_default()
                 ),
+                "name what is to go below it",
             ),
             None => Ok(()),
         };
@@ -272,36 +355,63 @@ fn writes(bench: Bench<'_>, stance: Stance) -> Check {
         .or(write.path.as_deref())
         .unwrap_or("an unknown path");
     let verb = if write.removes { "removes" } else { "writes" };
-    let hint = match stance {
-        Stance::NoWrite => "this state may not write",
-        _ => "only the project and temporary directories may be written",
-    };
+    let (why, instead) = instead_of_writing(stance, write);
     refuse(
+        Rule::Write,
         Code::ShellWrite,
-        format!("`{}` {verb} `{path}`: {hint}", write.by),
+        format!("`{}` {verb} `{path}`, and {why}", write.by),
+        instead,
     )
+}
+
+/// Says why a write is refused, and what would pass.
+fn instead_of_writing(stance: Stance, write: &FileWrite) -> (&'static str, &'static str) {
+    match (stance, write.place) {
+        (Stance::NoWrite, _) if write.by.starts_with(['>', '&']) => (
+            "this state may not write",
+            "leave the redirection out: the output is shown anyway",
+        ),
+        (Stance::NoWrite, _) => (
+            "this state may not write",
+            "look at files here, and take a transition before you change them",
+        ),
+        (_, Place::Whole) => (
+            "that is the project or all that is around it",
+            "name what is to go, below the project",
+        ),
+        (_, Place::Unknown) => ("everything below it would go", "write the directory out"),
+        _ => (
+            "only the project and temporary directories may be written",
+            "use a path inside the project",
+        ),
+    }
 }
 
 /// Tells whether a write is the history of a version control command that is listed.
 ///
 /// What such a command writes outside its repository is judged like any other write.
 fn covered_history(bench: Bench<'_>, write: &FileWrite) -> bool {
-    let Some(facts) = &bench.call.facts.shell else {
-        return false;
-    };
-    let history = write
-        .path
-        .as_deref()
-        .is_some_and(|path| path.split('/').any(|part| part == ".git"));
-    history
-        && facts.commands.iter().any(|command| {
-            command.class == CommandClass::VersionControl
-                && show(command).starts_with(&write.by)
-                && is_covered(bench, command)
-        })
+    history_of(bench, write).is_some_and(|command| is_covered(bench, command))
 }
 
-fn network(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
+/// Tells whether a write is the history of a version control command, no file of the project.
+pub(super) fn is_history(bench: Bench<'_>, write: &FileWrite) -> bool {
+    !write.removes && history_of(bench, write).is_some_and(|command| !limits::changes_tree(command))
+}
+
+/// Returns the version control command that writes its own history.
+fn history_of<'a>(bench: Bench<'a>, write: &FileWrite) -> Option<&'a SimpleCommand> {
+    let facts = bench.call.facts.shell.as_ref()?;
+    write
+        .path
+        .as_deref()
+        .filter(|path| path.split('/').any(|part| part == ".git"))?;
+    facts.commands.iter().find(|command| {
+        command.class == CommandClass::VersionControl && show(command).starts_with(&write.by)
+    })
+}
+
+fn network(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     if stance != Stance::NoWrite {
         return Ok(());
     }
@@ -314,185 +424,48 @@ fn network(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
             .is_some_and(|command| is_covered(bench, command));
         !covered && (reach.direction != NetworkDirection::Get || !may_get)
     });
-    match found {
-        Some(reach) => refuse(
-            Code::CommandNotAllowed,
-            format!(
-                "`{}` reaches the network, which `{}` does not allow",
-                reach.by, bench.frame.at
-            ),
-        ),
-        None => Ok(()),
-    }
-}
-
-fn sizes(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Check {
-    let Some(limit) = bench.state.policy.edit_lines_max else {
-        return Ok(());
-    };
-    if stance != Stance::Writing {
-        return Ok(());
-    }
-    for write in bench
-        .call
-        .facts
-        .writes
-        .iter()
-        .filter(|write| write.place != Place::Scratch && !covered_history(bench, write))
-    {
-        match write.lines {
-            Some(lines) if lines > limit => {
-                return refuse(
-                    Code::EditTooLarge,
-                    format!(
-                        "`{}` writes {lines} lines and `{}` allows {limit}: make it smaller",
-                        write.by, bench.frame.at
-                    ),
-                );
-            }
-            Some(_) => {}
-            None => {
-                return refuse(
-                    Code::ShellWrite,
-                    format!(
-                        "how much `{}` writes cannot be seen, and `{}` limits edits: use the Edit tool",
-                        write.by, bench.frame.at
-                    ),
-                );
-            }
+    let Some(reach) = found else { return Ok(()) };
+    let instead = match reach.direction {
+        NetworkDirection::Get => "it passes where WebFetch or WebSearch is allowed",
+        _ if may_get => {
+            "fetch with GET and print to the terminal, or let a person list the command"
         }
-    }
-    match facts
-        .commands
-        .iter()
-        .find(|command| command.class == CommandClass::Interpreter && !is_covered(bench, command))
-    {
-        Some(command) => refuse(
-            Code::ShellWrite,
-            format!(
-                "what `{}` writes cannot be seen, and `{}` limits edits: use the Edit tool",
-                show(command),
-                bench.frame.at
-            ),
+        _ => "let a person list the command under `allowed_commands`",
+    };
+    refuse(
+        Rule::Network,
+        Code::CommandNotAllowed,
+        format!(
+            "`{}` reaches the network, which `{}` does not allow",
+            reach.by, bench.frame.at
         ),
-        None => Ok(()),
+        instead,
+    )
+}
+
+fn within_limits(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+    limits::lines(bench, facts, stance)?;
+    limits::files(bench, stance)
+}
+
+/// Says which tool measures an edit.
+fn use_tool(bench: Bench<'_>) -> String {
+    let policy = &bench.state.policy;
+    let tool = ["Edit", "Write", "MultiEdit", "NotebookEdit"]
+        .into_iter()
+        .find(|tool| policy.lets_pass(&[tool]));
+    match tool {
+        Some(tool) => format!("use the {tool} tool"),
+        None => "use a tool that edits files".to_owned(),
     }
 }
 
-fn is_covered(bench: Bench<'_>, command: &SimpleCommand) -> bool {
-    bench
-        .state
-        .policy
-        .allowed_commands
-        .as_ref()
-        .is_some_and(|entries| is_listed(entries, command))
-}
-
-/// Tells whether an entry's words are the first words of `command`.
-pub(super) fn is_listed(entries: &[CommandEntry], command: &SimpleCommand) -> bool {
-    entries.iter().any(|entry| beyond(entry, command).is_some())
-}
-
-/// Returns the words after those of `entry`, where `command` begins with it.
-fn beyond<'a>(entry: &CommandEntry, command: &'a SimpleCommand) -> Option<&'a [Word]> {
-    rest_after(&entry.words, &command.words).or_else(|| {
-        let privileged = command.class == CommandClass::Privilege;
-        (!command.wrapped.is_empty() && !privileged)
-            .then(|| rest_after(&entry.words, &command.wrapped))
-            .flatten()
-    })
-}
-
-/// Returns what follows `wanted` in `words`; the program's directory may be left out.
-pub(super) fn rest_after<'a>(wanted: &[String], words: &'a [Word]) -> Option<&'a [Word]> {
-    let (program, operands) = wanted.split_first()?;
-    let (first, rest) = words.split_first()?;
-    let name = first.literal()?;
-    if name != program && program_name(name) != Some(program.as_str()) {
-        return None;
-    }
-    let (head, tail) = rest.split_at_checked(operands.len())?;
-    head.iter()
-        .zip(operands)
-        .all(|(word, wanted)| word.literal() == Some(wanted.as_str()))
-        .then_some(tail)
-}
-
-/// Returns the last part of a path into a directory of system programs.
-fn program_name(path: &str) -> Option<&str> {
-    PROGRAM_DIRECTORIES
-        .iter()
-        .find_map(|directory| path.strip_prefix(directory))
-        .filter(|name| !name.contains('/'))
-}
-
-fn is_companion(bench: Bench<'_>, command: &SimpleCommand) -> bool {
-    let Some(name) = command.words.first().and_then(Word::literal) else {
-        return false;
-    };
-    let name = program_name(name).unwrap_or(name);
-    let Some((_, piped)) = COMPANIONS.iter().find(|(companion, _)| *companion == name) else {
-        return false;
-    };
-    if name == "cd" {
-        // An option, or a second word, changes where it leads.
-        return match command.words.as_slice() {
-            [_, Word::Literal(to)] => !to.starts_with('-') && !leaves_project(bench, command),
-            _ => false,
-        };
-    }
-    !piped || (command.from_pipe && !names_files(name, command))
-}
-
-/// Tells whether a `cd` leads out of the project, as far as its words show.
-fn leaves_project(bench: Bench<'_>, command: &SimpleCommand) -> bool {
-    bench
-        .call
-        .facts
-        .outside_directories
-        .iter()
-        .any(|directory| command.words.get(1).and_then(Word::literal) == Some(directory))
-}
-
-/// Tells whether a filter is given files to read beside its pipe.
-fn names_files(name: &str, command: &SimpleCommand) -> bool {
-    let patterns = usize::from(name == "grep");
-    let mut operands = 0;
-    let mut takes_value = false;
-    for word in command.words.iter().skip(1) {
-        let text = word.literal().unwrap_or_default();
-        if takes_value {
-            takes_value = false;
-        } else if text.starts_with('-') && text.len() > 1 {
-            takes_value = matches!(
-                (name, text),
-                ("head" | "tail", "-n" | "-c" | "--lines" | "--bytes")
-                    | ("grep", "-A" | "-B" | "-C" | "-m")
-                    | ("sort", "-k" | "-t")
-                    | ("cut", "-d" | "-f" | "-c" | "-b")
-            );
-            if name == "grep" && (text == "-f" || text.starts_with("--file")) {
-                return true;
-            }
-        } else if text != "-" {
-            operands += 1;
-        }
-    }
-    operands > patterns
+/// Returns the longest entry that lets `command` pass, as written.
+pub(super) fn entry_of<'a>(bench: Bench<'a>, command: &SimpleCommand) -> Option<&'a str> {
+    longest(bench, command).map(|(entry, _)| entry.text.as_str())
 }
 
 /// Writes a command for a message, bounded.
 pub(super) fn show(command: &SimpleCommand) -> String {
-    let words: Vec<&str> = command
-        .words
-        .iter()
-        .map(|word| match word {
-            Word::Literal(text) | Word::Dynamic(text) => text.as_str(),
-        })
-        .collect();
-    let text = words.join(" ");
-    if text.chars().count() <= 80 {
-        return text;
-    }
-    text.chars().take(77).chain("...".chars()).collect()
+    limits::shown(&command.words)
 }

@@ -415,6 +415,7 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
             removes: false,
             recursive: false,
             lines: facts.edit_lines,
+            before: None,
         });
     }
     if dice.one_in(25) {

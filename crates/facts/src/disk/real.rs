@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Disk, DiskError, Kind, Seen};
+use super::{Disk, DiskError, Kind, Seen, Stamp};
 
 /// Links followed on one way before it counts as a circle, as Linux has it.
 const LINKS_MAX: usize = 40;
@@ -76,6 +76,17 @@ impl Disk for RealDisk {
         fs::metadata(path).ok().map(|found| seen(&found))
     }
 
+    fn stamp(&self, path: &str) -> Option<Stamp> {
+        let found = fs::symlink_metadata(path).ok()?;
+        if !found.is_symlink() {
+            return Some(stamp(&found, None));
+        }
+        let link = fs::read_link(path).map(|target| target.to_string_lossy().into_owned());
+        let link = link.unwrap_or_default();
+        let found = fs::metadata(path).unwrap_or(found);
+        Some(stamp(&found, Some(link)))
+    }
+
     fn names(&self, directory: &str, max: usize) -> Vec<String> {
         let Ok(entries) = fs::read_dir(directory) else {
             return Vec::new();
@@ -127,14 +138,18 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-fn seen(found: &fs::Metadata) -> Seen {
-    let kind = if found.is_file() {
+fn kind(found: &fs::Metadata) -> Kind {
+    if found.is_file() {
         Kind::File
     } else if found.is_dir() {
         Kind::Directory
     } else {
         Kind::Other
-    };
+    }
+}
+
+fn seen(found: &fs::Metadata) -> Seen {
+    let kind = kind(found);
     let (id, links) = identity(found);
     Seen { kind, id, links }
 }
@@ -148,4 +163,36 @@ fn identity(found: &fs::Metadata) -> (Option<(u64, u64)>, u64) {
 #[cfg(not(unix))]
 const fn identity(_: &fs::Metadata) -> (Option<(u64, u64)>, u64) {
     (None, 1)
+}
+
+#[cfg(unix)]
+fn stamp(found: &fs::Metadata, link: Option<String>) -> Stamp {
+    use std::os::unix::fs::MetadataExt as _;
+    let nanoseconds =
+        |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    Stamp {
+        kind: kind(found),
+        link,
+        numbers: [
+            found.dev(),
+            found.ino(),
+            found.size(),
+            u64::from(found.mode()),
+        ],
+        times: [
+            nanoseconds(found.mtime(), found.mtime_nsec()),
+            nanoseconds(found.ctime(), found.ctime_nsec()),
+        ],
+    }
+}
+
+#[cfg(not(unix))]
+fn stamp(found: &fs::Metadata, link: Option<String>) -> Stamp {
+    // Without a time of change nothing can be trusted unread.
+    Stamp {
+        kind: kind(found),
+        link,
+        numbers: [0, 0, found.len(), 0],
+        times: [i64::MAX, i64::MAX],
+    }
 }

@@ -2,269 +2,238 @@
 
 use interlock_core::facts::{CommandClass, SimpleCommand, Word};
 
-use super::{
-    Deed, Guarded, named,
-    table::{
-        CLIENT_OPTIONS, CLIENT_SETTINGS, CLIENTS, CONFIG_KEYS, PROGRAM, REPORTS, RESTORERS,
-        SIGNALLERS,
-    },
-};
+use super::{Deed, Guarded, LineView, named};
 use crate::{
     path::{absolute, plain},
+    place,
     shell::program,
-    summary::one_line,
 };
 
+/// Programs that put something else in the place of a directory.
+const MOUNTERS: &[&str] = &[
+    "mount",
+    "umount",
+    "fusermount",
+    "fusermount3",
+    "bindfs",
+    "sshfs",
+    "losetup",
+];
+/// Programs that bring files out of an archive, by the names they have in it.
+const UNPACKERS: &[&str] = &[
+    "tar", "bsdtar", "unzip", "7z", "7za", "7zz", "cpio", "pax", "ar",
+];
+
 impl Guarded<'_> {
-    pub(super) fn in_command(&self, command: &SimpleCommand) -> Option<String> {
-        self.own_program(command)
+    pub(super) fn in_command(
+        &self,
+        command: &SimpleCommand,
+        view: &LineView<'_>,
+    ) -> Option<String> {
+        self.own_program(command, view)
             .or_else(|| self.in_git(command))
-            .or_else(|| self.in_signals(command))
-            .or_else(|| in_client(command))
+            .or_else(|| self.in_signals(command, view))
+            .or_else(|| super::clients::in_client(command, view))
+            .or_else(|| self.in_copy(command))
+            .or_else(|| self.in_walk(command, view))
+            .or_else(|| self.in_finds(command, view))
+            .or_else(|| self.in_operands(command))
             .or_else(|| {
                 command.opaque.as_ref()?;
-                self.in_text(&joined(command))
+                self.in_opaque(command)
             })
     }
 
-    /// Looks for Interlock's own program, whatever it is called.
-    fn own_program(&self, command: &SimpleCommand) -> Option<String> {
-        let name = command.words.first()?.literal()?;
-        let last = program(command)?.to_lowercase();
-        let is_own = last == PROGRAM
-            || last.strip_suffix(".exe") == Some(PROGRAM)
-            || self.leads_to_program(command, name);
-        if !is_own {
-            return None;
-        }
-        let word = match command.words.get(1)? {
-            Word::Literal(word) if word == "graph" && writes_a_file(command) => word,
-            Word::Literal(word) if REPORTS.contains(&word.as_str()) => return None,
-            Word::Literal(word) | Word::Dynamic(word) => word,
-        };
-        Some(format!("the command `{PROGRAM} {}`", one_line(word, 40)))
-    }
-
-    fn leads_to_program(&self, command: &SimpleCommand, name: &str) -> bool {
-        let surroundings = self.surroundings;
-        if surroundings.programs.is_empty() {
-            return false;
-        }
-        if name.contains('/') {
-            let whole = self.whole(command, name);
-            return whole.is_some_and(|whole| self.is_program(&whole));
-        }
-        // What the tables know is what it is called.
-        if command.class != CommandClass::Unknown {
-            return false;
-        }
-        surroundings
-            .search_path
-            .iter()
-            .map(|directory| format!("{directory}/{name}"))
-            .find(|path| self.disk.look(path).is_some())
-            .is_some_and(|path| self.is_program(&path))
-    }
-
-    fn is_program(&self, path: &str) -> bool {
-        let real = self.disk.real(path).unwrap_or_else(|_| plain(path));
-        let id = |path: &str| self.disk.look(path).and_then(|seen| seen.id);
-        let own = id(&real);
-        self.surroundings
-            .programs
-            .iter()
-            .any(|program| *program == real || own.is_some() && id(program) == own)
-    }
-
-    fn whole(&self, command: &SimpleCommand, word: &str) -> Option<String> {
+    /// Makes a word of a command an absolute path; `..` and links stay as they are.
+    pub(super) fn whole(&self, command: &SimpleCommand, word: &str) -> Option<String> {
         let directory = command.directory.as_deref()?;
         absolute(word, directory, self.surroundings.home.as_deref()).ok()
     }
 
-    fn in_git(&self, command: &SimpleCommand) -> Option<String> {
-        if program(command) != Some("git") {
-            return None;
-        }
-        let (subcommand, operands) = git_subcommand(command)?;
-        if subcommand == "config" {
-            return git_config(operands);
-        }
-        let template = |word: &&str| word.len() > 2 && "--template".starts_with(option_name(word));
-        let literals = || operands.iter().filter_map(Word::literal);
-        if matches!(subcommand, "init" | "clone") && literals().any(|word| template(&word)) {
-            return Some("the hooks of a repository, by `--template`,".to_owned());
-        }
-        if !RESTORERS.contains(&subcommand) {
-            return None;
-        }
-        operands.iter().filter_map(Word::literal).find_map(|word| {
-            let whole = self.whole(command, word)?;
-            self.touched(&plain(&whole), Deed::Write)
+    /// Looks at a word of a command as a path: as named, and where it leads.
+    pub(super) fn word_touched(
+        &self,
+        command: &SimpleCommand,
+        word: &str,
+        deed: Deed,
+    ) -> Option<String> {
+        let whole = self.whole(command, word)?;
+        let named = plain(&whole);
+        self.touched(&named, deed).or_else(|| {
+            let real = self.disk.real(&whole).ok()?;
+            (real != named).then(|| self.touched(&real, deed)).flatten()
         })
     }
 
-    fn in_signals(&self, command: &SimpleCommand) -> Option<String> {
+    /// Looks at operands of programs whose effect on them is not in the facts.
+    fn in_operands(&self, command: &SimpleCommand) -> Option<String> {
         let name = program(command)?;
-        let targets: Vec<&Word> = match name {
-            "kill" => signal_targets(command),
-            name if SIGNALLERS.contains(&name) => command.words.iter().skip(1).collect(),
-            _ => return None,
+        if MOUNTERS.contains(&name) {
+            let words = literals(command);
+            let over = words.last().copied();
+            return words
+                .into_iter()
+                .find_map(|word| {
+                    self.word_touched(command, word, Deed::Write)
+                        .or_else(|| self.word_touched(command, word, Deed::Remove))
+                })
+                .or_else(|| self.mounted_over(command, over?));
+        }
+        let unpacks = UNPACKERS.contains(&name) && command.class == CommandClass::Writer;
+        if unpacks && !makes_an_archive(command) {
+            return literals(command).into_iter().find_map(|word| {
+                self.word_touched(command, word, Deed::Write)
+                    .or_else(|| super::words::mentioned(&word.to_lowercase()))
+            });
+        }
+        self.fetched(command, name)
+    }
+
+    /// Looks at files that are called as their address ends.
+    fn fetched(&self, command: &SimpleCommand, name: &str) -> Option<String> {
+        let by_address = match name {
+            "curl" => has_option(command, 'O', "--remote-name"),
+            "wget" | "aria2c" => !has_option(command, 'O', "--output-document"),
+            _ => false,
         };
-        let client = self.surroundings.client_process.map(|id| id.to_string());
-        targets.into_iter().find_map(|target| {
-            let (Word::Literal(text) | Word::Dynamic(text)) = target;
-            let dynamic = matches!(target, Word::Dynamic(_));
-            let by_name = (name != "kill" || dynamic) && names_a_guard(text);
-            let by_number = name == "kill"
-                && (matches!(text.as_str(), "1" | "-1" | "0" | "-0")
-                    || client.as_deref() == Some(text.trim_start_matches('-')));
-            (by_name || by_number || dynamic && text.contains("PPID"))
-                .then(|| format!("the process `{}`", one_line(text, 60)))
+        if !by_address {
+            return None;
+        }
+        let addresses = literals(command)
+            .into_iter()
+            .filter(|word| word.contains('/'));
+        addresses
+            .filter_map(|address| address.rsplit('/').next())
+            .filter_map(|last| last.split(['?', '#']).next())
+            .find_map(|last| self.word_touched(command, last, Deed::Write))
+    }
+
+    /// Looks at the place of a mount: home and the project as a whole, too, hold what nobody sees behind it.
+    fn mounted_over(&self, command: &SimpleCommand, place: &str) -> Option<String> {
+        let path = plain(&self.whole(command, place)?);
+        let held = self.held(&path)?;
+        Some(format!(
+            "{}, which holds {held},",
+            named("a directory", &path)
+        ))
+    }
+
+    /// Looks at what a command says whose effect is not known.
+    fn in_opaque(&self, command: &SimpleCommand) -> Option<String> {
+        let script = script_of(command);
+        let words: Vec<&str> = command
+            .words
+            .iter()
+            .enumerate()
+            // A file that is run is read.
+            .filter(|(at, _)| Some(*at) != script)
+            .map(|(_, word)| shown(word))
+            .collect();
+        let text = words.join(" ");
+        let takes_away = command.class == CommandClass::Interpreter
+            && super::words::takes_away_a_repository(&text.to_lowercase());
+        if takes_away {
+            return Some(named("a directory", ".git"));
+        }
+        self.in_text(&text).or_else(|| {
+            let operands = words.iter().skip(1);
+            operands
+                .flat_map(|word| [Some(*word), word.split_once('=').map(|(_, value)| value)])
+                .flatten()
+                .find_map(|word| self.leads_elsewhere(command, word))
         })
     }
-}
 
-/// Returns the words of `kill` that name processes.
-fn signal_targets(command: &SimpleCommand) -> Vec<&Word> {
-    let mut words = command.words.iter().skip(1).peekable();
-    match words.peek().and_then(|word| word.literal()) {
-        Some("-s" | "-n" | "--signal") => {
-            words.next();
-            words.next();
+    /// Looks at a word that is another name of something protected.
+    fn leads_elsewhere(&self, command: &SimpleCommand, word: &str) -> Option<String> {
+        if word.is_empty() || word.starts_with('-') {
+            return None;
         }
-        Some(option) if option.starts_with('-') => {
-            words.next();
-        }
-        _ => {}
-    }
-    words.filter(|word| word.literal() != Some("--")).collect()
-}
-
-fn names_a_guard(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    lower.contains(PROGRAM) || CLIENTS.iter().any(|client| lower.contains(client))
-}
-
-/// Looks for a client's own program that changes what guards it.
-fn in_client(command: &SimpleCommand) -> Option<String> {
-    let name = program(command)?;
-    if !CLIENTS.contains(&name) {
-        return None;
-    }
-    let mut words = command.words.iter().skip(1).filter_map(Word::literal);
-    let first = words.clone().find(|word| !word.starts_with('-'));
-    let settings = first.filter(|word| CLIENT_SETTINGS.contains(word));
-    let option = words.find(|word| {
-        let option = word.split('=').next().unwrap_or_default();
-        CLIENT_OPTIONS.contains(&option)
-    });
-    settings
-        .or(option)
-        .map(|word| format!("the command `{name} {}`", one_line(word, 40)))
-}
-
-/// Returns the subcommand of `git` and the words after it.
-fn git_subcommand(command: &SimpleCommand) -> Option<(&str, &[Word])> {
-    let mut rest = command.words.get(1..)?;
-    loop {
-        let (word, after) = rest.split_first()?;
-        let word = word.literal()?;
-        rest = match word {
-            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
-            | "--config-env" => after.get(1..)?,
-            option if option.starts_with('-') => after,
-            subcommand => return Some((subcommand, after)),
+        let directory = command.directory.as_deref()?;
+        let here = crate::Surroundings {
+            working_directory: directory.to_owned(),
+            ..self.surroundings.clone()
         };
+        let file = place::find(word, &here, self.disk).ok()?;
+        if file.real == file.named {
+            return self
+                .other_name(&file.real)
+                .map(|_| named("another name", word));
+        }
+        self.touched(&file.real, Deed::Write)
     }
 }
 
-/// Looks at `git config`: a key that it may write, or none at all.
-fn git_config(operands: &[Word]) -> Option<String> {
-    const READS: [&str; 9] = [
-        "--get",
-        "--get-all",
-        "--get-regexp",
-        "--get-urlmatch",
-        "--get-color",
-        "--list",
-        "-l",
-        "get",
-        "list",
-    ];
-    const WRITES: [&str; 11] = [
-        "--add",
-        "--unset",
-        "--unset-all",
-        "--replace-all",
-        "--edit",
-        "-e",
-        "--remove-section",
-        "--rename-section",
-        "set",
-        "unset",
-        "edit",
-    ];
-    let literals: Vec<&str> = operands.iter().filter_map(Word::literal).collect();
-    // Options end at the key: what stands behind it is a value, whatever it looks like.
-    let key = literals.iter().position(|word| !word.starts_with('-'));
-    let (before, behind) = literals.split_at(key.map_or(literals.len(), |at| at + 1));
-    let valued = behind.iter().any(|word| word.starts_with('-'));
-    if !valued && before.iter().any(|word| READS.contains(word)) {
-        return None;
+/// Returns the text of a word, known or not.
+pub(super) const fn shown(word: &Word) -> &str {
+    match word {
+        Word::Literal(text) | Word::Dynamic(text) => text.as_str(),
     }
-    let elsewhere = literals.iter().any(|word| {
-        let option = word.split('=').next().unwrap_or_default();
-        matches!(option, "--global" | "--system" | "--file" | "-f")
-    });
-    let named_verb = literals.iter().any(|word| WRITES.contains(word));
-    let plain: Vec<&&str> = literals
-        .iter()
-        .filter(|word| !word.starts_with('-') && !WRITES.contains(word))
-        .collect();
-    let dynamic = literals.len() < operands.len();
-    if !named_verb && plain.len() < 2 && !dynamic && !valued {
-        return None;
-    }
-    let harmless = plain.first().is_some_and(|key| is_harmless_key(key)) && !elsewhere;
-    (!harmless).then(|| {
-        let key = plain.first().map_or("", |key| **key);
-        named("the configuration of version control", key)
+}
+
+/// Returns every literal word behind the program's name that is no option, and options' values.
+pub(super) fn literals(command: &SimpleCommand) -> Vec<&str> {
+    let words = command.words.iter().skip(1).filter_map(Word::literal);
+    words
+        .filter_map(|word| match word.strip_prefix('-') {
+            None => Some(word),
+            // The one archiver that joins its directory to its option.
+            Some(option) if program(command).is_some_and(|name| name.starts_with("7z")) => {
+                option.strip_prefix('o')
+            }
+            Some(option) => option.split_once('=').map(|(_, value)| value),
+        })
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Tells whether a command has an option: by its letter among others, or by its long name.
+pub(super) fn has_option(command: &SimpleCommand, letter: char, long: &str) -> bool {
+    command.words.iter().filter_map(Word::literal).any(|word| {
+        let name = word.split('=').next().unwrap_or_default();
+        let abbreviated = name.len() > 3 && long.starts_with(name);
+        abbreviated || word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
     })
 }
 
-fn is_harmless_key(key: &str) -> bool {
-    let lower = key.to_lowercase();
-    let parts: Vec<&str> = lower.split('.').collect();
-    CONFIG_KEYS.iter().any(|pattern| {
-        let wanted: Vec<&str> = pattern.split('.').collect();
-        wanted.len() == parts.len()
-            && wanted
-                .iter()
-                .zip(&parts)
-                .all(|(wanted, part)| *wanted == "*" || wanted == part)
-    })
-}
-
-fn joined(command: &SimpleCommand) -> String {
-    let words: Vec<&str> = command
+/// Tells whether an archiver puts files into an archive and takes none out.
+pub(super) fn makes_an_archive(command: &SimpleCommand) -> bool {
+    let first = command
         .words
-        .iter()
-        .map(|word| match word {
-            Word::Literal(text) | Word::Dynamic(text) => text.as_str(),
+        .get(1)
+        .and_then(Word::literal)
+        .unwrap_or_default();
+    let letters = first.trim_start_matches('-');
+    match program(command) {
+        Some("tar" | "bsdtar") => {
+            let long = |name: &str| {
+                command
+                    .words
+                    .iter()
+                    .filter_map(Word::literal)
+                    .any(|word| word == name)
+            };
+            let extracts = long("--extract") || long("--get");
+            !extracts && !first.starts_with("--") && letters.contains(['c', 'r', 'u', 't'])
+                || long("--create")
+        }
+        Some("7z" | "7za" | "7zz" | "ar") => !letters.starts_with(['x', 'e']),
+        _ => false,
+    }
+}
+
+/// Returns which word is the file that an interpreter runs.
+fn script_of(command: &SimpleCommand) -> Option<usize> {
+    if command.class != CommandClass::Interpreter {
+        return None;
+    }
+    let mut words = command.words.iter().enumerate().skip(1);
+    let (at, word) = words.find(|(_, word)| {
+        word.literal().is_none_or(|word| {
+            // Code as text, or a module by name.
+            !word.starts_with('-') || word.contains(['c', 'e', 'm', 'p', 'r'])
         })
-        .collect();
-    words.join(" ")
-}
-
-/// Tells whether a drawing is written to a file.
-fn writes_a_file(command: &SimpleCommand) -> bool {
-    command.words.iter().skip(2).any(|word| match word {
-        Word::Literal(text) => text.starts_with("-o") || text.starts_with("--o"),
-        Word::Dynamic(_) => true,
-    })
-}
-
-/// Returns an option without its value.
-fn option_name(word: &str) -> &str {
-    word.split('=').next().unwrap_or_default()
+    })?;
+    let is_file = word.literal().is_some_and(|word| !word.starts_with('-'));
+    is_file.then_some(at)
 }

@@ -1,12 +1,16 @@
 //! Protected files and directories.
 
 use super::{
-    Deed, Guarded, folded, named,
+    Deed, Guarded, folded,
+    list::{bases, config_bases},
+    named,
     table::{FILES, Row, Under},
 };
 use crate::{
     disk::Kind,
-    path::{is_within, relative},
+    path::{is_within, plain, relative},
+    place,
+    surroundings::Surroundings,
 };
 
 /// Entries of a protected directory that are looked at for other names.
@@ -15,6 +19,10 @@ const ENTRIES_MAX: usize = 200;
 impl Guarded<'_> {
     /// Looks at a path and says which protected thing it is, holds or leads to.
     pub(crate) fn touched(&self, path: &str, deed: Deed) -> Option<String> {
+        let paths = through_process(path, self.surroundings);
+        if !paths.is_empty() {
+            return paths.iter().find_map(|path| self.touched(path, deed));
+        }
         let found = folded(path);
         if self.in_state_directory(&found) {
             return Some(named("Interlock's state", path));
@@ -25,7 +33,7 @@ impl Guarded<'_> {
         let what = self.own(&found).or_else(|| {
             FILES
                 .iter()
-                .find(|row| self.is_row(row, &found))
+                .find(|row| self.is_row(row, &found) && !self.is_opened(row, &found))
                 .map(|row| row.what)
         });
         if let Some(what) = what {
@@ -70,6 +78,55 @@ impl Guarded<'_> {
             .map(|anchor| named("may be meant", &anchor))
     }
 
+    /// Looks at a directory whose files would be shown, all of them.
+    pub(crate) fn searched(&self, place: &str) -> Option<String> {
+        let file = place::find(place, self.surroundings, self.disk).ok()?;
+        self.walked(&file.named).or_else(|| self.walked(&file.real))
+    }
+
+    /// Looks at a directory that is read with all below it.
+    ///
+    /// The project's own is free: what lies above Interlock's state may well be the project.
+    pub(super) fn walked(&self, path: &str) -> Option<String> {
+        let state = self.surroundings.state_directory.as_deref()?;
+        let found = folded(path);
+        let holds = is_within(&folded(state), &found) && self.disk.look(state).is_some();
+        let is_project = found == folded(&self.surroundings.project_root);
+        (holds && !is_project).then(|| {
+            format!(
+                "{}, which holds Interlock's state: name what is to be read in it",
+                named("a directory", path)
+            )
+        })
+    }
+
+    /// Looks at a pattern of files below a directory.
+    pub(crate) fn matched(&self, place: &str, pattern: &str) -> Option<String> {
+        // Only names up to the first wildcard are known; what follows may be anything.
+        let known = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
+        let (beginning, rest) = pattern.split_at_checked(known)?;
+        let whole = match place {
+            "." => beginning.to_owned(),
+            _ if beginning.starts_with(['/', '~']) => beginning.to_owned(),
+            place => format!("{place}/{beginning}"),
+        };
+        let (directory, partial) = whole.rsplit_once('/').unwrap_or(("", &whole));
+        let directory = match directory {
+            "" if whole.starts_with('/') => "/",
+            "" => ".",
+            directory => directory,
+        };
+        let file = place::find(directory, self.surroundings, self.disk).ok()?;
+        let touches = |path: &str| self.touched(path, Deed::Read);
+        touches(&file.real).or_else(|| {
+            let state = self.surroundings.state_directory.as_deref()?;
+            let below = relative(state, &file.real)?;
+            // The first name must fit before anything below it can.
+            let fits = partial_fits(below, partial, rest);
+            fits.then(|| named("Interlock's state", &whole))
+        })
+    }
+
     pub(super) fn in_state_directory(&self, found: &str) -> bool {
         let state = self.surroundings.state_directory.as_deref();
         state.is_some_and(|state| is_within(found, &folded(state)))
@@ -89,12 +146,48 @@ impl Guarded<'_> {
     }
 
     fn is_row(&self, row: &Row, found: &str) -> bool {
+        self.stands(row, found) || self.is_moved(row, found)
+    }
+
+    /// Tells whether a variable puts the row's thing at this path.
+    fn is_moved(&self, row: &Row, found: &str) -> bool {
+        let name = || row.names.join("/");
+        self.surroundings.moved.iter().any(|(standard, actual)| {
+            *standard == name()
+                && relative(found, &folded(actual)).is_some_and(|below| {
+                    let first = below.split('/').next().unwrap_or_default();
+                    below.is_empty() || row.deep && !row.but.contains(&first)
+                })
+        })
+    }
+
+    /// Tells whether the person's configuration opens what is at this path.
+    ///
+    /// A path of home or of the root says where; any other one holds below every directory.
+    fn is_opened(&self, row: &Row, found: &str) -> bool {
+        let home = self.surroundings.home.as_deref();
+        let opens = |entry: &String| {
+            let entry = folded_entry(entry, home);
+            match entry.strip_prefix('/') {
+                Some(_) => is_within(found, &entry),
+                None => found.match_indices(&format!("/{entry}")).any(|(at, part)| {
+                    matches!(found.as_bytes().get(at + part.len()), None | Some(b'/'))
+                }),
+            }
+        };
+        row.opens && self.surroundings.opened.iter().any(opens)
+    }
+
+    fn stands(&self, row: &Row, found: &str) -> bool {
         match row.under {
             Under::Root => row.fits(found.strip_prefix('/').unwrap_or(found)),
             Under::Home => {
                 let home = self.surroundings.home.as_deref().map(folded);
                 home.is_some_and(|home| relative(found, &home).is_some_and(|below| row.fits(below)))
             }
+            Under::Config => config_bases(self.surroundings)
+                .iter()
+                .any(|base| relative(found, &folded(base)).is_some_and(|below| row.fits(below))),
             Under::Any => {
                 let mut rest = found;
                 while let Some((_, below)) = rest.split_once('/') {
@@ -121,13 +214,19 @@ impl Guarded<'_> {
         if whole {
             return None;
         }
+        self.held(path)
+    }
+
+    /// The same of any directory.
+    pub(super) fn held(&self, path: &str) -> Option<String> {
+        let found = folded(path);
         let here = FILES
             .iter()
             .filter(|row| row.under == Under::Any)
             .map(|row| join(path, row.names));
         self.anchors()
             .into_iter()
-            .filter(|anchor| is_within(&folded(anchor), found))
+            .filter(|anchor| is_within(&folded(anchor), &found))
             .chain(here)
             .find(|anchor| self.disk.look(anchor).is_some())
             .map(|anchor| format!("`{anchor}`"))
@@ -136,22 +235,14 @@ impl Guarded<'_> {
     /// Returns every protected path whose place is known, there or not.
     fn anchors(&self) -> Vec<String> {
         let surroundings = self.surroundings;
-        let home = surroundings.home.as_deref();
-        let root = Some(surroundings.project_root.as_str());
         let mut anchors: Vec<String> = FILES
             .iter()
             .flat_map(|row| {
-                let bases = match row.under {
-                    Under::Any => [root, home],
-                    Under::Home => [home, None],
-                    Under::Root => [Some(""), None],
-                };
-                bases
-                    .into_iter()
-                    .flatten()
-                    .map(|base| join(base, row.names))
+                let bases = bases(row.under, surroundings);
+                bases.into_iter().map(|base| join(&base, row.names))
             })
             .collect();
+        anchors.extend(surroundings.moved.iter().map(|(_, actual)| actual.clone()));
         let own = [
             &surroundings.state_directory,
             &surroundings.config_directory,
@@ -162,7 +253,7 @@ impl Guarded<'_> {
     }
 
     /// Finds the protected file that is the same file under another name.
-    fn other_name(&self, path: &str) -> Option<String> {
+    pub(super) fn other_name(&self, path: &str) -> Option<String> {
         let seen = self.disk.look(path)?;
         if seen.kind != Kind::File || seen.links < 2 {
             return None;
@@ -222,11 +313,50 @@ impl Row {
     }
 }
 
-fn join(base: &str, names: &[&str]) -> String {
+pub(super) fn join(base: &str, names: &[&str]) -> String {
     let mut path = base.trim_end_matches('/').to_owned();
     for name in names {
         path.push('/');
         path.push_str(name.trim_end_matches('*'));
     }
     path
+}
+
+/// Tells whether a path below a directory may match names that begin so and go on with wildcards.
+fn partial_fits(below: &str, partial: &str, rest: &str) -> bool {
+    !partial.is_empty() && below.starts_with(partial) && rest.contains('/')
+}
+
+/// Returns what a path through a process leads to: its root, or the directory it is in.
+fn through_process(path: &str, surroundings: &Surroundings) -> Vec<String> {
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let ["proc", _, rest @ ..] = parts.as_slice() else {
+        return Vec::new();
+    };
+    let rest = match rest {
+        ["task", _, rest @ ..] => rest,
+        rest => rest,
+    };
+    match rest {
+        ["root", rest @ ..] => vec![format!("/{}", rest.join("/"))],
+        ["cwd", rest @ ..] => [&surroundings.working_directory, &surroundings.project_root]
+            .map(|base| plain(&format!("{base}/{}", rest.join("/"))))
+            .into(),
+        _ => Vec::new(),
+    }
+}
+
+/// Makes an entry of `[protect] allow` comparable.
+fn folded_entry(entry: &str, home: Option<&str>) -> String {
+    let entry = entry
+        .trim_end_matches("/**")
+        .trim_end_matches("/*")
+        .trim_end_matches('/');
+    match (entry.strip_prefix('~'), home) {
+        (Some(below), Some(home)) => folded(&format!("{home}{below}")),
+        _ if entry.starts_with('/') => folded(entry),
+        _ => folded(&format!("/{entry}"))
+            .trim_start_matches('/')
+            .to_owned(),
+    }
 }

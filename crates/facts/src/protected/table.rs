@@ -1,5 +1,7 @@
 //! The tables of protected things. No logic.
 
+use super::list::{Compared, Part};
+
 /// Where a row counts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Under {
@@ -7,6 +9,8 @@ pub(super) enum Under {
     Any,
     /// The person's home directory.
     Home,
+    /// The person's directory of configuration: `$XDG_CONFIG_HOME`, or `.config` in home.
+    Config,
     /// The root of the file system.
     Root,
 }
@@ -24,6 +28,10 @@ pub(super) struct Row {
     pub(super) deep: bool,
     /// What it is.
     pub(super) what: &'static str,
+    /// How it is compared with the run's start.
+    pub(super) compared: Compared,
+    /// Whether a person's `[protect] allow` may open it.
+    pub(super) opens: bool,
 }
 
 const fn tree(under: Under, names: &'static [&'static str], what: &'static str) -> Row {
@@ -33,16 +41,33 @@ const fn tree(under: Under, names: &'static [&'static str], what: &'static str) 
         but: &[],
         deep: true,
         what,
+        compared: Compared::Whole,
+        opens: false,
     }
 }
 
 const fn file(under: Under, names: &'static [&'static str], what: &'static str) -> Row {
     Row {
-        under,
-        names,
-        but: &[],
         deep: false,
-        what,
+        ..tree(under, names, what)
+    }
+}
+
+impl Row {
+    const fn but(self, but: &'static [&'static str]) -> Self {
+        Self { but, ..self }
+    }
+
+    const fn by(self, compared: Compared) -> Self {
+        Self { compared, ..self }
+    }
+
+    /// Something a person may open.
+    const fn open(self) -> Self {
+        Self {
+            opens: true,
+            ..self
+        }
     }
 }
 
@@ -53,34 +78,110 @@ const EDITOR: &str = "runs code later";
 const SHELL: &str = "a start-up file of a shell";
 const PERSON: &str = "the person's own";
 
+const fn part(name: &'static str, compared: Compared) -> Part {
+    Part { name, compared }
+}
+
+/// What is compared of `.claude`: the rest are transcripts, caches and notes.
+const CLAUDE: Compared = Compared::Parts(&[
+    part("settings.json", Compared::Settings),
+    part("settings.local.json", Compared::Settings),
+    part("hooks", Compared::Whole),
+    part("commands", Compared::Whole),
+    part("agents", Compared::Whole),
+    part("skills", Compared::Whole),
+    part("plugins/config.json", Compared::Whole),
+    part("keybindings.json", Compared::Whole),
+]);
+const CODEX: Compared = Compared::Parts(&[
+    part("config.toml", Compared::Toml),
+    part("hooks.json", Compared::Whole),
+    part("hooks", Compared::Whole),
+    part("prompts", Compared::Whole),
+    part("skills", Compared::Whole),
+    part("rules", Compared::Whole),
+    part("plugins", Compared::Whole),
+]);
+const GEMINI: Compared = Compared::Parts(&[
+    part("settings.json", Compared::Settings),
+    part("hooks", Compared::Whole),
+    part("commands", Compared::Whole),
+    part("extensions", Compared::Whole),
+    part("policies", Compared::Whole),
+    part(".env", Compared::Whole),
+]);
+const OPENCODE: Compared = Compared::Parts(&[
+    part("opencode.json", Compared::Whole),
+    part("opencode.jsonc", Compared::Whole),
+    part("command", Compared::Whole),
+    part("commands", Compared::Whole),
+    part("agent", Compared::Whole),
+    part("agents", Compared::Whole),
+    part("plugin", Compared::Whole),
+    part("plugins", Compared::Whole),
+    part("tool", Compared::Whole),
+    part("tools", Compared::Whole),
+]);
+const COPILOT: Compared = Compared::Parts(&[
+    part("config.json", Compared::Settings),
+    part("settings.json", Compared::Settings),
+    part("mcp-config.json", Compared::Whole),
+    part("hooks", Compared::Whole),
+    part("agents", Compared::Whole),
+    part("plugins", Compared::Whole),
+]);
+const VSCODE: Compared = Compared::Parts(&[
+    part("tasks.json", Compared::Whole),
+    part("launch.json", Compared::Whole),
+    part("settings.json", Compared::Whole),
+    part("mcp.json", Compared::Whole),
+]);
+const IDEA: Compared = Compared::Parts(&[
+    part("runConfigurations", Compared::Whole),
+    part("watcherTasks.xml", Compared::Whole),
+]);
+const FISH: Compared = Compared::Parts(&[
+    part("config.fish", Compared::Whole),
+    part("conf.d", Compared::Whole),
+    part("functions", Compared::Whole),
+]);
+const SSH: Compared = Compared::Parts(&[
+    part("config", Compared::Whole),
+    part("authorized_keys", Compared::Whole),
+    part("rc", Compared::Whole),
+    part("environment", Compared::Whole),
+]);
+const GIT_INFO: Compared = Compared::Parts(&[
+    part("exclude", Compared::Lines),
+    part("attributes", Compared::Lines),
+]);
+
 /// Every protected file and directory, but for those whose place is a setting.
 pub(super) const FILES: &[Row] = &[
     tree(Under::Any, &[".interlock"], OWN),
-    Row {
-        under: Under::Any,
-        names: &[".claude"],
-        but: &["plans", "worktrees"],
-        deep: true,
-        what: CLIENT,
-    },
-    file(Under::Any, &[".claude.json"], CLIENT),
+    tree(Under::Root, &["etc", "interlock"], OWN),
+    // Clients.
+    tree(Under::Any, &[".claude"], CLIENT)
+        .but(&["plans", "worktrees"])
+        .by(CLAUDE),
+    file(Under::Any, &[".claude.json"], CLIENT).by(Compared::Settings),
     file(Under::Any, &[".mcp.json"], CLIENT),
-    tree(Under::Any, &[".codex"], CLIENT),
-    tree(Under::Any, &[".gemini"], CLIENT),
+    tree(Under::Any, &[".codex"], CLIENT).by(CODEX),
+    tree(Under::Any, &[".gemini"], CLIENT).by(GEMINI),
     file(Under::Any, &[".cursor", "hooks.json"], CLIENT),
     file(Under::Any, &[".cursor", "mcp.json"], CLIENT),
     file(Under::Any, &["opencode.json*"], CLIENT),
-    tree(Under::Any, &[".opencode"], CLIENT),
+    tree(Under::Any, &[".opencode"], CLIENT).by(OPENCODE),
     tree(Under::Any, &[".github", "hooks"], CLIENT),
-    tree(Under::Any, &[".copilot"], CLIENT),
-    tree(Under::Home, &[".config", "opencode"], CLIENT),
-    tree(Under::Home, &[".config", "github-copilot"], CLIENT),
+    tree(Under::Any, &[".copilot"], CLIENT).by(COPILOT),
+    tree(Under::Config, &["opencode"], CLIENT).by(OPENCODE),
+    tree(Under::Config, &["github-copilot"], CLIENT).by(COPILOT),
     tree(Under::Root, &["etc", "claude-code"], CLIENT),
     tree(Under::Root, &["etc", "codex"], CLIENT),
     tree(Under::Root, &["etc", "gemini-cli"], CLIENT),
     tree(Under::Root, &["etc", "cursor"], CLIENT),
     tree(Under::Root, &["etc", "opencode"], CLIENT),
-    tree(Under::Root, &["etc", "interlock"], OWN),
+    tree(Under::Root, &["etc", "copilot"], CLIENT),
     tree(
         Under::Root,
         &["library", "application support", "claudecode"],
@@ -96,40 +197,83 @@ pub(super) const FILES: &[Row] = &[
         &["library", "application support", "cursor"],
         CLIENT,
     ),
+    tree(
+        Under::Root,
+        &["library", "application support", "opencode"],
+        CLIENT,
+    ),
     tree(Under::Root, &["library", "managed preferences"], CLIENT),
-    tree(Under::Any, &[".git", "hooks"], HOOKS),
-    file(Under::Any, &[".git", "config"], HOOKS),
-    file(Under::Any, &[".git", "config.worktree"], HOOKS),
-    tree(Under::Any, &[".git", "info"], HOOKS),
-    tree(Under::Any, &[".git", "modules"], HOOKS),
-    file(Under::Any, &[".envrc"], EDITOR),
-    tree(Under::Any, &[".vscode"], EDITOR),
-    tree(Under::Any, &[".idea"], EDITOR),
-    file(Under::Home, &[".bashrc"], SHELL),
-    file(Under::Home, &[".bash_profile"], SHELL),
-    file(Under::Home, &[".bash_login"], SHELL),
-    file(Under::Home, &[".bash_logout"], SHELL),
-    file(Under::Home, &[".bash_aliases"], SHELL),
-    file(Under::Home, &[".profile"], SHELL),
-    file(Under::Home, &[".inputrc"], SHELL),
-    file(Under::Home, &[".zshrc"], SHELL),
-    file(Under::Home, &[".zshenv"], SHELL),
-    file(Under::Home, &[".zprofile"], SHELL),
-    file(Under::Home, &[".zlogin"], SHELL),
-    file(Under::Home, &[".zlogout"], SHELL),
-    file(Under::Home, &[".kshrc"], SHELL),
-    file(Under::Home, &[".mkshrc"], SHELL),
-    file(Under::Home, &[".cshrc"], SHELL),
-    file(Under::Home, &[".tcshrc"], SHELL),
-    file(Under::Home, &[".login"], SHELL),
-    file(Under::Home, &[".pam_environment"], SHELL),
-    tree(Under::Home, &[".config", "fish"], SHELL),
-    tree(Under::Home, &[".config", "environment.d"], SHELL),
-    tree(Under::Home, &[".config", "systemd"], PERSON),
-    tree(Under::Home, &[".config", "autostart"], PERSON),
-    tree(Under::Home, &[".ssh"], PERSON),
-    file(Under::Home, &[".gitconfig"], PERSON),
-    tree(Under::Home, &[".config", "git"], PERSON),
+    // Version control.
+    tree(Under::Any, &[".git", "hooks"], HOOKS).open(),
+    file(Under::Any, &[".git", "config"], HOOKS)
+        .by(Compared::Git)
+        .open(),
+    file(Under::Any, &[".git", "config.worktree"], HOOKS)
+        .by(Compared::Git)
+        .open(),
+    tree(Under::Any, &[".git", "info"], HOOKS)
+        .by(GIT_INFO)
+        .open(),
+    tree(Under::Any, &[".git", "modules"], HOOKS)
+        .by(Compared::Not)
+        .open(),
+    file(Under::Home, &[".gitconfig"], PERSON)
+        .by(Compared::Git)
+        .open(),
+    tree(Under::Config, &["git"], PERSON).open(),
+    file(Under::Root, &["etc", "gitconfig"], PERSON)
+        .by(Compared::Git)
+        .open(),
+    // Editors.
+    file(Under::Any, &[".envrc"], EDITOR).open(),
+    tree(Under::Any, &[".vscode"], EDITOR).by(VSCODE).open(),
+    tree(Under::Any, &[".idea"], EDITOR).by(IDEA).open(),
+    // Shells: every file that one reads when it starts or ends.
+    file(Under::Home, &[".bashrc"], SHELL).open(),
+    file(Under::Home, &[".bash_profile"], SHELL).open(),
+    file(Under::Home, &[".bash_login"], SHELL).open(),
+    file(Under::Home, &[".bash_logout"], SHELL).open(),
+    file(Under::Home, &[".bash_aliases"], SHELL).open(),
+    file(Under::Home, &[".profile"], SHELL).open(),
+    file(Under::Home, &[".inputrc"], SHELL).open(),
+    file(Under::Home, &[".zshrc"], SHELL).open(),
+    file(Under::Home, &[".zshenv"], SHELL).open(),
+    file(Under::Home, &[".zprofile"], SHELL).open(),
+    file(Under::Home, &[".zlogin"], SHELL).open(),
+    file(Under::Home, &[".zlogout"], SHELL).open(),
+    file(Under::Home, &[".kshrc"], SHELL).open(),
+    file(Under::Home, &[".mkshrc"], SHELL).open(),
+    file(Under::Home, &[".shrc"], SHELL).open(),
+    file(Under::Home, &[".shinit"], SHELL).open(),
+    file(Under::Home, &[".cshrc"], SHELL).open(),
+    file(Under::Home, &[".tcshrc"], SHELL).open(),
+    file(Under::Home, &[".login"], SHELL).open(),
+    file(Under::Home, &[".logout"], SHELL).open(),
+    file(Under::Home, &[".xprofile"], SHELL).open(),
+    file(Under::Home, &[".xsessionrc"], SHELL).open(),
+    file(Under::Home, &[".pam_environment"], SHELL).open(),
+    tree(Under::Config, &["fish"], SHELL).by(FISH).open(),
+    tree(Under::Config, &["zsh"], SHELL).open(),
+    tree(Under::Config, &["environment.d"], SHELL).open(),
+    file(Under::Root, &["etc", "profile"], SHELL).open(),
+    tree(Under::Root, &["etc", "profile.d"], SHELL).open(),
+    file(Under::Root, &["etc", "bash.bashrc"], SHELL).open(),
+    file(Under::Root, &["etc", "bashrc"], SHELL).open(),
+    file(Under::Root, &["etc", "inputrc"], SHELL).open(),
+    file(Under::Root, &["etc", "environment"], SHELL).open(),
+    tree(Under::Root, &["etc", "zsh"], SHELL).open(),
+    file(Under::Root, &["etc", "zshenv"], SHELL).open(),
+    file(Under::Root, &["etc", "zprofile"], SHELL).open(),
+    file(Under::Root, &["etc", "zshrc"], SHELL).open(),
+    file(Under::Root, &["etc", "zlogin"], SHELL).open(),
+    tree(Under::Root, &["etc", "fish"], SHELL).open(),
+    file(Under::Root, &["etc", "csh.cshrc"], SHELL).open(),
+    file(Under::Root, &["etc", "csh.login"], SHELL).open(),
+    file(Under::Root, &["etc", "ld.so.preload"], SHELL).open(),
+    // The person's session.
+    tree(Under::Config, &["systemd"], PERSON).open(),
+    tree(Under::Config, &["autostart"], PERSON).open(),
+    tree(Under::Home, &[".ssh"], PERSON).by(SSH).open(),
 ];
 
 /// The name of Interlock's own command.
@@ -157,6 +301,9 @@ pub(super) const ACTS: &[&str] = &[
     "reject", "resume", "run", "schema", "send", "serve", "start", "token", "watch",
 ];
 
+/// Those of them that only a person says.
+pub(super) const ANSWERS: &[&str] = &["approve", "reject", "resume", "cancel", "token"];
+
 /// Names of the programs of clients.
 pub(super) const CLIENTS: &[&str] = &[
     "claude",
@@ -168,6 +315,33 @@ pub(super) const CLIENTS: &[&str] = &[
     "opencode",
 ];
 
+/// Parts of the names of packages that hold a client.
+pub(super) const CLIENT_PACKAGES: &[&str] = &[
+    "anthropic-ai/claude-code",
+    "openai/codex",
+    "google/gemini-cli",
+    "github/copilot",
+    "claude-code/cli.js",
+    "opencode-ai",
+];
+
+/// Variables that make a client read other settings; `*` is any ending.
+pub(super) const CLIENT_VARIABLES: &[&str] = &[
+    "HOME",
+    "PATH",
+    "XDG_*",
+    "CLAUDE_*",
+    "CLAUDECODE",
+    "ANTHROPIC_*",
+    "CODEX_*",
+    "GEMINI_*",
+    "COPILOT_*",
+    "OPENCODE_*",
+    "CURSOR_*",
+    "NODE_OPTIONS",
+    "LD_*",
+];
+
 /// First words of a client's program that change its settings or what guards it.
 pub(super) const CLIENT_SETTINGS: &[&str] = &[
     "config",
@@ -177,25 +351,42 @@ pub(super) const CLIENT_SETTINGS: &[&str] = &[
     "hooks",
     "settings",
     "install",
+    "uninstall",
     "update",
+    "upgrade",
     "extensions",
     "features",
     "setup-token",
+    "migrate-installer",
 ];
+
+/// Words behind them that only report.
+pub(super) const CLIENT_REPORTS: &[&str] = &["list", "ls", "get", "show", "help", "status"];
 
 /// Options of a client's program that switch off what guards it.
 pub(super) const CLIENT_OPTIONS: &[&str] = &[
     "--settings",
     "--setting-sources",
     "--mcp-config",
+    "--strict-mcp-config",
+    "--plugin-dir",
     "--bare",
     "--safe-mode",
     "--dangerously-skip-permissions",
     "--allow-dangerously-skip-permissions",
     "--dangerously-bypass-approvals-and-sandbox",
     "--dangerously-bypass-hook-trust",
+    "--permission-prompt-tool",
     "--yolo",
+    "--full-auto",
     "--allow-all-tools",
+    "--allow-all-paths",
+    "--allow-all",
+    "--approval-mode",
+    "--config",
+    "--enable",
+    "--disable",
+    "--profile",
 ];
 
 /// Version control commands that bring files of the work tree back or take them away.
@@ -213,10 +404,30 @@ pub(super) const RESTORERS: &[&str] = &[
     "checkout-index",
     "update-index",
     "sparse-checkout",
+    "clone",
+    "init",
+    "submodule",
+    "worktree",
+    "archive",
+    "bundle",
+    "format-patch",
+    "merge-file",
+    "fast-export",
+    "read-tree",
+    "difftool",
+    "mergetool",
 ];
 
+/// Of these, what they do to all files of the work tree where they name none.
+pub(super) const RESTORE_ALL: &[&str] =
+    &["checkout", "restore", "stash", "reset", "checkout-index"];
+
+/// Words behind a subcommand that only report.
+pub(super) const GIT_REPORTS: &[&str] =
+    &["list", "show", "status", "verify", "list-heads", "summary"];
+
 /// Keys of the version control configuration that run nothing; `*` is one part.
-pub(super) const CONFIG_KEYS: &[&str] = &[
+pub const CONFIG_KEYS: &[&str] = &[
     "user.*",
     "color.*",
     "color.*.*",
@@ -232,6 +443,10 @@ pub(super) const READERS: &[&str] = &[
     "read", "get", "list", "search", "view", "find", "grep", "glob", "fetch", "stat", "tree",
     "info", "show", "describe", "query", "open",
 ];
+
+/// Programs that list processes.
+pub(super) const PROCESS_LISTERS: &[&str] =
+    &["ps", "pgrep", "pidof", "pidwait", "top", "lsof", "fuser"];
 
 /// Programs that send signals by name.
 pub(super) const SIGNALLERS: &[&str] = &["pkill", "killall", "killall5", "skill", "snice"];

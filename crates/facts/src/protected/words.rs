@@ -1,9 +1,12 @@
 //! Protected things in text of which nothing more is known.
 
 use super::{
-    Guarded, folded, named,
-    table::{ACTS, FILES, PROGRAM, READERS, Row, Under},
+    Guarded, clients, folded, named,
+    table::{ACTS, ANSWERS, FILES, PROGRAM, READERS, Row, Under},
 };
+
+/// The longest line that is searched; no shell can be started with a longer one as its text.
+const TEXT_MAX: usize = 256 * 1024;
 
 impl Guarded<'_> {
     /// Looks for the name of a protected thing in text that may be run or written to.
@@ -13,13 +16,25 @@ impl Guarded<'_> {
             return Some("the variables `INTERLOCK_*`".to_owned());
         }
         own_command(&lower)
-            .or_else(|| {
-                FILES
-                    .iter()
-                    .find(|row| mentions(row, &lower))
-                    .map(|row| named(row.what, &row.names.join("/")))
-            })
+            .or_else(|| clients::in_text(&lower))
+            .or_else(|| mentioned(&lower))
             .or_else(|| self.own_place(&lower))
+    }
+
+    /// The same of a whole line that is not known: also without the marks that only quote.
+    pub(super) fn in_hidden_text(&self, line: &str) -> Option<String> {
+        if line.len() > TEXT_MAX {
+            return Some("whatever a line of more than 256 KiB hides".to_owned());
+        }
+        let lower = line.to_lowercase();
+        let answer = ANSWERS.iter().find(|word| lower.contains(**word));
+        if let Some(word) = answer.filter(|_| names_program(&lower)) {
+            return Some(format!("the command `{PROGRAM} {word}`"));
+        }
+        self.in_text(line).or_else(|| {
+            let bare = line.replace(['"', '\'', '\\'], "");
+            self.in_text(&bare)
+        })
     }
 
     fn own_place(&self, lower: &str) -> Option<String> {
@@ -41,8 +56,26 @@ impl Guarded<'_> {
     }
 }
 
+/// Finds the path of a protected thing in text.
+pub(super) fn mentioned(lower: &str) -> Option<String> {
+    FILES
+        .iter()
+        .find(|row| mentions(row, lower))
+        .map(|row| named(row.what, &row.names.join("/")))
+}
+
+/// Tells whether text names Interlock's program as a word of its own.
+pub(super) fn names_program(lower: &str) -> bool {
+    let mut tokens = lower.split(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c)));
+    tokens.any(|token| token.rsplit('/').next() == Some(PROGRAM))
+}
+
 /// Finds Interlock's command with a word that does more than report.
-fn own_command(lower: &str) -> Option<String> {
+pub(super) fn own_command(lower: &str) -> Option<String> {
+    let renamed = lower.contains("=interlock") && lower.contains("alias");
+    if renamed && let Some(word) = ACTS.iter().find(|word| lower.contains(**word)) {
+        return Some(format!("the command `{PROGRAM} {word}`"));
+    }
     let mut tokens = lower
         .split(|c: char| !(c.is_ascii_alphanumeric() || "_-./$".contains(c)))
         .filter(|token| !token.is_empty())
@@ -64,7 +97,10 @@ fn own_command(lower: &str) -> Option<String> {
 
 /// Tells whether text holds the path of a row as a path of its own.
 fn mentions(row: &Row, lower: &str) -> bool {
-    let path = row.names.join("/");
+    let mut path = row.names.join("/");
+    if row.under == Under::Config {
+        path.insert_str(0, ".config/");
+    }
     let beginning = path.trim_end_matches('*');
     lower.match_indices(beginning).any(|(at, _)| {
         let before = lower.get(..at).and_then(|text| text.chars().next_back());
@@ -76,7 +112,7 @@ fn mentions(row: &Row, lower: &str) -> bool {
 fn starts_here(under: Under, before: Option<char>) -> bool {
     match under {
         // What lies in home is named from there.
-        Under::Home | Under::Root => before == Some('/'),
+        Under::Home | Under::Config | Under::Root => before == Some('/'),
         Under::Any => !before.is_some_and(is_name_character),
     }
 }
@@ -113,4 +149,38 @@ pub(super) fn names_a_reader(tool: &str) -> bool {
         .any(|part| READERS.iter().any(|reader| part.starts_with(reader)));
     // A name that says both is taken for the worse.
     reads && !CHANGES.iter().any(|word| last.contains(word))
+}
+
+/// Tells whether a tool says by its name that it shows what files below a directory hold.
+pub(super) fn names_a_search(tool: &str) -> bool {
+    let last = tool
+        .rsplit("__")
+        .next()
+        .unwrap_or(tool)
+        .to_ascii_lowercase();
+    [
+        "search",
+        "grep",
+        "tree",
+        "directory",
+        "query",
+        "multiple",
+        "many",
+    ]
+    .iter()
+    .any(|word| last.contains(word))
+}
+
+/// Tells whether code removes or moves a whole repository.
+pub(super) fn takes_away_a_repository(lower: &str) -> bool {
+    let verbs = ["rm", "remove", "unlink", "rename", "move", "delete"];
+    let named = lower.match_indices(".git").any(|(at, part)| {
+        let before = lower.get(..at).and_then(|text| text.chars().next_back());
+        let after = lower
+            .get(at + part.len()..)
+            .and_then(|text| text.chars().next());
+        !before.is_some_and(is_name_character)
+            && matches!(after, Some('"' | '\'' | '`' | '/' | ' ' | ')'))
+    });
+    named && verbs.iter().any(|verb| lower.contains(verb))
 }

@@ -1,6 +1,6 @@
 //! What a shell line leaves to someone who sees the files.
 
-use interlock_core::facts::{CommandClass, ShellAsk, ShellFacts};
+use interlock_core::facts::{CommandClass, ShellAsk, ShellFacts, Word};
 
 use crate::{disk::Disk, path::is_within, surroundings::Surroundings};
 
@@ -29,6 +29,25 @@ pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: 
         }
     }
     look_at_repositories(shell, surroundings, disk);
+    look_at_patterns(shell, disk);
+}
+
+/// Takes file names that match a pattern for operands, where no name begins like an option.
+fn look_at_patterns(shell: &mut ShellFacts, disk: &dyn Disk) {
+    for command in &mut shell.commands {
+        let Some(directory) = &command.directory else {
+            continue;
+        };
+        let is_pattern = |at: &usize| match command.words.get(*at) {
+            Some(Word::Dynamic(source)) => {
+                source.starts_with(['*', '?', '[']) && !source.contains(['$', '`', '{'])
+            }
+            _ => false,
+        };
+        if command.loose.iter().any(is_pattern) && !has_option_names(directory, disk) {
+            command.loose.retain(|at| !is_pattern(at));
+        }
+    }
 }
 
 /// Makes version control opaque that `cd` led into a repository inside the project.

@@ -40,6 +40,10 @@ impl Control {
         let config = Config::of_project(&root)?;
         by_policy(&config, name)?;
         let (source, machine) = workflows::by_name(&self.library(&caller), name)?;
+        let person = Config::of_person(self.settings.configuration.as_deref())?;
+        self.library(&caller)
+            .check_trust(&machine, &source.name, &root, &person)
+            .map_err(|error| Refused::new(Word::Engine(Code::Protected), error.to_string()))?;
         let home = &self.settings.home;
         let bindings = home.lock_bindings()?;
         // Looked at again, now that nobody else can bind: a refusal leaves nothing behind.

@@ -118,6 +118,7 @@ impl Parser<'_> {
 
     fn select(&mut self) -> Parsed<Compound> {
         self.posix_lacks("`select`")?;
+        self.selects.push(self.pos);
         self.pos += "select".len();
         let (name, words) = self.each_header()?;
         let body = self.do_group()?;
@@ -214,6 +215,7 @@ impl Parser<'_> {
 
     fn arithmetic_command(&mut self) -> Parsed<Compound> {
         self.posix_lacks("`((`")?;
+        self.count_command()?;
         self.pos += 2;
         let (expression, _) = self.nested(|parser| parser.arith_until(&["))"]))?;
         Ok(Compound::Arithmetic(expression))
@@ -221,6 +223,7 @@ impl Parser<'_> {
 
     fn test(&mut self) -> Parsed<Compound> {
         self.posix_lacks("`[[`")?;
+        self.count_command()?;
         self.pos += 2;
         let mut tokens: Vec<TestToken> = Vec::new();
         let mut open = 0_usize;
@@ -252,6 +255,14 @@ impl Parser<'_> {
             self.count_word()?;
             return self.regex().map(TestToken::Word);
         }
+        if let Some(TestToken::Word(word)) = last
+            && ["==", "=", "!="]
+                .iter()
+                .any(|operator| word.is_bare(operator))
+        {
+            self.count_word()?;
+            return self.test_pattern().map(TestToken::Word);
+        }
         for operator in ["&&", "||", "(", ")", "<", ">"] {
             let substitution = self.starts_with("<(") || self.starts_with(">(");
             if !substitution && self.eat(operator) {
@@ -268,6 +279,46 @@ impl Parser<'_> {
         self.word().map(TestToken::Word)
     }
 
+    /// Reads a pattern in which `@(a|b)` and its kin are part of the word.
+    fn test_pattern(&mut self) -> Parsed<Word> {
+        let start = self.pos;
+        let mut pieces = Vec::new();
+        let mut open = 0_usize;
+        while let Some(byte) = self.peek() {
+            let before = self
+                .pos
+                .checked_sub(1)
+                .and_then(|at| self.src.as_bytes().get(at));
+            let begins = self.pos > start && before.is_some_and(|byte| b"@!+*?".contains(byte));
+            match byte {
+                b'(' if begins || open > 0 => open += 1,
+                b')' if open > 0 => open -= 1,
+                b'|' if open > 0 => {}
+                _ if open == 0 && is_meta(byte) => break,
+                _ if is_meta(byte) => return Err(self.unexpected()),
+                _ => {
+                    self.unquoted(&mut pieces)?;
+                    continue;
+                }
+            }
+            if open > crate::text::NESTING_MAX {
+                return Err("nested more than 100 deep".to_owned());
+            }
+            let text = self.bump().map(String::from).unwrap_or_default();
+            pieces.push(Piece::Text {
+                text,
+                quoted: false,
+            });
+        }
+        if open > 0 || self.pos == start {
+            return Err(self.unexpected());
+        }
+        Ok(Word {
+            pieces,
+            source: self.slice(start).to_owned(),
+        })
+    }
+
     /// Reads the pattern after `=~`, where brackets belong to the word.
     fn regex(&mut self) -> Parsed<Word> {
         let start = self.pos;
@@ -280,7 +331,11 @@ impl Parser<'_> {
                 Some(b')') => open -= 1,
                 Some(b'|') => {}
                 Some(byte) if !is_meta(byte) => {
+                    let before = self.pos;
                     self.word_pieces(&mut pieces)?;
+                    if self.pos == before {
+                        return Err("a line is continued inside a word".to_owned());
+                    }
                     continue;
                 }
                 Some(b' ' | b'\t' | b'\n') if open == 0 && self.pos > start => break,

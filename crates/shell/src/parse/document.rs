@@ -1,6 +1,6 @@
 //! Redirections and here-documents.
 
-use super::{Parsed, Parser, Pending, is_name};
+use super::{Body, Parsed, Parser, Pending, is_name};
 use crate::syntax::{Document, Piece, Redirect, RedirectKind, Word};
 
 /// What stands before the operator of a redirection, and its width.
@@ -65,7 +65,7 @@ impl Parser<'_> {
         }
         if self.eat("<&") {
             return Ok(RedirectKind::Duplicate {
-                target: self.target()?,
+                target: self.duplicated()?,
                 output: false,
             });
         }
@@ -77,7 +77,7 @@ impl Parser<'_> {
         }
         if self.eat(">&") {
             return Ok(RedirectKind::Duplicate {
-                target: self.target()?,
+                target: self.duplicated()?,
                 output: true,
             });
         }
@@ -91,6 +91,23 @@ impl Parser<'_> {
         Ok(RedirectKind::Write {
             target: self.target()?,
             append,
+        })
+    }
+
+    /// Reads what stands behind `>&`: a `-` closes and is no part of a word.
+    fn duplicated(&mut self) -> Parsed<Word> {
+        self.blanks()?;
+        if !self.eat("-") {
+            return self.target();
+        }
+        self.count_word()?;
+        let text = "-".to_owned();
+        Ok(Word {
+            source: text.clone(),
+            pieces: vec![Piece::Text {
+                text,
+                quoted: false,
+            }],
         })
     }
 
@@ -129,7 +146,13 @@ impl Parser<'_> {
             return Err("a line feed in a substitution before a here-document".to_owned());
         }
         for pending in std::mem::take(&mut self.pending) {
+            let start = self.pos;
             let body = self.document_text(&pending)?;
+            self.bodies.push(Body {
+                start,
+                end: self.pos,
+                mark: pending.delimiter.clone(),
+            });
             let pieces = if pending.quoted {
                 vec![Piece::Text {
                     text: body,

@@ -15,6 +15,7 @@ impl Parser<'_> {
             });
             return Ok(());
         }
+        self.count_expansion()?;
         self.pos += 1;
         match self.peek() {
             Some(b'(') if self.peek_at(1) == Some(b'(') => {
@@ -92,7 +93,7 @@ impl Parser<'_> {
     }
 
     fn backticks(&mut self, quoted: bool) -> Parsed<Substitution> {
-        self.substitutions += 1;
+        self.count_substitution()?;
         let mut text = String::new();
         loop {
             match self.bump() {

@@ -1,7 +1,7 @@
 //! Words, quotes and assignments.
 
 use super::{Parsed, Parser, is_meta, is_name};
-use crate::syntax::{AssignedValue, Assignment, Piece, Substitution, Word};
+use crate::syntax::{AssignedValue, Assignment, Element, Piece, Substitution, Word};
 
 impl Parser<'_> {
     /// Reads one word, which must not be empty.
@@ -233,7 +233,7 @@ impl Parser<'_> {
 
     /// Reads commands up to the bracket that closes a substitution.
     pub(super) fn substitution(&mut self) -> Parsed<Substitution> {
-        self.substitutions += 1;
+        self.count_substitution()?;
         let start = self.pos;
         let base = std::mem::replace(&mut self.pending_base, self.pending.len());
         let list = self.nested(|parser| parser.list(&[")"]))?;
@@ -297,15 +297,49 @@ impl Parser<'_> {
             match self.peek() {
                 Some(b')') => {
                     self.pos += 1;
+                    // Bash takes what follows without a blank for a part of the assignment.
+                    if self.peek().is_some_and(|byte| !is_meta(byte)) {
+                        return Err(self.unexpected());
+                    }
                     return Ok(AssignedValue::Array(words));
                 }
-                Some(b'[') => return Err("an array with subscripts".to_owned()),
+                Some(b'[') => {
+                    self.count_word()?;
+                    words.push(self.element()?);
+                }
                 _ => {
                     self.count_word()?;
-                    words.push(self.word()?);
+                    words.push(Element {
+                        subscript: None,
+                        word: self.word()?,
+                    });
                 }
             }
         }
+    }
+
+    /// Reads `[k]=value`; the text of `k` must be plain.
+    fn element(&mut self) -> Parsed<Element> {
+        let refusal = || "an array with odd subscripts".to_owned();
+        self.pos += 1;
+        let (text, _) = self.rest().split_once(']').ok_or_else(refusal)?;
+        let inner = ['"', '\'']
+            .iter()
+            .find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote))
+            .unwrap_or(text);
+        let is_plain = inner
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.:/, @+".contains(&byte));
+        let has_blank = inner.contains(' ') && inner.len() == text.len();
+        if !is_plain || inner.is_empty() || has_blank {
+            return Err(refusal());
+        }
+        let subscript = Some(inner.to_owned());
+        self.pos += text.len() + 1;
+        self.close("=")?;
+        let start = self.pos;
+        let word = self.word_or_empty(start)?;
+        Ok(Element { subscript, word })
     }
 }
 

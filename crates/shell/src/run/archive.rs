@@ -31,7 +31,21 @@ impl Walker<'_> {
         }
         let has = |names: &[&str]| names.iter().any(|name| sorted.has(name));
         let lists = has(&["t", "list", "d", "diff", "compare"])
-            && !has(&["x", "c", "r", "u", "A", "extract", "create", "append"]);
+            && !has(&[
+                "x",
+                "c",
+                "r",
+                "u",
+                "A",
+                "extract",
+                "get",
+                "create",
+                "append",
+                "update",
+                "delete",
+                "concatenate",
+                "catenate",
+            ]);
         let extracts = has(&["x", "extract", "get"]);
         let is_stream = archive
             .as_ref()
@@ -114,12 +128,11 @@ impl Walker<'_> {
         self.apply(index, name, &sorted);
         let directory = self.directory();
         let directory = directory.as_deref();
-        // The last of two modes counts: `-lz` compresses.
-        let packs = args.iter().filter_map(Arg::literal).any(|text| {
-            "--compress".starts_with(text) && text.len() > 4
-                || text.starts_with('-') && !text.starts_with("--") && text.contains('z')
-        });
-        let prints = !packs && sorted.does(Effect::Prints)
+        let has = |names: &[&str]| names.iter().any(|name| sorted.has(name));
+        // The last of two modes counts for some: `-lz` packs, `-td` unpacks.
+        let works = has(&["z", "d", "compress", "decompress", "uncompress"]);
+        let prints = has(&["c", "stdout", "to-stdout"])
+            || !works && sorted.does(Effect::Prints)
             || sorted.operands.iter().all(|path| path.is("-"));
         for path in &sorted.operands {
             self.facts.read(path, directory, name, false);
@@ -150,11 +163,14 @@ impl Walker<'_> {
                 }) && args.iter().any(|arg| arg.start().contains('t'))
             }
             _ => {
-                matches!(first, "l" | "t")
-                    && !args
-                        .iter()
-                        .skip(1)
-                        .any(|arg| arg.start().starts_with(['-', '@']))
+                let is_plain = |arg: &Arg| {
+                    let text = arg.start();
+                    !text.starts_with(['-', '@'])
+                        || matches!(text, "-slt" | "-ba" | "-bd" | "-r" | "-so" | "-y")
+                };
+                let prints = args.iter().any(|arg| arg.is("-so"));
+                (matches!(first, "l" | "t") || matches!(first, "x" | "e") && prints)
+                    && args.iter().skip(1).all(is_plain)
             }
         };
         if lists && all_known {

@@ -15,6 +15,8 @@ struct Program {
     reads: Vec<String>,
     names: Vec<String>,
     dumps: bool,
+    /// Whether it may read the environment of another process.
+    others: bool,
     network: bool,
 }
 
@@ -27,8 +29,14 @@ impl Walker<'_> {
             return;
         };
         let directory = self.directory();
-        match program.literal().map(read_program) {
+        match program.shape().map(read_program) {
             None => self.facts.opaque(index, "its program is not known"),
+            Some(Ok(found))
+                if program.literal().is_none() && found.writes.len() + found.reads.len() > 0 =>
+            {
+                self.facts
+                    .opaque(index, "the files of its program are not known");
+            }
             Some(Err(reason)) => self.facts.opaque(index, reason),
             Some(Ok(program)) => {
                 for path in &program.writes {
@@ -45,6 +53,7 @@ impl Walker<'_> {
                     self.facts.used(name);
                 }
                 self.facts.facts.env.dump |= program.dumps;
+                self.facts.facts.env.other_process |= program.others;
                 if program.network {
                     self.facts
                         .network(NetworkDirection::Send, None, "awk", Some(index));
@@ -136,7 +145,10 @@ fn read_program(text: &str) -> Result<Program, &'static str> {
                 },
                 _ => {}
             },
-            Token::Text(text) => program.network |= text.contains("/inet"),
+            Token::Text(text) => {
+                program.network |= text.contains("/inet");
+                program.others |= text.contains("/proc") || text.contains("environ");
+            }
             _ => {}
         }
     }
@@ -237,7 +249,7 @@ fn after_operand(last: Option<&Token>, after_header: bool) -> Result<bool, &'sta
 
 /// Returns the width of a pattern with its slashes.
 fn regex(text: &str) -> Option<usize> {
-    Some(pattern::width(text.get(1..)?, '/')? + 2)
+    Some(pattern::width(text.get(1..)?, '/', pattern::Kind::Awk)? + 2)
 }
 
 /// Returns the width of a number; what follows it may be a name.

@@ -33,6 +33,7 @@ impl Walker<'_> {
             "set" => self.set_builtin(args, place)?,
             "shopt" => self.shopt(args, place)?,
             "eval" => {
+                let words = after_dashes(words);
                 let text: Option<Vec<&str>> = words.iter().map(Arg::literal).collect();
                 let text = text
                     .ok_or("the text that `eval` runs is not known; write it out")?
@@ -41,7 +42,11 @@ impl Walker<'_> {
             }
             "trap" => self.trap(args, place)?,
             "source" | "." => {
+                let words = after_dashes(words);
                 let file = words.first().ok_or("`source` without a file")?.clone();
+                if file.start().starts_with('-') {
+                    return Err(format!("`{name} {}` may be an option", file.shown()));
+                }
                 self.run_script(name, args, &file, place)?;
                 self.state.forget_all();
             }
@@ -135,23 +140,43 @@ impl Walker<'_> {
             }
             "wait" => {
                 self.list_nothing(args, place);
-                if let Some(at) = words
-                    .iter()
-                    .position(|word| word.start().starts_with("-p") || word.is("-np"))
-                {
-                    let variable = self.plain_name(words.get(at + 1).unwrap_or(&Arg::text("")))?;
-                    self.state.forget(&variable);
-                }
+                self.wait_words(words)?;
             }
             _ => return self.odd_builtin(name, args, place),
         }
         Ok(true)
     }
 
+    /// `wait -p NAME` gives the name a number.
+    fn wait_words(&mut self, words: &[Arg]) -> Step {
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            if word.literal().is_none() && word.may_be_option() {
+                return Err(format!("`{}` may be an option of `wait`", word.shown()));
+            }
+            let Some(letters) = word.start().strip_prefix('-') else {
+                continue;
+            };
+            let Some((_, attached)) = letters.split_once('p') else {
+                continue;
+            };
+            let given = if attached.is_empty() {
+                rest.next().cloned()
+            } else {
+                word.literal().map(|_| Arg::text(attached))
+            };
+            let name = self.plain_name(&given.unwrap_or_else(|| Arg::text("")))?;
+            self.facts.set(&name, None);
+            self.state.forget(&name);
+        }
+        Ok(())
+    }
+
     /// Takes the builtins that remain, harmless or refused.
     fn odd_builtin(&mut self, name: &str, args: &[Arg], place: &Place) -> Result<bool, String> {
         let words = args.get(1..).unwrap_or_default();
         match name {
+            "alias" if words.iter().all(|word| word.is("-p")) => self.list_nothing(args, place),
             "alias" | "unalias" | "enable" | "bind" | "complete" | "compopt" => {
                 return Err(format!("`{name}` changes what names mean"));
             }
@@ -177,11 +202,24 @@ impl Walker<'_> {
                 return Err("`hash` changes what a name runs".to_owned());
             }
             "compgen" => match words {
-                [Arg::Literal(option)]
-                    if matches!(option.as_str(), "-v" | "-c" | "-b" | "-k" | "-e") =>
+                [Arg::Literal(option), rest @ ..]
+                    if matches!(
+                        option.as_str(),
+                        "-v" | "-c" | "-b" | "-k" | "-e" | "-a" | "-f" | "-d"
+                    ) && rest.len() < 2
+                        && rest.iter().all(|word| !word.may_be_option()) =>
                 {
                     self.list_nothing(args, place);
                     self.facts.facts.env.dump |= matches!(option.as_str(), "-v" | "-e");
+                }
+                [Arg::Literal(option), Arg::Literal(what)]
+                    if option == "-A"
+                        && matches!(
+                            what.as_str(),
+                            "function" | "builtin" | "keyword" | "command"
+                        ) =>
+                {
+                    self.list_nothing(args, place);
                 }
                 _ => return Err("`compgen` may run text".to_owned()),
             },
@@ -247,7 +285,7 @@ impl Walker<'_> {
                 let text = text.to_owned();
                 let outer = self.state.clone();
                 self.enter_function();
-                self.read_again(&text, Proof::NONE)?;
+                self.repeated(|walker| walker.read_again(&text, Proof::NONE))?;
                 let touched = self.state.touched.clone();
                 self.state = outer;
                 self.state.distrust(&touched);
@@ -276,7 +314,10 @@ impl Walker<'_> {
                         Some(Arg::text(attached))
                     };
                     if is_array {
-                        names.push(value.unwrap_or_else(|| Arg::text("")));
+                        let value = value.unwrap_or_else(|| Arg::text(""));
+                        let array = value.literal().unwrap_or_default().to_owned();
+                        self.state.arrays.borrow_mut().insert(array);
+                        names.push(value);
                     } else if matches!(&value, Some(Arg::Dynamic(dynamic)) if !dynamic.is_single && !dynamic.is_number)
                     {
                         return Err("`read` with a word that may be a name".to_owned());
@@ -304,8 +345,9 @@ impl Walker<'_> {
                 _ => {
                     let name = self.plain_name(word)?;
                     self.facts.set(&name, Some(""));
+                    self.state.drop_associative(&name);
                     self.state.forget(&name);
-                    self.state.functions.remove(&name);
+                    std::rc::Rc::make_mut(&mut self.state.functions).remove(&name);
                 }
             }
         }
@@ -360,5 +402,13 @@ impl Walker<'_> {
         self.facts.set(&variable, None);
         self.state.set_array(&variable);
         Ok(())
+    }
+}
+
+/// Returns the words behind `--`, where that stands first.
+fn after_dashes(words: &[Arg]) -> &[Arg] {
+    match words {
+        [first, rest @ ..] if first.is("--") => rest,
+        _ => words,
     }
 }

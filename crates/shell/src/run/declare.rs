@@ -66,10 +66,19 @@ impl Walker<'_> {
         if operands.is_empty() && declared.is_empty() && !flags.contains(['f', 'F']) {
             self.facts.facts.env.dump |= name != "local";
         }
+        // A name that is an indexed array already stays one; then the builtin fails.
+        let takes_texts = matches!(name, "declare" | "typeset") && flags == "-A";
         for assignment in declared {
+            if !takes_texts {
+                self.state.drop_associative(&assignment.name);
+            } else if self.state.get(&assignment.name).is_none() {
+                self.state.set_associative(&assignment.name);
+            }
             if flags.contains('i') {
                 self.integers.insert(assignment.name.clone());
             }
+            let value = self.assigned_value(assignment);
+            self.give_declared(&assignment.name, value.as_ref(), &flags)?;
             self.assign(assignment)?;
         }
         if name == "readonly" || flags.contains('r') {
@@ -81,7 +90,16 @@ impl Walker<'_> {
             return Ok(());
         }
         for operand in operands {
+            let variable = operand.literal().filter(|text| is_name(text));
+            let is_new = variable.filter(|variable| self.state.get(variable).is_none());
             self.declare_operand(name, operand, &flags)?;
+            match (takes_texts, is_new, variable) {
+                (true, Some(variable), _) => self.state.set_associative(variable),
+                (false, _, Some(variable)) if !flags.contains('p') => {
+                    self.state.drop_associative(variable);
+                }
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -113,6 +131,31 @@ impl Walker<'_> {
         Ok(flags)
     }
 
+    /// Refuses what bash would read again as the elements of an array: `declare -a x='($(cmd))'`.
+    fn give_declared(&mut self, name: &str, value: Option<&Arg>, flags: &str) -> Step {
+        let is_array = flags.contains(['a', 'A']);
+        if is_array {
+            self.state.arrays.borrow_mut().insert(name.to_owned());
+        }
+        let Some(value) = value else { return Ok(()) };
+        let is_code = match value {
+            Arg::Literal(text) => text.starts_with('('),
+            Arg::Dynamic(dynamic) => {
+                let may = dynamic.start.is_empty() && !dynamic.is_number;
+                if may {
+                    self.declared_text.insert(name.to_owned());
+                }
+                may && is_array || dynamic.start.starts_with('(')
+            }
+        };
+        if is_code {
+            return Err(format!(
+                "the array `{name}` reads the text it is given as code"
+            ));
+        }
+        Ok(())
+    }
+
     fn declare_operand(&mut self, name: &str, operand: &Arg, flags: &str) -> Step {
         let refusal = || format!("`{name} {}`: the name is not plain", operand.shown());
         if operand.literal().is_none() && operand.start().starts_with(['-', '+']) {
@@ -135,6 +178,7 @@ impl Walker<'_> {
         if flags.contains('i') {
             self.integers.insert(variable.to_owned());
         }
+        self.give_declared(variable, value.as_ref(), flags)?;
         if let Some(value) = value {
             if self.integers.contains(variable) && !value.is_number() {
                 return Err(format!("`{variable}` evaluates what it is given"));

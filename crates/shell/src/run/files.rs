@@ -148,6 +148,16 @@ impl Walker<'_> {
                 .network(NetworkDirection::Send, None, "rsync", Some(index));
         }
         let directory = self.directory();
+        let only_says = ["n", "dry-run", "list-only"]
+            .iter()
+            .any(|name| sorted.has(name));
+        if only_says {
+            self.reclass(index, CommandClass::Reader);
+            for path in sorted.operands.iter().filter(|path| !is_remote(path)) {
+                self.facts.read(path, directory.as_deref(), "rsync", true);
+            }
+            return;
+        }
         let Some((target, sources)) = sorted.operands.split_last() else {
             return;
         };
@@ -172,6 +182,13 @@ impl Walker<'_> {
     }
 
     pub(super) fn patch(&mut self, index: usize, args: &[Arg]) {
+        let sorted = options::sort(args, &PATCH);
+        if sorted.has("dry-run") && !sorted.does(Effect::Write) {
+            self.check_sorted(index, &sorted);
+            self.apply(index, "patch", &sorted);
+            self.reclass(index, CommandClass::Reader);
+            return;
+        }
         self.by_options(index, "patch", args, &PATCH);
         self.facts
             .opaque(index, "a patch names the files that it changes");

@@ -27,8 +27,14 @@ impl Walker<'_> {
             rest.next();
         }
         let directory = self.directory();
+        // It looks at names alone; what is inside of files is seen by what it starts.
+        let goes_on = operands
+            .iter()
+            .any(|word| word.start().starts_with("-exec"));
         for root in &roots {
-            self.facts.read(root, directory.as_deref(), "find", true);
+            let recursive = goes_on || !root.is("/");
+            self.facts
+                .read(root, directory.as_deref(), "find", recursive);
         }
         if roots.is_empty() {
             self.facts

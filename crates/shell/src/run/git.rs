@@ -2,17 +2,19 @@
 
 use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellAsk};
 
-use crate::options::{self, Effect, Spec};
+use crate::options::{self, Effect, Sorted, Spec};
 use crate::paths;
+use crate::tables::git::options::{ANYWHERE, BRANCH_LISTS, CONFIG_READS, REMOTE_READS, TAG_LISTS};
 use crate::tables::git::{
-    ACTS, ALIKE, BRANCH_LISTS, CONFIG_HARMLESS, CONFIG_READS, GLOBAL_PLAIN, NETWORK, READS,
-    REMOTE_READS, RUNS, TAG_LISTS, VALUED, WRITES,
+    CONFIG_HARMLESS, GLOBAL_PLAIN, Known, NETWORK, OPTIONS, READS, RUNS, WRITES,
 };
 use crate::value::Arg;
 use crate::walk::{Place, Proof, Step, Walker};
 
 /// Keys of the configuration that `git config` may write.
 const CONFIG_WRITABLE: &[&str] = &["user.", "color.", "branch.", "pull.", "push."];
+
+const SIGNATURES: &str = "a format that checks signatures starts another program";
 
 /// One call of git, after its general options.
 struct Call<'a> {
@@ -50,8 +52,12 @@ impl Walker<'_> {
                     }
                     at += 1;
                 }
-                "--version" | "--help" | "-h" | "-v" | "--exec-path" | "--html-path"
-                | "--man-path" | "--info-path" => return Ok(()),
+                "--version" | "-v" | "--exec-path" | "--html-path" | "--man-path"
+                | "--info-path" => return Ok(()),
+                "--help" | "-h" => {
+                    self.git_help(index, args.get(at..).unwrap_or_default());
+                    return Ok(());
+                }
                 _ if GLOBAL_PLAIN.contains(&text) => {}
                 "--git-dir" | "--work-tree" | "--namespace" | "--config-env" | "--super-prefix"
                 | "--attr-source" | "--list-cmds" => {
@@ -113,17 +119,13 @@ impl Walker<'_> {
             return Ok(());
         }
         match call.subcommand {
-            "help"
-                if call
-                    .words
-                    .iter()
-                    .any(|word| word.may_be_option() && !word.is("-a") && !word.is("-g")) =>
-            {
-                self.facts
-                    .opaque(call.index, "`git help` may start a browser");
-            }
+            "help" => self.git_help(call.index, call.words),
             "ls-remote" => {
                 self.git_options(call);
+                if call.words.iter().any(|word| word.shown().contains("::")) {
+                    self.facts
+                        .opaque(call.index, "an address that names a program");
+                }
                 self.facts.network(
                     NetworkDirection::Get,
                     None,
@@ -131,7 +133,9 @@ impl Walker<'_> {
                     Some(call.index),
                 );
             }
-            name if READS.contains(&name) => self.git_options(call),
+            name if READS.contains(&name) => {
+                self.git_options(call);
+            }
             name if RUNS.contains(&name) => self
                 .facts
                 .opaque(call.index, "a subcommand of git that runs other programs"),
@@ -145,90 +149,98 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Looks for options that run or write, by prefix.
-    fn git_options(&mut self, call: &Call<'_>) {
-        let valued = VALUED
+    fn git_help(&mut self, index: usize, words: &[Arg]) {
+        const PLAIN: &[&str] = &["-a", "--all", "-g", "--guides", "-c", "--config"];
+        let is_plain = |word: &Arg| word.literal().is_some_and(|text| PLAIN.contains(&text));
+        if words
             .iter()
-            .find(|(name, _)| *name == call.subcommand)
-            .map_or(&[][..], |(_, options)| options);
-        let mut words = call.words.iter();
-        while let Some(word) = words.next() {
-            if word.literal().is_some_and(|text| takes_next(text, valued)) {
-                let value = words.next();
-                if let Some(value @ Arg::Dynamic(dynamic)) = value
-                    && !dynamic.is_single
-                    && !dynamic.is_number
-                {
-                    self.uncertain(call.index, value);
-                }
-                continue;
-            }
-            match word {
-                Arg::Literal(text) if text == "--" => break,
-                Arg::Literal(text) => self.git_option(call, text),
-                Arg::Dynamic(dynamic) if word.may_be_option() => {
-                    let known = dynamic
-                        .start
-                        .split_once('=')
-                        .map(|(name, _)| name)
-                        .filter(|_| dynamic.is_single);
-                    match known.and_then(|name| name.strip_prefix("--")) {
-                        Some(name) => self.git_long(call, name, &Arg::unknown(&dynamic.source)),
-                        None => self.uncertain(call.index, word),
-                    }
-                }
-                Arg::Dynamic(_) => {}
-            }
+            .any(|word| word.may_be_option() && !is_plain(word))
+        {
+            self.facts.opaque(index, "`git help` may start a browser");
         }
     }
 
-    fn git_option(&mut self, call: &Call<'_>, text: &str) {
-        if let Some(long) = text.strip_prefix("--") {
-            let (name, value) = long
-                .split_once('=')
-                .map_or((long, Arg::unknown(text)), |(name, value)| {
-                    (name, Arg::text(value))
-                });
-            self.git_long(call, name, &value);
-            return;
-        }
-        let Some(letters) = text.strip_prefix('-') else {
-            return;
+    /// Looks for options that run or write.
+    fn git_options(&mut self, call: &Call<'_>) -> Sorted {
+        let verb = call.words.first().and_then(Arg::literal).unwrap_or("-");
+        let both = format!("{} {verb}", call.subcommand);
+        let known = [both.as_str(), call.subcommand].iter().find_map(|name| {
+            let row = OPTIONS.iter().find(|(names, _)| names.contains(name));
+            row.map(|(_, known)| *known)
+        });
+        let (spec, is_whole) = match known {
+            Some(Known::Harmless) => return self.git_harmless(call),
+            Some(Known::Only(spec)) => (spec, true),
+            Some(Known::Among(spec)) => (spec, false),
+            None => (&ANYWHERE, false),
         };
-        let refused: &[char] = match call.subcommand {
-            "grep" => &['O'],
-            "clone" | "ls-remote" => &['u', 'c'],
-            _ => &[],
-        };
-        let stop = letters
-            .find(['e', 'f', 'A', 'B', 'C', 'm'])
-            .unwrap_or(letters.len());
-        if letters.get(..stop).unwrap_or(letters).contains(refused) {
-            self.facts
-                .opaque(call.index, "an option that runs another program");
+        let sorted = options::sort(call.words, spec);
+        if let Some(option) = sorted.unknown.as_ref().filter(|_| is_whole) {
+            let reason = format!("option `{option}` is not known to be harmless");
+            self.facts.opaque(call.index, &reason);
         }
+        for word in &sorted.uncertain {
+            self.uncertain(call.index, word);
+        }
+        self.git_effects(call, &sorted);
+        self.git_formats(call, &sorted);
+        self.git_reads(call, &sorted);
+        sorted
     }
 
-    fn git_long(&mut self, call: &Call<'_>, name: &str, value: &Arg) {
-        let plain = |known: &&str| known.trim_end_matches(['=', '?']) == name;
-        if name.is_empty() || ALIKE.iter().any(&plain) {
-            return;
+    /// A subcommand whose options all read.
+    fn git_harmless(&mut self, call: &Call<'_>) -> Sorted {
+        let signs = |word: &Arg| word.shown().contains("%(signature");
+        if call.words.iter().any(signs) {
+            self.facts.opaque(call.index, SIGNATURES);
         }
-        let is_exact = ACTS.iter().any(|act| act.long.iter().any(&plain));
-        for act in ACTS {
-            let is_meant = |known: &&&str| plain(known) || !is_exact && known.starts_with(name);
-            if !act.long.iter().any(|known| is_meant(&known)) {
-                continue;
-            }
-            match act.effect {
-                Effect::Write => {
-                    self.facts.write(value, call.directory.as_deref(), "git");
+        Sorted::default()
+    }
+
+    fn git_effects(&mut self, call: &Call<'_>, sorted: &Sorted) {
+        let directory = call.directory.as_deref();
+        for (effect, value) in &sorted.effects {
+            match (effect, value) {
+                (Effect::Write, Some(path)) => {
+                    self.facts.write(path, directory, "git");
                 }
-                Effect::Read => self
-                    .facts
-                    .read(value, call.directory.as_deref(), "git", false),
-                Effect::Opaque(reason) => self.facts.opaque(call.index, reason),
+                (Effect::Write, None) => self.write_inside(directory, "git"),
+                (Effect::Read, Some(path)) => self.facts.read(path, directory, "git", false),
+                (Effect::Opaque(reason), _) => self.facts.opaque(call.index, reason),
                 _ => {}
+            }
+        }
+    }
+
+    /// A format that shows signatures starts the program that checks them.
+    fn git_formats(&mut self, call: &Call<'_>, sorted: &Sorted) {
+        let shows = |(name, value): &(String, Option<Arg>)| {
+            name.contains("format") || name.contains("pretty") && value.is_some()
+        };
+        let checks = sorted
+            .seen
+            .iter()
+            .filter(|seen| shows(seen))
+            .any(|(_, value)| {
+                let text = value.as_ref().map_or("", Arg::shown);
+                text.contains("%G") || text.contains("%(signature")
+            });
+        if checks {
+            self.facts.opaque(call.index, SIGNATURES);
+        }
+    }
+
+    /// Notes files outside the repository that `git diff` and `git grep` may look at.
+    fn git_reads(&mut self, call: &Call<'_>, sorted: &Sorted) {
+        if !matches!(call.subcommand, "diff" | "grep") {
+            return;
+        }
+        let any = sorted.has("--no-index") || sorted.has("no-index");
+        for word in &sorted.operands {
+            if any || word.start().starts_with(['/', '~']) || word.start().starts_with("..") {
+                let recursive = call.subcommand == "grep";
+                self.facts
+                    .read(word, call.directory.as_deref(), "git", recursive);
             }
         }
     }
@@ -247,10 +259,9 @@ impl Walker<'_> {
 
     /// Subcommands that list in some forms and write in the others.
     fn git_listing(&mut self, call: &Call<'_>, place: &Place) -> Step {
-        self.git_options(call);
+        let known = self.git_options(call);
         let sorted = |spec: &Spec| options::sort(call.words, spec);
-        let has =
-            |names: &[&str], sorted: &options::Sorted| names.iter().any(|name| sorted.has(name));
+        let has = |names: &[&str], sorted: &Sorted| names.iter().any(|name| sorted.has(name));
         let operand = |at: usize| {
             call.words
                 .iter()
@@ -304,13 +315,19 @@ impl Walker<'_> {
                 sorted.unknown.is_none() && matches!(operand(0), None | Some("get-url" | "show"))
             }
             "stash" => matches!(verb, Some("list" | "show")),
-            "reflog" => {
-                is_bare || !matches!(operand(0), Some("expire" | "delete" | "drop" | "write"))
-            }
-            "worktree" => operand(0) == Some("list"),
-            "sparse-checkout" => operand(0) == Some("list"),
-            "notes" => is_bare || matches!(verb, Some("list" | "show")),
-            "bundle" => matches!(operand(0), Some("verify" | "list-heads")),
+            "reflog" => !call.words.iter().any(|word| {
+                word.literal()
+                    .is_none_or(|text| matches!(text, "expire" | "delete" | "drop" | "write"))
+            }),
+            "worktree" => verb == Some("list"),
+            "sparse-checkout" => verb == Some("list"),
+            "notes" => is_bare || matches!(verb, Some("list" | "show" | "get-ref")),
+            "bundle" => matches!(verb, Some("verify" | "list-heads")),
+            "archive" | "hash-object" => known.unknown.is_none() && !known.does(Effect::Write),
+            "format-patch" => known.has("stdout") && !known.does(Effect::Write),
+            "clean" => known.unknown.is_none() && (known.has("n") || known.has("dry-run")),
+            "replace" => is_bare || matches!(verb, Some("-l" | "--list")),
+            "rerere" => matches!(verb, Some("status" | "diff" | "remaining")),
             "symbolic-ref" => {
                 operand(1).is_none()
                     && !call.words.iter().any(|word| {
@@ -320,7 +337,7 @@ impl Walker<'_> {
             "submodule" if operand(0) == Some("foreach") => return self.git_text(call, "foreach"),
             "submodule" => matches!(operand(0), None | Some("status" | "summary")),
             "bisect" if operand(0) == Some("run") => return self.git_run(call, place),
-            "bisect" => matches!(operand(0), Some("log" | "terms")),
+            "bisect" => matches!(verb, Some("log" | "terms")),
             "rebase"
                 if call.words.iter().any(|word| {
                     word.start().starts_with("-x") || word.start().starts_with("--ex")
@@ -448,7 +465,7 @@ impl Walker<'_> {
                     self.facts.remove(path, directory, &by, true);
                 }
             }
-            "bundle" | "archive" => {
+            "bundle" => {
                 for path in operands
                     .iter()
                     .filter(|path| path.literal().is_some_and(|text| text.contains(['.', '/'])))
@@ -524,28 +541,6 @@ impl Walker<'_> {
         }
         self.subshell(|walker| walker.run(words, &[], &inner))
     }
-}
-
-/// Returns whether an option, perhaps the last of several letters, takes the next word.
-fn takes_next(text: &str, valued: &[&str]) -> bool {
-    if valued.contains(&text) {
-        return true;
-    }
-    let Some(letters) = text
-        .strip_prefix('-')
-        .filter(|letters| !letters.starts_with('-'))
-    else {
-        return false;
-    };
-    let is_valued = |letter: char| {
-        valued
-            .iter()
-            .any(|option| option.strip_prefix('-') == Some(letter.encode_utf8(&mut [0; 4])))
-    };
-    letters
-        .char_indices()
-        .find(|(_, letter)| is_valued(*letter))
-        .is_some_and(|(at, letter)| at + letter.len_utf8() == letters.len())
 }
 
 fn is_harmless_config(word: &Arg) -> bool {

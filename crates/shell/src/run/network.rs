@@ -99,6 +99,10 @@ impl Walker<'_> {
         if !has_target || sorted.has("r") || sorted.has("m") {
             self.write_below(&Arg::text("."), "wget");
         }
+        if sorted.has("i") || sorted.has("input-file") {
+            self.facts
+                .network(NetworkDirection::Get, None, "wget", Some(index));
+        }
         self.fetch(index, "wget", &sorted.operands);
     }
 

@@ -1,10 +1,18 @@
 //! Where a pattern between slashes ends, for `sed` and `awk`.
 
+/// Whose pattern it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Sed,
+    Awk,
+}
+
 /// Returns the width of the pattern at the start of `text`, up to its `end`.
 ///
-/// `None` when it does not end in its line, or when programs differ on where it
-/// does: an `end` between square brackets.
-pub(super) fn width(text: &str, end: char) -> Option<usize> {
+/// `None` when it does not end in its line, or when programs of the kind differ on
+/// where it does. Between square brackets every `sed` takes `end` for itself; of the
+/// `awk`s some do and some do not.
+pub(super) fn width(text: &str, end: char, kind: Kind) -> Option<usize> {
     let mut rest = text;
     loop {
         let c = rest.chars().next()?;
@@ -17,14 +25,15 @@ pub(super) fn width(text: &str, end: char) -> Option<usize> {
                 let escaped = after.chars().next().filter(|c| *c != '\n')?;
                 rest = after.get(escaped.len_utf8()..)?;
             }
-            '[' => rest = after.get(set_width(after, end)?..)?,
+            '[' => rest = after.get(set_width(after, end, kind)?..)?,
             _ => rest = after,
         }
     }
 }
 
 /// Returns the width of a set up to and with its `]`; `None` when unsure.
-fn set_width(text: &str, end: char) -> Option<usize> {
+fn set_width(text: &str, end: char, kind: Kind) -> Option<usize> {
+    let is_itself = kind == Kind::Sed && !matches!(end, '[' | ']' | '^' | '-' | ':' | '.' | '=');
     let negated = text.strip_prefix('^').unwrap_or(text);
     // The first bracket stands for itself.
     let mut rest = negated.strip_prefix(']').unwrap_or(negated);
@@ -32,6 +41,7 @@ fn set_width(text: &str, end: char) -> Option<usize> {
         let c = rest.chars().next()?;
         let after = rest.get(c.len_utf8()..)?;
         match c {
+            _ if c == end && is_itself => rest = after,
             _ if c == end || c == '\n' || c == '\\' => {
                 // A backslash is itself here for some programs and an escape for others.
                 let escaped = after.chars().next()?;
@@ -62,7 +72,7 @@ fn set_width(text: &str, end: char) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::width;
+    use super::{Kind, width};
 
     #[test]
     fn a_pattern_ends_at_its_slash() {
@@ -85,7 +95,23 @@ mod tests {
             ("a\n/", None),
             ("\\\n/", None),
         ] {
-            assert_eq!(width(text, '/'), expected, "{text}");
+            assert_eq!(width(text, '/', Kind::Awk), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn between_brackets_sed_takes_a_slash_for_itself() {
+        for (text, expected) in [
+            ("[/]/", Some(3)),
+            ("[^/]*$/", Some(6)),
+            ("[]/]/", Some(4)),
+            ("[^]/]/", Some(5)),
+            ("[[:space:]/]/", Some(12)),
+            ("[a/b", None),
+            (r"[\/]/", Some(4)),
+            (r"[\]/]/", None),
+        ] {
+            assert_eq!(width(text, '/', Kind::Sed), expected, "{text}");
         }
     }
 }

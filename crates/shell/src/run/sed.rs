@@ -30,7 +30,8 @@ impl Walker<'_> {
         }
         let in_place = sorted.does(Effect::WriteOperands);
         let directory = self.directory();
-        let texts: Option<Vec<&str>> = pieces.iter().map(Arg::literal).collect();
+        // A number is a line or a count, whichever it is.
+        let texts: Option<Vec<&str>> = pieces.iter().map(Arg::shape).collect();
         let script = texts.map(|texts| texts.join("\n"));
         if in_place && script.as_deref() == Some("") {
             self.facts.opaque(
@@ -38,8 +39,13 @@ impl Walker<'_> {
                 "`sed -i` with an empty word, which other systems read in another way",
             );
         }
+        let is_known = pieces.iter().all(|piece| piece.literal().is_some());
         match script.as_deref().map(parse) {
             None => self.facts.opaque(index, "its script is not known"),
+            Some(Ok(script)) if !is_known && script.writes.len() + script.reads.len() > 0 => {
+                self.facts
+                    .opaque(index, "the files of its script are not known");
+            }
             Some(Err(reason)) => self.facts.opaque(index, &reason),
             Some(Ok(script)) => {
                 for path in &script.reads {
@@ -104,7 +110,7 @@ impl<'a> Cursor<'a> {
 
     /// Takes a pattern up to its `end`; `None` when it is not certain where that is.
     fn pattern(&mut self, end: char) -> Option<()> {
-        let width = pattern::width(self.rest, end)?;
+        let width = pattern::width(self.rest, end, pattern::Kind::Sed)?;
         self.rest = self.rest.get(width + end.len_utf8()..)?;
         Some(())
     }
@@ -246,7 +252,10 @@ fn text(cursor: &mut Cursor<'_>) -> Option<()> {
         if !continues {
             return Some(());
         }
-        cursor.bump()?;
+        if cursor.bump().is_none() {
+            // `$a\` alone adds nothing but the end of the last line.
+            return Some(());
+        }
     }
 }
 

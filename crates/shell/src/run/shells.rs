@@ -34,6 +34,21 @@ impl Walker<'_> {
             self.list_command(args, CommandClass::Reader, place);
             return Ok(true);
         }
+        if let [Arg::Literal(option), file] = words
+            && option == "-n"
+            && !file.may_be_option()
+        {
+            // It only looks for mistakes in the file.
+            let index = self.list_command(args, CommandClass::Reader, place);
+            self.facts.begin(format!("{name} -n"));
+            let directory = self.directory();
+            self.facts.read(file, directory.as_deref(), name, false);
+            self.facts.done();
+            if name == "zsh" || name == "ksh" || name == "mksh" {
+                self.facts.opaque(index, "not every shell keeps to `-n`");
+            }
+            return Ok(true);
+        }
         let asked = shell_words(words)?;
         let mut operands = asked.operands.iter();
         if asked.reads_text {

@@ -1,8 +1,9 @@
 //! Programs that a table of options cannot describe.
 
-use interlock_core::facts::CommandClass;
+use interlock_core::facts::{CommandClass, NetworkDirection};
 
 use crate::options::{self, Effect};
+use crate::tables::options::MAN;
 use crate::tables::own::{GREP, JQ, YQ};
 use crate::tables::programs::Special;
 use crate::value::Arg;
@@ -47,6 +48,8 @@ impl Walker<'_> {
             Special::Kill => self.kill(index, operands),
             Special::Printenv => self.printenv(operands),
             Special::Grep => self.grep(operands),
+            Special::Man => self.man(index, operands),
+            Special::Getent => self.getent(index, operands),
         }
         Ok(())
     }
@@ -69,6 +72,38 @@ impl Walker<'_> {
             if let (Effect::Read, Some(path)) = (effect, value) {
                 self.facts.read(path, directory.as_deref(), "grep", false);
             }
+        }
+    }
+
+    /// `man` takes an operand with a slash for a file, as `-l` does.
+    fn man(&mut self, index: usize, operands: &[Arg]) {
+        let sorted = self.by_options(index, "man", operands, &MAN);
+        if sorted
+            .operands
+            .iter()
+            .any(|word| word.literal().is_none_or(|text| text.contains('/')))
+        {
+            self.facts.opaque(index, "a page that is a file of its own");
+        }
+    }
+
+    /// `getent hosts NAME` asks the name servers, and the name may carry anything.
+    fn getent(&mut self, index: usize, operands: &[Arg]) {
+        const ASK_OTHERS: &[&str] = &["hosts", "ahosts", "ahostsv4", "ahostsv6", "networks"];
+        let mut words = operands.iter().filter(|word| {
+            word.literal()
+                .is_none_or(|text| !text.starts_with('-') || text == "-")
+        });
+        let asks = words
+            .next()
+            .is_some_and(|word| word.literal().is_none_or(|text| ASK_OTHERS.contains(&text)));
+        if let Some(host) = words.next().filter(|host| asks && !host.is("localhost")) {
+            self.facts.network(
+                NetworkDirection::Send,
+                host.literal(),
+                "getent",
+                Some(index),
+            );
         }
     }
 
@@ -189,10 +224,7 @@ impl Walker<'_> {
 
     fn jq(&mut self, index: usize, operands: &[Arg]) {
         let sorted = self.by_options(index, "jq", operands, &JQ);
-        let shows = |arg: &Arg| {
-            arg.literal()
-                .is_none_or(|text| text.contains("env") || text.contains("ENV"))
-        };
+        let shows = |arg: &Arg| arg.literal().is_none_or(jq_shows);
         if sorted.operands.first().is_some_and(shows)
             || sorted
                 .operands
@@ -205,6 +237,14 @@ impl Walker<'_> {
 
     fn yq(&mut self, index: usize, operands: &[Arg]) {
         let sorted = self.by_options(index, "yq", operands, &YQ);
+        if let ([only], true) = (
+            sorted.operands.as_slice(),
+            sorted.does(Effect::WriteOperands),
+        ) {
+            // Alone it may be the file and not the program.
+            let directory = self.directory();
+            self.facts.write(only, directory.as_deref(), "yq");
+        }
         if sorted
             .operands
             .iter()
@@ -220,4 +260,18 @@ impl Walker<'_> {
             self.facts.opaque(index, "its program may run another");
         }
     }
+}
+
+/// Returns whether a program of `jq` may show the environment: `env`, but not a field `.env`.
+fn jq_shows(text: &str) -> bool {
+    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    text.contains("$ENV")
+        || text.match_indices("env").any(|(at, found)| {
+            let before = text.get(..at).and_then(|text| text.chars().next_back());
+            let after = text
+                .get(at + found.len()..)
+                .and_then(|text| text.chars().next());
+            !before.is_some_and(|c| is_name(c) || matches!(c, '.' | '$' | '-'))
+                && !after.is_some_and(is_name)
+        })
 }

@@ -141,6 +141,9 @@ impl Walker<'_> {
         };
         let mut taken = own_words("env", args, &SPEC_ENV, 0)?;
         let sorted = options::sort(args.get(1..taken).unwrap_or_default(), &SPEC_ENV);
+        // `env - COMMAND` is `env -i COMMAND`.
+        let is_bare = args.get(taken).is_some_and(|word| word.is("-"));
+        taken += usize::from(is_bare);
         let mut inner = place.clone();
         while let Some(word) = args.get(taken) {
             let Some((name, value)) = word.start().split_once('=') else {
@@ -170,7 +173,8 @@ impl Walker<'_> {
         }
         if taken >= args.len() {
             self.list_command(args, CommandClass::Reader, place);
-            self.facts.facts.env.dump |= !sorted.has("i") && !sorted.has("ignore-environment");
+            self.facts.facts.env.dump |=
+                !is_bare && !sorted.has("i") && !sorted.has("ignore-environment");
             return Ok(());
         }
         let directory = sorted.value("C").or_else(|| sorted.value("chdir")).cloned();

@@ -1,7 +1,12 @@
 //! Subcommands and options of git.
 
-use crate::options::Effect::{Opaque, Read, Write};
-use crate::options::{Act, Effect, Operands, SPEC, Spec};
+pub(crate) mod options;
+
+use crate::options::Spec;
+use options::{
+    ARCHIVE, BLAME, CAT_FILE, CLEAN, FETCH, FORMAT_PATCH, FSCK, GREP, HASH_OBJECT, HISTORY,
+    LS_REMOTE, MESSAGE, RANGE_DIFF, SHORTLOG, TAG,
+};
 
 /// Subcommands that only read, whatever their operands.
 pub(crate) const READS: &[&str] = &[
@@ -37,6 +42,14 @@ pub(crate) const READS: &[&str] = &[
     "var",
     "show-branch",
     "check-ref-format",
+    "check-mailmap",
+    "patch-id",
+    "stripspace",
+    "column",
+    "get-tar-commit-id",
+    "verify-pack",
+    "show-index",
+    "fsck",
 ];
 
 /// Subcommands that write the repository or the work tree.
@@ -85,7 +98,6 @@ pub(crate) const WRITES: &[&str] = &[
     "rm",
     "sparse-checkout",
     "stash",
-    "stripspace",
     "submodule",
     "switch",
     "symbolic-ref",
@@ -98,7 +110,6 @@ pub(crate) const WRITES: &[&str] = &[
     "write-tree",
     "multi-pack-index",
     "index-pack",
-    "fsck",
 ];
 
 /// Subcommands that reach the network and write.
@@ -139,43 +150,81 @@ pub(crate) const RUNS: &[&str] = &[
     "difftool--helper",
 ];
 
-/// Options whose value is the next word, where that word may be unknown text.
-pub(crate) const VALUED: &[(&str, &[&str])] = &[
+/// What is known of the options of a subcommand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Known {
+    /// No option does more than read.
+    Harmless,
+    /// These and no others.
+    Only(&'static Spec),
+    /// These, and others that do no more than the subcommand itself.
+    Among(&'static Spec),
+}
+
+/// The options of subcommands; any other is [`Known::Among`] those of [`ANYWHERE`].
+pub(crate) const OPTIONS: &[(&[&str], Known)] = &[
     (
-        "commit",
         &[
-            "-m",
-            "--message",
-            "-F",
-            "--file",
-            "-C",
-            "-c",
-            "--author",
-            "--date",
-            "--fixup",
-            "--squash",
-            "-t",
-            "--template",
-            "--trailer",
+            "status",
+            "ls-files",
+            "ls-tree",
+            "rev-parse",
+            "describe",
+            "name-rev",
+            "merge-base",
+            "show-ref",
+            "for-each-ref",
+            "cherry",
+            "count-objects",
+            "check-ignore",
+            "check-attr",
+            "check-mailmap",
+            "check-ref-format",
+            "version",
+            "var",
+            "show-branch",
+            "patch-id",
+            "stripspace",
+            "column",
+            "get-tar-commit-id",
+            "verify-pack",
+            "show-index",
         ],
+        Known::Harmless,
     ),
-    ("tag", &["-m", "--message", "-F", "--file", "-u"]),
-    ("notes", &["-m", "-F"]),
-    ("stash", &["-m", "--message"]),
-    ("merge", &["-m", "-F"]),
     (
-        "log",
         &[
-            "-n", "-S", "-G", "-L", "--author", "--grep", "--since", "--until", "--after",
-            "--before", "--format",
+            "log",
+            "show",
+            "diff",
+            "whatchanged",
+            "rev-list",
+            "diff-tree",
+            "diff-index",
+            "diff-files",
+            "reflog",
+            "stash list",
+            "stash show",
         ],
+        Known::Only(&HISTORY),
     ),
-    ("shortlog", &["--since", "--until", "--author"]),
-    ("rev-list", &["-n", "--since", "--until"]),
-    ("show", &["-L", "-S", "-G"]),
-    ("diff", &["-S", "-G", "-U"]),
-    ("grep", &["-e", "-A", "-B", "-C", "-m"]),
-    ("blame", &["-L", "--since"]),
+    (&["range-diff"], Known::Only(&RANGE_DIFF)),
+    (&["shortlog"], Known::Only(&SHORTLOG)),
+    (&["blame", "annotate"], Known::Only(&BLAME)),
+    (&["grep"], Known::Only(&GREP)),
+    (&["cat-file"], Known::Only(&CAT_FILE)),
+    (&["ls-remote"], Known::Only(&LS_REMOTE)),
+    (&["fsck"], Known::Only(&FSCK)),
+    (&["archive"], Known::Among(&ARCHIVE)),
+    (&["format-patch"], Known::Among(&FORMAT_PATCH)),
+    (&["hash-object"], Known::Among(&HASH_OBJECT)),
+    (&["clean"], Known::Among(&CLEAN)),
+    (
+        &["commit", "notes", "stash", "merge"],
+        Known::Among(&MESSAGE),
+    ),
+    (&["tag"], Known::Among(&TAG)),
+    (&["clone", "init"], Known::Among(&FETCH)),
 ];
 
 /// Options before the subcommand that change nothing that runs.
@@ -195,213 +244,3 @@ pub(crate) const GLOBAL_PLAIN: &[&str] = &[
 /// Configuration that `-c` may set.
 pub(crate) const CONFIG_HARMLESS: &[&str] =
     &["color.", "log.", "core.quotepath=", "diff.algorithm="];
-
-/// Options of `branch` that list; each must come with no other kind.
-pub(crate) const BRANCH_LISTS: Spec = Spec {
-    short: "aArvqi",
-    long: &[
-        "list",
-        "all",
-        "remotes",
-        "verbose",
-        "show-current",
-        "contains?",
-        "no-contains?",
-        "merged?",
-        "no-merged?",
-        "sort=",
-        "points-at=",
-        "format=",
-        "color?",
-        "no-color",
-        "column?",
-        "no-column",
-        "abbrev=",
-        "no-abbrev",
-        "ignore-case",
-        "omit-empty",
-    ],
-    operands: Operands::Nothing,
-    ..SPEC
-};
-
-/// Options of `tag` that list.
-pub(crate) const TAG_LISTS: Spec = Spec {
-    short: "li",
-    attached: "n",
-    long: &[
-        "list",
-        "contains?",
-        "no-contains?",
-        "merged?",
-        "no-merged?",
-        "sort=",
-        "points-at=",
-        "format=",
-        "color?",
-        "column?",
-        "no-column",
-        "ignore-case",
-        "omit-empty",
-    ],
-    operands: Operands::Nothing,
-    ..SPEC
-};
-
-/// Options of `config` that read.
-pub(crate) const CONFIG_READS: Spec = Spec {
-    short: "lz",
-    long: &[
-        "get",
-        "get-all",
-        "get-regexp",
-        "get-urlmatch",
-        "list",
-        "global",
-        "system",
-        "local",
-        "worktree",
-        "null",
-        "name-only",
-        "show-origin",
-        "show-scope",
-        "type=",
-        "bool",
-        "int",
-        "bool-or-int",
-        "path",
-        "default=",
-        "includes",
-        "no-includes",
-        "all",
-        "regexp",
-    ],
-    operands: Operands::Nothing,
-    ..SPEC
-};
-
-/// Options of `remote` that read.
-pub(crate) const REMOTE_READS: Spec = Spec {
-    short: "vn",
-    long: &["verbose", "all", "push"],
-    operands: Operands::Nothing,
-    ..SPEC
-};
-
-const fn act(short: &'static str, long: &'static [&'static str], effect: Effect) -> Act {
-    Act {
-        short,
-        long,
-        effect,
-    }
-}
-
-/// Options of any reading subcommand that do more than read.
-pub(crate) const ACTS: &[Act] = &[
-    act("", &["output="], Write),
-    act("", &["output-directory="], Write),
-    act(
-        "",
-        &[
-            "ext-diff",
-            "upload-pack=",
-            "exec=",
-            "filters",
-            "textconv",
-            "open-files-in-pager?",
-            "paginate",
-            "tool=",
-            "extcmd=",
-            "receive-pack=",
-            "show-signature",
-            "template=",
-            "config=",
-            "config-env=",
-            "open-files?",
-        ],
-        Opaque("an option that runs another program"),
-    ),
-    act(
-        "",
-        &[
-            "contents=",
-            "ignore-revs-file=",
-            "exclude-from=",
-            "file=",
-            "pathspec-from-file=",
-        ],
-        Read,
-    ),
-];
-
-/// Long options of reading subcommands that begin like a dangerous one and are harmless.
-pub(crate) const ALIKE: &[&str] = &[
-    "output-indicator-new=",
-    "output-indicator-old=",
-    "output-indicator-context=",
-    "exclude=",
-    "exclude-standard",
-    "exclude-per-directory=",
-    "text",
-    "find-renames?",
-    "find-copies?",
-    "format=",
-    "first-parent",
-    "follow",
-    "full-diff",
-    "function-context",
-    "fixed-strings",
-    "full-history",
-    "full-tree",
-    "full-name",
-    "full-index",
-    "oneline",
-    "or",
-    "only-matching",
-    "others",
-    "topo-order",
-    "tags",
-    "patch",
-    "parents",
-    "pretty?",
-    "perl-regexp",
-    "porcelain?",
-    "points-at=",
-    "cumulative",
-    "count",
-    "cached",
-    "contains?",
-    "color?",
-    "context=",
-    "cc",
-    "combined-all-paths",
-    "ext-grep",
-    "extended-regexp",
-    "exact-match",
-    "exit-code",
-    "error-unmatch",
-    "eol",
-    "files-with-matches",
-    "files-without-match",
-    "heading",
-    "until=",
-    "upstream?",
-    "untracked?",
-    "untracked-files?",
-    "unified=",
-    "use-mailmap",
-    "pickaxe-regex",
-    "pickaxe-all",
-    "path-format=",
-    "prefix=",
-    "patch-with-stat",
-    "patch-with-raw",
-    "past-only",
-    "long",
-    "left-right",
-    "left-only",
-    "local-env-vars",
-    "log-size",
-    "line-porcelain",
-    "line-prefix=",
-];

@@ -133,8 +133,6 @@ pub(crate) const CHANGING_PREFIXES: &[&str] = &[
     "PERL",
     "RUBY",
     "NODE_",
-    "npm_config_",
-    "NPM_CONFIG_",
     "YARN_",
     "PNPM_",
     "LUA_",
@@ -198,3 +196,6 @@ pub(crate) const HARMLESS: &[&str] = &[
 
 /// Beginnings of such names.
 pub(crate) const HARMLESS_PREFIXES: &[&str] = &["CARGO_TERM_"];
+
+/// The same, in whatever case: programs that read these compare without regard to it.
+pub(crate) const CHANGING_IN_ANY_CASE: &[&str] = &["npm_config_"];

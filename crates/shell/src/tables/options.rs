@@ -149,8 +149,8 @@ pub(crate) const ICONV: Spec = Spec {
 };
 
 pub(crate) const TREE: Spec = Spec {
-    short: "adfilxACDFghJNnopqQrstuUvXS",
-    valued: "LPIo",
+    short: "adfilxACDFghJNnpqQrstuUvXS",
+    valued: "LPIoHT",
     long: &[
         "noreport",
         "dirsfirst",
@@ -169,8 +169,15 @@ pub(crate) const TREE: Spec = Spec {
         "sort=",
         "info",
         "metafirst",
+        "fromfile",
+        "fromtabfile",
+        "nolinks",
+        "houtro=",
+        "hintro=",
+        "hyperlink",
+        "compress=",
     ],
-    acts: &[act("o", &[], Write)],
+    acts: &[act("o", &["output="], Write)],
     ..SPEC
 };
 
@@ -333,7 +340,7 @@ pub(crate) const MAN: Spec = Spec {
 };
 
 pub(crate) const BAT: Spec = Spec {
-    short: "ApnPuSf",
+    short: "ApnPuSfds",
     valued: "lHrm",
     long: &[
         "show-all",
@@ -354,6 +361,17 @@ pub(crate) const BAT: Spec = Spec {
         "italic-text=",
         "list-languages",
         "list-themes",
+        "diff",
+        "diff-context=",
+        "map-syntax=",
+        "ignored-suffix=",
+        "squeeze-blank",
+        "squeeze-limit=",
+        "binary=",
+        "nonprintable-notation=",
+        "no-config",
+        "unbuffered",
+        "chop-long-lines",
     ],
     acts: &[
         act("", &["pager="], RUNS),
@@ -463,9 +481,29 @@ pub(crate) const RG: Spec = Spec {
         "pre-glob=",
         "type-add=",
         "no-unicode",
+        "unicode",
         "mmap",
-        "no-mmap",
+        "line-buffered",
+        "block-buffered",
+        "null-data",
+        "stop-on-nonmatch",
+        "dfa-size-limit=",
+        "regex-size-limit=",
+        "require-git",
+        "ignore",
+        "messages",
+        "maxdepth=",
+        "sort-files",
+        "type-clear=",
+        "pcre2-version",
+        "auto-hybrid-regex",
+        "trace",
+        "no-ignore-files",
+        "no-ignore-global",
+        "no-ignore-exclude",
+        "ignore-file-case-insensitive",
     ],
+    negates: true,
     acts: &[
         act("", &["pre=", "hostname-bin="], RUNS),
         act("f", &["file=", "ignore-file="], Read),
@@ -617,6 +655,74 @@ pub(crate) const SYSCTL: Spec = Spec {
     ..SPEC
 };
 
+/// What `systemctl` and its kin take before their verb.
+pub(crate) const SYSTEMCTL: Spec = Spec {
+    short: "alqr",
+    valued: "tpPnoHM",
+    long: &[
+        "all",
+        "full",
+        "failed",
+        "user",
+        "system",
+        "type=",
+        "state=",
+        "property=",
+        "value",
+        "lines=",
+        "output=",
+        "no-pager",
+        "no-legend",
+        "plain",
+        "quiet",
+        "recursive",
+        "reverse",
+        "after",
+        "before",
+        "with-dependencies",
+        "show-types",
+        "legend?",
+        "timestamp=",
+    ],
+    acts: &[act(
+        "HM",
+        &["host=", "machine=", "root=", "image="],
+        Opaque("an option that acts on another machine"),
+    )],
+    operands: Operands::Nothing,
+    ..SPEC
+};
+
+pub(crate) const TPUT: Spec = Spec {
+    valued: "T",
+    operands: Operands::Nothing,
+    ..SPEC
+};
+
+/// `top` without a terminal only prints.
+pub(crate) const TOP: Spec = Spec {
+    short: "bcHiS10",
+    valued: "ndpuUoEew",
+    operands: Operands::Nothing,
+    ..SPEC
+};
+
+/// Interlock's own options change nothing that its verbs do not.
+pub(crate) const INTERLOCK: Spec = Spec {
+    long: &[
+        "json",
+        "state=",
+        "workflow=",
+        "run=",
+        "verify",
+        "format=",
+        "limit=",
+        "all",
+    ],
+    operands: Operands::Nothing,
+    ..SPEC
+};
+
 pub(crate) const DMESG: Spec = Spec {
     short: "HLPTtWwxdekru",
     valued: "flFsn",
@@ -695,9 +801,9 @@ pub(crate) const SS: Spec = Spec {
 
 pub(crate) const STTY: Spec = Spec {
     short: "ag",
-    long: &["all", "save"],
-    operands: Operands::System,
-    exact: &["size"],
+    valued: "F",
+    long: &["all", "save", "file="],
+    operands: Operands::Nothing,
     ..SPEC
 };
 
@@ -828,6 +934,29 @@ pub(crate) const NM: Spec = Spec {
         "quiet",
     ],
     acts: &[act("", &["plugin="], RUNS)],
+    operands: Operands::ReadButPlus,
+    ..SPEC
+};
+
+/// `size` and its kin, whose options only choose a form.
+pub(crate) const SIZE: Spec = Spec {
+    short: "ABGodtxiCnsprfae",
+    valued: "ejbF",
+    long: &[
+        "format=",
+        "radix=",
+        "common",
+        "totals",
+        "demangle?",
+        "functions",
+        "exe=",
+        "inlines",
+        "pretty-print",
+        "basenames",
+        "addresses",
+        "no-strip-underscore",
+        "strip-underscore",
+    ],
     operands: Operands::ReadButPlus,
     ..SPEC
 };

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     /// The options decide.
     Options(&'static Spec),
     /// The first operand must be one of these words, or there is none.
-    Verbs(&'static [&'static str]),
+    Verbs(&'static Spec, &'static [&'static str]),
     /// Runs what no reader of the line sees.
     Opaque(&'static str),
     /// Needs code of its own.
@@ -55,6 +55,8 @@ pub(crate) enum Special {
     Scp,
     Printenv,
     Grep,
+    Man,
+    Getent,
 }
 
 /// One row: programs that are treated alike.
@@ -133,7 +135,9 @@ pub(crate) const PROGRAMS: &[Row] = &[
     ),
     row(&["b2sum", "base32", "sum"], Reader, Kind::Plain),
     row(
-        &["grep", "egrep", "fgrep"],
+        &[
+            "grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep",
+        ],
         Reader,
         Kind::Special(Special::Grep),
     ),
@@ -141,25 +145,54 @@ pub(crate) const PROGRAMS: &[Row] = &[
     row(&["cloc"], Reader, Kind::Options(&CLOC)),
     // ---- the same, about the machine ----
     row(
-        &["ls", "eza", "stat", "du", "df", "lsblk", "lsof"],
+        &[
+            "ls", "eza", "exa", "lsd", "getfacl", "getfattr", "lsattr", "wdiff", "ptx", "stat",
+            "du", "df", "lsblk", "lsof",
+        ],
         Reader,
         Kind::Plain,
     ),
     row(
         &[
-            "lscpu", "free", "uptime", "nproc", "uname", "id", "whoami", "groups", "who", "arch",
+            "lscpu",
+            "free",
+            "uptime",
+            "nproc",
+            "uname",
+            "id",
+            "whoami",
+            "groups",
+            "who",
+            "arch",
             "logname",
+            "w",
+            "last",
+            "users",
+            "pstree",
+            "pidof",
+            "vmstat",
+            "lsmod",
+            "lspci",
+            "lsusb",
+            "apropos",
+            "lsb_release",
+            "sw_vers",
+            "iostat",
+            "locate",
+            "plocate",
+            "whatis",
         ],
         Reader,
         Kind::Nothing,
     ),
     row(
         &[
-            "locale", "getconf", "getent", "tty", "which", "whereis", "pgrep", "netstat",
+            "locale", "getconf", "tty", "which", "whereis", "pgrep", "netstat",
         ],
         Reader,
         Kind::Nothing,
     ),
+    row(&["getent"], Reader, Kind::Special(Special::Getent)),
     row(&["printenv"], Reader, Kind::Special(Special::Printenv)),
     // ---- readers with teeth ----
     row(&["find"], Reader, Kind::Special(Special::Find)),
@@ -173,15 +206,28 @@ pub(crate) const PROGRAMS: &[Row] = &[
     row(&["sort"], Reader, Kind::Options(&SORT)),
     row(&["shuf"], Reader, Kind::Options(&SHUF)),
     row(&["iconv"], Reader, Kind::Options(&ICONV)),
+    row(&["clear"], Nothing, Kind::Nothing),
+    row(
+        &["tput"],
+        Reader,
+        Kind::Verbs(
+            &TPUT,
+            &[
+                "cols", "lines", "colors", "bold", "dim", "sgr0", "setaf", "setab", "smul", "rmul",
+                "smso", "rmso", "el", "longname",
+            ],
+        ),
+    ),
+    row(&["zipinfo"], Reader, Kind::Plain),
     row(&["tree"], Reader, Kind::Options(&TREE)),
     row(&["base64"], Reader, Kind::Options(&BASE64)),
     row(&["uniq"], Reader, Kind::Options(&UNIQ)),
     row(&["xxd"], Reader, Kind::Options(&XXD)),
     row(&["tee"], Writer, Kind::Options(&TEE)),
     row(&["dd"], Writer, Kind::Special(Special::Dd)),
-    row(&["less"], Reader, Kind::Options(&LESS)),
-    row(&["more"], Reader, Kind::Options(&MORE)),
-    row(&["man"], Reader, Kind::Options(&MAN)),
+    row(&["less", "zless"], Reader, Kind::Options(&LESS)),
+    row(&["more", "zmore"], Reader, Kind::Options(&MORE)),
+    row(&["man"], Reader, Kind::Special(Special::Man)),
     row(&["bat", "batcat"], Reader, Kind::Options(&BAT)),
     row(&["delta"], Reader, Kind::Options(&DELTA)),
     row(&["rg"], Reader, Kind::Options(&RG)),
@@ -202,7 +248,9 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Kind::Special(Special::Compress),
     ),
     row(
-        &["zcat", "bzcat", "xzcat", "zstdcat", "gzcat"],
+        &[
+            "zcat", "bzcat", "xzcat", "zstdcat", "gzcat", "lzcat", "lz4cat",
+        ],
         Reader,
         Kind::Options(&ZCAT),
     ),
@@ -221,49 +269,61 @@ pub(crate) const PROGRAMS: &[Row] = &[
     row(&["sysctl"], Reader, Kind::Options(&SYSCTL)),
     row(&["dmesg"], Reader, Kind::Options(&DMESG)),
     row(&["ss"], Reader, Kind::Options(&SS)),
-    row(&["stty"], Reader, Kind::Options(&STTY)),
+    row(&["stty"], Reader, Kind::Verbs(&STTY, &["size", "speed"])),
+    row(&["top"], Reader, Kind::Options(&TOP)),
     row(
         &["systemctl"],
         Reader,
-        Kind::Verbs(&[
-            "status",
-            "show",
-            "cat",
-            "is-active",
-            "is-enabled",
-            "is-failed",
-            "is-system-running",
-            "list-units",
-            "list-unit-files",
-            "list-timers",
-            "list-sockets",
-            "list-jobs",
-            "list-dependencies",
-            "list-machines",
-        ]),
+        Kind::Verbs(
+            &SYSTEMCTL,
+            &[
+                "status",
+                "show",
+                "cat",
+                "is-active",
+                "is-enabled",
+                "is-failed",
+                "is-system-running",
+                "list-units",
+                "list-unit-files",
+                "list-timers",
+                "list-sockets",
+                "list-jobs",
+                "list-dependencies",
+                "list-machines",
+            ],
+        ),
     ),
     row(&["journalctl"], Reader, Kind::Options(&JOURNALCTL)),
     row(
         &["timedatectl"],
         Reader,
-        Kind::Verbs(&["status", "show", "list-timezones"]),
+        Kind::Verbs(&SYSTEMCTL, &["status", "show", "list-timezones"]),
     ),
     row(
         &["loginctl"],
         Reader,
-        Kind::Verbs(&[
-            "list-sessions",
-            "list-users",
-            "list-seats",
-            "show-session",
-            "show-user",
-            "session-status",
-            "user-status",
-        ]),
+        Kind::Verbs(
+            &SYSTEMCTL,
+            &[
+                "list-sessions",
+                "list-users",
+                "list-seats",
+                "show-session",
+                "show-user",
+                "session-status",
+                "user-status",
+            ],
+        ),
     ),
     row(&["crontab"], Reader, Kind::Options(&CRONTAB)),
     row(&["file"], Reader, Kind::Options(&FILE)),
     row(&["nm"], Reader, Kind::Options(&NM)),
+    row(
+        &["size", "c++filt", "addr2line"],
+        Reader,
+        Kind::Options(&SIZE),
+    ),
     row(&["objdump"], Reader, Kind::Options(&OBJDUMP)),
     row(&["readelf"], Reader, Kind::Options(&READELF)),
     row(&["ps"], Reader, Kind::Special(Special::Ps)),
@@ -320,9 +380,12 @@ pub(crate) const PROGRAMS: &[Row] = &[
     row(
         &["interlock"],
         Reader,
-        Kind::Verbs(&[
-            "status", "list", "log", "check", "graph", "explain", "simulate", "test",
-        ]),
+        Kind::Verbs(
+            &INTERLOCK,
+            &[
+                "status", "list", "log", "check", "graph", "explain", "simulate", "test",
+            ],
+        ),
     ),
     // ---- interpreters ----
     row(
@@ -373,6 +436,19 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Interpreter,
         Kind::Opaque(CODE),
     ),
+    // ---- keys and certificates: what they change depends on the subcommand ----
+    row(
+        &[
+            "openssl",
+            "gpg",
+            "gpg2",
+            "ssh-keygen",
+            "ssh-add",
+            "ssh-agent",
+        ],
+        CommandClass::Unknown,
+        Kind::Opaque(CHANGES),
+    ),
     // ---- code of the project ----
     row(
         &[
@@ -384,8 +460,8 @@ pub(crate) const PROGRAMS: &[Row] = &[
     ),
     row(
         &[
-            "clang", "clang++", "go", "npm", "npx", "pnpm", "pnpx", "yarn", "corepack", "tsc",
-            "eslint", "jest", "vitest", "mocha",
+            "clang", "clang++", "javac", "kotlinc", "swiftc", "go", "npm", "npx", "pnpm", "pnpx",
+            "yarn", "corepack", "tsc", "eslint", "jest", "vitest", "mocha",
         ],
         ProjectCode,
         Kind::Opaque(PROJECT),
@@ -601,6 +677,31 @@ pub(crate) const WITH_SUBCOMMANDS: &[&str] = &[
     "rustup",
     "git",
     "ruff",
+    "openssl",
+];
+
+/// Words of their own with which programs, alone with one, only tell about themselves.
+pub(crate) const ASKS: &[(&[&str], &[&str])] = &[
+    (
+        &[
+            "node", "nodejs", "npm", "npx", "pnpm", "yarn", "bun", "deno", "tsc", "ruby", "lua",
+            "luajit", "perl", "php", "mvn", "make", "gradle", "docker", "podman", "gem",
+            "composer", "bundle",
+        ],
+        &["-v"],
+    ),
+    (
+        &["gcc", "g++", "cc", "c++", "clang", "clang++"],
+        &["-v", "-dumpversion", "-dumpmachine", "-dumpfullversion"],
+    ),
+    (
+        &["java", "javac", "scala", "kotlinc", "terraform"],
+        &["-version", "-fullversion"],
+    ),
+    (&["dotnet"], &["--info", "--list-sdks", "--list-runtimes"]),
+    (&["php"], &["-m", "-i"]),
+    (&["cargo"], &["--list", "-vV", "-Vv"]),
+    (&["rustc"], &["-vV", "-Vv"]),
 ];
 
 /// Programs that load code of the project even to print their help.

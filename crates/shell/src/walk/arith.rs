@@ -214,7 +214,38 @@ impl Walker<'_> {
             None => Ok(()),
         }
     }
+
+    /// Refuses a line in which `declare` gives text to an array: bash reads `(…)` in it again.
+    pub(crate) fn check_declared(&self) -> Step {
+        let arrays = self.state.arrays.borrow();
+        match self
+            .declared_text
+            .iter()
+            .find(|name| arrays.contains(*name) || ARRAYS_OF_BASH.contains(&name.as_str()))
+        {
+            Some(name) => Err(format!(
+                "the array `{name}` reads the text it is given as code"
+            )),
+            None => Ok(()),
+        }
+    }
 }
+
+/// Names that are arrays before any line.
+const ARRAYS_OF_BASH: [&str; 12] = [
+    "BASH_ALIASES",
+    "BASH_ARGC",
+    "BASH_ARGV",
+    "BASH_CMDS",
+    "BASH_LINENO",
+    "BASH_REMATCH",
+    "BASH_SOURCE",
+    "BASH_VERSINFO",
+    "DIRSTACK",
+    "FUNCNAME",
+    "GROUPS",
+    "PIPESTATUS",
+];
 
 /// Returns the names in an expression; `0x1f` and `16#ff` are numbers.
 fn names(text: &str) -> impl Iterator<Item = &str> {

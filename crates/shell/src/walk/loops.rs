@@ -16,11 +16,21 @@ impl Walker<'_> {
                 .iter()
                 .try_for_each(|list| walker.list(list, Proof::NONE))
         })?;
-        for list in lists {
-            self.list(list, Proof::NONE)?;
-        }
+        self.repeated(|walker| {
+            lists
+                .iter()
+                .try_for_each(|list| walker.list(list, Proof::NONE))
+        })?;
         self.state.forget_touched(&touched);
         Ok(())
+    }
+
+    /// Walks what may run any number of times.
+    pub(crate) fn repeated(&mut self, body: impl FnOnce(&mut Self) -> Step) -> Step {
+        self.facts.repeats += 1;
+        let result = body(self);
+        self.facts.repeats -= 1;
+        result
     }
 
     /// Finds what a body changes and forgets it.
@@ -43,13 +53,18 @@ impl Walker<'_> {
         let values = self.loop_values(words)?;
         let literals =
             values.len() <= VALUES_MAX && values.iter().all(|value| value.literal().is_some());
-        let values = if literals && !values.is_empty() {
+        let literals = literals && !values.is_empty();
+        let values = if literals {
             values
         } else {
             vec![common(name, &values)]
         };
         let touched = self.settle(|walker| walker.each(name, &values, body))?;
-        self.each(name, &values, body)?;
+        if literals {
+            self.each(name, &values, body)?;
+        } else {
+            self.repeated(|walker| walker.each(name, &values, body))?;
+        }
         self.state.forget_touched(&touched);
         Ok(())
     }
@@ -86,8 +101,8 @@ impl Walker<'_> {
             return Ok(self
                 .state
                 .positional
-                .clone()
-                .unwrap_or_else(|| vec![Arg::unknown("$@")]));
+                .as_ref()
+                .map_or_else(|| vec![Arg::unknown("$@")], |words| words.to_vec()));
         };
         let values = words
             .iter()
@@ -107,7 +122,7 @@ impl Walker<'_> {
         for part in parts {
             self.arith(part)?;
         }
-        self.list(body, Proof::NONE)?;
+        self.repeated(|walker| walker.list(body, Proof::NONE))?;
         self.state.forget_touched(&touched);
         Ok(())
     }
@@ -158,9 +173,16 @@ fn common(name: &str, values: &[Arg]) -> Arg {
         is_number: !values.is_empty() && values.iter().all(Arg::is_number),
         is_single: false,
         is_operand: all_whole
-            && values
-                .iter()
-                .all(|value| !value.may_be_option() && !value.start().is_empty()),
+            && values.iter().all(|value| match value {
+                Arg::Dynamic(dynamic) if dynamic.is_number => dynamic.is_operand,
+                _ => !value.may_be_option() && !value.start().is_empty(),
+            }),
+        is_never_option: !values.is_empty() && values.iter().all(is_never_option),
         pattern,
+        shape: None,
     })
+}
+
+fn is_never_option(value: &Arg) -> bool {
+    matches!(value, Arg::Dynamic(dynamic) if dynamic.is_never_option)
 }

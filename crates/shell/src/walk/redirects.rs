@@ -2,7 +2,7 @@
 
 use interlock_core::facts::NetworkDirection;
 
-use super::{Input, Step, Walker};
+use super::{Input, Walker};
 use crate::syntax::{Piece, Redirect, RedirectKind, Simple};
 use crate::value::Arg;
 
@@ -44,7 +44,14 @@ impl Walker<'_> {
     }
 
     /// Notes what redirections read and write, and what stands in their words.
-    pub(super) fn redirects(&mut self, redirects: &[Redirect], simple: Option<&Simple>) -> Step {
+    ///
+    /// Returns whether one of them writes to a device or to the kernel's own files.
+    pub(super) fn redirects(
+        &mut self,
+        redirects: &[Redirect],
+        simple: Option<&Simple>,
+    ) -> Result<bool, String> {
+        let mut is_system = false;
         for redirect in redirects {
             if let Some(name) = &redirect.variable {
                 self.facts.set(name, None);
@@ -66,12 +73,14 @@ impl Walker<'_> {
                     let text = simple
                         .filter(|_| is_output)
                         .and_then(|simple| self.written_text(simple));
+                    is_system |= is_machine(&target);
                     self.write_target(&target, if *append { ">>" } else { ">" }, *append, text);
                     self.pieces(&word.pieces)?;
                 }
                 RedirectKind::ReadWrite(word) => {
                     let target = self.expander().target(word);
                     self.read_target(&target, "<>");
+                    is_system |= is_machine(&target);
                     self.write_target(&target, "<>", true, None);
                     self.pieces(&word.pieces)?;
                 }
@@ -81,6 +90,7 @@ impl Walker<'_> {
                 } => {
                     let target = self.expander().target(word);
                     if *output && !is_descriptor(&target) {
+                        is_system |= is_machine(&target);
                         self.write_target(&target, ">&", false, None);
                     }
                     self.pieces(&word.pieces)?;
@@ -91,13 +101,14 @@ impl Walker<'_> {
                 }
             }
         }
-        Ok(())
+        Ok(is_system)
     }
 
     fn read_target(&mut self, target: &Arg, operator: &str) {
         let by = format!("{operator} {}", target.shown());
         if is_socket(target) {
-            self.facts.network(NetworkDirection::Send, None, &by, None);
+            self.facts
+                .network(NetworkDirection::Send, socket_host(target), &by, None);
             return;
         }
         let directory = self.directory();
@@ -107,10 +118,13 @@ impl Walker<'_> {
     fn write_target(&mut self, target: &Arg, operator: &str, append: bool, text: Option<String>) {
         let by = format!("{operator} {}", target.shown());
         if is_socket(target) {
-            self.facts.network(NetworkDirection::Send, None, &by, None);
+            self.facts
+                .network(NetworkDirection::Send, socket_host(target), &by, None);
             return;
         }
         let directory = self.directory();
+        // How often it is written is not known in a body that may run again.
+        let text = text.filter(|_| self.facts.repeats == 0);
         if let Some(written) = self.facts.write(target, directory.as_deref(), &by) {
             written.append = append;
             written.text = text;
@@ -170,6 +184,21 @@ fn is_descriptor(target: &Arg) -> bool {
         }
         Arg::Dynamic(dynamic) => dynamic.is_number,
     }
+}
+
+/// Returns the host of `/dev/tcp/HOST/PORT` when it is known.
+fn socket_host(target: &Arg) -> Option<&str> {
+    let mut parts = target.literal()?.split('/').skip(3);
+    parts.next().filter(|host| !host.is_empty())
+}
+
+/// Returns whether a target is a device or a file of the kernel, and no sink or socket.
+fn is_machine(target: &Arg) -> bool {
+    let path = target.start();
+    let below = ["/dev/", "/proc/", "/sys/"]
+        .iter()
+        .any(|place| path.starts_with(place));
+    below && !is_socket(target) && !path.starts_with("/dev/fd/") && !crate::paths::is_sink(path)
 }
 
 fn is_socket(target: &Arg) -> bool {

@@ -4,7 +4,8 @@ use super::{Proof, Step, Walker};
 use crate::parse::is_name;
 use crate::state::Value;
 use crate::syntax::{
-    AssignedValue, Assignment, Param, ParamOp, Piece, Redirect, RedirectKind, Simple, Subscript,
+    Arith, AssignedValue, Assignment, Param, ParamOp, Piece, Redirect, RedirectKind, Simple,
+    Subscript,
 };
 use crate::tables::programs::ZSH_TIED;
 use crate::value::Arg;
@@ -14,13 +15,18 @@ impl Walker<'_> {
     pub(super) fn look_into(&mut self, simple: &Simple) -> Step {
         for assignment in simple.assignments.iter().chain(&simple.declared) {
             if let Some(index) = &assignment.subscript {
-                self.arith(index)?;
+                self.subscript(&assignment.name, index)?;
             }
             match &assignment.value {
                 AssignedValue::Scalar(word) => self.pieces(&word.pieces)?,
-                AssignedValue::Array(words) => {
-                    for word in words {
-                        self.pieces(&word.pieces)?;
+                AssignedValue::Array(elements) => {
+                    for element in elements {
+                        if let Some(text) = &element.subscript
+                            && !self.state.is_associative(&assignment.name)
+                        {
+                            self.arith_text(text)?;
+                        }
+                        self.pieces(&element.word.pieces)?;
                     }
                 }
             }
@@ -47,12 +53,20 @@ impl Walker<'_> {
         Ok(())
     }
 
+    /// Walks a subscript: arithmetic, but for an array that takes texts.
+    fn subscript(&mut self, name: &str, index: &Arith) -> Step {
+        if self.state.is_associative(name) {
+            return self.pieces(&index.pieces);
+        }
+        self.arith(index)
+    }
+
     fn param(&mut self, param: &Param) -> Step {
         if is_name(&param.name) {
             self.facts.used(&param.name);
         }
         match &param.subscript {
-            Some(Subscript::Index(index)) => self.arith(index)?,
+            Some(Subscript::Index(index)) => self.subscript(&param.name, index)?,
             Some(Subscript::All) if param.indirect => return Ok(()),
             _ => {}
         }
@@ -93,8 +107,10 @@ impl Walker<'_> {
             .iter()
             .chain(&simple.declared)
             .flat_map(|assignment| match &assignment.value {
-                AssignedValue::Scalar(word) => std::slice::from_ref(word),
-                AssignedValue::Array(words) => words.as_slice(),
+                AssignedValue::Scalar(word) => vec![word],
+                AssignedValue::Array(elements) => {
+                    elements.iter().map(|element| &element.word).collect()
+                }
             });
         for word in assigned.chain(&simple.words) {
             if word.source.contains('=') || word.source.contains("++") || word.source.contains("--")

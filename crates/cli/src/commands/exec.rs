@@ -1,0 +1,99 @@
+//! `exec`: runs one shell line held to what a state allows; everything else passes through.
+//!
+//! With a ticket for a line that a hook has allowed; without one for people.
+//! What is refused before anything starts ends with 126.
+
+mod arguments;
+mod people;
+mod report;
+
+use std::{ffi::OsString, io::Write as _, process::ExitCode};
+
+use interlock_sandbox::{Exit, Level, NotHeld, Plan, Reach, run_telling};
+use interlock_store::{Home, Ticket};
+
+use crate::{app, live::now_ms};
+use arguments::{Arguments, Wanted};
+use report::Report;
+
+/// Refused before anything was started.
+const REFUSED: u8 = 126;
+/// What a shell adds to the number of a signal.
+const BY_SIGNAL: i32 = 128;
+
+/// Runs what stands behind `exec`.
+pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
+    let done = arguments::read(arguments).and_then(|arguments| match arguments.wanted {
+        Wanted::Ticket(ref ticket) => with_ticket(ticket, &arguments),
+        Wanted::Stance(_) => {
+            let most = Reach::limited_to(arguments.at_most);
+            carry(&people::plan(&arguments)?, most, None)
+        }
+    });
+    match done {
+        Ok(exit) => end_as(exit),
+        Err(why) => {
+            // Nobody is left to tell when standard error is gone.
+            let _ = writeln!(std::io::stderr(), "interlock: {why}");
+            ExitCode::from(REFUSED)
+        }
+    }
+}
+
+/// Runs the line of a ticket, and tells its run how that went.
+fn with_ticket(name: &str, arguments: &Arguments) -> Result<Exit, String> {
+    let home = Home::locate(app::variable).map_err(|error| error.to_string())?;
+    let ticket = home
+        .take_ticket(name, &arguments.line, now_ms())
+        .map_err(|error| format!("{error}; nothing was run"))?;
+    let plan = plan_of(&ticket, &arguments.line)?;
+    let report = Report::open(&home, &ticket)?;
+    carry(&plan, Reach::ALL, Some(report))
+}
+
+/// Reads the plan of a ticket; it must be for the line that is run.
+fn plan_of(ticket: &Ticket, line: &str) -> Result<Plan, String> {
+    let plan: Plan = serde_json::from_value(ticket.plan.clone())
+        .map_err(|error| format!("the plan of this ticket cannot be read: {error}"))?;
+    match &plan.start {
+        interlock_sandbox::plan::Start::Line(planned) if planned == line => Ok(plan),
+        _ => Err("the plan of this ticket is for another line; nothing was run".to_owned()),
+    }
+}
+
+fn carry(plan: &Plan, most: Reach, mut report: Option<Report>) -> Result<Exit, String> {
+    let mut unrecorded = None;
+    // Told while the line runs, so that it is known of one that never ends.
+    let mut started = |level: Level, not_held: &[NotHeld]| {
+        if let Some(report) = &mut report {
+            unrecorded = report.started(level, not_held).err();
+        }
+    };
+    let ended = run_telling(plan, most, &mut started).map_err(|error| error.to_string())?;
+    match report {
+        Some(report) => {
+            if let Some(why) = unrecorded.or_else(|| report.ended(&ended, plan).err()) {
+                // The line has run: what is not recorded is no evidence.
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "interlock: what this line did is not recorded: {why}"
+                );
+            }
+        }
+        None => report::tell_person(&ended),
+    }
+    Ok(ended.exit)
+}
+
+/// Ends as the line ended: with its code, or by the same signal.
+fn end_as(exit: Exit) -> ExitCode {
+    match exit {
+        Exit::Code(code) => ExitCode::from(code),
+        Exit::Signal(signal) => {
+            // Returns only where the signal does not end a process.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            let code = u8::try_from(BY_SIGNAL.saturating_add(signal)).unwrap_or(u8::MAX);
+            ExitCode::from(code)
+        }
+    }
+}

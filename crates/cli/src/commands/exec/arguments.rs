@@ -1,0 +1,120 @@
+//! The words behind `exec`, read without building the whole command line: each tool call pays for it.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::Parser as _;
+use interlock_core::policy::Stance;
+use interlock_sandbox::Level;
+
+use crate::args::{Cli, Command, Held};
+
+/// What `exec` is asked to run, and how it is held.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    /// By whose leave.
+    pub(super) wanted: Wanted,
+    /// The shell line.
+    pub(super) line: String,
+    /// The project; found from the directory when left out.
+    pub(super) project: Option<PathBuf>,
+    /// The lowest level at which it runs.
+    pub(super) require: Option<Level>,
+    /// The highest level whose means are used: to see what a lesser kernel holds.
+    pub(super) at_most: Level,
+    /// Whether the line may fetch from the network.
+    pub(super) network: bool,
+    /// Commands that count as listed.
+    pub(super) allow: Vec<String>,
+}
+
+/// By whose leave a line runs.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    /// A verdict's.
+    Ticket(String),
+    /// The person's own.
+    Stance(Stance),
+}
+
+/// Reads the words behind `exec`.
+pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
+    let words: Vec<&str> = arguments
+        .iter()
+        .map(|word| {
+            word.to_str()
+                .ok_or("the line is no text: write it as UTF-8")
+        })
+        .collect::<Result<_, _>>()?;
+    if let ["--ticket", ticket, "--", line] = words.as_slice() {
+        return Ok(Arguments {
+            wanted: Wanted::Ticket((*ticket).to_owned()),
+            line: (*line).to_owned(),
+            project: None,
+            require: None,
+            at_most: Level::Full,
+            network: false,
+            allow: Vec::new(),
+        });
+    }
+    if let ["--", line @ ..] = words.as_slice()
+        && !line.is_empty()
+    {
+        let line: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
+        return Ok(Arguments {
+            wanted: Wanted::Stance(Stance::NoWrite),
+            line: line_of(&line),
+            project: None,
+            require: None,
+            at_most: Level::Full,
+            network: false,
+            allow: Vec::new(),
+        });
+    }
+    let whole = ["interlock", "exec"]
+        .into_iter()
+        .chain(words.iter().copied());
+    let cli = Cli::try_parse_from(whole).map_err(|error| error.render().to_string())?;
+    let Command::Exec(args) = cli.command else {
+        return Err("these words are no call of `exec`".to_owned());
+    };
+    if args.ticket.is_some() {
+        return Err(
+            "a ticket stands alone before `--`, with the whole line in one word behind it"
+                .to_owned(),
+        );
+    }
+    let require = args.require.map(level).transpose()?;
+    let at_most = args.at_most.map_or(Ok(Level::Full), level)?;
+    Ok(Arguments {
+        wanted: Wanted::Stance(match args.held {
+            Held::NoWrite => Stance::NoWrite,
+            Held::Writing => Stance::Writing,
+            Held::Free => Stance::Free,
+        }),
+        line: line_of(&args.line),
+        project: args.project,
+        require,
+        at_most,
+        network: args.network,
+        allow: args.allow,
+    })
+}
+
+fn level(word: String) -> Result<Level, String> {
+    Level::named(&word).ok_or_else(|| {
+        format!("`{word}` is no level: there are `environment`, `partial`, `files` and `full`")
+    })
+}
+
+/// One word is a shell line; several are a command with its operands.
+fn line_of(words: &[String]) -> String {
+    match words {
+        [line] => line.clone(),
+        words => {
+            let quoted = words
+                .iter()
+                .map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+            quoted.collect::<Vec<_>>().join(" ")
+        }
+    }
+}

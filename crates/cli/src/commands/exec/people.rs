@@ -1,0 +1,78 @@
+//! The plan of a line that a person runs: a state made of what they said.
+
+use std::path::{Path, PathBuf};
+
+use interlock_clients::{HookSetting, plan_for_person};
+use interlock_core::policy::{CommandEntry, Policy, Stance};
+use interlock_project::project_root;
+use interlock_sandbox::{
+    Plan,
+    plan::{Column, Network},
+};
+use interlock_shell::split_entry;
+
+use super::arguments::{Arguments, Wanted};
+
+/// Makes the plan of a line as it would be in a state of the stance asked for.
+pub(super) fn plan(arguments: &Arguments) -> Result<Plan, String> {
+    let directory = std::env::current_dir()
+        .map_err(|error| format!("the current directory cannot be read: {error}"))?;
+    let project: PathBuf = match &arguments.project {
+        Some(project) => project
+            .canonicalize()
+            .map_err(|error| format!("`{}` cannot be read: {error}", project.display()))?,
+        None => project_root(&directory),
+    };
+    let policy = policy(arguments)?;
+    let setting = HookSetting::of_process()?;
+    let mut plan = plan_for_person(&setting, &policy, (&project, &directory), &arguments.line)?;
+    reaches(&mut plan, arguments.network);
+    if let Some(require) = arguments.require {
+        plan.require = plan.require.max(require);
+    }
+    let _: &Path = &plan.project;
+    Ok(plan)
+}
+
+/// No verdict was about the network here: what may not write reaches it only where the person says so.
+fn reaches(plan: &mut Plan, network: bool) {
+    if plan.column != Column::NoWrite {
+        return;
+    }
+    if let Some(confinement) = &mut plan.confinement {
+        confinement.network = if network {
+            Network::Fetch
+        } else {
+            Network::Off
+        };
+    }
+}
+
+/// Makes the policy of a state with the stance asked for.
+fn policy(arguments: &Arguments) -> Result<Policy, String> {
+    let Wanted::Stance(stance) = arguments.wanted else {
+        return Err("a ticket has a state of its own".to_owned());
+    };
+    let tools: Option<&[&str]> = match stance {
+        Stance::Free => None,
+        Stance::NoWrite => Some(&["Read", "Grep", "Glob", "Bash"]),
+        Stance::Writing => Some(&["Read", "Grep", "Glob", "Edit", "Write", "Bash"]),
+    };
+    let entries = arguments
+        .allow
+        .iter()
+        .map(|text| {
+            let words = split_entry(text)
+                .ok_or_else(|| format!("`{text}` is no command: write plain words"))?;
+            Ok(CommandEntry {
+                text: text.clone(),
+                words,
+            })
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+    Ok(Policy {
+        allowed_tools: tools.map(|tools| tools.iter().map(|tool| (*tool).to_owned()).collect()),
+        allowed_commands: (!entries.is_empty()).then_some(entries),
+        ..Policy::default()
+    })
+}

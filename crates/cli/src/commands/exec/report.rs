@@ -1,0 +1,127 @@
+//! What becomes known of a line: to its run, or to the person who ran it.
+
+use std::{io::Write as _, path::Path};
+
+use interlock_core::{
+    call::WrittenPath,
+    command::{Ask, Command, LineEnd, LineStart},
+    event::{ProtectedChange, ProtectedFate},
+    machine::Machine,
+    run::Run,
+};
+use interlock_sandbox::{Answer, Change, Changed, Ended, Exit, Level, NotHeld, Plan};
+use interlock_store::{EventLog as _, Home, RunLog, StoreError, Ticket, submit};
+
+use crate::live::now_ms;
+
+/// A run that is told of one line.
+pub(super) struct Report {
+    log: RunLog,
+    machine: Machine,
+    run: Run,
+    call: interlock_core::names::CallId,
+    path: interlock_core::names::FramePath,
+    proves: bool,
+}
+
+impl Report {
+    /// Opens the run of a ticket; one that stands still lets nothing begin.
+    pub(super) fn open(home: &Home, ticket: &Ticket) -> Result<Self, String> {
+        let opened = || -> Result<(RunLog, Machine, Run), StoreError> {
+            let log = home.open_run(&ticket.run)?;
+            let machine = log.machine()?;
+            let run = log.load()?;
+            Ok((log, machine, run))
+        };
+        let (log, machine, run) = opened().map_err(|error| error.to_string())?;
+        if run.paused.is_some() {
+            return Err(
+                "the run was paused since this line was allowed; nothing was run".to_owned(),
+            );
+        }
+        Ok(Self {
+            log,
+            machine,
+            run,
+            call: ticket.call.clone(),
+            path: ticket.path.clone(),
+            proves: ticket.proves,
+        })
+    }
+
+    /// Tells the run how far the line is held.
+    pub(super) fn started(&mut self, level: Level, not_held: &[NotHeld]) -> Result<(), String> {
+        let not_held = not_held.iter().map(|thing| thing.as_str().to_owned());
+        self.ask(Ask::StartLine(LineStart {
+            call: self.call.clone(),
+            level: level.as_str().to_owned(),
+            not_held: not_held.collect(),
+        }))
+    }
+
+    /// Tells the run how the line ended and what was found after it.
+    pub(super) fn ended(mut self, ended: &Ended, plan: &Plan) -> Result<(), String> {
+        let exit = match ended.exit {
+            Exit::Code(code) => i64::from(code),
+            Exit::Signal(signal) => 128 + i64::from(signal),
+        };
+        self.ask(Ask::EndLine(LineEnd {
+            call: self.call.clone(),
+            path: self.path.clone(),
+            exit: self.proves.then_some(exit),
+            wrote: ended
+                .wrote
+                .iter()
+                .map(|relative| written(&plan.project, relative))
+                .collect(),
+        }))?;
+        if ended.changed.is_empty() {
+            return Ok(());
+        }
+        let changes = ended.changed.iter().map(protected_change).collect();
+        self.ask(Ask::ReportProtected { changes })
+    }
+
+    fn ask(&mut self, ask: Ask) -> Result<(), String> {
+        let command = Command {
+            at_ms: now_ms(),
+            ask,
+        };
+        submit(&mut self.log, &self.machine, &mut self.run, &command)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    }
+}
+
+fn written(project: &Path, relative: &str) -> WrittenPath {
+    WrittenPath {
+        path: project.join(relative).to_string_lossy().into_owned(),
+        relative: Some(relative.to_owned()),
+    }
+}
+
+fn protected_change(changed: &Changed) -> ProtectedChange {
+    ProtectedChange {
+        path: changed.path.to_string_lossy().into_owned(),
+        what: "written by a shell line".to_owned(),
+        fate: match changed.change {
+            Change::Appeared => ProtectedFate::Appeared,
+            Change::Altered => ProtectedFate::Changed,
+            Change::Removed => ProtectedFate::Vanished,
+        },
+        digest: None,
+        undone: !matches!(changed.answer, Answer::Left(_)),
+    }
+}
+
+/// Tells a person what was found after their line.
+pub(super) fn tell_person(ended: &Ended) {
+    for changed in &ended.changed {
+        // Where standard error is gone, the line's own exit code is all there is to say.
+        let _ = writeln!(
+            std::io::stderr(),
+            "interlock: {}",
+            protected_change(changed).sentence()
+        );
+    }
+}

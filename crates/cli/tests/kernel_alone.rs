@@ -1,0 +1,148 @@
+//! What the kernel holds when nobody reads the line: `interlock exec` as in a state that may not write.
+//!
+//! Every trick of `tests/shell` and every line of `kernel/lines.txt` is run in a prepared folder with no judge before it.
+//! Afterwards nothing is changed: no file, mode or time in the folder, the home or the temporary directory, and no file of
+//! the test's name in the places that everybody may write.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(clippy::panic, reason = "a test may end at the first surprise")]
+#![cfg(target_os = "linux")]
+
+#[path = "kernel/builds.rs"]
+mod builds;
+#[path = "kernel/folder.rs"]
+mod folder;
+
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::thread;
+
+use folder::{Folder, Level};
+
+const SHELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/shell");
+/// Refused before anything was started.
+const REFUSED: i32 = 126;
+
+/// The lines of the table of tricks, and our own; without what they would do.
+fn lines() -> Vec<String> {
+    let tricks = std::fs::read_to_string(format!("{SHELL}/tricks.txt")).unwrap();
+    let own = include_str!("kernel/lines.txt");
+    let line = |row: &str| {
+        let line = row.split(" ⇒").next().unwrap_or(row);
+        line.replace('⏎', "\n").replace('␉', "\t")
+    };
+    let rows = tricks.lines().chain(own.lines());
+    rows.filter(|row| !row.is_empty() && !row.starts_with('#'))
+        .map(line)
+        .collect()
+}
+
+/// Runs the lines on a few threads, each in a folder that is made anew once something in it has changed.
+fn changed_by(lines: &[String], level: Level) -> Vec<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let rest = Mutex::new(lines.iter());
+    let found = Mutex::new(Vec::new());
+    let threads = thread::available_parallelism().map_or(2, |count| count.get());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut folder = Folder::prepared();
+                loop {
+                    let Some(line) = rest.lock().unwrap().next() else {
+                        break;
+                    };
+                    folder.exec(
+                        level,
+                        &line.replace("PORT", &port).replace("NAME", folder.name()),
+                    );
+                    let changes = folder.changes(level);
+                    if !changes.is_empty() {
+                        found.lock().unwrap().push(format!("`{line}`: {changes:?}"));
+                        folder = Folder::prepared();
+                    }
+                }
+            });
+        }
+    });
+    listener.set_nonblocking(true).unwrap();
+    let mut found = found.into_inner().unwrap();
+    if level != Level::Partial && listener.accept().is_ok() {
+        found.push("a line reached the network".to_owned());
+    }
+    found
+}
+
+#[track_caller]
+fn nothing(found: &[String]) {
+    assert!(
+        found.is_empty(),
+        "{} lines got out:\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}
+
+/// Every third line from the given one, or all of them for `cargo xtask soak`.
+fn sample(from: usize) -> Vec<String> {
+    match std::env::var_os("INTERLOCK_WHOLE") {
+        Some(_) => lines(),
+        None => lines().into_iter().skip(from).step_by(3).collect(),
+    }
+}
+
+#[test]
+fn no_trick_changes_anything_where_the_kernel_holds_all() {
+    nothing(&changed_by(&lines(), Level::Full));
+}
+
+#[test]
+fn no_trick_changes_anything_without_namespaces() {
+    let sample = sample(0);
+    nothing(&changed_by(&sample, Level::Files));
+}
+
+/// An old kernel: modes, times and truncating by path are not held there, and are not looked at.
+#[test]
+fn no_trick_changes_a_file_on_an_old_kernel() {
+    let mut sample = sample(1);
+    sample.retain(|line| !line.contains("os.truncate("));
+    nothing(&changed_by(&sample, Level::Partial));
+}
+
+/// Without the kernel the same lines do what they say; a test that finds nothing has looked.
+#[test]
+fn the_same_lines_change_files_without_the_kernel() {
+    let own: Vec<String> = lines()
+        .into_iter()
+        .filter(|line| line.contains("open('NAME'"))
+        .collect();
+    assert!(own.len() >= 3);
+    assert_eq!(changed_by(&own, Level::Environment).len(), own.len());
+}
+
+#[test]
+fn a_level_that_is_not_reached_starts_nothing() {
+    let folder = Folder::prepared();
+    for (most, least) in [
+        ("environment", "files"),
+        ("partial", "files"),
+        ("environment", "partial"),
+    ] {
+        let arguments = [
+            "--as",
+            "no-write",
+            "--at-most",
+            most,
+            "--require",
+            least,
+            "--",
+            "echo started",
+        ];
+        let output = folder.interlock(&arguments);
+        assert_eq!(output.status.code(), Some(REFUSED), "{output:?}");
+        assert!(output.stdout.is_empty(), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(least) && said.contains(most), "{said}");
+    }
+    assert_eq!(folder.changes(Level::Full), Vec::<String>::new());
+}

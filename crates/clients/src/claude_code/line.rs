@@ -1,0 +1,82 @@
+//! The words by which a client is made to run a line through `interlock exec`.
+
+use std::path::Path;
+
+/// What stands between the program and the ticket.
+const CARRIES: &str = " exec --ticket ";
+
+/// Writes the line that runs `line` through `program` with a ticket.
+///
+/// bash, zsh and sh all read back exactly `line`; a person sees it whole.
+/// `None`: the program's path is no text.
+#[must_use]
+pub(crate) fn carried(program: &Path, ticket: &str, line: &str) -> Option<String> {
+    let program = word(program.to_str()?);
+    Some(format!("{program}{CARRIES}{ticket} -- {}", quoted(line)))
+}
+
+/// Tells whether a line is one that `carried` has written.
+#[must_use]
+pub(crate) fn is_carried(program: Option<&Path>, line: &str) -> bool {
+    program
+        .and_then(Path::to_str)
+        .and_then(|program| line.strip_prefix(&word(program)))
+        .is_some_and(|rest| rest.starts_with(CARRIES))
+}
+
+/// Writes `text` as one word of a shell, plain where that is the same.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shell_reads_back_the_exact_line() {
+        let lines = [
+            "ls",
+            "echo it's",
+            "'",
+            "''",
+            "a''b '\\'' \"$x\" `id` $(id) !! \\\n two\tlines\n",
+            "-n",
+            "\u{e9}\u{1f600}",
+        ];
+        let shells = ["bash", "sh", "dash", "zsh"]
+            .into_iter()
+            .filter(|shell| Path::new("/bin").join(shell).exists());
+        for shell in shells {
+            for line in lines {
+                let program = Path::new("/usr/bin/printf");
+                let said = format!("/usr/bin/printf %s {}", quoted(line));
+                let output = std::process::Command::new(shell)
+                    .args(["-c", &said])
+                    .output()
+                    .unwrap_or_else(|error| unreachable!("{shell}: {error}"));
+                assert_eq!(output.stdout, line.as_bytes(), "{shell}: {said}");
+                let carried = carried(program, "00ff", line).unwrap_or_default();
+                assert!(is_carried(Some(program), &carried), "{carried}");
+                assert!(!is_carried(Some(program), line), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_with_a_blank_in_its_path_is_one_word() {
+        let program = Path::new("/opt/my tools/interlock");
+        let line = carried(program, "00ff", "ls").unwrap_or_default();
+        assert_eq!(line, "'/opt/my tools/interlock' exec --ticket 00ff -- 'ls'");
+        assert!(is_carried(Some(program), &line));
+    }
+}

@@ -1,0 +1,153 @@
+//! What `doctor` says of the kernel: how far shell lines are held here, seen by trying.
+
+use std::path::Path;
+
+use interlock_project::{Config, RequiredLevel};
+use interlock_sandbox::{Level, NotHeld, Reached, probe};
+
+use super::{Check, Examination, Health, probe as tries};
+
+/// Looks at what the kernel holds, what is required, and what the settings say.
+pub(super) fn checks(examination: &Examination) -> Vec<Check> {
+    let reached = probe();
+    let required = match required(examination) {
+        Ok(required) => required,
+        Err(why) => {
+            return vec![Check::own(
+                "[sandbox]",
+                Health::Fail,
+                why,
+                "mend it: every call of a guarded session is denied until then",
+            )];
+        }
+    };
+    let mut checks = vec![
+        held(
+            "without writing",
+            reached.no_write,
+            &reached.no_write_not_held,
+            required,
+        ),
+        held(
+            "when writing",
+            reached.writing,
+            &reached.writing_not_held,
+            required,
+        ),
+    ];
+    checks.push(tried(examination, &reached));
+    checks.extend(writable(examination));
+    checks
+}
+
+/// Says at which level a kind of line is held, and what it is not held from.
+fn held(
+    what: &'static str,
+    level: Level,
+    not_held: &[NotHeld],
+    required: Option<RequiredLevel>,
+) -> Check {
+    let names: Vec<&str> = not_held.iter().map(|thing| thing.as_str()).collect();
+    let seen = if names.is_empty() {
+        format!("shell lines are held at level `{level}`")
+    } else {
+        format!(
+            "shell lines are held at level `{level}`; not held: {}",
+            names.join(", ")
+        )
+    };
+    match required {
+        Some(required) if level < crate::confine::level(required) => Check::own(
+            what,
+            Health::Fail,
+            format!("{seen}; `[sandbox] require` wants `{}`", required.as_str()),
+            "no line that is carried will run: use a kernel that holds more, or require less",
+        ),
+        _ if level < Level::Files => Check::own(
+            what,
+            Health::Warn,
+            seen,
+            "run the agent in a container where what it starts must not reach the machine",
+        ),
+        _ => Check::own(what, Health::Ok, seen, ""),
+    }
+}
+
+/// Lets a line that may not write try to.
+fn tried(examination: &Examination, reached: &Reached) -> Check {
+    let mark = examination.state.join("doctor-was-here");
+    let wrote = tries::write_confined(
+        &examination.site.program,
+        &examination.site.project_root,
+        &mark,
+    );
+    // Whatever came of it, nothing stays.
+    let _ = std::fs::remove_file(&mark);
+    match wrote {
+        Err(why) => Check::own(
+            "confined line",
+            Health::Fail,
+            why,
+            "run `interlock exec -- true` and see what it says",
+        ),
+        Ok(true) if reached.no_write >= Level::Partial => Check::own(
+            "confined line",
+            Health::Fail,
+            "a line that may not write wrote a file",
+            "do not rely on confinement here, and report this",
+        ),
+        Ok(true) => Check::own(
+            "confined line",
+            Health::Warn,
+            "a line that may not write can write here: it is read, not held",
+            "",
+        ),
+        Ok(false) => Check::own(
+            "confined line",
+            Health::Ok,
+            "one that may not write tried to, and could not",
+            "",
+        ),
+    }
+}
+
+fn required(examination: &Examination) -> Result<Option<RequiredLevel>, String> {
+    let project = Config::of_project(&examination.site.project_root);
+    let person = Config::of_person(examination.configuration.as_deref());
+    let level = |config: Result<Config, interlock_project::ConfigError>| {
+        config
+            .map(|config| config.sandbox.require)
+            .map_err(|error| error.to_string())
+    };
+    Ok(level(project)?.max(level(person)?))
+}
+
+/// Finds writable places that do not count, or that undo what confinement is for.
+fn writable(examination: &Examination) -> Vec<Check> {
+    let person = Config::of_person(examination.configuration.as_deref()).unwrap_or_default();
+    let wide = |path: &Path| {
+        path == Path::new("/")
+            || examination.site.home.starts_with(path)
+            || examination.state.starts_with(path)
+    };
+    let places = person.sandbox.writable.iter();
+    places
+        .filter_map(|path| {
+            let shown = path.display();
+            let (seen, advice) = if !path.is_absolute() {
+                ("is not absolute and counts for nothing", "write it whole")
+            } else if wide(path) {
+                (
+                    "lets every confined line write what guards it",
+                    "name the directories that are needed",
+                )
+            } else if !path.exists() {
+                ("is not there", "")
+            } else {
+                return None;
+            };
+            let seen = format!("`writable` names `{shown}`, which {seen}");
+            Some(Check::own("[sandbox]", Health::Warn, seen, advice))
+        })
+        .collect()
+}

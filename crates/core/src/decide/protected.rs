@@ -1,0 +1,62 @@
+//! Protected things that changed: recorded, and the run stands still.
+
+use super::{Answered, Reply, Work};
+use crate::event::{Event, ProtectedChange};
+
+/// Who pauses a run because of them.
+const BY: &str = "interlock";
+/// Changes named in the reason of the pause.
+const NAMED_MAX: usize = 5;
+/// Changes recorded of one report; more are not looked at one by one.
+const CHANGES_MAX: usize = 256;
+
+impl Work<'_> {
+    /// Records what no person has seen yet, and pauses the run.
+    pub(super) fn report_protected(&mut self, changes: &[ProtectedChange]) -> Answered {
+        self.open()?;
+        let news: Vec<ProtectedChange> = changes
+            .iter()
+            .filter(|change| self.is_news(change))
+            .take(CHANGES_MAX)
+            .cloned()
+            .collect();
+        if news.is_empty() {
+            return Ok(Reply::Accepted);
+        }
+        let reason = reason(&news);
+        self.emit(Event::ProtectedChanged { changes: news });
+        if self.run.paused.is_none() {
+            self.emit(Event::RunPaused {
+                by: BY.to_owned(),
+                reason: Some(reason),
+            });
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Tells whether a change is neither waiting for a person already nor accepted by one.
+    fn is_news(&self, change: &ProtectedChange) -> bool {
+        let run = &self.run;
+        let waits = run.changed.iter().any(|known| known == change);
+        let accepted = !change.undone && run.accepted.get(&change.path) == Some(&change.digest);
+        !waits && !accepted
+    }
+}
+
+/// Says what changed and what a person does about it.
+fn reason(changes: &[ProtectedChange]) -> String {
+    let named: Vec<String> = changes
+        .iter()
+        .take(NAMED_MAX)
+        .map(ProtectedChange::sentence)
+        .collect();
+    let more = match changes.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "protected files are not as they were when the run began, and no person said so: {}{more}; \
+         look at them, then `interlock resume` accepts them as they are",
+        named.join(", ")
+    )
+}

@@ -1,0 +1,49 @@
+//! What the rules of section "shell" find in a line, for people who ask.
+
+use super::{
+    Bench, edits,
+    shell::{self, Objection, Rule},
+};
+use crate::policy::Stance;
+
+/// What the shell rules find in a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How far the state lets shell lines go.
+    pub stance: Stance,
+    /// The first rule that applies; `None`: the line passes.
+    pub objection: Option<Objection>,
+    /// The entry that lists each command of the line, in their order.
+    pub entries: Vec<Option<String>>,
+}
+
+/// Finds what the shell rules say of the call on the bench; `None`: it is no shell line.
+pub(crate) fn find(bench: Bench<'_>) -> Option<Finding> {
+    let facts = bench.call.facts.shell.as_ref()?;
+    let protected = bench.call.facts.protected.as_ref().map(|thing| Objection {
+        rule: Rule::Protected,
+        code: crate::refusal::Code::Protected,
+        what: format!("{thing} is protected"),
+        instead: "leave it alone: a person changes it".to_owned(),
+    });
+    let objection = protected
+        .or_else(|| shell::check(bench, facts, false).err().map(|found| *found))
+        .or_else(|| {
+            edits(bench).err().map(|refusal| Objection {
+                rule: Rule::Limits,
+                code: refusal.code,
+                what: refusal.message,
+                instead: "write less, or take a transition".to_owned(),
+            })
+        });
+    let entries = facts
+        .commands
+        .iter()
+        .map(|command| shell::entry_of(bench, command).map(str::to_owned))
+        .collect();
+    Some(Finding {
+        stance: bench.state.policy.stance(),
+        objection,
+        entries,
+    })
+}

@@ -1,0 +1,103 @@
+//! How the kernel is to hold a line that the verdict lets run.
+
+use super::{Bench, shell};
+use crate::{
+    call::ToolCall,
+    facts::{CommandClass, NetworkDirection, ShellFacts, SimpleCommand},
+    machine::Machine,
+    names::FramePath,
+    policy::{Policy, Stance},
+    run::Run,
+};
+
+/// What the state a call counts in means for its shell line.
+#[derive(Debug, Clone)]
+pub struct Hold<'a> {
+    /// The frame the call counts in.
+    pub path: FramePath,
+    /// That frame's policy.
+    pub policy: &'a Policy,
+    /// How far it lets a line go.
+    pub stance: Stance,
+    /// The commands of the line that `allowed_commands` lists.
+    pub listed: Vec<&'a SimpleCommand>,
+    /// Whether every command only reads, as far as the line shows.
+    pub reads: bool,
+    /// Whether the line does nothing outside the shell, such as `cd x`.
+    pub nothing: bool,
+    /// Whether the line fetches from the network.
+    pub fetches: bool,
+}
+
+/// Tells how the line of `call` is to be held where `run` stands; `None`: no shell line.
+///
+/// Judges nothing: what it says counts for a line that the verdict lets run.
+#[must_use]
+pub fn hold<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall) -> Option<Hold<'a>> {
+    let facts = call.facts.shell.as_ref()?;
+    let path =
+        crate::decide::addressed(machine, run, call.branch.as_deref(), call.agent.as_ref()).ok()?;
+    let bench = crate::decide::bench_of(machine, run, call, &path)?;
+    Some(of_bench(bench, path, facts))
+}
+
+fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hold<'a> {
+    let policy = &bench.state.policy;
+    let listed = facts
+        .commands
+        .iter()
+        .filter(|command| policy.covers(command))
+        .collect();
+    let writes = !bench.call.facts.writes.is_empty();
+    Hold {
+        path,
+        policy,
+        stance: policy.stance(),
+        listed,
+        reads: !writes && only_reads(facts),
+        nothing: !writes && does_nothing(facts, policy),
+        fetches: facts
+            .network
+            .iter()
+            .any(|reach| reach.direction == NetworkDirection::Get),
+    }
+}
+
+fn only_reads(facts: &ShellFacts) -> bool {
+    let elsewhere = |command: &SimpleCommand| {
+        matches!(
+            command.class,
+            CommandClass::Network | CommandClass::System | CommandClass::Privilege
+        )
+    };
+    facts.unreadable.is_none()
+        && facts.network.is_empty()
+        && facts
+            .commands
+            .iter()
+            .all(|command| command.opaque.is_none() && !elsewhere(command))
+}
+
+fn does_nothing(facts: &ShellFacts, policy: &Policy) -> bool {
+    let shows_an_override = facts.env.dump
+        || facts
+            .env
+            .used
+            .iter()
+            .any(|name| policy.env_overrides.contains_key(name));
+    only_reads(facts)
+        && !shows_an_override
+        && facts
+            .commands
+            .iter()
+            .all(|command| command.class == CommandClass::Nothing)
+}
+
+impl Policy {
+    /// Tells whether an entry of `allowed_commands` lists `command`.
+    #[must_use]
+    pub fn covers(&self, command: &SimpleCommand) -> bool {
+        let entries = self.allowed_commands.as_deref().unwrap_or_default();
+        shell::is_listed(entries, command)
+    }
+}

@@ -1,0 +1,240 @@
+//! Row 10: what a line writes, measured against the limits of a state.
+
+use super::{Found, Rule, entries::is_covered, is_history, refuse, show, use_tool};
+use crate::{
+    call::{FileWrite, Place},
+    facts::{CommandClass, ShellFacts, SimpleCommand, Word},
+    judge::Bench,
+    policy::Stance,
+    refusal::Code,
+};
+
+/// How an interpreter is given code by its words: letters and long names.
+struct Inline {
+    programs: &'static [&'static str],
+    letters: &'static str,
+    long: &'static [&'static str],
+}
+
+/// Interpreters that run files too; every other one is taken to be given code.
+const INLINE: [Inline; 6] = [
+    Inline {
+        programs: &["python", "python2", "python3", "pypy", "pypy3"],
+        letters: "c",
+        long: &[],
+    },
+    Inline {
+        programs: &["node", "nodejs", "bun"],
+        letters: "ep",
+        long: &["--eval", "--print"],
+    },
+    Inline {
+        programs: &["perl"],
+        letters: "eEpni",
+        long: &[],
+    },
+    Inline {
+        programs: &["ruby"],
+        letters: "epni",
+        long: &[],
+    },
+    Inline {
+        programs: &["php"],
+        letters: "rBRE",
+        long: &["--run"],
+    },
+    Inline {
+        programs: &["lua", "luajit"],
+        letters: "e",
+        long: &[],
+    },
+];
+
+/// Verbs of git that change files of the project beside its history.
+const TREE_VERBS: [&str; 20] = [
+    "am",
+    "apply",
+    "bisect",
+    "checkout",
+    "checkout-index",
+    "cherry-pick",
+    "clean",
+    "merge",
+    "mv",
+    "pull",
+    "read-tree",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "sparse-checkout",
+    "stash",
+    "submodule",
+    "switch",
+];
+
+/// Tells whether a version control command changes files of the project, and not its history alone.
+pub(super) fn changes_tree(command: &SimpleCommand) -> bool {
+    let words: Vec<&str> = command
+        .words
+        .iter()
+        .skip(1)
+        .map(|word| word.literal().unwrap_or_default())
+        .collect();
+    match words.as_slice() {
+        // A new branch where the tree stands.
+        ["checkout", "-b", _] | ["switch", "-c" | "--create", _] => false,
+        ["reset", rest @ ..] => rest.iter().any(|word| {
+            ["--h", "--m", "--k"]
+                .iter()
+                .any(|mode| word.starts_with(mode))
+                && *word != "--mixed"
+        }),
+        words => words.iter().any(|word| TREE_VERBS.contains(word)),
+    }
+}
+
+/// Tells whether the operands of a version control command are the files it changes.
+fn names_files(command: &SimpleCommand) -> bool {
+    let mut words = command.words.iter().filter_map(|word| word.literal());
+    words.any(|word| matches!(word, "restore" | "rm" | "mv" | "clean" | "--"))
+}
+
+/// Refuses what passes `max_edit_lines`, or might.
+pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+    let Some(limit) = bench.state.policy.edit_lines_max else {
+        return Ok(());
+    };
+    if stance != Stance::Writing {
+        return Ok(());
+    }
+    let mut sum = 0_u64;
+    for write in writes(bench) {
+        let Some(lines) = write.lines else {
+            return refuse(
+                Rule::Limits,
+                Code::ShellWrite,
+                format!(
+                    "how much `{}` writes cannot be seen, and `{}` limits edits",
+                    write.by, bench.frame.at
+                ),
+                use_tool(bench),
+            );
+        };
+        sum = sum.saturating_add(lines);
+        if sum > limit {
+            return refuse(
+                Rule::Limits,
+                Code::EditTooLarge,
+                format!(
+                    "with `{}` the line writes {sum} lines and `{}` allows {limit}",
+                    write.by, bench.frame.at
+                ),
+                "make it smaller",
+            );
+        }
+    }
+    let inline = |command: &&SimpleCommand| {
+        command.class == CommandClass::Interpreter
+            && is_inline(command)
+            && !is_covered(bench, command)
+    };
+    match facts.commands.iter().find(inline) {
+        Some(command) => refuse(
+            Rule::Limits,
+            Code::ShellWrite,
+            format!(
+                "what the code of `{}` writes cannot be seen, and `{}` limits edits",
+                show(command),
+                bench.frame.at
+            ),
+            use_tool(bench),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Refuses writes of unknown number while `max_files_per_state` counts them.
+pub(super) fn files(bench: Bench<'_>, stance: Stance) -> Found {
+    let Some(limit) = bench.state.policy.files_max else {
+        return Ok(());
+    };
+    if stance != Stance::Writing {
+        return Ok(());
+    }
+    // The files of the tree may be named beside the history.
+    let is_tree = |write: &FileWrite| {
+        super::history_of(bench, write).is_some_and(changes_tree)
+            && !super::history_of(bench, write).is_some_and(names_files)
+    };
+    let uncounted = |write: &&FileWrite| {
+        write.path.is_none() && matches!(write.place, Place::Project | Place::Unknown)
+            || is_tree(write)
+    };
+    match writes(bench).find(uncounted) {
+        Some(write) => refuse(
+            Rule::Limits,
+            Code::TooManyFiles,
+            format!(
+                "how many files `{}` writes cannot be seen, and `{}` allows {limit}",
+                write.by, bench.frame.at
+            ),
+            "name each file",
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Returns what counts as an edit: all writes but scratch files and version history.
+fn writes(bench: Bench<'_>) -> impl Iterator<Item = &FileWrite> {
+    bench
+        .call
+        .facts
+        .writes
+        .iter()
+        .filter(move |write| write.place != Place::Scratch && !is_history(bench, write))
+}
+
+/// Tells whether an interpreter is given code by its words, its input or at a prompt.
+fn is_inline(command: &SimpleCommand) -> bool {
+    let name = super::entries::name_of(command).unwrap_or_default();
+    let Some(row) = INLINE.iter().find(|row| row.programs.contains(&name)) else {
+        return true;
+    };
+    for word in command.words.iter().skip(1) {
+        let Some(text) = word.literal() else {
+            return true;
+        };
+        let Some(letters) = text.strip_prefix('-') else {
+            return false;
+        };
+        let python_module = row.letters == "c" && letters == "m";
+        if python_module {
+            return false;
+        }
+        let is_long = letters.starts_with('-');
+        if letters.is_empty()
+            || is_long && row.long.iter().any(|long| text.starts_with(long))
+            || !is_long && letters.contains(|letter| row.letters.contains(letter))
+        {
+            return true;
+        }
+    }
+    true
+}
+
+/// Says how a command stands in a message, bounded.
+pub(super) fn shown(words: &[Word]) -> String {
+    let words: Vec<&str> = words
+        .iter()
+        .map(|word| match word {
+            Word::Literal(text) | Word::Dynamic(text) => text.as_str(),
+        })
+        .collect();
+    let text = words.join(" ");
+    if text.chars().count() <= 80 {
+        return text;
+    }
+    text.chars().take(77).chain("...".chars()).collect()
+}

@@ -1,0 +1,109 @@
+//! Changes of protected things: recorded once, and accepted by a person who resumes.
+
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use interlock_core::{
+    command::{Ask, Command},
+    decide,
+    event::{Event, ProtectedChange, ProtectedFate},
+    evolve,
+    machine::{Machine, Object},
+    names::RunId,
+    run::Run,
+};
+use serde_json::json;
+
+fn machine() -> Machine {
+    serde_json::from_value(json!({ "id": "m", "initial": "a", "states": {"a": {}} })).unwrap()
+}
+
+fn started() -> Run {
+    let by = "ana".to_owned();
+    let input = Object::new();
+    let (run, _) = ask(Run::new(RunId::new("r")), Ask::Start { input, by });
+    run
+}
+
+/// Asks a run and returns it with the names of what happened.
+fn ask(run: Run, ask: Ask) -> (Run, Vec<&'static str>) {
+    let command = Command { at_ms: 0, ask };
+    let events = decide(&machine(), &run, &command).events;
+    let names = events.iter().map(Event::name).collect();
+    (events.iter().fold(run, evolve), names)
+}
+
+fn change(path: &str, digest: Option<&str>) -> ProtectedChange {
+    ProtectedChange {
+        path: path.to_owned(),
+        what: "settings of a client".to_owned(),
+        fate: ProtectedFate::Changed,
+        digest: digest.map(str::to_owned),
+        undone: false,
+    }
+}
+
+fn report(changes: &[ProtectedChange]) -> Ask {
+    Ask::ReportProtected {
+        changes: changes.to_vec(),
+    }
+}
+
+fn resume() -> Ask {
+    Ask::Resume {
+        by: "ana".to_owned(),
+    }
+}
+
+#[test]
+fn a_change_is_recorded_once_and_pauses_the_run() {
+    let changes = [change("/p/.mcp.json", Some("1"))];
+    let (run, events) = ask(started(), report(&changes));
+    assert_eq!(events, ["ProtectedChanged", "RunPaused"]);
+    let reason = run.paused.clone().unwrap().reason.unwrap();
+    assert!(reason.contains("`/p/.mcp.json` (settings of a client) was changed"));
+    assert!(reason.contains("interlock resume"));
+    let (run, events) = ask(run, report(&changes));
+    assert!(events.is_empty(), "{events:?}");
+    // Another one is told; the run stands still already.
+    let (run, events) = ask(run, report(&[change("/p/.mcp.json", Some("2"))]));
+    assert_eq!(events, ["ProtectedChanged"]);
+    assert_eq!(run.changed.len(), 1);
+}
+
+#[test]
+fn who_resumes_accepts_what_was_reported_and_nothing_else() {
+    let (run, _) = ask(started(), report(&[change("/p/.envrc", None)]));
+    let (run, events) = ask(run, resume());
+    assert_eq!(events, ["RunResumed"]);
+    assert!(run.paused.is_none() && run.changed.is_empty());
+    let (run, events) = ask(run, report(&[change("/p/.envrc", None)]));
+    assert!(events.is_empty(), "{events:?}");
+    let (_, events) = ask(run, report(&[change("/p/.envrc", Some("1"))]));
+    assert_eq!(events, ["ProtectedChanged", "RunPaused"]);
+}
+
+#[test]
+fn what_was_put_back_is_told_each_time() {
+    let undone = ProtectedChange {
+        undone: true,
+        ..change("/p/.envrc", Some("1"))
+    };
+    let (run, events) = ask(started(), report(std::slice::from_ref(&undone)));
+    assert_eq!(events, ["ProtectedChanged", "RunPaused"]);
+    let (run, _) = ask(run, resume());
+    assert!(run.accepted.is_empty());
+    let (_, events) = ask(run, report(&[undone]));
+    assert_eq!(events, ["ProtectedChanged", "RunPaused"]);
+}
+
+#[test]
+fn a_persons_own_pause_stays_the_reason() {
+    let pause = Ask::Pause {
+        by: "ana".to_owned(),
+        reason: Some("lunch".to_owned()),
+    };
+    let (run, _) = ask(started(), pause);
+    let (run, events) = ask(run, report(&[change("/p/.envrc", None)]));
+    assert_eq!(events, ["ProtectedChanged"]);
+    assert_eq!(run.paused.unwrap().by, "ana");
+}

@@ -1,0 +1,92 @@
+//! A client's own program that changes what guards it.
+
+use interlock_core::facts::SimpleCommand;
+
+use super::{
+    LineView,
+    commands::shown,
+    table::{
+        CLIENT_OPTIONS, CLIENT_PACKAGES, CLIENT_REPORTS, CLIENT_SETTINGS, CLIENT_VARIABLES, CLIENTS,
+    },
+};
+use crate::{shell::program, summary::one_line};
+
+/// Looks for a client that is started, or told, to be guarded otherwise.
+pub(super) fn in_client(command: &SimpleCommand, view: &LineView<'_>) -> Option<String> {
+    let words: Vec<&str> = command.words.iter().map(shown).collect();
+    let (at, client) = match program(command) {
+        Some(name) if CLIENTS.contains(&name) => (0, name),
+        _ => {
+            command.opaque.as_ref()?;
+            let at = words.iter().position(|word| starts_a_client(word))?;
+            (at, *words.get(at)?)
+        }
+    };
+    let behind = words.get(at + 1..).unwrap_or_default();
+    told(behind)
+        .or_else(|| elsewhere(behind, view))
+        .map(|word| format!("the command `{client} {}`", one_line(word, 40)))
+}
+
+/// Tells whether a word is the program of a client, or its package.
+pub(super) fn starts_a_client(word: &str) -> bool {
+    let last = word.rsplit('/').next().unwrap_or(word);
+    CLIENTS.contains(&last) || CLIENT_PACKAGES.iter().any(|package| word.contains(package))
+}
+
+/// Returns the word that changes settings or switches off a guard.
+fn told<'w>(behind: &[&'w str]) -> Option<&'w str> {
+    let mut plain = behind.iter().filter(|word| !word.starts_with('-'));
+    let first = plain.next().filter(|word| CLIENT_SETTINGS.contains(*word));
+    let second = plain.next().copied().unwrap_or_default();
+    let asks_help = behind.iter().any(|word| matches!(*word, "--help" | "-h"));
+    let settings = first.filter(|_| !CLIENT_REPORTS.contains(&second) && !asks_help);
+    let option = behind.iter().find(|word| {
+        let option = word.split('=').next().unwrap_or_default();
+        CLIENT_OPTIONS.contains(&option)
+    });
+    // `-c KEY=VALUE` sets what a file would.
+    let mut pairs = behind.windows(2);
+    let set = pairs.find_map(|pair| match pair {
+        ["-c", value] if value.contains('=') => Some(value),
+        _ => None,
+    });
+    settings.or(option).or(set).copied()
+}
+
+/// Returns what makes a client that is started read other settings.
+fn elsewhere<'w>(behind: &[&'w str], view: &'w LineView<'_>) -> Option<&'w str> {
+    let asks = matches!(
+        behind,
+        ["--version" | "-v" | "-V" | "--help" | "-h" | "doctor"]
+    );
+    let mut set = view.shell.env.set.iter().map(|set| set.name.as_str());
+    set.find(|name| !asks && moves_settings(name))
+}
+
+fn moves_settings(name: &str) -> bool {
+    CLIENT_VARIABLES
+        .iter()
+        .any(|known| match known.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => name == *known,
+        })
+}
+
+/// Finds a client in text of which nothing more is known.
+pub(super) fn in_text(lower: &str) -> Option<String> {
+    let words: Vec<&str> = lower
+        .split(|c: char| !(c.is_ascii_alphanumeric() || "_-./@$=".contains(c)))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let at = words.iter().position(|word| starts_a_client(word))?;
+    let client = words.get(at)?;
+    let behind = words.get(at + 1..).unwrap_or_default();
+    told(behind).map(|word| {
+        format!(
+            "the command `{} {}`",
+            one_line(client, 40),
+            one_line(word, 40)
+        )
+    })
+}

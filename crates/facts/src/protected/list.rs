@@ -1,0 +1,245 @@
+//! Every protected thing of one project and one person, there or not.
+
+use std::collections::BTreeSet;
+
+use super::{
+    files::join,
+    table::{FILES, Row, Under},
+};
+use crate::{
+    disk::{Disk, Kind},
+    path::plain,
+    surroundings::Surroundings,
+};
+
+/// A protected file or directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectedPath {
+    /// Its absolute path, as named; links at its end are not followed.
+    pub path: String,
+    /// What it is, for people.
+    pub what: &'static str,
+    /// Whether everything below it is meant.
+    pub deep: bool,
+    /// Names directly below it that are not protected.
+    pub but: &'static [&'static str],
+    /// How it is compared with the run's start.
+    pub compared: Compared,
+    /// What stands there; `None`: nothing does.
+    pub kind: Option<Kind>,
+}
+
+/// How a protected thing is compared with the run's start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// Not at all.
+    Not,
+    /// Every byte, of every file below it where it is a directory.
+    Whole,
+    /// The keys of a client's JSON settings that decide what runs.
+    Settings,
+    /// The same of a client's TOML settings.
+    Toml,
+    /// The configuration of version control, without the keys that may be written.
+    Git,
+    /// Lines that are neither empty nor comments.
+    Lines,
+    /// Of a directory, only these parts.
+    Parts(&'static [Part]),
+}
+
+/// A part of a protected directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Its name below the directory.
+    pub name: &'static str,
+    /// How it is compared.
+    pub compared: Compared,
+}
+
+/// Lists every protected thing of the project and the person, there or not.
+///
+/// Rows that hold anywhere are listed for the project's root, the working
+/// directory and home; Interlock's own places come last. `surroundings` must
+/// be resolved.
+#[must_use]
+pub fn protected_paths(surroundings: &Surroundings, disk: &dyn Disk) -> Vec<ProtectedPath> {
+    let mut found = places(surroundings, disk);
+    // Not compared with the run's start: the working directory is another each time.
+    let here = Surroundings::of_project(surroundings.working_directory.clone());
+    for place in places(&here, disk) {
+        if found.iter().all(|known| known.path != place.path) {
+            found.push(place);
+        }
+    }
+    for place in &mut found {
+        place.kind = disk.look(&place.path).map(|seen| seen.kind);
+    }
+    found
+}
+
+/// The same without a look at each: its kind is not known.
+pub(crate) fn places(surroundings: &Surroundings, disk: &dyn Disk) -> Vec<ProtectedPath> {
+    let mut list = List {
+        disk,
+        known: BTreeSet::new(),
+        found: Vec::new(),
+    };
+    for row in FILES {
+        for base in bases(row.under, surroundings) {
+            list.row(row, &base);
+        }
+    }
+    for (standard, actual) in &surroundings.moved {
+        let rows = FILES.iter().filter(|row| row.names.join("/") == *standard);
+        for row in rows {
+            list.add(actual.clone(), row);
+        }
+    }
+    list.version_control(surroundings);
+    list.own(surroundings);
+    list.found
+}
+
+/// Returns the directories that rows count from here.
+pub(super) fn bases(under: Under, surroundings: &Surroundings) -> Vec<String> {
+    let home = surroundings.home.clone();
+    match under {
+        Under::Root => vec![String::new()],
+        Under::Home => home.into_iter().collect(),
+        Under::Config => config_bases(surroundings),
+        Under::Any => {
+            let mut bases = vec![surroundings.project_root.clone()];
+            bases.extend(home);
+            bases
+        }
+    }
+}
+
+/// Returns the directories of configuration: as set, and as it is without a setting.
+pub(super) fn config_bases(surroundings: &Surroundings) -> Vec<String> {
+    let set = surroundings
+        .config_directory
+        .as_deref()
+        .and_then(|own| own.rsplit_once('/'))
+        .map(|(above, _)| above.to_owned());
+    let usual = surroundings
+        .home
+        .as_ref()
+        .map(|home| format!("{home}/.config"));
+    let mut bases: Vec<String> = set.into_iter().chain(usual).collect();
+    bases.dedup();
+    bases
+}
+
+struct List<'a> {
+    disk: &'a dyn Disk,
+    known: BTreeSet<String>,
+    found: Vec<ProtectedPath>,
+}
+
+impl List<'_> {
+    fn row(&mut self, row: &Row, base: &str) {
+        let path = join(base, row.names);
+        // The one row with an open end has two names.
+        if row.names.last().is_some_and(|name| name.ends_with('*')) {
+            self.add(format!("{path}c"), row);
+        }
+        self.add(path, row);
+    }
+
+    fn add(&mut self, path: String, row: &Row) {
+        self.push(path, (row.what, row.deep, row.but), row.compared);
+    }
+
+    fn push(
+        &mut self,
+        path: String,
+        (what, deep, but): (&'static str, bool, &'static [&'static str]),
+        compared: Compared,
+    ) {
+        if !self.known.insert(path.clone()) {
+            return;
+        }
+        self.found.push(ProtectedPath {
+            path,
+            kind: None,
+            what,
+            deep,
+            but,
+            compared,
+        });
+    }
+
+    /// Adds the repository that a work tree's `.git` file or an ancestor's directory leads to.
+    fn version_control(&mut self, surroundings: &Surroundings) {
+        // As a file it says where the hooks and the configuration are.
+        let pointer = join(&surroundings.project_root, &[".git"]);
+        if self.disk.look(&pointer).map(|seen| seen.kind) == Some(Kind::File) {
+            self.push(pointer, ("version control", false, &[]), Compared::Whole);
+        }
+        let Some(directory) = repository(&surroundings.project_root, self.disk) else {
+            return;
+        };
+        let rows = FILES
+            .iter()
+            .filter(|row| row.names.first() == Some(&".git"));
+        for row in rows {
+            let names = row.names.get(1..).unwrap_or_default();
+            self.add(join(&directory, names), row);
+        }
+    }
+
+    fn own(&mut self, surroundings: &Surroundings) {
+        const WHAT: &str = "Interlock's files";
+        let places = [
+            (&surroundings.config_directory, Compared::Whole),
+            (&surroundings.state_directory, Compared::Not),
+        ];
+        for (place, compared) in places {
+            if let Some(place) = place {
+                self.push(place.clone(), (WHAT, true, &[]), compared);
+            }
+        }
+        for program in &surroundings.programs {
+            self.push(program.clone(), (WHAT, false, &[]), Compared::Not);
+        }
+    }
+}
+
+/// Bytes of a file that says where a repository is.
+const POINTER_MAX: u64 = 4_096;
+
+/// Finds the directory whose hooks and configuration count in `root`.
+pub(super) fn repository(root: &str, disk: &dyn Disk) -> Option<String> {
+    let mut at = root;
+    let entry = loop {
+        let entry = format!("{}/.git", at.trim_end_matches('/'));
+        if let Some(seen) = disk.look(&entry) {
+            break (entry, seen.kind);
+        }
+        at = at
+            .rsplit_once('/')
+            .map(|(above, _)| above)
+            .filter(|above| !above.is_empty())?;
+    };
+    let (entry, kind) = entry;
+    if kind == Kind::Directory {
+        return Some(entry);
+    }
+    let own = pointed(&entry, "gitdir:", disk)?;
+    // A work tree has its own directory and shares the rest.
+    Some(pointed(&format!("{own}/commondir"), "", disk).unwrap_or(own))
+}
+
+/// Reads a file that holds a path, relative to where the file lies.
+fn pointed(file: &str, label: &str, disk: &dyn Disk) -> Option<String> {
+    let bytes = disk.read(file, POINTER_MAX).ok()??;
+    let text = String::from_utf8(bytes).ok()?;
+    let path = text.trim().strip_prefix(label)?.trim();
+    let (directory, _) = file.rsplit_once('/')?;
+    Some(match path.starts_with('/') {
+        true => plain(path),
+        false => plain(&format!("{directory}/{path}")),
+    })
+}

@@ -1,0 +1,302 @@
+//! Reading Interlock's state through what holds it: whole directories, patterns.
+
+use interlock_core::facts::{SimpleCommand, Word};
+
+use super::{Guarded, LineView, commands::has_option, named, table::FILES, table::Under};
+use crate::{path::plain, shell::program};
+
+impl Guarded<'_> {
+    /// Looks at a command that reads whole directories, or what a pattern names.
+    pub(super) fn in_walk(&self, command: &SimpleCommand, view: &LineView<'_>) -> Option<String> {
+        let patterns = command.words.iter().skip(1).filter_map(|word| match word {
+            Word::Dynamic(text) => Some(text.as_str()),
+            Word::Literal(_) => None,
+        });
+        let matched = patterns
+            .into_iter()
+            .find_map(|text| self.pattern(command, text));
+        if matched.is_some() {
+            return matched;
+        }
+        let places = walked_places(command, view)?;
+        let places: Vec<String> = match places.as_slice() {
+            [] => command.directory.clone().into_iter().collect(),
+            places => places
+                .iter()
+                .filter_map(|word| self.whole(command, word))
+                .collect(),
+        };
+        places.iter().find_map(|place| {
+            self.walked(&plain(place)).or_else(|| {
+                let real = self.disk.real(place).ok()?;
+                self.walked(&real)
+            })
+        })
+    }
+
+    /// Looks at a pattern of files that may be Interlock's state.
+    fn pattern(&self, command: &SimpleCommand, text: &str) -> Option<String> {
+        let text = text.replace(['"', '\''], "");
+        // A part that is not known may be anything, but for the beginning.
+        let text: Vec<&str> = text
+            .split('/')
+            .enumerate()
+            .map(|(at, part)| match part.contains(['$', '`']) {
+                true if at > 0 => "*",
+                _ => part,
+            })
+            .collect();
+        let text = text.join("/");
+        if text.contains(['$', '`']) || !text.contains(['*', '?', '[']) {
+            return None;
+        }
+        let whole = self.whole(command, &text)?;
+        let state = self.surroundings.state_directory.as_deref()?;
+        let whole = plain(&whole);
+        let wanted: Vec<&str> = whole.split('/').collect();
+        let is: Vec<&str> = state.split('/').collect();
+        let fits = wanted.len() >= is.len()
+            && is
+                .iter()
+                .zip(&wanted)
+                .all(|(name, pattern)| fits(pattern, name));
+        fits.then(|| named("may be Interlock's state", &text))
+    }
+
+    /// Looks at paths of which parts are known only when the line runs.
+    pub(super) fn in_partly_known(&self, view: &LineView<'_>) -> Option<String> {
+        use interlock_core::facts::PathText;
+        let shell = view.shell;
+        let changed = shell.writes.iter().chain(&shell.removes);
+        let unknown = changed.filter(|used| !matches!(used.path, PathText::Whole(_)));
+        for used in unknown {
+            let redirects = used.by.starts_with(['>', '<', '&', '{']);
+            let texts = match redirects {
+                true => vec![used.by.as_str()],
+                false => hints(view, &used.by),
+            };
+            let found = texts.iter().find_map(|text| self.partly_known(text));
+            if found.is_some() {
+                return found;
+            }
+            if shell.commands.iter().any(finds_by_name) && !redirects {
+                return Some("what a search finds by a protected name".to_owned());
+            }
+        }
+        let set = shell.env.set.iter().filter(|_| !shell.writes.is_empty());
+        set.flat_map(|set| &set.values)
+            .find_map(|value| self.partly_known(value))
+    }
+
+    /// Looks at a word with parts that are not known for the name of a protected thing.
+    fn partly_known(&self, text: &str) -> Option<String> {
+        let plain = text.replace(['"', '\''], "");
+        let plain = plain.trim_start_matches(['>', '<', '&', '|', ' ']);
+        super::words::mentioned(&plain.to_lowercase()).or_else(|| {
+            let parts: Vec<&str> = plain.split('/').filter(|part| *part != ".").collect();
+            FILES
+                .iter()
+                .filter(|row| row.under == Under::Any)
+                .find(|row| {
+                    (0..parts.len()).any(|begin| {
+                        let rest = parts.get(begin..).unwrap_or_default();
+                        rest.len() >= row.names.len()
+                            && row
+                                .names
+                                .iter()
+                                .zip(rest)
+                                .all(|(name, part)| fits(part, name))
+                            && (row.deep || rest.len() == row.names.len())
+                            && rest
+                                .iter()
+                                .zip(row.names)
+                                .any(|(part, _)| part.starts_with('.'))
+                    })
+                })
+                .map(|row| named("may be meant", &row.names.join("/")))
+        })
+    }
+}
+
+/// Programs whose literal operands are read, whatever else they write.
+const COPIERS: &[&str] = &[
+    "cp", "install", "rsync", "scp", "tee", "tar", "zip", "rm", "mv", "ln",
+];
+/// Programs that print names which another command of the line may take.
+const PRINTERS: &[&str] = &["echo", "printf", "ls", "find", "fd"];
+
+/// Returns words that may be, or become, a path that is not known yet.
+fn hints<'v>(view: &LineView<'v>, by: &str) -> Vec<&'v str> {
+    let mut texts = Vec::new();
+    let commands = view.shell.commands.iter();
+    let handed_on = by.contains('$')
+        || by.contains('`')
+        || commands.clone().any(|command| {
+            let on = command.via.iter().any(|via| via == "xargs");
+            on && program(command).is_some_and(|name| by.contains(name))
+        });
+    for command in commands {
+        let Some(name) = program(command) else {
+            continue;
+        };
+        let own = by.contains(name);
+        let prints = handed_on && PRINTERS.contains(&name);
+        for word in command.words.iter().skip(1) {
+            match word {
+                Word::Dynamic(text) if own => texts.push(text.as_str()),
+                Word::Literal(text) if own && !COPIERS.contains(&name) || prints => {
+                    texts.push(text.as_str());
+                }
+                Word::Literal(_) | Word::Dynamic(_) => {}
+            }
+        }
+    }
+    // Text of the line that no command has as a word: lists and documents in one line.
+    if handed_on && (view.line.contains("<<<") || view.line.contains("=(")) {
+        texts.push(view.line);
+    }
+    texts
+}
+
+/// Tells whether a command finds files by the name of a protected thing.
+fn finds_by_name(command: &SimpleCommand) -> bool {
+    let finds = matches!(
+        program(command),
+        Some("find" | "fd" | "fdfind" | "locate" | "ls")
+    );
+    let searches = matches!(program(command), Some("find" | "fd" | "fdfind" | "locate"));
+    let mut words = command.words.iter().skip(1).filter_map(Word::literal);
+    finds
+        && searches
+        && words.any(|word| {
+            let last = word
+                .trim_end_matches('/')
+                .rsplit('/')
+                .next()
+                .unwrap_or_default();
+            let row = |name: &&str| fits(last, name);
+            word.contains('.')
+                && last.starts_with('.')
+                && last.len() > 2
+                && FILES
+                    .iter()
+                    .filter(|row| row.under == Under::Any)
+                    .any(|known| known.names.first().is_some_and(row))
+        })
+}
+
+/// Returns the directories that a command reads with all below them; `None`: it reads none so.
+///
+/// An empty list is the directory it runs in.
+fn walked_places<'c>(command: &'c SimpleCommand, view: &LineView<'_>) -> Option<Vec<&'c str>> {
+    let words: Vec<&str> = command
+        .words
+        .iter()
+        .skip(1)
+        .filter_map(Word::literal)
+        .collect();
+    let operands = || words.iter().copied().filter(|word| !word.starts_with('-'));
+    let has = |letter: char, long: &str| has_option(command, letter, long);
+    // The first operand is what is looked for.
+    let behind_pattern = || {
+        let given = has('e', "--regexp") || has('f', "--file");
+        operands().skip(usize::from(!given)).collect()
+    };
+    match program(command)? {
+        "grep" | "egrep" | "fgrep" | "zgrep" => {
+            let recursive = has('r', "--recursive") || has('R', "--dereference-recursive");
+            let recursive = recursive || words.iter().any(|word| word.contains("recurse"));
+            recursive.then(behind_pattern)
+        }
+        "rg" | "ag" | "ack" | "ugrep" | "ug" => Some(behind_pattern()),
+        "cp" | "scp" | "rsync" => {
+            let recursive =
+                has('r', "--recursive") || has('R', "--recursive") || has('a', "--archive");
+            let mut places: Vec<&str> = operands().collect();
+            places.pop();
+            (recursive && !places.is_empty()).then_some(places)
+        }
+        name @ ("tar" | "bsdtar" | "zip" | "7z" | "7za" | "7zz") => {
+            let places: Vec<&str> = operands().collect();
+            let joined = tar_directory(&words);
+            let packs = name == "zip" || super::commands::makes_an_archive(command);
+            (packs && !places.is_empty()).then(|| match joined {
+                Some(directory) => vec![directory],
+                None => places,
+            })
+        }
+        "diff" => {
+            let recursive = has('r', "--recursive");
+            recursive.then(|| operands().collect())
+        }
+        "git" => {
+            let outside = words.contains(&"--no-index");
+            outside.then(|| operands().collect())
+        }
+        // Names alone, unless another command of the line reads what they name.
+        "find" | "fd" | "fdfind" | "ls" | "tree" | "du" => {
+            let handed_on = |other: &SimpleCommand| {
+                other.via.iter().any(|via| {
+                    matches!(
+                        via.as_str(),
+                        "find" | "fd" | "fdfind" | "xargs" | "parallel"
+                    )
+                })
+            };
+            let handed_on = view.shell.commands.iter().any(handed_on);
+            let code = |command: &SimpleCommand| {
+                command.from_pipe && command.words.iter().any(|word| word.literal().is_none())
+            };
+            let places: Vec<&str> = operands()
+                .take_while(|word| *word != "(" && *word != "!")
+                .collect();
+            (handed_on || view.shell.commands.iter().any(code)).then_some(places)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the directory of `tar -C`, where it packs something from there.
+fn tar_directory<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let at = words
+        .iter()
+        .position(|word| matches!(*word, "-C" | "--directory"))?;
+    words.get(at + 1).copied()
+}
+
+/// Tells whether a pattern of a shell matches a name; one for a hidden name says its dot.
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
+    if name.starts_with('.') && !pattern.starts_with('.') {
+        return false;
+    }
+    let name = name.trim_end_matches('*');
+    matches(
+        &pattern.chars().collect::<Vec<_>>(),
+        &name.chars().collect::<Vec<_>>(),
+    )
+}
+
+/// Matches as a shell does; a set in brackets may be any one character.
+fn matches(pattern: &[char], name: &[char]) -> bool {
+    match pattern.split_first() {
+        None => name.is_empty(),
+        Some(('*', rest)) => {
+            (0..=name.len()).any(|at| matches(rest, name.get(at..).unwrap_or_default()))
+        }
+        Some(('?', rest)) => name
+            .split_first()
+            .is_some_and(|(_, after)| matches(rest, after)),
+        Some(('[', rest)) => {
+            let close = rest.iter().skip(1).position(|c| *c == ']').map(|at| at + 1);
+            let Some(close) = close else {
+                return false;
+            };
+            let rest = rest.get(close + 1..).unwrap_or_default();
+            name.split_first()
+                .is_some_and(|(_, after)| matches(rest, after))
+        }
+        Some((c, rest)) => name.split_first().is_some_and(|(first, after)| {
+            c.to_lowercase().eq(first.to_lowercase()) && matches(rest, after)
+        }),
+    }
+}

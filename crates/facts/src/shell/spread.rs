@@ -1,0 +1,90 @@
+//! Which files stand behind a pattern or below a directory, as the disk has them now.
+
+use std::collections::VecDeque;
+
+use interlock_core::glob::compile;
+
+use crate::disk::{Disk, Kind};
+
+/// Files listed for one path of a line; what lies beyond is left to the kernel.
+const FILES_MAX: usize = 1_000;
+
+/// Names looked at in one directory.
+const NAMES_MAX: usize = 10_000;
+
+/// Returns the paths that a pattern matches, seen from where its literal beginning lies.
+///
+/// `None` where the pattern is not plain; empty where nothing matches.
+pub(super) fn matching(pattern: &str, below: &str, disk: &dyn Disk) -> Option<Vec<String>> {
+    let special = |c: char| "{}$`\"'\\~()|<>".contains(c);
+    if pattern.contains(special) || pattern.contains("**") {
+        return None;
+    }
+    let start = pattern.split(['*', '?', '[']).next().unwrap_or_default();
+    if start.split('/').any(|part| matches!(part, "." | "..")) {
+        return None;
+    }
+    let base = if pattern.starts_with('/') {
+        ""
+    } else {
+        below.strip_suffix(start)?.trim_end_matches('/')
+    };
+    let mut found = vec![base.to_owned()];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let mut next = Vec::new();
+        for directory in &found {
+            step(directory, part, disk, &mut next)?;
+            if next.len() > FILES_MAX {
+                return None;
+            }
+        }
+        found = next;
+    }
+    Some(found)
+}
+
+/// Adds what `part` of a pattern leads to from `directory`.
+fn step(directory: &str, part: &str, disk: &dyn Disk, next: &mut Vec<String>) -> Option<()> {
+    if !part.contains(['*', '?', '[']) {
+        let path = format!("{directory}/{part}");
+        if disk.look(&path).is_some() {
+            next.push(path);
+        }
+        return Some(());
+    }
+    let matcher = compile(part).ok()?;
+    let listed = if directory.is_empty() { "/" } else { directory };
+    let names = disk.names(listed, NAMES_MAX);
+    if names.len() == NAMES_MAX {
+        return None;
+    }
+    let hidden = part.starts_with('.');
+    let names = names
+        .iter()
+        .filter(|name| (hidden || !name.starts_with('.')) && matcher.is_match(name.as_str()))
+        .map(|name| format!("{directory}/{name}"));
+    next.extend(names);
+    Some(())
+}
+
+/// Returns the files below a directory, nearest first, links not followed.
+pub(super) fn below(directory: &str, disk: &dyn Disk) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut open = VecDeque::from([directory.to_owned()]);
+    let mut seen = 0;
+    while let Some(at) = open.pop_front() {
+        for name in disk.names(&at, NAMES_MAX) {
+            seen += 1;
+            if seen > FILES_MAX {
+                return files;
+            }
+            let path = format!("{}/{name}", at.trim_end_matches('/'));
+            let is_link = disk.real(&path).ok().as_deref() != Some(&path);
+            match disk.look(&path).map(|seen| seen.kind) {
+                Some(Kind::Directory) if !is_link => open.push_back(path),
+                _ => files.push(path),
+            }
+        }
+    }
+    files
+}

@@ -1,0 +1,288 @@
+//! Protected things compared with how they were: what is reported, what is not, what is read again.
+
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![cfg(unix)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::PathBuf,
+};
+
+use interlock_core::event::ProtectedFate;
+use interlock_facts::{Baseline, RealDisk, Surroundings};
+
+/// Long after every file of a test was written.
+const LATER_MS: u64 = 9_000_000_000_000;
+
+struct Room {
+    directory: tempfile::TempDir,
+}
+
+impl Room {
+    fn new() -> Self {
+        let room = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        room.write(
+            "p/.claude/settings.json",
+            "{\"permissions\": {\"allow\": []}}",
+        );
+        room.write("p/.claude/agents/a.md", "a");
+        room.write("p/.claude/plans/a.md", "a");
+        room.write("p/.git/config", "[core]\n\tbare = false\n");
+        room.write("p/.git/hooks/pre-push.sample", "x");
+        room.write("p/.interlock/config.toml", "");
+        room.write("home/.claude.json", "{\"numStartups\": 1}");
+        room.write("home/.bashrc", "a");
+        room
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.directory.path().join(below)
+    }
+
+    fn write(&self, below: &str, text: &str) {
+        let path = self.path(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        let text = |below: &str| self.path(below).to_str().unwrap().to_owned();
+        Surroundings {
+            home: Some(text("home")),
+            config_directory: Some(text("home/.config/interlock")),
+            state_directory: Some(text("home/.local/state/interlock")),
+            ..Surroundings::of_project(text("p"))
+        }
+        .resolved(&RealDisk)
+    }
+
+    fn take(&self) -> Baseline {
+        Baseline::take(&self.surroundings(), &RealDisk, LATER_MS)
+    }
+
+    /// Lists what changed, each path below the room with what became of it.
+    fn changed(&self, baseline: &Baseline) -> Vec<(String, ProtectedFate)> {
+        let found = baseline.compare(&self.surroundings(), &BTreeMap::new(), &RealDisk, LATER_MS);
+        let root = fs::canonicalize(self.directory.path()).unwrap();
+        let below = |path: &str| {
+            let below = path.strip_prefix(root.to_str().unwrap());
+            below.unwrap_or(path).trim_start_matches('/').to_owned()
+        };
+        let changes = found.changes.iter();
+        changes
+            .map(|change| (below(&change.path), change.fate))
+            .collect()
+    }
+}
+
+/// Does something to a room and names what is reported: `+` new, `*` changed, `-` gone.
+fn check(deed: impl FnOnce(&Room), expected: &[&str]) {
+    let room = Room::new();
+    let baseline = room.take();
+    deed(&room);
+    let found: Vec<String> = room
+        .changed(&baseline)
+        .into_iter()
+        .map(|(path, fate)| match fate {
+            ProtectedFate::Appeared => format!("+{path}"),
+            ProtectedFate::Changed => format!("*{path}"),
+            ProtectedFate::Vanished => format!("-{path}"),
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn nothing_changed_is_nothing_reported() {
+    check(|_| {}, &[]);
+}
+
+#[test]
+fn what_runs_later_is_reported_however_it_came() {
+    check(|room| room.write("p/.envrc", "x"), &["+p/.envrc"]);
+    check(|room| room.write("home/.zshenv", "x"), &["+home/.zshenv"]);
+    check(|room| room.write("home/.bashrc", "b"), &["*home/.bashrc"]);
+    check(
+        |room| fs::remove_file(room.path("home/.bashrc")).unwrap(),
+        &["-home/.bashrc"],
+    );
+    check(
+        |room| room.write("p/.git/hooks/pre-commit", "x"),
+        &["+p/.git/hooks/pre-commit"],
+    );
+    check(
+        |room| room.write("p/.claude/commands/deep/x.md", "x"),
+        &["+p/.claude/commands/deep/x.md"],
+    );
+    check(
+        |room| room.write("home/.claude/skills/s/SKILL.md", "x"),
+        &["+home/.claude/skills/s/SKILL.md"],
+    );
+    check(
+        |room| room.write("home/.config/interlock/config.toml", "x"),
+        &["+home/.config/interlock/config.toml"],
+    );
+    check(
+        |room| symlink("/etc/hostname", room.path("p/.mcp.json")).unwrap(),
+        &["+p/.mcp.json"],
+    );
+    check(
+        |room| {
+            fs::rename(room.path("p/.claude"), room.path("p/old")).unwrap();
+        },
+        &["-p/.claude/agents/a.md"],
+    );
+    check(
+        |room| {
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(room.path("home/.bashrc"), mode).unwrap();
+        },
+        &["*home/.bashrc"],
+    );
+}
+
+#[test]
+fn of_settings_only_what_decides_what_runs_counts() {
+    let settings = "p/.claude/settings.json";
+    check(
+        |room| {
+            room.write(
+                settings,
+                "{\"permissions\": {\"allow\": [\"Read\"]}, \"theme\": 1}",
+            )
+        },
+        &[],
+    );
+    check(
+        |room| room.write(settings, "{\"hooks\": {\"Stop\": [1]}}"),
+        &["*p/.claude/settings.json"],
+    );
+    check(
+        |room| {
+            room.write(
+                "p/.claude/settings.local.json",
+                "{\"permissions\": {\"allow\": []}}",
+            )
+        },
+        &[],
+    );
+    check(
+        |room| {
+            room.write(
+                "p/.claude/settings.local.json",
+                "{\"disableAllHooks\": true}",
+            )
+        },
+        &["+p/.claude/settings.local.json"],
+    );
+    check(
+        |room| room.write("home/.claude.json", "{\"numStartups\": 2, \"tips\": {}}"),
+        &[],
+    );
+    check(
+        |room| {
+            let servers =
+                "{\"projects\": {\"/p\": {\"mcpServers\": {\"x\": {\"command\": \"y\"}}}}}";
+            room.write("home/.claude.json", servers);
+        },
+        &["*home/.claude.json"],
+    );
+    check(
+        |room| room.write(settings, "no settings"),
+        &["*p/.claude/settings.json"],
+    );
+}
+
+#[test]
+fn work_with_version_control_and_notes_is_none_of_it() {
+    check(
+        |room| {
+            let config =
+                "[core]\n\tbare = false\n[user]\n\tname = x\n[branch \"a.b\"]\n\tremote = o\n";
+            room.write("p/.git/config", config);
+            room.write("p/.git/index", "x");
+            room.write("p/.git/hooks/post-rewrite.sample", "x");
+            room.write("p/.claude/plans/b.md", "x");
+            room.write("home/.claude/projects/x/1.jsonl", "x");
+            room.write("p/src/.envrc", "x");
+        },
+        &[],
+    );
+    check(
+        |room| room.write("p/.git/config", "[core]\n\tbare = false\n\thooksPath = h\n"),
+        &["*p/.git/config"],
+    );
+}
+
+#[test]
+fn a_repository_that_begins_is_no_change() {
+    let room = Room::new();
+    fs::remove_dir_all(room.path("p/.git")).unwrap();
+    let baseline = room.take();
+    room.write(
+        "p/.git/config",
+        "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n",
+    );
+    room.write("p/.git/info/exclude", "# git ls-files --others\n");
+    room.write("p/.git/hooks/pre-push.sample", "x");
+    assert_eq!(room.changed(&baseline), []);
+    room.write("p/.git/info/attributes", "* filter=x\n");
+    assert_eq!(room.changed(&baseline).len(), 1);
+}
+
+#[test]
+fn what_a_person_accepted_is_no_change_and_anything_else_is() {
+    let room = Room::new();
+    let baseline = room.take();
+    room.write("p/.envrc", "one");
+    let compare = |accepted: &BTreeMap<String, Option<String>>| {
+        baseline
+            .compare(&room.surroundings(), accepted, &RealDisk, LATER_MS)
+            .changes
+    };
+    let changes = compare(&BTreeMap::new());
+    let accepted: BTreeMap<String, Option<String>> = changes
+        .into_iter()
+        .map(|change| (change.path, change.digest))
+        .collect();
+    assert_eq!(compare(&accepted), []);
+    room.write("p/.envrc", "two");
+    assert_eq!(compare(&accepted).len(), 1);
+    // As it was when the run began needs nobody's word.
+    fs::remove_file(room.path("p/.envrc")).unwrap();
+    assert_eq!(compare(&accepted), []);
+}
+
+#[test]
+fn a_renewed_baseline_says_the_same_and_still_finds_changes() {
+    let room = Room::new();
+    let baseline = room.take();
+    room.write("p/.git/config", "[user]\n\tname = x\n");
+    room.write("p/new", "x");
+    let compare = |baseline: &Baseline| {
+        baseline.compare(&room.surroundings(), &BTreeMap::new(), &RealDisk, LATER_MS)
+    };
+    let renewed = compare(&baseline).renewed.unwrap();
+    assert_eq!(compare(&renewed).renewed, None);
+    let text = serde_json::to_string(&renewed).unwrap();
+    assert_eq!(serde_json::from_str::<Baseline>(&text).unwrap(), renewed);
+    room.write("p/.git/config", "[alias]\n\tst = !id\n");
+    room.write("p/.mcp.json", "{}");
+    assert_eq!(compare(&renewed).changes.len(), 2);
+    // Found again for as long as nobody accepts it.
+    let again = compare(&renewed).renewed.unwrap_or(renewed);
+    assert_eq!(compare(&again).changes.len(), 2);
+}
+
+#[test]
+fn a_stamp_as_young_as_the_look_itself_proves_nothing() {
+    let room = Room::new();
+    let early = Baseline::take(&room.surroundings(), &RealDisk, 0);
+    let text = serde_json::to_string(&early).unwrap();
+    assert!(!text.contains("numbers"), "{text}");
+    assert_eq!(room.changed(&early), []);
+}

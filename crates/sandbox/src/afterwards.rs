@@ -1,0 +1,162 @@
+//! What is compared before and after a command, put back and reported.
+//!
+//! Copies are kept in this process's memory, where the command cannot reach them.
+//! What cannot be prevented is found here: protected things that are not there yet,
+//! files that may change in part, and all of them where mounts are refused.
+
+use std::path::{Path, PathBuf};
+
+use crate::plan::{Afterwards, Free, Protected};
+use crate::run::{Answer, Change, Changed};
+
+mod ancestors;
+mod keys;
+mod put_back;
+mod tree;
+mod written;
+
+use ancestors::Ancestors;
+use put_back::Aside;
+use tree::Tree;
+use written::Written;
+
+/// What was found after a command.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) changed: Vec<Changed>,
+    pub(crate) wrote: Vec<String>,
+    pub(crate) unseen: Option<String>,
+}
+
+/// How things stood before a command.
+#[derive(Debug)]
+pub(crate) struct Before {
+    watched: Vec<Watched>,
+    ancestors: Ancestors,
+    written: Written,
+    aside: Option<PathBuf>,
+}
+
+/// One protected thing and how it stood.
+#[derive(Debug)]
+struct Watched {
+    path: PathBuf,
+    free: Free,
+    tree: Tree,
+}
+
+impl Before {
+    /// Looks at all that `afterwards` names and `is_held` does not answer for.
+    pub(crate) fn look(
+        afterwards: &Afterwards,
+        project: &Path,
+        is_held: &dyn Fn(&Protected) -> bool,
+    ) -> Self {
+        let mut room = tree::Room::default();
+        let mut before = Self {
+            watched: Vec::new(),
+            ancestors: Ancestors::default(),
+            written: Written::look(project, &afterwards.reported),
+            aside: afterwards.aside.clone(),
+        };
+        for one in afterwards.protected.iter().filter(|one| !is_held(one)) {
+            before.watch(one, &mut room);
+        }
+        before
+    }
+
+    /// Watches one thing, and where its links lead.
+    fn watch(&mut self, one: &Protected, room: &mut tree::Room) {
+        let path = without_links_above(&one.path);
+        if self.watched.iter().any(|known| known.path == path) {
+            return;
+        }
+        let tree = Tree::read(&path, &one.free, Some(room));
+        if !tree.is_empty() {
+            self.ancestors.hold(&path);
+        }
+        let leads = tree.is_link().then(|| std::fs::canonicalize(&path).ok());
+        self.watched.push(Watched {
+            path,
+            free: one.free.clone(),
+            tree,
+        });
+        if let Some(Some(path)) = leads {
+            let target = Protected {
+                path,
+                free: one.free.clone(),
+            };
+            self.watch(&target, room);
+        }
+    }
+
+    /// Compares with how things stand now, and puts back what must not have changed.
+    pub(crate) fn compare(mut self, project: &Path) -> Found {
+        let mut found = Found {
+            wrote: self.written.compare(project),
+            unseen: self.written.unseen(),
+            ..Found::default()
+        };
+        let aside = |root: &Path| Aside::new(self.aside.as_deref(), root);
+        found.changed = self.ancestors.put_back(&|path| aside(path));
+        for watched in &self.watched {
+            watched.compare(&aside(&watched.path), &mut found.changed);
+        }
+        found
+    }
+}
+
+impl Watched {
+    fn compare(&self, aside: &Aside, changed: &mut Vec<Changed>) {
+        let now = Tree::read(&self.path, &self.free, None);
+        // Parents come before what is in them.
+        let mut told: Vec<(PathBuf, Change)> = Vec::new();
+        for (path, change) in self.tree.changes(&now) {
+            if self.is_free(&path, change) {
+                continue;
+            }
+            let known = told
+                .iter()
+                .any(|(above, what)| *what == change && path.starts_with(above) && path != *above);
+            if known && change == Change::Appeared {
+                continue;
+            }
+            let answer = self
+                .tree
+                .put_back(&path, change, aside)
+                .unwrap_or_else(|error| Answer::Left(error.to_string()));
+            if !known || matches!(answer, Answer::Left(_)) {
+                changed.push(Changed {
+                    path: path.clone(),
+                    change,
+                    answer,
+                });
+            }
+            told.push((path, change));
+        }
+    }
+
+    /// Tells whether a change of a file concerns only what may change there.
+    fn is_free(&self, path: &Path, change: Change) -> bool {
+        if change == Change::Removed {
+            return false;
+        }
+        let before = self.tree.bytes(path);
+        match &self.free {
+            Free::Nothing | Free::Below(_) => false,
+            Free::GitKeys(names) => keys::git_agrees(before, path, names),
+            Free::AllBut(names) => keys::json_agrees(before, path, names),
+        }
+    }
+}
+
+/// Resolves the links above `path`, as far as it is there; its own name is kept.
+fn without_links_above(path: &Path) -> PathBuf {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return path.to_path_buf();
+    };
+    match std::fs::canonicalize(parent) {
+        Ok(real) => real.join(name),
+        Err(_) => without_links_above(parent).join(name),
+    }
+}

@@ -1,0 +1,94 @@
+//! The directories above protected things: a new one in their place is a change too.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::put_back::{Aside, open_directory};
+use crate::run::{Answer, Change, Changed};
+
+/// Directories that are to stay where they are, outermost first.
+#[derive(Debug, Default)]
+pub(super) struct Ancestors {
+    held: BTreeMap<PathBuf, Option<File>>,
+}
+
+impl Ancestors {
+    /// Holds every directory above `path` that is there.
+    pub(super) fn hold(&mut self, path: &Path) {
+        for above in path.ancestors().skip(1) {
+            if self.held.contains_key(above) {
+                return;
+            }
+            let opened = fs::OpenOptions::new()
+                .read(true)
+                .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW | PATH_ALONE)
+                .open(above);
+            if let Ok(opened) = opened {
+                self.held.insert(above.to_path_buf(), Some(opened));
+            }
+        }
+    }
+
+    /// Moves back those that were moved away.
+    pub(super) fn put_back(&mut self, aside: &dyn Fn(&Path) -> Aside) -> Vec<Changed> {
+        let mut changed = Vec::new();
+        for (path, held) in &mut self.held {
+            let Some(held) = held.take() else { continue };
+            if is_there(path, &held) {
+                continue;
+            }
+            let answer = move_back(path, &held, &aside(path))
+                .unwrap_or_else(|error| Answer::Left(error.to_string()));
+            changed.push(Changed {
+                path: path.clone(),
+                change: Change::Altered,
+                answer,
+            });
+        }
+        changed
+    }
+}
+
+#[cfg(target_os = "linux")]
+const PATH_ALONE: i32 = libc::O_PATH;
+#[cfg(not(target_os = "linux"))]
+const PATH_ALONE: i32 = 0;
+
+/// Tells whether `path` still is the directory that is held.
+fn is_there(path: &Path, held: &File) -> bool {
+    let (Ok(before), Ok(now)) = (held.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    before.dev() == now.dev() && before.ino() == now.ino()
+}
+
+fn move_back(path: &Path, held: &File, aside: &Aside) -> io::Result<Answer> {
+    let from = whereabouts(held)?;
+    let gone = from.symlink_metadata().is_err() || !is_there(&from, held);
+    if path.symlink_metadata().is_ok() {
+        let moved = aside.take(path)?;
+        if gone {
+            // What was in it is put back from copies.
+            return Ok(Answer::MovedAside(moved));
+        }
+    } else if gone {
+        return Ok(Answer::Left("the directory was removed".to_owned()));
+    }
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::other("it has no directory"));
+    };
+    let (Some(other), Some(old)) = (from.parent(), from.file_name()) else {
+        return Err(io::Error::other("it has no directory"));
+    };
+    nix::fcntl::renameat(open_directory(other)?, old, open_directory(above)?, name)?;
+    Ok(Answer::PutBack)
+}
+
+/// Asks the system where a directory is now.
+fn whereabouts(held: &File) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd;
+    fs::read_link(format!("/proc/self/fd/{}", held.as_raw_fd()))
+}

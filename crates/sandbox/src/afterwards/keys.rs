@@ -1,0 +1,97 @@
+//! Files of which only some keys are protected.
+
+use std::fs;
+use std::path::Path;
+
+use interlock_core::policy::wildcard_matches;
+use serde_json::Value;
+
+/// Tells whether a git configuration differs only in keys that `free` names.
+///
+/// Lines that are not plainly a section, a key or a comment must be there unchanged:
+/// git reads more forms than are understood here.
+pub(super) fn git_agrees(before: &[u8], path: &Path, free: &[String]) -> bool {
+    let plain = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
+    let Ok(now) = fs::read(path) else {
+        return false;
+    };
+    let (Ok(before), Ok(now)) = (std::str::from_utf8(before), std::str::from_utf8(&now)) else {
+        return false;
+    };
+    plain && bound(before, free) == bound(now, free)
+}
+
+/// Lists every setting that is not free, in order, each with its full name.
+fn bound(text: &str, free: &[String]) -> Vec<String> {
+    let mut section = String::new();
+    let mut bound = Vec::new();
+    for line in text.lines() {
+        let line = line.trim_matches([' ', '\t']);
+        if line.is_empty() || line.starts_with(['#', ';']) && !line.ends_with('\\') {
+            continue;
+        }
+        if let Some(name) = section_name(line) {
+            section = name;
+            continue;
+        }
+        let setting = setting(line).map(|(key, value)| (format!("{section}.{key}"), value));
+        match setting {
+            Some((name, _)) if free.iter().any(|one| wildcard_matches(one, &name)) => {}
+            Some((name, value)) => bound.push(format!("{name} = {value}")),
+            // Not understood: it counts as it stands, with the section it stands in.
+            None => bound.push(format!("{section}: {line}")),
+        }
+    }
+    bound
+}
+
+/// Reads `[name]` or `[name "sub"]`, alone on its line.
+fn section_name(line: &str) -> Option<String> {
+    let inside = line.strip_prefix('[')?.strip_suffix(']')?;
+    let is_name = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    match inside.split_once(' ') {
+        None => is_name(inside).then(|| inside.to_ascii_lowercase()),
+        Some((name, sub)) => {
+            let sub = sub.trim_start().strip_prefix('"')?.strip_suffix('"')?;
+            let plain = is_name(name) && !sub.contains(['"', '\\', '[', ']']);
+            plain.then(|| format!("{}.{sub}", name.to_ascii_lowercase()))
+        }
+    }
+}
+
+/// Reads `key = value` without quotes, escapes or a continuation.
+fn setting(line: &str) -> Option<(String, &str)> {
+    let (key, value) = line.split_once('=')?;
+    let key = key.trim_end_matches([' ', '\t']);
+    let plain = key.starts_with(|c: char| c.is_ascii_alphabetic())
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        && !value.contains('\\');
+    plain.then(|| {
+        (
+            key.to_ascii_lowercase(),
+            value.trim_start_matches([' ', '\t']),
+        )
+    })
+}
+
+/// Tells whether two JSON files agree in the keys that `bound` names, dotted.
+pub(super) fn json_agrees(before: &[u8], path: &Path, bound: &[String]) -> bool {
+    let plain = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
+    let read = |bytes: &[u8]| match bytes {
+        [] => Some(Value::Null),
+        bytes => serde_json::from_slice::<Value>(bytes).ok(),
+    };
+    let (Some(before), Some(now)) = (read(before), fs::read(path).ok().and_then(|now| read(&now)))
+    else {
+        return false;
+    };
+    let at = |value: &Value, name: &str| {
+        name.split('.')
+            .try_fold(value, |value, key| value.get(key))
+            .cloned()
+            .unwrap_or(Value::Null)
+    };
+    plain && bound.iter().all(|name| at(&before, name) == at(&now, name))
+}

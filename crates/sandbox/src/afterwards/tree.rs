@@ -1,0 +1,237 @@
+//! A file or directory as it stood, with its contents where there was room.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::put_back::{self, Aside};
+use crate::plan::Free;
+use crate::run::{Answer, Change};
+
+/// Bytes kept of all protected things together.
+const BYTES_MAX: u64 = 8 << 20;
+/// Entries looked at in all protected things together.
+const ENTRIES_MAX: usize = 10_000;
+/// Directories inside one another that are looked at.
+const DEPTH_MAX: usize = 40;
+
+/// What may still be kept.
+#[derive(Debug)]
+pub(super) struct Room {
+    bytes: u64,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { bytes: BYTES_MAX }
+    }
+}
+
+/// Everything at and below one path, parents first.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    root: PathBuf,
+    entries: BTreeMap<PathBuf, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    stamp: Stamp,
+    kind: Kind,
+}
+
+/// What shows cheaply that a file is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    pub(super) size: u64,
+    pub(super) modified: (i64, i64),
+    pub(super) changed: (i64, i64),
+    pub(super) mode: u32,
+    pub(super) owner: (u32, u32),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    Directory,
+    /// The bytes, where there was room.
+    File(Option<Vec<u8>>),
+    Link(PathBuf),
+    Other,
+}
+
+impl Stamp {
+    pub(super) fn of(about: &Metadata) -> Self {
+        Self {
+            device: about.dev(),
+            inode: about.ino(),
+            size: about.size(),
+            modified: (about.mtime(), about.mtime_nsec()),
+            changed: (about.ctime(), about.ctime_nsec()),
+            mode: about.mode(),
+            owner: (about.uid(), about.gid()),
+        }
+    }
+}
+
+impl Tree {
+    /// Reads what is at `path`; keeps contents as far as `room` goes.
+    pub(super) fn read(path: &Path, free: &Free, room: Option<&mut Room>) -> Self {
+        let mut tree = Self {
+            root: path.to_path_buf(),
+            entries: BTreeMap::new(),
+        };
+        let left_out: Vec<PathBuf> = match free {
+            Free::Below(names) => names.iter().map(|name| path.join(name)).collect(),
+            _ => Vec::new(),
+        };
+        tree.add(path, &left_out, room, 0);
+        tree
+    }
+
+    fn add(
+        &mut self,
+        path: &Path,
+        left_out: &[PathBuf],
+        mut room: Option<&mut Room>,
+        depth: usize,
+    ) {
+        if depth > DEPTH_MAX || self.entries.len() > ENTRIES_MAX {
+            return;
+        }
+        if left_out.iter().any(|one| one == path) {
+            return;
+        }
+        let Ok(about) = fs::symlink_metadata(path) else {
+            return;
+        };
+        let kind = if about.is_dir() {
+            Kind::Directory
+        } else if about.is_symlink() {
+            Kind::Link(fs::read_link(path).unwrap_or_default())
+        } else if about.is_file() {
+            Kind::File(
+                room.as_deref_mut()
+                    .and_then(|room| kept(path, &about, room)),
+            )
+        } else {
+            Kind::Other
+        };
+        let is_directory = kind == Kind::Directory;
+        let stamp = Stamp::of(&about);
+        self.entries
+            .insert(path.to_path_buf(), Entry { stamp, kind });
+        if is_directory {
+            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+                self.add(&entry.path(), left_out, room.as_deref_mut(), depth + 1);
+            }
+        }
+    }
+
+    /// Tells whether there is nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Tells whether the thing itself is a link.
+    pub(super) fn is_link(&self) -> bool {
+        matches!(
+            self.entries.get(&self.root),
+            Some(Entry {
+                kind: Kind::Link(_),
+                ..
+            })
+        )
+    }
+
+    /// Returns the bytes kept of the file at `path`.
+    pub(super) fn bytes(&self, path: &Path) -> &[u8] {
+        match self.entries.get(path) {
+            Some(Entry {
+                kind: Kind::File(Some(bytes)),
+                ..
+            }) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// Lists what differs in `now`: removed and altered first, each with parents first.
+    pub(super) fn changes(&self, now: &Self) -> Vec<(PathBuf, Change)> {
+        let mut changes = Vec::new();
+        for (path, entry) in &self.entries {
+            match now.entries.get(path) {
+                None => changes.push((path.clone(), Change::Removed)),
+                Some(other) if entry.differs(other, path) => {
+                    changes.push((path.clone(), Change::Altered));
+                }
+                Some(_) => {}
+            }
+        }
+        let new = now
+            .entries
+            .keys()
+            .filter(|path| !self.entries.contains_key(*path));
+        changes.extend(new.map(|path| (path.clone(), Change::Appeared)));
+        changes
+    }
+
+    /// Undoes one change.
+    pub(super) fn put_back(
+        &self,
+        path: &Path,
+        change: Change,
+        aside: &Aside,
+    ) -> io::Result<Answer> {
+        let entry = self.entries.get(path);
+        match (change, entry) {
+            (Change::Appeared, _) | (_, None) => aside.take(path).map(Answer::MovedAside),
+            (_, Some(entry)) => {
+                let mode = entry.stamp.mode & 0o7777;
+                match &entry.kind {
+                    Kind::Directory => put_back::directory(path, mode, entry.stamp.owner, aside)?,
+                    Kind::File(Some(bytes)) => {
+                        put_back::file(path, bytes, mode, entry.stamp.owner, aside)?;
+                    }
+                    Kind::Link(target) => put_back::link(path, target, aside)?,
+                    Kind::File(None) => return Ok(left("no copy was kept: it is too large")),
+                    Kind::Other => return Ok(left("it was no file or directory")),
+                }
+                Ok(Answer::PutBack)
+            }
+        }
+    }
+}
+
+fn left(why: &str) -> Answer {
+    Answer::Left(why.to_owned())
+}
+
+impl Entry {
+    fn differs(&self, now: &Self, path: &Path) -> bool {
+        if self.stamp == now.stamp {
+            return false;
+        }
+        let same_rights = self.stamp.mode == now.stamp.mode && self.stamp.owner == now.stamp.owner;
+        if !same_rights {
+            return true;
+        }
+        match &self.kind {
+            Kind::Directory => false,
+            Kind::File(Some(bytes)) => {
+                self.stamp.size != now.stamp.size
+                    || fs::read(path).map_or(true, |other| other != *bytes)
+            }
+            Kind::Link(target) => now.kind != Kind::Link(target.clone()),
+            Kind::File(None) | Kind::Other => true,
+        }
+    }
+}
+
+/// Reads a file while there is room for it.
+fn kept(path: &Path, about: &Metadata, room: &mut Room) -> Option<Vec<u8>> {
+    room.bytes = room.bytes.checked_sub(about.size())?;
+    fs::read(path).ok()
+}

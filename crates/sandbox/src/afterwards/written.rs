@@ -1,0 +1,109 @@
+//! Files whose writes are reported, found by comparing the project before and after.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use interlock_core::glob;
+
+use super::tree::Stamp;
+
+/// Entries looked at in one project.
+const ENTRIES_MAX: usize = 50_000;
+/// Directories inside one another that are looked at.
+const DEPTH_MAX: usize = 60;
+
+/// How the reported files of a project stood.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    patterns: Vec<String>,
+    before: BTreeMap<String, Stamp>,
+    is_whole: bool,
+}
+
+impl Written {
+    /// Looks at every file of `project` that one of `patterns` matches.
+    pub(super) fn look(project: &Path, patterns: &[String]) -> Self {
+        let (before, is_whole) = stand(project, patterns);
+        Self {
+            patterns: patterns.to_vec(),
+            before,
+            is_whole,
+        }
+    }
+
+    /// Lists the files that have changed, appeared or gone, relative to the project.
+    pub(super) fn compare(&mut self, project: &Path) -> Vec<String> {
+        let (now, is_whole) = stand(project, &self.patterns);
+        self.is_whole &= is_whole;
+        let either: BTreeSet<_> = self.before.keys().chain(now.keys()).collect();
+        either
+            .into_iter()
+            .filter(|path| self.before.get(*path) != now.get(*path))
+            .cloned()
+            .collect()
+    }
+
+    /// Says why the list may lack something.
+    pub(super) fn unseen(&self) -> Option<String> {
+        (!self.is_whole).then(|| {
+            format!("the project holds more than {ENTRIES_MAX} files that a pattern could match")
+        })
+    }
+}
+
+fn stand(project: &Path, patterns: &[String]) -> (BTreeMap<String, Stamp>, bool) {
+    let mut found = BTreeMap::new();
+    let matchers: Vec<_> = patterns
+        .iter()
+        .filter_map(|one| glob::compile(one).ok())
+        .collect();
+    if matchers.is_empty() {
+        return (found, true);
+    }
+    let mut left = ENTRIES_MAX;
+    let mut open: Vec<_> = roots(project, patterns)
+        .into_iter()
+        .map(|root| (root, 0))
+        .collect();
+    while let Some((path, depth)) = open.pop() {
+        let Ok(about) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        let Some(rest) = left.checked_sub(1) else {
+            return (found, false);
+        };
+        left = rest;
+        if about.is_dir() {
+            let below = fs::read_dir(&path).into_iter().flatten().flatten();
+            if depth < DEPTH_MAX {
+                open.extend(below.map(|entry| (entry.path(), depth + 1)));
+            }
+        } else if let Some(name) = path.strip_prefix(project).ok().and_then(Path::to_str)
+            && matchers.iter().any(|matcher| matcher.is_match(name))
+        {
+            found.insert(name.to_owned(), Stamp::of(&about));
+        }
+    }
+    (found, true)
+}
+
+/// The places below which a pattern can match, none inside another.
+fn roots(project: &Path, patterns: &[String]) -> Vec<PathBuf> {
+    let mut roots: Vec<_> = patterns
+        .iter()
+        .map(|pattern| project.join(beginning(pattern)))
+        .collect();
+    roots.sort();
+    roots.dedup_by(|later, earlier| later.starts_with(earlier));
+    roots
+}
+
+/// The directories that a pattern names before its first special character.
+fn beginning(pattern: &str) -> PathBuf {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    pattern
+        .split('/')
+        .take_while(|part| !part.contains(['*', '?', '[', '{', '\\']) && *part != "..")
+        .collect()
+}

@@ -1,0 +1,201 @@
+//! How much of a plan the kernel holds on this machine.
+
+use serde::{Deserialize, Serialize};
+
+/// How much the kernel holds; higher is stronger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Only the environment, and the comparison afterwards.
+    Environment,
+    /// An old kernel, or no filter of system calls.
+    Partial,
+    /// Every file rule; protected things inside the project are found and undone.
+    Files,
+    /// All that the plan promises.
+    Full,
+}
+
+impl Level {
+    /// Every level, weakest first.
+    pub const ALL: [Self; 4] = [Self::Environment, Self::Partial, Self::Files, Self::Full];
+
+    /// Returns the word used in settings, logs and messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Environment => "environment",
+            Self::Partial => "partial",
+            Self::Files => "files",
+            Self::Full => "full",
+        }
+    }
+
+    /// Returns the level that `word` names.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == word)
+    }
+}
+
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What the kernel of this machine offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// Version of Landlock's interface; 0: none.
+    pub landlock: u8,
+    /// Whether system calls can be filtered.
+    pub seccomp: bool,
+    /// Whether a process may have mounts of its own.
+    pub namespaces: bool,
+}
+
+/// The newest interface of Landlock whose rights are used here.
+pub const LANDLOCK_NEWEST: u8 = 7;
+
+impl Reach {
+    /// A machine that offers nothing.
+    pub const NOTHING: Self = Self {
+        landlock: 0,
+        seccomp: false,
+        namespaces: false,
+    };
+
+    /// Everything that is used where a machine has it.
+    pub const ALL: Self = Self {
+        landlock: LANDLOCK_NEWEST,
+        seccomp: true,
+        namespaces: true,
+    };
+
+    /// Returns the most a machine may offer that reaches no more than `level`.
+    #[must_use]
+    pub const fn limited_to(level: Level) -> Self {
+        match level {
+            Level::Full => Self::ALL,
+            Level::Files => Self {
+                namespaces: false,
+                ..Self::ALL
+            },
+            Level::Partial => Self {
+                landlock: 2,
+                seccomp: false,
+                namespaces: false,
+            },
+            Level::Environment => Self::NOTHING,
+        }
+    }
+
+    /// Returns what both offer.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            landlock: self.landlock.min(other.landlock),
+            seccomp: self.seccomp && other.seccomp,
+            namespaces: self.namespaces && other.namespaces,
+        }
+    }
+
+    /// Returns the level reached for a plan.
+    ///
+    /// `own_mounts` tells whether the plan holds something inside a place it may write.
+    #[must_use]
+    pub const fn level(self, own_mounts: bool) -> Level {
+        match self {
+            Self { landlock: 0, .. } => Level::Environment,
+            Self {
+                landlock: 1 | 2, ..
+            }
+            | Self { seccomp: false, .. } => Level::Partial,
+            Self {
+                landlock: 3..=5, ..
+            } => Level::Files,
+            Self {
+                namespaces: false, ..
+            } if own_mounts => Level::Files,
+            _ => Level::Full,
+        }
+    }
+}
+
+/// One thing that the table of the kernel's rules promises and this machine does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotHeld {
+    /// Writing files anywhere.
+    Files,
+    /// Truncating a file by its path.
+    Truncate,
+    /// Renaming and linking between directories is refused altogether.
+    Moves,
+    /// Modes, owners, times and attributes of files.
+    Modes,
+    /// Protected things inside a writable place: found and undone, not prevented.
+    ProtectedInside,
+    /// Daemons that are reached over Unix sockets.
+    Sockets,
+    /// TCP.
+    Tcp,
+    /// UDP and every other network.
+    Network,
+    /// Signals to processes outside.
+    Signals,
+    /// Memory and environment of other processes.
+    Processes,
+    /// The terminal's input queue.
+    Terminal,
+    /// Device controls on files opened by the line.
+    Devices,
+    /// Reading Interlock's state directory.
+    StateDirectory,
+}
+
+impl NotHeld {
+    /// Returns the words shown to people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Files => "writing files",
+            Self::Truncate => "truncating files by path",
+            Self::Moves => "moves between directories (refused altogether)",
+            Self::Modes => "modes, owners and times of files",
+            Self::ProtectedInside => {
+                "protected things inside the project (found and undone, not prevented)"
+            }
+            Self::Sockets => "daemons reached over Unix sockets",
+            Self::Tcp => "TCP",
+            Self::Network => "networks other than TCP",
+            Self::Signals => "signals to other processes",
+            Self::Processes => "memory and environment of other processes",
+            Self::Terminal => "the terminal's input",
+            Self::Devices => "device controls",
+            Self::StateDirectory => "reading the state directory",
+        }
+    }
+}
+
+impl std::fmt::Display for NotHeld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What this machine reaches, as `status` and `doctor` show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// What the kernel offers.
+    pub reach: Reach,
+    /// The level of a line in a no-write state.
+    pub no_write: Level,
+    /// The level of a line in a writing state.
+    pub writing: Level,
+    /// What a line in a no-write state is not held from.
+    pub no_write_not_held: Vec<NotHeld>,
+    /// What a line in a writing state is not held from.
+    pub writing_not_held: Vec<NotHeld>,
+}

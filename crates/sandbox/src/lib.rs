@@ -1,0 +1,75 @@
+//! Runs one command with the kernel's help.
+//!
+//! A [`Plan`] says what one command may do; it is made of a state's policy and a line's
+//! facts by [`Plan::for_line`], which is pure, and travels as JSON. [`run`] carries it out
+//! with this process's own input, output and terminal, and says how it [`Ended`], at which
+//! [`Level`], and which protected things it found changed. It judges nothing.
+//!
+//! # What holds a command
+//!
+//! | layer | holds | since |
+//! |---|---|---|
+//! | no new privileges, five sets of capabilities emptied | set-user-id programs; root may go past owner and mode of files and nothing else | Linux 3.5 |
+//! | Landlock, files | writing, making, removing, renaming, linking outside the places it may write | 5.13; renames 5.19, truncating 6.2 |
+//! | Landlock, reading | files of hidden directories: everything beside them is allowed one by one | 5.13 |
+//! | Landlock, processes | tracing, memory, environment of processes outside; it also refuses every mount | 5.13 |
+//! | Landlock, TCP; device controls; signals and abstract sockets | connecting and listening; what a device opened by the line can be told; processes outside | 6.7; 6.10; 6.12 |
+//! | filter of system calls | modes, owners, times, attributes; sockets; `io_uring`; tracing; new namespaces; typing into the terminal. The rows are in `linux/calls.rs` | 3.17 |
+//! | mounts of its own | protected things inside a writable place are read-only, and no directory above them can be renamed; hidden directories inside one are empty | 5.12; as root, or where users may have namespaces |
+//! | comparison afterwards | protected things that were not there yet, files that may change in part, all of them where mounts are refused: moved aside or put back, and reported | always |
+//! | left-overs | what outlives a line that only reads is ended, also when it left its session | always |
+//! | descriptors | only the three standard streams are passed | always |
+//!
+//! # What a hostile line tries, and what meets it
+//!
+//! | attempt | met by |
+//! |---|---|
+//! | `/dev/shm`, `/var/tmp`, `/proc/self/mem`, `/proc/self/coredump_filter`, `/proc/self/fd/N` opened again | Landlock: the path counts, wherever it leads |
+//! | hard link to a file outside, a rename into or out of the project, `O_TMPFILE`, a device or pipe made | Landlock; a link into a read-only mount crosses mounts |
+//! | `ioctl(FS_IOC_SETFLAGS)`, `chattr`, verity, btrfs subvolumes | filter: they need no file opened for writing |
+//! | 32 bit or x32 numbers of system calls | filter: refused, or the same rule for both |
+//! | `clone3` with flags in memory | filter: "not there", so that `clone` is used, whose flags are seen |
+//! | a datagram socket pair pointed at a daemon | filter |
+//! | `prlimit` of no CPU time on Interlock, priorities of others | filter |
+//! | `TIOCSTI`, `TIOCLINUX` on the terminal that was passed | filter, in every state |
+//! | `/proc/PID/environ`, `mem`, `pidfd_getfd`, `process_vm_writev`, `kcmp`, `ptrace` | Landlock, in every state; the capabilities that would pass it are gone |
+//! | `setns`, the mount calls, `chroot`, `open_by_handle_at`, `bpf`, `keyctl`, `userfaultfd` | capabilities and Landlock; in a no-write state the filter too |
+//! | `mv .git old; mkdir .git` | a directory above a protected thing is a mount and cannot be renamed; else it is moved back afterwards |
+//! | a link laid where something is put back | nothing is put back on a way that has links |
+//! | `setsid`, double forks | orphans come to the one that started the line, which ends them |
+//! | `BASH_ENV`, `ENV`, functions in the environment, `PS4`, `SHELLOPTS` | taken from the environment before bash starts, and no start-up files |
+//! | `memfd_create` | harmless: it has no name that another process could open |
+//!
+//! Not held: daemons that act on request, where sockets are on; modes and times where a
+//! line may write; names of files in hidden directories (their contents are held). What a
+//! machine lacks besides is named one by one in [`Ended::not_held`].
+//!
+//! # Where the code may not go
+//!
+//! Everything between fork and exec is one function (`linux::Entry::steps`), which
+//! allocates nothing. `linux/raw.rs` is the only module with unsafe code.
+
+mod afterwards;
+pub mod level;
+#[cfg(target_os = "linux")]
+mod linux;
+mod own_directory;
+pub mod plan;
+pub mod run;
+pub mod seatbelt;
+#[cfg(target_os = "linux")]
+mod system;
+#[cfg(not(target_os = "linux"))]
+#[path = "other.rs"]
+mod system;
+
+pub use level::{Level, NotHeld, Reach, Reached};
+pub use plan::Plan;
+pub use plan::derive::{Asked, Surroundings};
+pub use run::{Answer, Change, Changed, Ended, Exit, RunError, Started, run, run_telling};
+
+/// Finds out what this machine reaches, by trying.
+#[must_use]
+pub fn probe() -> Reached {
+    system::probe()
+}

@@ -1,0 +1,343 @@
+//! The table of system calls that are refused, and the filter made of it.
+//!
+//! | refused | why | no-write | other |
+//! |---|---|---|---|
+//! | `chmod` `chown` `utime` `xattr` kin, `file_setattr`, `FS_IOC_SETFLAGS` and kin | change files that were never opened for writing | yes | |
+//! | `ioctl` of btrfs | make and remove subvolumes, past the rules of the file system | yes | |
+//! | every `socket` but netlink; `socketpair` of datagrams | daemons act for others; data leaves | yes | |
+//! | `io_uring` | does all of the above without a system call that a filter sees | yes | |
+//! | `ptrace`, `process_vm_*`, `pidfd_getfd`, `kcmp`, `perf_event_open` | other processes' memory, files and secrets | yes | |
+//! | new namespaces, mounts, `setns`, `chroot`, `bpf`, `userfaultfd`, `keyctl` | undo what holds, or widen what can be attacked | yes | |
+//! | shared memory, semaphores and queues of System V and POSIX | belong to no file and outlive the line | yes | |
+//! | `prlimit`, priorities and affinity of other processes | a limit of no CPU time ends Interlock | yes | limits |
+//! | `TIOCSTI`, `TIOCLINUX` | type into the terminal that is left behind | yes | yes |
+//! | foreign calling conventions (32 bit, x32) | their numbers mean other calls | yes | x32 |
+//!
+//! `clone3` is answered with "not there", since its flags lie in memory that a
+//! filter cannot read; C libraries then use `clone`.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, sock_filter,
+};
+
+use crate::plan::{Calls, Network};
+
+type Refused = BTreeMap<i64, Vec<SeccompRule>>;
+type Built<T> = Result<T, seccompiler::BackendError>;
+
+/// Changes to files that need no file opened for writing.
+const CHANGES: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+];
+
+// Newer calls have one number on every architecture.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
+const MOUNT_SETATTR: i64 = 442;
+const QUOTACTL_FD: i64 = 443;
+const PROCESS_MADVISE: i64 = 440;
+
+/// The same, where the architecture still has them.
+#[cfg(target_arch = "x86_64")]
+const OLD_CHANGES: &[i64] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_CHANGES: &[i64] = &[];
+
+/// Ways to other processes, around the rules, or to things that outlive a line.
+const REACHING: &[i64] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_perf_event_open,
+    PROCESS_MADVISE,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    MOUNT_SETATTR,
+    OPEN_TREE_ATTR,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    QUOTACTL_FD,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Calls on a process, and the argument that names it; 0 is the caller itself.
+const ON_A_PROCESS: &[(i64, u8)] = &[
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_migrate_pages, 0),
+    (libc::SYS_move_pages, 0),
+];
+
+/// Device controls that type into a terminal.
+const TYPES_INTO_TERMINAL: &[u32] = &[0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
+
+/// Controls of files that need no file opened for writing.
+const CHANGES_BY_CONTROL: &[u32] = &[
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x4004_6602, // the same for 32 bit
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4004_7602, // the same for 32 bit
+    0x4008_6604, // EXT4_IOC_SETVERSION
+    0x4080_6685, // FS_IOC_ENABLE_VERITY
+    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+    0xc050_6617, // FS_IOC_ADD_ENCRYPTION_KEY
+];
+
+/// The second byte of every control of btrfs.
+const BTRFS: u64 = 0x9400;
+
+/// Every flag that makes a namespace.
+const NAMESPACES: &[i32] = &[
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+/// Makes the filters of a plan, in the order they are installed.
+pub(super) fn filters(calls: Calls, network: Network) -> Result<Vec<BpfProgram>, String> {
+    build(calls, network)
+        .map_err(|error| format!("cannot make the filter of system calls: {error}"))
+}
+
+fn build(calls: Calls, network: Network) -> Built<Vec<BpfProgram>> {
+    let mut refused = Refused::new();
+    add_working(&mut refused)?;
+    if calls == Calls::Working {
+        return Ok(vec![filter(refused, libc::EPERM, calls)?]);
+    }
+    add_reading(&mut refused)?;
+    add_sockets(&mut refused, network)?;
+    let missing = Refused::from([(libc::SYS_clone3, Vec::new())]);
+    Ok(vec![
+        filter(refused, libc::EPERM, calls)?,
+        filter(missing, libc::ENOSYS, calls)?,
+    ])
+}
+
+/// What every confined command is refused.
+fn add_working(refused: &mut Refused) -> Built<()> {
+    for control in TYPES_INTO_TERMINAL {
+        let is = short(1, SeccompCmpOp::Eq, u64::from(*control))?;
+        add(refused, libc::SYS_ioctl, vec![is])?;
+    }
+    // A limit of another process: asking is fine, setting is not.
+    let other = short(0, SeccompCmpOp::Ne, 0)?;
+    let sets = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    add(refused, libc::SYS_prlimit64, vec![other, sets])
+}
+
+/// What a command that only reads is refused besides.
+fn add_reading(refused: &mut Refused) -> Built<()> {
+    for number in CHANGES.iter().chain(OLD_CHANGES).chain(REACHING) {
+        refused.insert(*number, Vec::new());
+    }
+    for (number, argument) in ON_A_PROCESS {
+        add(
+            refused,
+            *number,
+            vec![short(*argument, SeccompCmpOp::Ne, 0)?],
+        )?;
+    }
+    for control in CHANGES_BY_CONTROL {
+        let is = short(1, SeccompCmpOp::Eq, u64::from(*control))?;
+        add(refused, libc::SYS_ioctl, vec![is])?;
+    }
+    let btrfs = short(1, SeccompCmpOp::MaskedEq(0xff00), BTRFS)?;
+    add(refused, libc::SYS_ioctl, vec![btrfs])?;
+    for flag in NAMESPACES {
+        let flag = u64::from(flag.unsigned_abs());
+        for number in [libc::SYS_clone, libc::SYS_unshare] {
+            add(
+                refused,
+                number,
+                vec![short(0, SeccompCmpOp::MaskedEq(flag), flag)?],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Leaves the families of sockets that `network` needs.
+fn add_sockets(refused: &mut Refused, network: Network) -> Built<()> {
+    let kept: &[i32] = match network {
+        Network::On => return Ok(()),
+        Network::Fetch => &[libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6],
+        Network::Off => &[libc::AF_NETLINK],
+    };
+    let others = kept
+        .iter()
+        .map(|family| short(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())))
+        .collect::<Built<Vec<_>>>()?;
+    add(refused, libc::SYS_socket, others)?;
+    // A pair of datagram sockets can be pointed at any daemon's socket.
+    for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_SEQPACKET] {
+        let is = short(
+            1,
+            SeccompCmpOp::MaskedEq(0xf),
+            u64::from(kind.unsigned_abs()),
+        )?;
+        add(refused, libc::SYS_socketpair, vec![is])?;
+    }
+    Ok(())
+}
+
+/// Compares the low half of an argument: the kernel looks at no more of these.
+fn short(argument: u8, op: SeccompCmpOp, value: u64) -> Built<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value)
+}
+
+fn add(refused: &mut Refused, number: i64, conditions: Vec<SeccompCondition>) -> Built<()> {
+    refused
+        .entry(number)
+        .or_default()
+        .push(SeccompRule::new(conditions)?);
+    Ok(())
+}
+
+fn filter(refused: Refused, errno: i32, calls: Calls) -> Built<BpfProgram> {
+    let filter = SeccompFilter::new(
+        refused,
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno.unsigned_abs()),
+        std::env::consts::ARCH.try_into()?,
+    )?;
+    let mut program = conventions(calls);
+    program.extend(BpfProgram::try_from(filter)?);
+    Ok(program)
+}
+
+// The kernel's names of calling conventions.
+#[cfg(target_arch = "x86_64")]
+const NATIVE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const NATIVE: u32 = 0xc000_00b7;
+/// Numbers from here on are x32's, which share the name of x86-64.
+const X32: u32 = 0x4000_0000;
+/// `ioctl` of the 32 bit conventions of both architectures.
+const IOCTL_OF_32_BIT: u32 = 54;
+
+const LOAD: u16 = 0x20;
+const IF_EQUAL: u16 = 0x15;
+const IF_AT_LEAST: u16 = 0x35;
+const RETURN: u16 = 0x06;
+const ALLOW: u32 = 0x7fff_0000;
+const ERRNO: u32 = 0x0005_0000;
+const AT_NUMBER: u32 = 0;
+const AT_CONVENTION: u32 = 4;
+const AT_SECOND_ARGUMENT: u32 = 24;
+
+/// The beginning of every filter: what becomes of foreign calling conventions.
+fn conventions(calls: Calls) -> BpfProgram {
+    let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
+    let refuse = step(RETURN, ERRNO | libc::EPERM.unsigned_abs(), 0, 0);
+    let allow = step(RETURN, ALLOW, 0, 0);
+    let foreign = match calls {
+        Calls::Reading => vec![refuse.clone()],
+        Calls::Working => {
+            let mut steps = vec![
+                step(LOAD, AT_NUMBER, 0, 0),
+                step(IF_EQUAL, IOCTL_OF_32_BIT, 1, 0),
+                allow.clone(),
+                step(LOAD, AT_SECOND_ARGUMENT, 0, 0),
+            ];
+            for control in TYPES_INTO_TERMINAL {
+                steps.push(step(IF_EQUAL, *control, 0, 1));
+                steps.push(refuse.clone());
+            }
+            steps.push(allow);
+            steps
+        }
+    };
+    let past = u8::try_from(foreign.len()).unwrap_or(u8::MAX);
+    let mut program = vec![
+        step(LOAD, AT_CONVENTION, 0, 0),
+        step(IF_EQUAL, NATIVE, past, 0),
+    ];
+    program.extend(foreign);
+    if cfg!(target_arch = "x86_64") {
+        program.extend([
+            step(LOAD, AT_NUMBER, 0, 0),
+            step(IF_AT_LEAST, X32, 0, 1),
+            step(RETURN, ERRNO | libc::ENOSYS.unsigned_abs(), 0, 0),
+        ]);
+    }
+    program
+}

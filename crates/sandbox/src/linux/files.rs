@@ -1,0 +1,229 @@
+//! The rules of the file system and of TCP, for Landlock.
+
+use std::fs::{self, FileType};
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, Scope,
+};
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2};
+
+use crate::plan::{Calls, Confinement, Network};
+
+/// More entries beside hidden directories than this are not given one rule each.
+const SIBLINGS_MAX: usize = 2_000;
+
+/// What a device file may be used for.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
+
+/// Devices of programs that make terminals of their own.
+const TERMINAL_MAKERS: &[&str] = &["/dev/ptmx", "/dev/pts"];
+
+/// The rules of one command, ready to be entered.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// What holds them.
+    pub(super) ruleset: Option<OwnedFd>,
+    /// Whether the hidden directories cannot be read.
+    pub(super) hides: bool,
+}
+
+/// Makes the rules of `confinement` for a kernel that knows `version`.
+///
+/// `writable` are the places that are there, `masked` the hidden directories that mounts cover.
+pub(super) fn rules(
+    confinement: &Confinement,
+    version: u8,
+    writable: &[PathBuf],
+    hidden: &[PathBuf],
+) -> Result<Rules, String> {
+    let abi = ABI::from(i32::from(version));
+    let beside = if hidden.is_empty() {
+        Some(Vec::new())
+    } else {
+        beside(hidden)
+    };
+    let hides = beside.is_some();
+    let handled = Handled::new(abi, !hidden.is_empty() && hides);
+    let say = |error: &dyn std::fmt::Display| format!("cannot make the rules of files: {error}");
+    let mut rules = handled.create(confinement).map_err(|error| say(&error))?;
+    for path in writable {
+        rules = handled
+            .add(rules, path, handled.place())
+            .map_err(|e| say(&e))?;
+    }
+    let mut devices = DEVICES.to_vec();
+    if confinement.calls == Calls::Working {
+        devices.extend(TERMINAL_MAKERS);
+    }
+    for path in devices {
+        rules = handled
+            .add(rules, Path::new(path), handled.device())
+            .map_err(|e| say(&e))?;
+    }
+    for stream in [
+        io::stdin().as_fd(),
+        io::stdout().as_fd(),
+        io::stderr().as_fd(),
+    ] {
+        rules = handled.add_stream(rules, stream).map_err(|e| say(&e))?;
+    }
+    for (path, kind) in beside.into_iter().flatten() {
+        rules = handled
+            .add_known(rules, &path, kind, AccessFs::ReadFile.into())
+            .map_err(|e| say(&e))?;
+    }
+    Ok(Rules {
+        ruleset: rules.into(),
+        hides,
+    })
+}
+
+/// Which rights the rules speak of.
+struct Handled {
+    abi: ABI,
+    rights: BitFlags<AccessFs>,
+}
+
+impl Handled {
+    fn new(abi: ABI, reading: bool) -> Self {
+        let mut rights = AccessFs::from_write(abi);
+        if reading {
+            rights |= AccessFs::ReadFile;
+        }
+        Self { abi, rights }
+    }
+
+    fn create(&self, confinement: &Confinement) -> Result<RulesetCreated, landlock::RulesetError> {
+        let mut ruleset = Ruleset::default().handle_access(self.rights)?;
+        let tcp = match confinement.network {
+            Network::Off => AccessNet::from_all(self.abi),
+            Network::Fetch => AccessNet::from_all(self.abi) & AccessNet::BindTcp,
+            Network::On => BitFlags::empty(),
+        };
+        if !tcp.is_empty() {
+            ruleset = ruleset.handle_access(tcp)?;
+        }
+        let scope = Scope::from_all(self.abi);
+        if !scope.is_empty() {
+            ruleset = ruleset.scope(scope)?;
+        }
+        ruleset.create()
+    }
+
+    /// Everything but devices, which nobody makes in a place for files.
+    fn place(&self) -> BitFlags<AccessFs> {
+        self.rights & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+    }
+
+    fn device(&self) -> BitFlags<AccessFs> {
+        self.rights
+            & (AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev)
+    }
+
+    /// Adds a rule for what is at `path`; where nothing is, there is nothing to allow.
+    fn add(
+        &self,
+        rules: RulesetCreated,
+        path: &Path,
+        rights: BitFlags<AccessFs>,
+    ) -> Result<RulesetCreated, landlock::RulesetError> {
+        match fs::symlink_metadata(path) {
+            Ok(about) => self.add_known(rules, path, about.file_type(), rights),
+            Err(_) => Ok(rules),
+        }
+    }
+
+    /// The same, where the kind is known.
+    fn add_known(
+        &self,
+        rules: RulesetCreated,
+        path: &Path,
+        kind: FileType,
+        rights: BitFlags<AccessFs>,
+    ) -> Result<RulesetCreated, landlock::RulesetError> {
+        let rights = if kind.is_dir() {
+            rights & self.rights
+        } else if kind.is_symlink() || kind.is_socket() {
+            return Ok(rules);
+        } else {
+            rights & self.rights & AccessFs::from_file(self.abi)
+        };
+        if rights.is_empty() {
+            return Ok(rules);
+        }
+        match open_in_place(path) {
+            Ok(opened) => rules.add_rule(PathBeneath::new(opened, rights)),
+            Err(_) => Ok(rules),
+        }
+    }
+
+    /// Lets a file or terminal that was passed for writing be opened again by its path.
+    fn add_stream(
+        &self,
+        rules: RulesetCreated,
+        stream: BorrowedFd<'_>,
+    ) -> Result<RulesetCreated, landlock::RulesetError> {
+        if !writes(stream) {
+            return Ok(rules);
+        }
+        let rights = if stream.is_terminal() {
+            self.device()
+        } else {
+            self.rights & (AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate)
+        };
+        rules.add_rule(PathBeneath::new(stream, rights))
+    }
+}
+
+/// Opens what is at `path`, which has no links: one that was laid meanwhile is not followed.
+fn open_in_place(path: &Path) -> Result<OwnedFd, Errno> {
+    let how = OpenHow::new()
+        .flags(OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    openat2(AT_FDCWD, path, how)
+}
+
+/// Tells whether `stream` is a file or terminal opened for writing.
+fn writes(stream: BorrowedFd<'_>) -> bool {
+    let Ok(flags) = nix::fcntl::fcntl(stream, nix::fcntl::FcntlArg::F_GETFL) else {
+        return false;
+    };
+    let Ok(about) = nix::sys::stat::fstat(stream) else {
+        return false;
+    };
+    let kind = about.st_mode & libc::S_IFMT;
+    flags & libc::O_ACCMODE != libc::O_RDONLY
+        && (kind == libc::S_IFREG && about.st_nlink > 0 || stream.is_terminal())
+}
+
+/// Lists all that may be read so that nothing of `hidden` can: what lies beside it.
+///
+/// Landlock has no rule that takes a right away, so everything else gets it. `None`: too much.
+fn beside(hidden: &[PathBuf]) -> Option<Vec<(PathBuf, FileType)>> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::from("/")];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).ok()?.flatten() {
+            let path = entry.path();
+            if hidden.contains(&path) {
+                continue;
+            }
+            if hidden.iter().any(|one| one.starts_with(&path)) {
+                open.push(path);
+            } else if let Ok(kind) = entry.file_type() {
+                found.push((path, kind));
+            }
+        }
+        if found.len() > SIBLINGS_MAX {
+            return None;
+        }
+    }
+    Some(found)
+}

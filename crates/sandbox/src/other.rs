@@ -1,0 +1,126 @@
+//! Systems without Landlock: the environment, and the comparison afterwards.
+//!
+//! On macOS the command also runs under the profile of [`crate::seatbelt`], untested.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::afterwards::Before;
+use crate::level::{Level, NotHeld, Reach, Reached};
+use crate::plan::{Confinement, Network, Place, Plan};
+use crate::run::{Ended, Exit, RunError, Started};
+
+/// Runs `command` as `plan` has it, as far as this system goes.
+pub(crate) fn carry_out(
+    plan: &Plan,
+    own: Option<&Path>,
+    _most: Reach,
+    command: &mut dyn FnMut() -> Command,
+    started: &mut Started<'_>,
+) -> Result<Ended, RunError> {
+    if plan.confinement.is_some() && plan.require > Level::Environment {
+        return Err(RunError::BelowRequired {
+            reached: Level::Environment,
+            required: plan.require,
+        });
+    }
+    let before = Before::look(&plan.afterwards, &plan.project, &|_| false);
+    let mut command = confined(&without_links(plan), own, command());
+    command.current_dir(&plan.directory);
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .spawn()
+        .map_err(|source| RunError::Program { program, source })?;
+    let not_held = plan.confinement.as_ref().map_or_else(Vec::new, not_held);
+    started(Level::Environment, &not_held);
+    let status = child.wait().map_err(|source| RunError::Start {
+        step: "wait for the command",
+        source,
+    })?;
+    let found = before.compare(&plan.project);
+    Ok(Ended {
+        exit: exit(status),
+        level: Level::Environment,
+        not_held,
+        changed: found.changed,
+        wrote: found.wrote,
+        unseen: found.unseen,
+    })
+}
+
+/// The same plan with the links of its places resolved, and without those that are not there.
+fn without_links(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    if let Some(confinement) = &mut plan.confinement {
+        let places = confinement.writable.iter().filter_map(Place::resolved);
+        confinement.writable = places.map(Place::at).collect();
+    }
+    plan
+}
+
+fn exit(status: std::process::ExitStatus) -> Exit {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (None, Some(signal)) => Exit::Signal(signal),
+        (code, _) => Exit::Code(u8::try_from(code.unwrap_or(1) & 0xff).unwrap_or(u8::MAX)),
+    }
+}
+
+#[cfg(target_os = "macos")]
+fn confined(plan: &Plan, own: Option<&Path>, command: Command) -> Command {
+    const PROGRAM: &str = "/usr/bin/sandbox-exec";
+    let Some(profile) = crate::seatbelt::profile(plan, own) else {
+        return command;
+    };
+    if !Path::new(PROGRAM).is_file() {
+        return command;
+    }
+    let mut outer = Command::new(PROGRAM);
+    outer.arg("-p").arg(profile).arg(command.get_program());
+    outer.args(command.get_args()).env_clear();
+    let set = |(name, value): (_, Option<_>)| value.map(|value| (name, value));
+    outer.envs(command.get_envs().filter_map(set));
+    outer
+}
+
+#[cfg(not(target_os = "macos"))]
+fn confined(_plan: &Plan, _own: Option<&Path>, command: Command) -> Command {
+    command
+}
+
+fn not_held(confinement: &Confinement) -> Vec<NotHeld> {
+    let mut all = vec![NotHeld::Files, NotHeld::Modes, NotHeld::Sockets];
+    if confinement.network == Network::Off {
+        all.extend([NotHeld::Tcp, NotHeld::Network]);
+    }
+    all.extend([
+        NotHeld::Signals,
+        NotHeld::Processes,
+        NotHeld::Terminal,
+        NotHeld::Devices,
+    ]);
+    if !confinement.hidden.is_empty() {
+        all.push(NotHeld::StateDirectory);
+    }
+    all
+}
+
+/// Says that nothing is held.
+pub(crate) fn probe() -> Reached {
+    let all = vec![
+        NotHeld::Files,
+        NotHeld::Modes,
+        NotHeld::Sockets,
+        NotHeld::Network,
+        NotHeld::Signals,
+        NotHeld::Processes,
+        NotHeld::Terminal,
+    ];
+    Reached {
+        reach: Reach::NOTHING,
+        no_write: Level::Environment,
+        writing: Level::Environment,
+        no_write_not_held: all.clone(),
+        writing_not_held: all,
+    }
+}

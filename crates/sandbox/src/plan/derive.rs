@@ -1,0 +1,170 @@
+//! From a state's policy and a line's facts to its plan. Pure.
+
+use std::path::{Path, PathBuf};
+
+use interlock_core::facts::{NetworkDirection, ShellFacts};
+use interlock_core::policy::{Policy, Stance};
+
+use crate::level::Level;
+use crate::plan::{
+    Afterwards, Calls, Column, Confinement, LeftOver, Network, Place, Plan, Protected, Start,
+    environment, places,
+};
+
+/// Where a line runs and what the person has decided about it.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The project root of the run, absolute.
+    pub project: PathBuf,
+    /// The person's home, absolute.
+    pub home: PathBuf,
+    /// Temporary directories (`/tmp`, `/var/tmp`, `TMPDIR`).
+    pub temporary: Vec<PathBuf>,
+    /// Directories of caches (`~/.cache`).
+    pub caches: Vec<PathBuf>,
+    /// The repository's own directories, where they are not `.git` of the project.
+    pub repository: Vec<PathBuf>,
+    /// `[sandbox] writable` of the person's configuration.
+    pub writable: Vec<PathBuf>,
+    /// Directories a line may not read: the state directory.
+    pub hidden: Vec<PathBuf>,
+    /// Every protected thing, absolute.
+    pub protected: Vec<Protected>,
+    /// Patterns of the machine's interrupts.
+    pub interrupts: Vec<String>,
+    /// Where things go that appeared in a protected place.
+    pub aside: Option<PathBuf>,
+    /// The stricter `[sandbox] require` of person and project.
+    pub require: Option<Level>,
+}
+
+/// One line, as it was judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The policy of the state.
+    pub policy: &'a Policy,
+    /// What the line would do.
+    pub facts: &'a ShellFacts,
+    /// What is started.
+    pub start: &'a Start,
+    /// Where it starts, absolute.
+    pub directory: &'a Path,
+    /// Names of the programs that an entry of `allowed_commands` covers.
+    pub covered: &'a [&'a str],
+    /// Whether `[shell] allow` of the person covers the line: the kernel does not hold it.
+    pub person_allows: bool,
+}
+
+impl Plan {
+    /// Makes the plan of one judged line.
+    #[must_use]
+    pub fn for_line(asked: &Asked<'_>, around: &Surroundings) -> Self {
+        let column = column(asked);
+        let confinement = match column {
+            Column::Free => None,
+            _ if asked.person_allows => None,
+            _ => Some(confinement(column, asked, around)),
+        };
+        let afterwards = match column {
+            Column::Free => Afterwards::default(),
+            _ => Afterwards {
+                protected: around.protected.clone(),
+                reported: around.interrupts.clone(),
+                aside: around.aside.clone(),
+            },
+        };
+        Self {
+            column,
+            start: asked.start.clone(),
+            directory: asked.directory.to_path_buf(),
+            project: around.project.clone(),
+            environment: environment::of(asked.policy, column),
+            confinement,
+            afterwards,
+            require: around.require.unwrap_or(Level::Environment),
+        }
+    }
+}
+
+fn column(asked: &Asked<'_>) -> Column {
+    match asked.policy.stance() {
+        Stance::Free => Column::Free,
+        Stance::NoWrite if asked.covered.is_empty() => Column::NoWrite,
+        Stance::NoWrite => Column::Matched,
+        Stance::Writing => Column::Writing,
+    }
+}
+
+/// Whether the line fetches, and does nothing else with a network: the verdict was about that.
+fn only_fetches(asked: &Asked<'_>) -> bool {
+    let network = &asked.facts.network;
+    !network.is_empty()
+        && network
+            .iter()
+            .all(|reach| reach.direction == NetworkDirection::Get)
+}
+
+fn confinement(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Confinement {
+    let reading = column == Column::NoWrite;
+    Confinement {
+        writable: writable(column, asked, around),
+        own_directory: column != Column::Writing,
+        hidden: around.hidden.clone(),
+        network: match column {
+            Column::NoWrite if only_fetches(asked) => Network::Fetch,
+            Column::NoWrite => Network::Off,
+            _ => Network::On,
+        },
+        calls: if reading {
+            Calls::Reading
+        } else {
+            Calls::Working
+        },
+        left_over: if column == Column::Writing {
+            LeftOver::Stay
+        } else {
+            LeftOver::End
+        },
+    }
+}
+
+/// The places a line of `column` may write; the same place is listed once.
+fn writable(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Vec<Place> {
+    let at = |paths: &[PathBuf]| paths.iter().cloned().map(Place::at).collect::<Vec<_>>();
+    let places = match column {
+        Column::Free | Column::NoWrite => Vec::new(),
+        Column::Matched => {
+            let of = |name: &&str| places::of_program(name, asked.directory, around);
+            let mut places: Vec<_> = asked.covered.iter().flat_map(of).collect();
+            places.extend(at(&around.writable));
+            places
+        }
+        Column::Writing => {
+            let mut places = at(std::slice::from_ref(&around.project));
+            places.extend(at(&around.temporary));
+            places.extend(at(&around.caches));
+            places.extend(places::of_all(around));
+            places.extend(at(&around.repository));
+            places.extend(at(&around.writable));
+            places.extend(at(&[PathBuf::from("/dev/shm")]));
+            places
+        }
+    };
+    let mut once: Vec<Place> = Vec::with_capacity(places.len());
+    for mut place in places {
+        place.within = above(&place.path, around);
+        if !once.contains(&place) {
+            once.push(place);
+        }
+    }
+    once
+}
+
+/// Finds the place above `path` that lines of a writing state write.
+fn above(path: &Path, around: &Surroundings) -> Option<PathBuf> {
+    std::iter::once(&around.project)
+        .chain(&around.caches)
+        .chain(&around.temporary)
+        .find(|place| path.starts_with(place) && path != place.as_path())
+        .cloned()
+}

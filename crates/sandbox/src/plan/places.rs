@@ -1,0 +1,306 @@
+//! The places that programs of `allowed_commands` are known to need.
+
+use std::path::{Path, PathBuf};
+
+use crate::plan::{Place, derive::Surroundings};
+
+/// A place that a program writes, and from where its path counts.
+#[derive(Debug, Clone, Copy)]
+enum At {
+    /// Below the project, made first where the named file lies beside it.
+    Build(&'static str, &'static str),
+    /// Below the project, where it is there.
+    Project(&'static str),
+    /// Below the person's home.
+    Home(&'static str),
+    /// Below the person's directories of caches.
+    Cache(&'static str),
+    /// The repository.
+    Repository,
+}
+
+use At::{Build, Cache, Home, Project, Repository};
+
+/// What cargo and the tools that call it keep outside the project.
+const CARGO: &[At] = &[
+    Build("target", "Cargo.toml"),
+    Home(".cargo/registry"),
+    Home(".cargo/git"),
+    Home(".cargo/.package-cache"),
+    Home(".cargo/.package-cache-mutate"),
+    Home(".cargo/.global-cache"),
+];
+
+const NODE: &[At] = &[
+    Build("node_modules/.cache", "."),
+    Build("node_modules/.vite", "."),
+    Build("node_modules/.vitest", "."),
+    Home(".npm"),
+    Cache("node"),
+    Cache("node-gyp"),
+];
+
+const YARN: &[At] = &[
+    Build("node_modules/.cache", "."),
+    Project(".yarn/cache"),
+    Project(".yarn/install-state.gz"),
+    Home(".yarn"),
+    Cache("yarn"),
+];
+
+const PNPM: &[At] = &[
+    Build("node_modules/.cache", "."),
+    Home(".local/share/pnpm/store"),
+    Home(".local/state/pnpm"),
+    Cache("pnpm"),
+];
+
+const BUN: &[At] = &[
+    Build("node_modules/.cache", "."),
+    Home(".bun/install/cache"),
+];
+
+const PYTEST: &[At] = &[
+    Build(".pytest_cache", "pyproject.toml"),
+    Build(".pytest_cache", "pytest.ini"),
+    Build(".pytest_cache", "setup.py"),
+    Build(".pytest_cache", "setup.cfg"),
+    Build(".pytest_cache", "tox.ini"),
+    Project(".pytest_cache"),
+    Project(".hypothesis"),
+];
+
+const PYTHON_PACKAGES: &[At] = &[Cache("pip"), Cache("uv"), Cache("pypoetry"), Cache("pdm")];
+
+const GO: &[At] = &[Cache("go-build"), Home("go/pkg")];
+
+const MAVEN: &[At] = &[
+    Build("target", "pom.xml"),
+    Home(".m2/repository"),
+    Home(".m2/wrapper"),
+];
+
+const GRADLE: &[At] = &[
+    Build("build", "build.gradle"),
+    Build("build", "build.gradle.kts"),
+    Build(".gradle", "build.gradle"),
+    Build(".gradle", "build.gradle.kts"),
+    Build(".gradle", "settings.gradle"),
+    Build(".gradle", "settings.gradle.kts"),
+    Home(".gradle/caches"),
+    Home(".gradle/daemon"),
+    Home(".gradle/native"),
+    Home(".gradle/wrapper"),
+    Home(".gradle/notifications"),
+];
+
+const SBT: &[At] = &[
+    Build("target", "build.sbt"),
+    Project("project/target"),
+    Project("project/project"),
+    Home(".ivy2"),
+    Home(".sbt"),
+    Cache("coursier"),
+];
+
+const DOTNET: &[At] = &[
+    Project("bin"),
+    Project("obj"),
+    Home(".nuget/packages"),
+    Home(".dotnet"),
+    Home(".local/share/NuGet"),
+];
+
+const RUBY: &[At] = &[
+    Project("vendor/bundle"),
+    Project("coverage"),
+    Cache("bundle"),
+];
+
+/// What each program writes, by the name it is called by.
+const KNOWN: &[(&str, &[At])] = &[
+    ("ant", &[Project("build")]),
+    ("bazel", &[Cache("bazel"), Cache("bazelisk")]),
+    ("black", &[Cache("black")]),
+    ("bun", BUN),
+    ("bunx", BUN),
+    ("bundle", RUBY),
+    (
+        "cabal",
+        &[
+            Project("dist-newstyle"),
+            Home(".cabal"),
+            Home(".local/state/cabal"),
+            Cache("cabal"),
+        ],
+    ),
+    ("cargo", CARGO),
+    ("cargo-nextest", CARGO),
+    ("ccache", &[Home(".ccache"), Cache("ccache")]),
+    ("cmake", &[Build("build", "CMakeLists.txt")]),
+    ("composer", &[Home(".composer/cache"), Cache("composer")]),
+    ("ctest", &[Project("build")]),
+    ("cross", CARGO),
+    ("deno", &[Cache("deno")]),
+    ("dotnet", DOTNET),
+    ("eslint", NODE),
+    ("git", &[Repository]),
+    ("go", GO),
+    (
+        "golangci-lint",
+        &[Cache("golangci-lint"), Cache("go-build"), Home("go/pkg")],
+    ),
+    ("gradle", GRADLE),
+    ("gradlew", GRADLE),
+    ("jest", NODE),
+    ("just", &[]),
+    ("make", &[]),
+    (
+        "meson",
+        &[
+            Build("builddir", "meson.build"),
+            Build("build", "meson.build"),
+        ],
+    ),
+    (
+        "mix",
+        &[
+            Build("_build", "mix.exs"),
+            Project("deps"),
+            Home(".hex"),
+            Home(".mix"),
+            Cache("rebar3"),
+        ],
+    ),
+    ("mvn", MAVEN),
+    ("mvnw", MAVEN),
+    (
+        "mypy",
+        &[
+            Build(".mypy_cache", "pyproject.toml"),
+            Project(".mypy_cache"),
+        ],
+    ),
+    (
+        "ninja",
+        &[Project("build"), Project("builddir"), Project("out")],
+    ),
+    ("npm", NODE),
+    ("npx", NODE),
+    ("nx", &[Build("node_modules/.cache", "."), Project(".nx")]),
+    ("pip", PYTHON_PACKAGES),
+    ("pip3", PYTHON_PACKAGES),
+    ("pnpm", PNPM),
+    ("pnpx", PNPM),
+    ("poetry", PYTHON_PACKAGES),
+    ("pre-commit", &[Cache("pre-commit")]),
+    ("py.test", PYTEST),
+    ("pytest", PYTEST),
+    ("python", PYTEST),
+    ("python3", PYTEST),
+    ("rake", RUBY),
+    ("rspec", RUBY),
+    (
+        "ruff",
+        &[
+            Build(".ruff_cache", "pyproject.toml"),
+            Project(".ruff_cache"),
+            Cache("ruff"),
+        ],
+    ),
+    ("sbt", SBT),
+    ("scala-cli", SBT),
+    ("stack", &[Project(".stack-work"), Home(".stack")]),
+    (
+        "swift",
+        &[Build(".build", "Package.swift"), Cache("org.swift.swiftpm")],
+    ),
+    (
+        "tox",
+        &[
+            Build(".tox", "tox.ini"),
+            Project(".tox"),
+            Project(".pytest_cache"),
+        ],
+    ),
+    ("nox", &[Build(".nox", "noxfile.py")]),
+    (
+        "turbo",
+        &[Build("node_modules/.cache", "."), Project(".turbo")],
+    ),
+    ("uv", PYTHON_PACKAGES),
+    ("uvx", PYTHON_PACKAGES),
+    ("vite", NODE),
+    ("vitest", NODE),
+    ("yarn", YARN),
+    (
+        "zig",
+        &[
+            Build(".zig-cache", "build.zig"),
+            Build("zig-out", "build.zig"),
+            Cache("zig"),
+        ],
+    ),
+];
+
+/// Lists the places that `program` is known to write.
+///
+/// Those of the project count from its root and from every directory down to `directory`.
+pub(super) fn of_program(program: &str, directory: &Path, around: &Surroundings) -> Vec<Place> {
+    let rows = KNOWN.iter().find(|(name, _)| *name == program);
+    let bases = bases(directory, &around.project);
+    rows.into_iter()
+        .flat_map(|(_, rows)| rows.iter())
+        .flat_map(|row| places(*row, &bases, around))
+        .collect()
+}
+
+/// Lists the caches outside the project of every known program.
+pub(super) fn of_all(around: &Surroundings) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    for row in KNOWN.iter().flat_map(|(_, rows)| rows.iter()) {
+        if matches!(row, Home(_)) {
+            places.extend(self::places(*row, &[], around));
+        }
+    }
+    places
+}
+
+fn places(row: At, bases: &[PathBuf], around: &Surroundings) -> Vec<Place> {
+    let below = |roots: &[PathBuf], path: &str| {
+        roots
+            .iter()
+            .map(|root| Place::at(root.join(path)))
+            .collect()
+    };
+    match row {
+        Build(path, beside) => bases
+            .iter()
+            .map(|base| Place {
+                path: base.join(path),
+                made_beside: Some(beside.to_owned()),
+                within: None,
+            })
+            .collect(),
+        Project(path) => below(bases, path),
+        Home(path) => below(std::slice::from_ref(&around.home), path),
+        Cache(path) => below(&around.caches, path),
+        Repository if around.repository.is_empty() => {
+            vec![Place::at(around.project.join(".git"))]
+        }
+        Repository => around.repository.iter().cloned().map(Place::at).collect(),
+    }
+}
+
+/// The project root and each directory from there to `directory`, where that lies inside.
+fn bases(directory: &Path, project: &Path) -> Vec<PathBuf> {
+    if !directory.starts_with(project) {
+        return vec![project.to_path_buf()];
+    }
+    let inside = |path: &&Path| path.starts_with(project);
+    directory
+        .ancestors()
+        .take_while(inside)
+        .map(Path::to_path_buf)
+        .collect()
+}

@@ -1,0 +1,69 @@
+//! The way of one run on Linux: look, run, compare.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::afterwards::Before;
+use crate::level::{Reach, Reached};
+use crate::linux::{self, Places, not_held, reach};
+use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected};
+use crate::run::{Ended, RunError, Started};
+
+/// Runs `command` as `plan` has it.
+pub(crate) fn carry_out(
+    plan: &Plan,
+    own: Option<&Path>,
+    most: Reach,
+    command: &mut dyn FnMut() -> Command,
+    started: &mut Started<'_>,
+) -> Result<Ended, RunError> {
+    let protected = &plan.afterwards.protected;
+    let places = match &plan.confinement {
+        Some(confinement) => linux::places(confinement, own, protected),
+        None => Places::default(),
+    };
+    let reach = linux::decide(plan, &places, most)?;
+    let look = |reach: Reach| {
+        let is_held = |one: &Protected| places.hold(one, reach, plan.confinement.is_some());
+        Before::look(&plan.afterwards, &plan.project, &is_held)
+    };
+    let mut before = look(reach);
+    let mut look_again = |reach: Reach| before = look(reach);
+    let held = linux::run(plan, &places, reach, command, &mut look_again, started)?;
+    let found = before.compare(&plan.project);
+    let left_over = || "a process that the command left behind could not be ended".to_owned();
+    Ok(Ended {
+        exit: held.exit,
+        level: held.level,
+        not_held: held.not_held,
+        changed: found.changed,
+        wrote: found.wrote,
+        unseen: held.left_over.then(left_over).or(found.unseen),
+    })
+}
+
+/// Finds out what this machine reaches.
+pub(crate) fn probe() -> Reached {
+    let reach = reach(true);
+    let reading = Confinement {
+        writable: Vec::new(),
+        own_directory: true,
+        hidden: Vec::new(),
+        network: Network::Off,
+        calls: Calls::Reading,
+        left_over: LeftOver::End,
+    };
+    let writing = Confinement {
+        network: Network::On,
+        calls: Calls::Working,
+        left_over: LeftOver::Stay,
+        ..reading.clone()
+    };
+    Reached {
+        reach,
+        no_write: reach.level(false),
+        writing: reach.level(true),
+        no_write_not_held: not_held(&reading, reach, false, true),
+        writing_not_held: not_held(&writing, reach, true, true),
+    }
+}

@@ -1,0 +1,228 @@
+//! From a policy and facts to a plan: the columns of the table of kernel rules.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::path::{Path, PathBuf};
+
+use interlock_core::facts::{NetworkDirection, NetworkUse, ShellFacts};
+use interlock_core::policy::Policy;
+use interlock_sandbox::plan::{Calls, Column, Free, LeftOver, Network, Protected, Start};
+use interlock_sandbox::{Asked, Level, Plan, Surroundings, seatbelt};
+
+fn policy(tools: &[&str]) -> Policy {
+    Policy {
+        allowed_tools: Some(tools.iter().map(|&tool| tool.to_owned()).collect()),
+        blocked_env: vec!["SECRET".to_owned()],
+        env_overrides: [("MODE".to_owned(), "test".to_owned())]
+            .into_iter()
+            .collect(),
+        ..Policy::default()
+    }
+}
+
+fn around() -> Surroundings {
+    Surroundings {
+        project: "/home/me/project".into(),
+        home: "/home/me".into(),
+        temporary: vec!["/tmp".into()],
+        caches: vec!["/home/me/.cache".into()],
+        writable: vec!["/data".into()],
+        hidden: vec!["/home/me/.local/state/interlock".into()],
+        protected: vec![
+            Protected {
+                path: "/home/me/project/.git/hooks".into(),
+                free: Free::Nothing,
+            },
+            Protected {
+                path: "/home/me/project/.claude".into(),
+                free: Free::Below(vec!["plans".to_owned()]),
+            },
+        ],
+        interrupts: vec!["src/**".to_owned()],
+        require: Some(Level::Files),
+        ..Surroundings::default()
+    }
+}
+
+fn plan(policy: &Policy, facts: &ShellFacts, covered: &[&str]) -> Plan {
+    let start = Start::Line("x".to_owned());
+    let asked = Asked {
+        policy,
+        facts,
+        start: &start,
+        directory: Path::new("/home/me/project/crates/core"),
+        covered,
+        person_allows: false,
+    };
+    Plan::for_line(&asked, &around())
+}
+
+fn writable(plan: &Plan) -> Vec<PathBuf> {
+    let confinement = plan.confinement.as_ref().unwrap();
+    confinement
+        .writable
+        .iter()
+        .map(|place| place.path.clone())
+        .collect()
+}
+
+fn fetches() -> ShellFacts {
+    ShellFacts {
+        network: vec![NetworkUse {
+            direction: NetworkDirection::Get,
+            host: None,
+            by: "curl".to_owned(),
+            command: None,
+        }],
+        ..ShellFacts::default()
+    }
+}
+
+#[test]
+fn a_free_state_sets_the_environment_alone() {
+    let free = Policy {
+        env_overrides: [("MODE".to_owned(), "test".to_owned())]
+            .into_iter()
+            .collect(),
+        ..Policy::default()
+    };
+    let plan = plan(&free, &ShellFacts::default(), &[]);
+    assert_eq!((plan.column, plan.confinement), (Column::Free, None));
+    assert_eq!(plan.environment.set.get("MODE").unwrap(), "test");
+    assert!(!plan.environment.set.contains_key("PAGER"));
+}
+
+#[test]
+fn a_no_write_state_writes_nothing_and_reaches_nothing() {
+    let plan = plan(&policy(&["Read", "Bash"]), &ShellFacts::default(), &[]);
+    let confinement = plan.confinement.clone().unwrap();
+    assert_eq!(plan.column, Column::NoWrite);
+    assert_eq!(writable(&plan), Vec::<PathBuf>::new());
+    assert_eq!(confinement.network, Network::Off);
+    assert_eq!(confinement.calls, Calls::Reading);
+    assert_eq!(confinement.left_over, LeftOver::End);
+    assert!(confinement.own_directory);
+    assert!(plan.environment.removed.contains(&"SECRET".to_owned()));
+    assert_eq!(plan.environment.set.get("GIT_OPTIONAL_LOCKS").unwrap(), "0");
+    assert!(plan.environment.in_own_directory.contains_key("TMPDIR"));
+    assert_eq!(plan.require, Level::Files);
+}
+
+#[test]
+fn a_line_that_fetches_may_connect() {
+    let plan = plan(&policy(&["Read", "Bash"]), &fetches(), &[]);
+    assert_eq!(plan.confinement.unwrap().network, Network::Fetch);
+}
+
+#[test]
+fn a_covered_program_writes_what_it_is_known_to_need() {
+    let plan = plan(
+        &policy(&["Read", "Bash"]),
+        &ShellFacts::default(),
+        &["cargo", "git"],
+    );
+    let confinement = plan.confinement.clone().unwrap();
+    assert_eq!(plan.column, Column::Matched);
+    for path in [
+        "/home/me/project/target",
+        "/home/me/project/crates/core/target",
+        "/home/me/.cargo/registry",
+        "/home/me/project/.git",
+        "/data",
+    ] {
+        assert!(writable(&plan).contains(&PathBuf::from(path)), "{path}");
+    }
+    for path in [
+        "/home/me/project",
+        "/home/me/.cargo",
+        "/home/me/.npm",
+        "/tmp",
+    ] {
+        assert!(!writable(&plan).contains(&PathBuf::from(path)), "{path}");
+    }
+    assert_eq!(confinement.network, Network::On);
+    assert_eq!(confinement.calls, Calls::Working);
+    assert_eq!(confinement.left_over, LeftOver::End);
+    let target = Path::new("/home/me/project/target");
+    let target = confinement
+        .writable
+        .iter()
+        .find(|place| place.path == target);
+    assert_eq!(target.unwrap().within, Some("/home/me/project".into()));
+}
+
+#[test]
+fn an_unknown_covered_program_gets_what_the_person_has_opened() {
+    let plan = plan(
+        &policy(&["Read", "Bash"]),
+        &ShellFacts::default(),
+        &["make"],
+    );
+    assert_eq!(writable(&plan), [PathBuf::from("/data")]);
+}
+
+#[test]
+fn a_writing_state_writes_project_temporary_and_caches() {
+    let plan = plan(
+        &policy(&["Read", "Edit", "Bash"]),
+        &ShellFacts::default(),
+        &[],
+    );
+    assert_eq!(plan.column, Column::Writing);
+    for path in [
+        "/home/me/project",
+        "/tmp",
+        "/home/me/.cache",
+        "/home/me/.npm",
+        "/data",
+    ] {
+        assert!(writable(&plan).contains(&PathBuf::from(path)), "{path}");
+    }
+    let below_home = writable(&plan).into_iter().filter(|path| {
+        Path::new("/home/me/.local/state/interlock").starts_with(path)
+            || Path::new("/home/me/.cargo/bin").starts_with(path)
+            || Path::new("/home/me/.ssh").starts_with(path)
+    });
+    assert_eq!(below_home.collect::<Vec<_>>(), Vec::<PathBuf>::new());
+    assert_eq!(plan.confinement.unwrap().left_over, LeftOver::Stay);
+    assert!(!plan.environment.in_own_directory.contains_key("TMPDIR"));
+    assert_eq!(plan.afterwards.reported, ["src/**"]);
+}
+
+#[test]
+fn what_the_person_allows_is_not_held_but_compared() {
+    let policy = policy(&["Read", "Edit", "Bash"]);
+    let start = Start::Line("sudo x".to_owned());
+    let asked = Asked {
+        policy: &policy,
+        facts: &ShellFacts::default(),
+        start: &start,
+        directory: Path::new("/home/me/project"),
+        covered: &[],
+        person_allows: true,
+    };
+    let plan = Plan::for_line(&asked, &around());
+    assert_eq!(plan.confinement, None);
+    assert_eq!(plan.afterwards.protected.len(), 2);
+}
+
+#[test]
+fn a_plan_survives_a_ticket() {
+    let plan = plan(&policy(&["Read", "Edit", "Bash"]), &fetches(), &[]);
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    let damaged = text.replacen("\"network\"", "\"net\"", 1);
+    serde_json::from_str::<Plan>(&damaged).unwrap_err();
+}
+
+#[test]
+fn the_profile_for_macos_is_as_written() {
+    let mut plan = plan(
+        &policy(&["Read", "Bash"]),
+        &ShellFacts::default(),
+        &["make"],
+    );
+    plan.confinement.as_mut().unwrap().network = Network::Off;
+    plan.confinement.as_mut().unwrap().calls = Calls::Reading;
+    let profile = seatbelt::profile(&plan, Some(Path::new("/tmp/own \"x\""))).unwrap();
+    assert_eq!(profile, include_str!("cases/seatbelt.sb"));
+}

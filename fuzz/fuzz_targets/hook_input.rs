@@ -1,0 +1,41 @@
+//! Any bytes as the input of a hook: understood or refused, and the facts of a call found.
+
+#![no_main]
+
+use interlock_clients::{
+    ClientId,
+    claude_code::{Event, failure_stops, read},
+    tool,
+};
+use interlock_facts::{GivenDisk, Proposal, Surroundings, facts};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = failure_stops(bytes);
+    let Ok(input) = read(bytes, Some("PreToolUse")) else {
+        return;
+    };
+    let (Event::BeforeTool(call) | Event::AfterTool { tool: call, .. }) = input.event else {
+        return;
+    };
+    let disk = GivenDisk::empty()
+        .with("/p", "src/a.rs", "fn main() {}\n")
+        .with("/p", "notes.ipynb", "{\"cells\": []}");
+    let surroundings = Surroundings::of_project("/p").resolved(&disk);
+    let known = tool(ClientId::ClaudeCode, &call.name);
+    let found = facts(
+        Proposal {
+            id: call.id,
+            tool: &call.name,
+            common: known.common,
+            shape: known.shape,
+            input: &call.input,
+            doubled: call.doubled.as_deref(),
+            agent: input.agent,
+            branch: None,
+        },
+        &surroundings,
+        &disk,
+    );
+    let _ = format!("{found:?}");
+});
