@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     facts::ShellFacts,
     names::{AgentId, CallId, Digest},
-    policy::CommandEntry,
+    policy::{CommandEntry, Policy},
 };
 
 /// A tool call an agent proposes, with the facts a verdict needs.
@@ -38,6 +38,23 @@ impl ToolCall {
         let mut names = vec![self.tool.as_str()];
         names.extend(self.common.as_deref().filter(|name| *name != self.tool));
         names
+    }
+
+    /// Tells whether a state lists it: by a name of its own, or everything it does by theirs.
+    #[must_use]
+    pub fn is_listed(&self, policy: &Policy) -> bool {
+        let parts = &self.facts.parts;
+        let by_parts =
+            || !parts.is_empty() && parts.iter().all(|part| policy.lists(&[part.as_str()]));
+        policy.lists(&self.names()) || by_parts()
+    }
+
+    /// Tells whether a state disallows it, or anything it does.
+    #[must_use]
+    pub fn is_disallowed(&self, policy: &Policy) -> bool {
+        let parts = &self.facts.parts;
+        policy.disallows(&self.names())
+            || parts.iter().any(|part| policy.disallows(&[part.as_str()]))
     }
 }
 
@@ -86,6 +103,9 @@ pub struct CallFacts {
     pub reads: Vec<String>,
     /// Every path it writes, by tool or by shell.
     pub writes: Vec<FileWrite>,
+    /// Common names of the tools it does the work of: a patch edits, writes and deletes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// Lines touched by the operation: the larger of lines removed and added.
     pub edit_lines: Option<u64>,
     /// What its shell line would do.
