@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     facts::ShellFacts,
     names::{AgentId, CallId, Digest},
-    policy::CommandEntry,
+    policy::{CommandEntry, Policy},
 };
 
 /// A tool call an agent proposes, with the facts a verdict needs.
@@ -17,6 +17,11 @@ pub struct ToolCall {
     pub tool: String,
     /// The common name of the same tool, when it has another.
     pub common: Option<String>,
+    /// Further names that rules may mean it by, for a tool of a server behind the gateway.
+    ///
+    /// Taken as they are: such a tool is never meant by another tool's name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub served_as: Vec<String>,
     /// What kind of tool it is.
     pub kind: CallKind,
     /// Of the tool's name and its arguments.
@@ -37,7 +42,18 @@ impl ToolCall {
     pub fn names(&self) -> Vec<&str> {
         let mut names = vec![self.tool.as_str()];
         names.extend(self.common.as_deref().filter(|name| *name != self.tool));
+        names.extend(self.served_as.iter().map(String::as_str));
         names
+    }
+
+    /// Tells whether `policy` lists the tool, or lists nothing at all.
+    #[must_use]
+    pub fn is_listed(&self, policy: &Policy) -> bool {
+        if self.served_as.is_empty() {
+            policy.lists(&self.names())
+        } else {
+            policy.lists_as_written(&self.names())
+        }
     }
 }
 

@@ -221,7 +221,7 @@ fn listed(bench: Bench<'_>) -> Check {
             format!("`{}` is disallowed in `{}`", call.tool, frame.at),
         );
     }
-    if !policy.lists(&names) {
+    if !call.is_listed(policy) {
         return refuse(
             Code::ToolNotAllowed,
             format!("`{}` is not allowed in `{}`", call.tool, frame.at),
