@@ -2,16 +2,21 @@
 //!
 //! Decides nothing about a call; every failure of ours ends as a denial.
 
-pub mod claude_code;
+mod answer;
+mod calls;
+mod claude_code;
 mod client;
 mod confine;
 pub mod doctor;
 mod failed;
 pub mod hook;
+pub mod input;
 pub mod install;
 mod judge;
+mod line;
 mod policy;
 pub mod process;
+mod protocol;
 mod rewrite;
 mod session;
 mod tools;
@@ -20,4 +25,5 @@ mod watch;
 pub use client::ClientId;
 pub use confine::{level, plan_for_person};
 pub use hook::{HookAnswer, HookSetting};
+pub use protocol::{failure_stops, read};
 pub use tools::{Tool, control_tool, tool};

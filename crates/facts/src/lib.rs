@@ -31,4 +31,4 @@ pub use protected::{CONFIG_KEYS, Compared, Part, ProtectedPath, protected_paths}
 pub use shape::{EditFields, Shape};
 pub use summary::one_line;
 pub use surroundings::Surroundings;
-pub use watch::{Baseline, Comparison};
+pub use watch::{Baseline, Comparison, SETTINGS_KEYS};

@@ -1,18 +1,21 @@
 //! A shell line before it runs: judged as it will run, and carried by `interlock exec` where it may be.
 
 use interlock_core::{Hold, Reply, call::ToolCall, command::Ask, hold};
-use interlock_facts::{RealDisk, Surroundings};
+use interlock_facts::{RealDisk, Shape, Surroundings};
 use interlock_shell::Dialect;
 use interlock_store::{Ticket, line_digest};
 use serde_json::{Value, json};
 
 use super::{answer, call_of, place};
 use crate::{
-    claude_code::{self, Input, ToolUse, line},
+    answer::{Answer, Say},
     confine::{self, Decided},
     hook::HookSetting,
+    input::{Input, ToolUse},
+    line, protocol,
     rewrite::{self, Rewriting},
     session::Guarded,
+    tools::tool,
 };
 
 /// Asks the run whether a line may run, and how.
@@ -21,7 +24,7 @@ pub(super) fn before_line(
     guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
-) -> Result<Value, String> {
+) -> Result<Answer, String> {
     let here = place(setting, guarded, input)?;
     let (call, carried, here) = judged(setting, guarded, input, used, here);
     let decision = guarded
@@ -74,7 +77,7 @@ fn judged(
     };
     let call = call_of(&held, input, used);
     let carried = hold(&guarded.machine, &guarded.run, &call)
-        .filter(|_| used.input.get("command").is_some_and(Value::is_string))
+        .filter(|_| line_of(input, used).is_some())
         .map_or(Rewriting::Keep, |hold| {
             rewriting(setting, guarded, input, &call, &hold)
         });
@@ -91,14 +94,23 @@ fn rewriting(
     call: &ToolCall,
     hold: &Hold<'_>,
 ) -> Rewriting {
-    let attended = rewrite::is_attended(setting, input);
-    let rules = || rewrite::rules(setting, guarded, attended);
+    let protocol = protocol::of(input.client);
+    let project = &guarded.binding.project_root;
     let about = call
         .facts
         .shell
         .as_ref()
-        .and_then(|line| rules().about(line));
+        .filter(|_| protocol.rewrites(input))
+        .and_then(|line| protocol.about_line(setting, input, project, line));
     rewrite::rewriting(setting, input, hold, about)
+}
+
+/// Returns the argument that holds the line, and the line.
+fn line_of<'u>(input: &Input, used: &'u ToolUse) -> Option<(&'static str, &'u str)> {
+    let Shape::Shell { line, .. } = tool(input.client, &used.name).shape else {
+        return None;
+    };
+    Some((line, used.input.get(line)?.as_str()?))
 }
 
 /// Gives a ticket and lets the client run `interlock exec` with it.
@@ -109,11 +121,12 @@ fn carry(
     used: &ToolUse,
     judged: &Judged<'_>,
     carried: Rewriting,
-) -> Result<Value, String> {
-    let text = used.input.get("command").and_then(Value::as_str);
-    let (Some(text), Some(facts), Some(program)) =
-        (text, &judged.call.facts.shell, &setting.program)
-    else {
+) -> Result<Answer, String> {
+    let (Some((field, text)), Some(facts), Some(program)) = (
+        line_of(input, used),
+        &judged.call.facts.shell,
+        &setting.program,
+    ) else {
         return Err("the line cannot be carried; nothing was let through".to_owned());
     };
     let decided = Decided::read(
@@ -134,10 +147,10 @@ fn carry(
     let ticket = Ticket {
         session: guarded.binding.session.clone(),
         run: guarded.id().clone(),
-        call: used.id.clone(),
+        call: judged.call.id.clone(),
         path: judged.hold.path.clone(),
         digest: line_digest(text),
-        proves: proves(used),
+        proves: protocol::of(input.client).proves(used),
         plan: serde_json::to_value(&plan).map_err(|error| error.to_string())?,
         at_ms: setting.at_ms,
     };
@@ -149,23 +162,18 @@ fn carry(
         .ok_or("the path of this program is no text; nothing was let through")?;
     let mut updated = used.input.clone();
     if let Value::Object(fields) = &mut updated {
-        fields.insert("command".to_owned(), json!(command));
+        fields.insert(field.to_owned(), json!(command));
     }
-    let (word, reason) = match carried {
-        Rewriting::Ask => (
-            "ask",
-            "Interlock runs this line confined to what the state allows",
-        ),
-        _ => (
-            "allow",
-            "the state allows this line; it runs confined to that",
-        ),
+    let asks = carried == Rewriting::Ask;
+    let reason = if asks {
+        "Interlock runs this line confined to what the state allows"
+    } else {
+        "the state allows this line; it runs confined to that"
     };
-    let _ = input;
-    Ok(claude_code::rewrite(word, reason, &updated))
-}
-
-/// Tells whether the line's exit code counts: not of one that goes on in the background.
-fn proves(used: &ToolUse) -> bool {
-    used.name == "Bash" && !claude_code::is_set(used.input.get("run_in_background"))
+    Ok(Say::Rewrite {
+        asks,
+        reason: reason.to_owned(),
+        input: updated,
+    }
+    .into())
 }

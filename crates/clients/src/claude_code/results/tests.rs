@@ -8,7 +8,7 @@ fn used(command: &str, mut input: Value) -> ToolUse {
         object.insert("command".to_owned(), command.into());
     }
     ToolUse {
-        id: CallId::from("c"),
+        id: Some(CallId::from("c")),
         name: "Bash".to_owned(),
         input,
         doubled: None,

@@ -1,0 +1,109 @@
+//! How the hooks of a client speak: what every client's module says of its own.
+
+use std::path::Path;
+
+use interlock_core::facts::ShellFacts;
+use serde_json::Value;
+
+use crate::{
+    answer::Answer,
+    claude_code::ClaudeCode,
+    client::ClientId,
+    hook::HookSetting,
+    input::{Input, ToolUse, is_set},
+};
+
+/// What a client's own rule does with a shell line it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Effect {
+    /// It runs, and nobody is asked.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+/// How the hooks of one client speak.
+pub(crate) trait Protocol: Sync {
+    /// Reads what the client writes to its hook.
+    fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String>;
+
+    /// Writes an answer to `input` in the client's words.
+    fn write(&self, input: &Input, answer: &Answer) -> Value;
+
+    /// Tells the person something where the input could not be read.
+    fn tell_person(&self, text: &str) -> Value;
+
+    /// Tells whether a failure of ours must stop the client, as far as `stdin` can be read.
+    ///
+    /// It always must, but for an agent that was kept from ending its turn just
+    /// before: that would never end.
+    fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool;
+
+    /// Tells whether a person answers what the client is told to ask about this.
+    fn is_attended(&self, _setting: &HookSetting, _input: &Input) -> bool {
+        false
+    }
+
+    /// Tells whether the client runs the arguments it is given in the place of the agent's.
+    fn rewrites(&self, _input: &Input) -> bool {
+        false
+    }
+
+    /// Returns what the client's own rules do with a shell line, as far as a rewritten one hides from them.
+    fn about_line(
+        &self,
+        _setting: &HookSetting,
+        _input: &Input,
+        _project: &Path,
+        _line: &ShellFacts,
+    ) -> Option<Effect> {
+        None
+    }
+
+    /// Returns the exit code of a shell line, where the client's own fields say it for sure.
+    fn exit_code(&self, used: &ToolUse, ok: bool, response: &Value) -> Option<i64>;
+
+    /// Counts the bytes of a result that the model sees.
+    fn result_bytes(&self, used: &ToolUse, response: &Value) -> u64;
+
+    /// Tells whether the exit code of a carried line counts: not of one that goes on in the background.
+    fn proves(&self, used: &ToolUse) -> bool {
+        !["run_in_background", "is_background", "background"]
+            .iter()
+            .any(|flag| is_set(used.input.get(flag)))
+    }
+}
+
+/// Returns how a client's hooks speak.
+pub(crate) fn of(client: ClientId) -> &'static dyn Protocol {
+    match client {
+        ClientId::ClaudeCode => &ClaudeCode,
+        _ => &ClaudeCode,
+    }
+}
+
+/// Reads what `client` writes to its hook.
+///
+/// # Errors
+/// Says what is missing or malformed.
+pub fn read(client: ClientId, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
+    of(client).read(stdin, event)
+}
+
+/// Tells whether a failure of ours must stop `client`, as far as its input can be read.
+#[must_use]
+pub fn failure_stops(client: ClientId, stdin: &[u8], event: Option<&str>) -> bool {
+    of(client).failure_stops(stdin, event)
+}
+
+/// Counts the bytes of every text in a value.
+pub(crate) fn text_bytes(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(object) => object.values().map(text_bytes).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
