@@ -97,6 +97,11 @@ const OTHERS: &[&str] = &[
     "powershell",
 ];
 
+/// Tells whether a known client has a tool of exactly this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    known().any(|tool| tool == name)
+}
+
 /// Returns every tool name that is known.
 pub(super) fn known() -> impl Iterator<Item = &'static str> {
     NAMES.iter().copied().flatten().chain(OTHERS).copied()
