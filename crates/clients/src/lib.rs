@@ -26,4 +26,5 @@ pub use client::ClientId;
 pub use confine::{level, plan_for_person};
 pub use hook::{HookAnswer, HookSetting};
 pub use protocol::{failure_stops, read};
+pub use session::surroundings;
 pub use tools::{Tool, control_tool, tool};
