@@ -96,7 +96,8 @@ impl Introduced {
         if version != MODERN {
             return Some(Err(unsupported(version)));
         }
-        let Some(capabilities) = meta.get(CAPABILITIES_KEY).filter(|value| value.is_object()) else {
+        let Some(capabilities) = meta.get(CAPABILITIES_KEY).filter(|value| value.is_object())
+        else {
             return refuse(format!("`{CAPABILITIES_KEY}` in `_meta` must be an object"));
         };
         Some(Ok(Self {
@@ -111,12 +112,17 @@ impl Introduced {
 
     /// Tells whether the client declared a capability.
     pub(crate) fn can(&self, capability: &str) -> bool {
-        self.capabilities.get(capability).is_some_and(Value::is_object)
+        self.capabilities
+            .get(capability)
+            .is_some_and(Value::is_object)
     }
 
     /// Tells whether a person at the client can be shown a form.
     pub(crate) fn can_show_forms(&self) -> bool {
-        let Some(elicitation) = self.capabilities.get("elicitation").and_then(Value::as_object)
+        let Some(elicitation) = self
+            .capabilities
+            .get("elicitation")
+            .and_then(Value::as_object)
         else {
             return false;
         };

@@ -62,13 +62,15 @@ impl<'a> Fields<'a> {
 
     /// Sets a field that is not there yet, as the first.
     pub(crate) fn set_first(&mut self, name: &'static str, value: &Value) {
-        self.fields
-            .insert(0, (name.into(), Cow::Owned(raw(value))));
+        self.fields.insert(0, (name.into(), Cow::Owned(raw(value))));
     }
 
     /// Writes the object.
     pub(crate) fn write(&self) -> Box<RawValue> {
-        let length = self.fields.iter().map(|(key, value)| key.len() + value.get().len() + 8);
+        let length = self
+            .fields
+            .iter()
+            .map(|(key, value)| key.len() + value.get().len() + 8);
         let mut text = Vec::with_capacity(length.sum());
         let mut writer = serde_json::Serializer::new(&mut text);
         let written = writer.serialize_map(None).and_then(|mut map| {

@@ -5,8 +5,8 @@
 
 mod call;
 mod forward;
-mod lists;
 mod listen;
+mod lists;
 mod names;
 mod open;
 mod park;
@@ -24,24 +24,21 @@ use std::{
     time::Duration,
 };
 
-use interlock_core::{machine::Object, names::RunId};
+use interlock_core::machine::Object;
 use serde_json::{Value, json};
 use tokio::{
-    sync::{OnceCell, mpsc},
+    sync::{OnceCell, mpsc, watch},
     task::JoinSet,
-    time::{Instant, MissedTickBehavior, interval, timeout_at},
+    time::{MissedTickBehavior, interval, timeout},
 };
 
 use crate::{
     era::{Era, Introduced, with_subscription, without_subscription},
-    govern::Govern,
-    governor::Governor,
+    govern::{Caller, Govern},
     link::Link,
-    message::{
-        INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Parcel, Request,
-        Response,
-    },
+    message::{INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Parcel, Request, Response},
     notes::Notes,
+    office::Office,
     origin::{Origin, Told},
     peer::{Gone, Peer, Reply, Tag},
     upstream::{Running, Server, Surroundings, kept::Upstream},
@@ -73,17 +70,6 @@ impl Default for Bounds {
     }
 }
 
-/// Who is at the other end of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Caller {
-    /// The client that started this process.
-    Process,
-    /// Nobody who said who they are.
-    Nobody,
-    /// Who holds the credential of a run.
-    Run(RunId),
-}
-
 /// Makes who governs a session, by who is at its other end.
 pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn Govern> + Send + Sync>;
 
@@ -96,6 +82,8 @@ pub struct Gateway {
     /// Connections of all sessions at once.
     shared: Mutex<HashMap<String, Arc<Upstream>>>,
     sessions: AtomicUsize,
+    /// `true`: everything ends now.
+    ending: watch::Sender<bool>,
 }
 
 impl fmt::Debug for Gateway {
@@ -134,6 +122,7 @@ impl Gateway {
             appoint,
             shared: Mutex::default(),
             sessions: AtomicUsize::new(0),
+            ending: watch::Sender::new(false),
         })
     }
 
@@ -161,13 +150,11 @@ impl Gateway {
         }
         let (near, far) = Link::pair();
         let appoint = Arc::clone(&self.appoint);
-        let is_process = caller == Caller::Process;
         let session = Arc::new(Session {
             gateway: Arc::clone(self),
             client: Peer::new(far.outgoing),
-            governor: Governor::new(Box::new(move || appoint(&caller))),
+            office: Office::new(Box::new(move || appoint(&caller))),
             own: OnceCell::new(),
-            is_process,
             looking: AtomicBool::new(false),
             state: Mutex::default(),
         });
@@ -190,8 +177,9 @@ impl Gateway {
         Arc::clone(shared.entry(server.name.clone()).or_insert_with(keep))
     }
 
-    /// Ends the connections that no session owns.
-    pub fn close(&self) {
+    /// Ends every session at once, and the connections that no session owns.
+    pub fn end(&self) {
+        self.ending.send_replace(true);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, upstream) in std::mem::take(&mut *shared) {
             upstream.close();
@@ -203,10 +191,8 @@ impl Gateway {
 pub(crate) struct Session {
     gateway: Arc<Gateway>,
     pub(crate) client: Arc<Peer>,
-    governor: Governor,
+    office: Office,
     own: OnceCell<Own>,
-    /// Whether there is one client, which started this process.
-    is_process: bool,
     /// Whether it is being looked whether the run moved.
     looking: AtomicBool,
     state: Mutex<State>,
@@ -272,6 +258,7 @@ impl Session {
 
     async fn run(self: &Arc<Self>, mut incoming: mpsc::Receiver<Parcel>) {
         let mut tasks = JoinSet::new();
+        let mut ending = self.gateway.ending.subscribe();
         let mut look = interval(LOOK_PERIOD);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -282,6 +269,7 @@ impl Session {
                 },
                 _ = tasks.join_next(), if !tasks.is_empty() => {}
                 _ = look.tick() => self.look(),
+                _ = ending.wait_for(|ending| *ending) => break,
             }
         }
         self.finish(&mut tasks).await;
@@ -293,18 +281,18 @@ impl Session {
         for listen in std::mem::take(&mut self.state().listens) {
             listen.origin.cancel(Object::new());
         }
-        let until = Instant::now() + LINGER;
-        while !tasks.is_empty() {
-            if timeout_at(until, tasks.join_next()).await.is_err() {
-                break;
-            }
+        let mut ending = self.gateway.ending.subscribe();
+        let lingering = async { while tasks.join_next().await.is_some() {} };
+        tokio::select! {
+            biased;
+            _ = ending.wait_for(|ending| *ending) => {}
+            _ = timeout(LINGER, lingering) => {}
         }
         tasks.shutdown().await;
-        let parked = std::mem::take(&mut self.state().parked);
-        drop(parked);
+        drop(std::mem::take(&mut self.state().parked));
         self.forget_tasks();
         // What ended is told before the process may end.
-        self.governor.ask(|_| ()).await;
+        self.office.ask(|_| ()).await;
     }
 
     fn close(&self) {
@@ -369,7 +357,11 @@ impl Session {
             }
             Err(outcome) => {
                 tasks.spawn(async move {
-                    session.client.send(Parcel::response(id, outcome)).await.ok();
+                    session
+                        .client
+                        .send(Parcel::response(id, outcome))
+                        .await
+                        .ok();
                 });
             }
         }
@@ -393,15 +385,22 @@ impl Session {
         };
         let mut state = self.state();
         if state.under_way.contains_key(&request.id) {
-            let message = format!("a request with the id `{}` is under way: choose another", request.id);
+            let message = format!(
+                "a request with the id `{}` is under way: choose another",
+                request.id
+            );
             return Err(Outcome::error(INVALID_REQUEST, &message));
         }
         let most = self.gateway.bounds.calls_max;
         if state.under_way.len() >= most {
-            let message = format!("{most} requests are under way, which is the most: wait for an answer");
+            let message =
+                format!("{most} requests are under way, which is the most: wait for an answer");
             return Err(Outcome::error(INTERNAL_ERROR, &message));
         }
-        let token = request.params.as_ref().and_then(|params| params.get("_meta")?.get("progressToken"));
+        let token = request
+            .params
+            .as_ref()
+            .and_then(|params| params.get("_meta")?.get("progressToken"));
         let introduced = introduced
             .or_else(|| side.as_ref().map(|side| Arc::clone(&side.introduced)))
             .unwrap_or_else(|| Arc::new(Introduced::nobody()));
@@ -412,7 +411,9 @@ impl Session {
             introduced,
             request.method == "subscriptions/listen",
         );
-        state.under_way.insert(request.id.clone(), Arc::clone(&origin));
+        state
+            .under_way
+            .insert(request.id.clone(), Arc::clone(&origin));
         let asking = side.map(|side| Asking {
             origin: Arc::clone(&origin),
             side,
@@ -433,7 +434,9 @@ impl Session {
                 let mut known = state.modern.iter().flat_map(|side| &side.upstreams);
                 let known = known.find(|upstream| {
                     Arc::ptr_eq(&upstream.server, server)
-                        && upstream.live_now().is_some_and(|live| live.era == Era::Modern)
+                        && upstream
+                            .live_now()
+                            .is_some_and(|live| live.era == Era::Modern)
                 });
                 known.map_or_else(|| self.gateway.upstream(server, introduced), Arc::clone)
             })
@@ -484,8 +487,12 @@ impl Session {
             let wants = |listen: &&listen::Listen| {
                 to != To::Legacy && listen.wants(method, params.as_ref())
             };
-            let listening: Vec<Id> =
-                state.listens.iter().filter(wants).map(|listen| listen.origin.id()).collect();
+            let listening: Vec<Id> = state
+                .listens
+                .iter()
+                .filter(wants)
+                .map(|listen| listen.origin.id())
+                .collect();
             (state.legacy.is_some(), listening)
         };
         if legacy {
@@ -526,16 +533,17 @@ impl Session {
 
     /// The same, before anything else is done.
     async fn look_now(&self, about: Option<Id>) {
-        if self.governor.ask(|govern| govern.changed()).await == Some(true) {
+        if self.office.ask(|govern| govern.changed()).await == Some(true) {
             self.state().moves += 1;
-            self.hear("notifications/tools/list_changed", None, about, To::All).await;
+            self.hear("notifications/tools/list_changed", None, about, To::All)
+                .await;
         }
     }
 
     async fn own(&self) -> &Own {
         self.own
             .get_or_init(|| async {
-                let own = self.governor.ask(|govern| {
+                let own = self.office.ask(|govern| {
                     // What is visible now is what the client will see first.
                     govern.changed();
                     Own {
@@ -570,7 +578,9 @@ impl Side {
     fn close_but(&self, others: &[Arc<Self>]) {
         for upstream in &self.upstreams {
             let used = others.iter().flat_map(|side| &side.upstreams);
-            if !upstream.server.shared && !used.into_iter().any(|other| Arc::ptr_eq(other, upstream)) {
+            if !upstream.server.shared
+                && !used.into_iter().any(|other| Arc::ptr_eq(other, upstream))
+            {
                 upstream.close();
             }
         }

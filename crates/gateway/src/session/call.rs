@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use interlock_core::machine::Object;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, json};
 
 use super::{
     Asking, Session, To,
     names::qualified,
     serve::{invalid, own},
-    tasks::Goes,
 };
 use crate::{
     era::Era,
     govern::{CallEnd, GatewayCall, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket},
-    governor::{Governor, now_ms, unavailable},
-    message::{Outcome, Request, raw},
+    message::{Outcome, Request},
+    now_ms,
+    office::{Office, unavailable},
     peer::Reply,
     tools::control_tool,
     upstream::{kept::Upstream, shelf::Kind},
@@ -54,7 +54,10 @@ impl Session {
             return own(invalid("`name` of `tools/call` must be a text"));
         };
         let mut params = request.params.unwrap_or_default();
-        if params.get("arguments").is_some_and(|arguments| !arguments.is_object() && !arguments.is_null()) {
+        if params
+            .get("arguments")
+            .is_some_and(|arguments| !arguments.is_object() && !arguments.is_null())
+        {
             return own(invalid("`arguments` of `tools/call` must be an object"));
         }
         if self.is_own(&name).await {
@@ -74,16 +77,17 @@ impl Session {
             }
         };
         params = Arc::unwrap_or_clone(shared);
-        let key = self.held_key(&target, &params);
         params.insert("name".to_owned(), json!(target.name));
-        let mut passed = Passed::new(&self.governor, ticket);
-        let reply = self.forward(&asking, &target.upstream, "tools/call", Some(params), extra).await;
+        let mut passed = Passed::new(&self.office, ticket);
+        let reply = self
+            .forward(&asking, &target.upstream, "tools/call", Some(params), extra)
+            .await;
         let Some(ticket) = passed.ticket.take() else {
             return reply;
         };
-        match self.goes_on(&reply.0, &asking, &target, &key) {
-            Some(goes) => {
-                self.hold(goes, ticket);
+        match self.task_of(&reply.0, &asking, &target.upstream) {
+            Some(task) => {
+                self.hold(task, ticket);
                 reply
             }
             None => {
@@ -100,7 +104,7 @@ impl Session {
         ticket: Ticket,
         outcome: Outcome,
     ) -> Outcome {
-        let asked = self.governor.ask(move |govern| {
+        let asked = self.office.ask(move |govern| {
             let end = match &outcome {
                 Outcome::Result(result) => CallEnd::Result(result),
                 Outcome::Error(error) => CallEnd::Error(error),
@@ -117,9 +121,7 @@ impl Session {
             self.moved(asking).await;
         }
         match replaced {
-            Some(value) => {
-                self.in_words_of(&asking.origin, "tools/call", Outcome::result(&value))
-            }
+            Some(value) => self.in_words_of(&asking.origin, "tools/call", Outcome::result(&value)),
             None => outcome,
         }
     }
@@ -128,11 +130,17 @@ impl Session {
     async fn moved(&self, asking: &Asking) {
         self.state().moves += 1;
         let about = (asking.origin.era == Era::Legacy).then(|| asking.origin.id());
-        self.hear("notifications/tools/list_changed", None, about, To::All).await;
+        self.hear("notifications/tools/list_changed", None, about, To::All)
+            .await;
     }
 
-    async fn call_own(self: &Arc<Self>, asking: &Asking, name: String, params: Arc<Object>) -> Outcome {
-        let asked = self.governor.ask(move |govern| {
+    async fn call_own(
+        self: &Arc<Self>,
+        asking: &Asking,
+        name: String,
+        params: Arc<Object>,
+    ) -> Outcome {
+        let asked = self.office.ask(move |govern| {
             let none = Object::new();
             let call = OwnCall {
                 arguments: arguments(&params, &none),
@@ -143,7 +151,11 @@ impl Session {
             (ruling.ok_or(name), govern.changed())
         });
         let Some((ruling, changed)) = asked.await else {
-            return self.in_words_of(&asking.origin, "tools/call", Outcome::result(&unavailable()));
+            return self.in_words_of(
+                &asking.origin,
+                "tools/call",
+                Outcome::result(&unavailable()),
+            );
         };
         let ruling = match ruling {
             Ok(ruling) => ruling,
@@ -167,9 +179,14 @@ impl Session {
     /// Says that no tool has the name.
     async fn unknown(&self, name: &str) -> Outcome {
         let own = self.own().await;
-        let known = own.tools.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str));
+        let known = own
+            .tools
+            .iter()
+            .filter_map(|tool| tool.get("name").and_then(Value::as_str));
         let known = known.collect::<Vec<_>>().join(", ");
-        invalid(&format!("no tool is called `{name}`; there are {known}, and what `tools/list` shows"))
+        invalid(&format!(
+            "no tool is called `{name}`; there are {known}, and what `tools/list` shows"
+        ))
     }
 
     /// Finds the tool that a call is for.
@@ -188,24 +205,29 @@ impl Session {
             });
         };
         // A tool with a name of ours is shown behind its server's.
-        let rest = name.strip_prefix(only.server.prefix()).and_then(|rest| rest.strip_prefix("__"));
-        let real = rest.filter(|rest| control_tool(rest).is_some()).unwrap_or(name);
+        let rest = name
+            .strip_prefix(only.server.prefix())
+            .and_then(|rest| rest.strip_prefix("__"));
+        let real = rest
+            .filter(|rest| control_tool(rest).is_some())
+            .unwrap_or(name);
         let definition = only.definition(Kind::Tools, real, origin).await;
         Ok(Target {
             upstream: Arc::clone(only),
             name: real.to_owned(),
-            shown: if real == name { name.to_owned() } else { qualified(only, real) },
+            shown: if real == name {
+                name.to_owned()
+            } else {
+                qualified(only, real)
+            },
             definition: definition.unwrap_or_default(),
         })
     }
 
-    /// Asks whether a call may pass; a call that comes back with more input was ruled on before.
+    /// Asks whether a call may pass.
     async fn rule(&self, asking: &Asking, target: &Target, params: &Arc<Object>) -> Ruled {
-        if let Some(ticket) = self.take_held(target, params) {
-            return Ruled::Passes(ticket);
-        }
         let (judged, params) = (target.clone(), Arc::clone(params));
-        let asked = self.governor.ask(move |govern| {
+        let asked = self.office.ask(move |govern| {
             let none = Object::new();
             govern.call(&GatewayCall {
                 tool: ListedTool {
@@ -216,6 +238,7 @@ impl Session {
                 },
                 arguments: arguments(&params, &none),
                 meta: meta(&params),
+                request_state: params.get("requestState"),
                 at_ms: now_ms(),
             })
         });
@@ -236,14 +259,18 @@ impl Session {
             if !asking.origin.introduced.can_show_forms() {
                 return Ruled::Answered(question.unasked);
             }
-            let mut open = Open::new(&self.governor, &question);
+            let mut open = Open::new(&self.office, &question);
             let params = form(&question, asking.origin.era);
-            let said = self.ask_client(asking, "elicitation/create", Some(params)).await;
+            let said = self
+                .ask_client(asking, "elicitation/create", Some(params))
+                .await;
             let said = person_said(said.as_ref());
             let Some(key) = open.key.take() else {
                 return Ruled::Answered(question.unasked);
             };
-            let asked = self.governor.ask(move |govern| govern.answered(&key, &said, now_ms()));
+            let asked = self
+                .office
+                .ask(move |govern| govern.answered(&key, &said, now_ms()));
             let Some(next) = asked.await else {
                 return Ruled::Answered(unavailable());
             };
@@ -254,7 +281,10 @@ impl Session {
 }
 
 fn arguments<'a>(params: &'a Object, none: &'a Object) -> &'a Object {
-    params.get("arguments").and_then(Value::as_object).unwrap_or(none)
+    params
+        .get("arguments")
+        .and_then(Value::as_object)
+        .unwrap_or(none)
 }
 
 fn meta(params: &Object) -> Option<&Object> {
@@ -294,11 +324,18 @@ fn person_said(outcome: Option<&Outcome>) -> PersonSaid {
         return PersonSaid::Nothing;
     };
     let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
-    let content = |name: &str| result.pointer(&format!("/content/{name}")).and_then(Value::as_str);
+    let content = |name: &str| {
+        result
+            .pointer(&format!("/content/{name}"))
+            .and_then(Value::as_str)
+    };
     let no = || PersonSaid::No {
         note: content("note").unwrap_or_default().to_owned(),
     };
-    match (result.get("action").and_then(Value::as_str), content("answer")) {
+    match (
+        result.get("action").and_then(Value::as_str),
+        content("answer"),
+    ) {
         (Some("accept"), Some("yes")) => PersonSaid::Yes,
         (Some("accept"), Some("no")) | (Some("decline"), _) => no(),
         _ => PersonSaid::Nothing,
@@ -307,14 +344,14 @@ fn person_said(outcome: Option<&Outcome>) -> PersonSaid {
 
 /// A question that is open; dropped, it was closed without an answer.
 struct Open {
-    governor: Governor,
+    office: Office,
     key: Option<String>,
 }
 
 impl Open {
-    fn new(governor: &Governor, question: &Question) -> Self {
+    fn new(office: &Office, question: &Question) -> Self {
         Self {
-            governor: governor.clone(),
+            office: office.clone(),
             key: Some(question.key.clone()),
         }
     }
@@ -323,7 +360,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
-            self.governor.tell(move |govern| {
+            self.office.tell(move |govern| {
                 govern.answered(&key, &PersonSaid::Nothing, now_ms());
             });
         }
@@ -332,15 +369,15 @@ impl Drop for Open {
 
 /// A call that passed; dropped, nobody knows how it ended.
 struct Passed {
-    governor: Governor,
+    office: Office,
     ticket: Option<Ticket>,
 }
 
 impl Passed {
-    fn new(governor: &Governor, ticket: Ticket) -> Self {
+    fn new(office: &Office, ticket: Ticket) -> Self {
         let told = ticket.call.is_some() || ticket.bytes_max.is_some();
         Self {
-            governor: governor.clone(),
+            office: office.clone(),
             ticket: told.then_some(ticket),
         }
     }
@@ -349,31 +386,9 @@ impl Passed {
 impl Drop for Passed {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
-            self.governor.tell(move |govern| {
+            self.office.tell(move |govern| {
                 govern.ended(&ticket, CallEnd::Unknown, now_ms());
             });
         }
-    }
-}
-
-/// Returns the text of a value.
-pub(super) fn text_of(value: &Value) -> Box<RawValue> {
-    raw(value)
-}
-
-/// Names what a held ticket is for.
-impl Session {
-    pub(super) fn held_key(&self, target: &Target, params: &Object) -> String {
-        let none = Object::new();
-        json!([target.upstream.server.name, target.name, arguments(params, &none)]).to_string()
-    }
-
-    fn take_held(&self, target: &Target, params: &Object) -> Option<Ticket> {
-        let state = params.get("requestState").and_then(Value::as_str);
-        if state.is_none() && !params.contains_key("inputResponses") {
-            return None;
-        }
-        let key = self.held_key(target, params);
-        self.take_ticket(&Goes::Comes { key, state: state.map(str::to_owned) })
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::{Asking, Session, Side, put_token, serve::own, take_token};
 use crate::{
-    era::{Era, LOG_KEY, request_to_legacy, result_to_legacy, result_to_modern},
+    era::{Era, LOG_KEY, request_to_legacy, result_to_legacy},
     fields::Fields,
     message::{INTERNAL_ERROR, Outcome},
     peer::{Reply, Tag},
@@ -21,7 +21,9 @@ const ROUNDS_MAX: usize = 32;
 impl Side {
     /// What a client of the legacy era wants logged.
     pub(super) fn level(&self) -> MutexGuard<'_, Option<String>> {
-        self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -47,11 +49,13 @@ impl Session {
                 (Era::Modern, Era::Legacy) => {
                     self.set_level_for(asking, upstream, &live).await;
                     let params = request_to_legacy(params);
-                    let (outcome, extra) = send(asking, upstream, &live, method, params, extra).await;
+                    let (outcome, extra) =
+                        send(asking, upstream, &live, method, params, extra).await;
                     (self.in_words_of(&asking.origin, method, outcome), extra)
                 }
                 (Era::Legacy, Era::Modern) => {
-                    self.forward_in_rounds(asking, upstream, &live, method, params).await
+                    self.forward_in_rounds(asking, upstream, &live, method, params)
+                        .await
                 }
             }
         };
@@ -102,7 +106,10 @@ impl Session {
                 };
             };
             let Some(Value::Object(requests)) = requests.or_else(|| Some(json!({}))) else {
-                return own(Outcome::error(INTERNAL_ERROR, "`inputRequests` of the server is no object"));
+                return own(Outcome::error(
+                    INTERNAL_ERROR,
+                    "`inputRequests` of the server is no object",
+                ));
             };
             match self.gather_inputs(asking, requests).await {
                 Ok(responses) => more.insert("inputResponses".to_owned(), Value::Object(responses)),
@@ -126,9 +133,13 @@ impl Session {
     ) -> Result<Map<String, Value>, Outcome> {
         let mut responses = Map::new();
         for (key, request) in requests {
-            let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
+            let method = request
+                .get("method")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             if !asking.origin.introduced.answers(method) {
-                let message = format!("the server needs `{method}` of the client, which did not declare it");
+                let message =
+                    format!("the server needs `{method}` of the client, which did not declare it");
                 return Err(Outcome::error(INTERNAL_ERROR, &message));
             }
             let params = request.get("params").and_then(Value::as_object).cloned();
@@ -160,7 +171,10 @@ impl Session {
         }
         let mut flight = self.client.begin(Tag::Own);
         let about = Some(asking.origin.id());
-        flight.send(method, params, Object::new(), about).await.ok()?;
+        flight
+            .send(method, params, Object::new(), about)
+            .await
+            .ok()?;
         flight.reply().await.ok().map(|(outcome, _)| outcome)
     }
 
@@ -172,7 +186,9 @@ impl Session {
         if live.can("logging") && !upstream.logs_at(level) {
             let params = Object::from_iter([("level".to_owned(), json!(level))]);
             upstream.wish_logged(params.clone());
-            let asked = live.peer.request(Tag::Own, "logging/setLevel", Some(params));
+            let asked = live
+                .peer
+                .request(Tag::Own, "logging/setLevel", Some(params));
             asked.await.ok();
         }
     }
@@ -197,13 +213,5 @@ async fn send(
     match flight.reply().await {
         Ok(reply) => reply,
         Err(_) => own(upstream.gone(live)),
-    }
-}
-
-/// Makes a result of a server fit for a client of the modern era.
-pub(super) fn completed(method: &str, outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Result(result) => Outcome::Result(result_to_modern(method, result)),
-        outcome @ Outcome::Error(_) => outcome,
     }
 }

@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{
     Asking, Session,
-    serve::invalid,
+    serve::{Read, invalid},
 };
 use crate::{
     era::{Era, with_subscription},
@@ -51,7 +51,10 @@ impl Listen {
     }
 
     fn uris(&self) -> impl Iterator<Item = &Value> {
-        let uris = self.wanted.get("resourceSubscriptions").and_then(Value::as_array);
+        let uris = self
+            .wanted
+            .get("resourceSubscriptions")
+            .and_then(Value::as_array);
         uris.into_iter().flatten()
     }
 }
@@ -71,7 +74,10 @@ impl Session {
         request: Request,
         told: Told,
     ) -> Outcome {
-        let wanted = request.params.as_ref().and_then(|params| params.get("notifications"));
+        let wanted = request
+            .params
+            .as_ref()
+            .and_then(|params| params.get("notifications"));
         let Some(wanted) = wanted.and_then(Value::as_object).cloned() else {
             return invalid("`notifications` must be an object");
         };
@@ -83,7 +89,9 @@ impl Session {
             let (session, upstream) = (Arc::clone(self), Arc::clone(upstream));
             let (asking, request, grant) = (asking.clone(), request.clone(), grant.clone());
             listening.spawn(async move {
-                session.listen_at(&asking, &upstream, request.params, grant).await;
+                session
+                    .listen_at(&asking, &upstream, request.params, grant)
+                    .await;
             });
         }
         drop(grant);
@@ -152,11 +160,14 @@ impl Session {
                 }
             };
             if live.era == Era::Legacy {
-                self.subscribe_at(upstream, &live, params.as_ref(), grant.take()).await;
+                self.subscribe_at(upstream, &live, params.as_ref(), grant.take())
+                    .await;
                 continue;
             }
+            let mut params = params.clone();
+            self.keep_readable(upstream, params.as_mut()).await;
             let tag = Tag::Origin(Arc::clone(&asking.origin));
-            let asked = live.peer.request(tag, "subscriptions/listen", params.clone());
+            let asked = live.peer.request(tag, "subscriptions/listen", params);
             match asked.await {
                 Ok((outcome @ Outcome::Error(_), _)) => {
                     if let Some(grant) = grant.take() {
@@ -170,6 +181,21 @@ impl Session {
             }
             // Acknowledged once is enough for the client.
             grant = None;
+        }
+    }
+
+    /// Takes out of a subscription what may not be read.
+    async fn keep_readable(&self, upstream: &Upstream, params: Option<&mut Object>) {
+        let wanted = params.and_then(|params| params.get_mut("notifications"));
+        let uris = wanted.and_then(|wanted| wanted.get_mut("resourceSubscriptions"));
+        let Some(Value::Array(uris)) = uris else {
+            return;
+        };
+        for uri in std::mem::take(uris) {
+            let reading = Read::Resource(uri.as_str().unwrap_or_default().to_owned());
+            if self.unread(upstream, &reading).await.is_none() {
+                uris.push(uri);
+            }
         }
     }
 
@@ -197,6 +223,13 @@ impl Session {
                 let Some(name) = uri.as_str() else {
                     continue;
                 };
+                if self
+                    .unread(upstream, &Read::Resource(name.to_owned()))
+                    .await
+                    .is_some()
+                {
+                    continue;
+                }
                 let subscription = Subscription::begin(upstream, live, name).await;
                 held.extend(subscription);
             }
@@ -222,7 +255,9 @@ struct Listed<'a> {
 impl Drop for Listed<'_> {
     fn drop(&mut self) {
         let mut state = self.session.state();
-        state.listens.retain(|listen| !Arc::ptr_eq(&listen.origin, self.origin));
+        state
+            .listens
+            .retain(|listen| !Arc::ptr_eq(&listen.origin, self.origin));
     }
 }
 
@@ -240,8 +275,12 @@ impl Subscription {
         };
         if upstream.subscribe(uri) {
             let params = Object::from_iter([("uri".to_owned(), json!(uri))]);
-            let asked = live.peer.request(Tag::Own, "resources/subscribe", Some(params));
-            let granted = asked.await.is_ok_and(|(outcome, _)| matches!(outcome, Outcome::Result(_)));
+            let asked = live
+                .peer
+                .request(Tag::Own, "resources/subscribe", Some(params));
+            let granted = asked
+                .await
+                .is_ok_and(|(outcome, _)| matches!(outcome, Outcome::Result(_)));
             return granted.then_some(subscription);
         }
         Some(subscription)
@@ -261,7 +300,9 @@ impl Drop for Subscription {
         };
         let params = Object::from_iter([("uri".to_owned(), json!(self.uri))]);
         runtime.spawn(async move {
-            let asked = live.peer.request(Tag::Own, "resources/unsubscribe", Some(params));
+            let asked = live
+                .peer
+                .request(Tag::Own, "resources/unsubscribe", Some(params));
             asked.await.ok();
         });
     }

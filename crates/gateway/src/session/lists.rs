@@ -8,7 +8,7 @@ use serde_json::{Value, json, value::RawValue};
 use super::{
     Asking, Session,
     names::qualified,
-    serve::{invalid, not_found, own, text},
+    serve::{Read, invalid, not_found, own, text},
 };
 use crate::{
     fields::Fields,
@@ -44,7 +44,10 @@ impl Session {
         extra: Object,
     ) -> Outcome {
         let outcome = match asking.side.only() {
-            Some(only) => self.list_of_one(kind, asking, &Arc::clone(only), request, extra).await,
+            Some(only) => {
+                self.list_of_one(kind, asking, &Arc::clone(only), request, extra)
+                    .await
+            }
             None => self.list_of_all(kind, asking, &request).await,
         };
         self.in_words_of(&asking.origin, kind.method(), outcome)
@@ -75,7 +78,9 @@ impl Session {
             Some(page) => page,
             None => {
                 let method = kind.method();
-                let (outcome, _) = self.forward(asking, only, method, request.params, extra).await;
+                let (outcome, _) = self
+                    .forward(asking, only, method, request.params, extra)
+                    .await;
                 let Outcome::Result(result) = outcome else {
                     return outcome;
                 };
@@ -89,18 +94,31 @@ impl Session {
     }
 
     /// Shows of one server's tools what may be seen, ours before the first.
-    async fn filtered(self: &Arc<Self>, only: &Arc<Upstream>, mut page: Value, first: bool) -> Outcome {
+    async fn filtered(
+        self: &Arc<Self>,
+        only: &Arc<Upstream>,
+        mut page: Value,
+        first: bool,
+    ) -> Outcome {
         let definitions = match page.get_mut("tools").map(Value::take) {
             Some(Value::Array(definitions)) => definitions,
             _ => Vec::new(),
         };
         only.shelf(Kind::Tools).see(&definitions);
         let entries = definitions.into_iter().map(|definition| {
-            let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let name = definition
+                .get("name")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned();
             let ours = control_tool(&name).is_some();
             Entry {
                 server: Arc::clone(only),
-                shown: if ours { qualified(only, &name) } else { name.clone() },
+                shown: if ours {
+                    qualified(only, &name)
+                } else {
+                    name.clone()
+                },
                 name,
                 definition: Arc::new(definition),
             }
@@ -117,7 +135,12 @@ impl Session {
         Outcome::result(&page)
     }
 
-    async fn list_of_all(self: &Arc<Self>, kind: Kind, asking: &Asking, request: &Request) -> Outcome {
+    async fn list_of_all(
+        self: &Arc<Self>,
+        kind: Kind,
+        asking: &Asking,
+        request: &Request,
+    ) -> Outcome {
         if text(request.params.as_ref(), "cursor").is_some() {
             return invalid("`cursor` is none that was given out: the list has one page");
         }
@@ -146,7 +169,7 @@ impl Session {
         if entries.is_empty() {
             return tools;
         }
-        let asked = self.governor.ask(move |govern| {
+        let asked = self.office.ask(move |govern| {
             let listed: Vec<ListedTool<'_>> = entries
                 .iter()
                 .map(|entry| ListedTool {
@@ -177,10 +200,13 @@ impl Session {
         match asking.side.only() {
             Some(only) => {
                 let only = Arc::clone(only);
-                self.forward(&asking, &only, &request.method, request.params, extra).await
+                self.forward(&asking, &only, &request.method, request.params, extra)
+                    .await
             }
             None if !self.any_can(&asking, "prompts").await => own(not_found(&request.method)),
-            None => own(self.list_named(Kind::Prompts, &asking, request, extra).await),
+            None => own(self
+                .list_named(Kind::Prompts, &asking, request, extra)
+                .await),
         }
     }
 
@@ -191,20 +217,36 @@ impl Session {
         mut request: Request,
         extra: Object,
     ) -> Reply {
-        if asking.side.only().is_some() {
-            return self.pass_on(asking, request, extra).await;
-        }
         let Some(name) = request.text("name") else {
             return own(invalid("`name` must be given"));
         };
+        if let Some(only) = asking.side.only() {
+            if let Some(outcome) = self.unread(only, &Read::Prompt(name.to_owned())).await {
+                return own(outcome);
+            }
+            return self.pass_on(asking, request, extra).await;
+        }
         let names = self.names(Kind::Prompts, asking).await;
         let Some(named) = names.find(name) else {
             return own(invalid(&format!("no prompt is called `{name}`")));
         };
+        if let Some(outcome) = self
+            .unread(&named.upstream, &Read::Prompt(named.name.clone()))
+            .await
+        {
+            return own(outcome);
+        }
         if let Some(params) = &mut request.params {
             params.insert("name".to_owned(), json!(named.name));
         }
-        self.forward(asking, &named.upstream, &request.method, request.params, extra).await
+        self.forward(
+            asking,
+            &named.upstream,
+            &request.method,
+            request.params,
+            extra,
+        )
+        .await
     }
 
     /// Tells whether any server declared a capability.
@@ -226,8 +268,7 @@ impl Session {
         what: (&'static str, &'static str),
     ) -> Reply {
         if asking.side.only().is_some() {
-            let seen = self.pass_on(asking, request, extra).await;
-            return seen;
+            return self.pass_on(asking, request, extra).await;
         }
         let (field, capability) = what;
         if !self.any_can(asking, capability).await {
@@ -247,7 +288,9 @@ impl Session {
                 (None, Some(params)) => drop(params.shift_remove("cursor")),
                 (None, None) => {}
             }
-            let reply = self.forward(asking, &upstream, &request.method, params, extra.clone()).await;
+            let reply = self
+                .forward(asking, &upstream, &request.method, params, extra.clone())
+                .await;
             let Outcome::Result(result) = &reply.0 else {
                 failed.get_or_insert(reply);
                 continue;

@@ -39,7 +39,9 @@ impl Names {
         if let Some(at) = self.by_shown.get(name) {
             return self.all.get(*at);
         }
-        self.all.iter().find(|named| qualified(&named.upstream, &named.name) == name)
+        self.all
+            .iter()
+            .find(|named| qualified(&named.upstream, &named.name) == name)
     }
 }
 
@@ -61,7 +63,9 @@ impl Session {
         let mut waits = Vec::new();
         for upstream in &asking.side.upstreams {
             let (upstream, origin) = (Arc::clone(upstream), Arc::clone(&asking.origin));
-            waits.push(tokio::spawn(async move { upstream.listed(kind, &origin).await }));
+            waits.push(tokio::spawn(
+                async move { upstream.listed(kind, &origin).await },
+            ));
         }
         for wait in waits {
             wait.await.ok();
@@ -75,14 +79,20 @@ impl Session {
             return true;
         }
         let own = self.own().await;
-        own.tools.iter().any(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
+        own.tools
+            .iter()
+            .any(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
     }
 }
 
 impl Side {
     /// Returns the names of what is known now.
     fn names_known(&self, kind: Kind) -> Arc<Names> {
-        let known: Vec<_> = self.upstreams.iter().map(|upstream| upstream.shelf(kind).known()).collect();
+        let known: Vec<_> = self
+            .upstreams
+            .iter()
+            .map(|upstream| upstream.shelf(kind).known())
+            .collect();
         let editions: Vec<u64> = known.iter().map(|(_, edition)| *edition).collect();
         let cache = match kind {
             Kind::Tools => &self.names.tools,

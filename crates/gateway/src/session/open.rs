@@ -33,8 +33,9 @@ impl Session {
                 return super::serve::invalid("the session is being initialized already");
             }
             let servers = self.gateway.servers.iter();
-            let upstreams: Vec<Arc<Upstream>> =
-                servers.map(|server| self.gateway.upstream(server, &introduced)).collect();
+            let upstreams: Vec<Arc<Upstream>> = servers
+                .map(|server| self.gateway.upstream(server, &introduced))
+                .collect();
             let side = Side::new(introduced, upstreams);
             state.legacy = Some(Arc::clone(&side));
             // Only to find out which era is spoken here: what it began is not needed.
@@ -99,7 +100,10 @@ impl Session {
             }
         }
         let theirs = about.get("instructions").and_then(Value::as_str);
-        let told: Vec<&str> = theirs.into_iter().chain([own.instructions.as_str()]).collect();
+        let told: Vec<&str> = theirs
+            .into_iter()
+            .chain([own.instructions.as_str()])
+            .collect();
         let told: Vec<&str> = told.into_iter().filter(|told| !told.is_empty()).collect();
         if !told.is_empty() {
             about.insert("instructions".to_owned(), json!(told.join("\n\n")));
@@ -131,7 +135,9 @@ impl Session {
                 unite(&mut capabilities, more);
             }
         }
-        if let (Some(Value::Object(tools)), false) = (capabilities.get_mut("tools"), side.upstreams.is_empty()) {
+        if let (Some(Value::Object(tools)), false) =
+            (capabilities.get_mut("tools"), side.upstreams.is_empty())
+        {
             tools.insert("listChanged".to_owned(), json!(true));
         }
         let mut told: Vec<String> = Vec::new();
@@ -167,7 +173,11 @@ impl Session {
 /// Returns the newest revision that everybody speaks.
 fn version_of_all(asked: &str, lives: &[(Arc<Upstream>, Arc<Live>)]) -> String {
     let newest = LEGACY.first().copied().unwrap_or_default();
-    let ours = if LEGACY.contains(&asked) { asked } else { newest };
+    let ours = if LEGACY.contains(&asked) {
+        asked
+    } else {
+        newest
+    };
     let theirs = lives.iter().filter(|(_, live)| live.era == Era::Legacy);
     let theirs = theirs.filter_map(|(_, live)| live.about.get("protocolVersion")?.as_str());
     // Revisions are dates: the smaller is the older.
@@ -179,7 +189,11 @@ fn to_legacy(about: &Object, introduced: &Introduced) -> Object {
     let mut said = Object::new();
     let newest = LEGACY.first().copied().unwrap_or_default();
     let asked = introduced.version.as_str();
-    let version = if LEGACY.contains(&asked) { asked } else { newest };
+    let version = if LEGACY.contains(&asked) {
+        asked
+    } else {
+        newest
+    };
     said.insert("protocolVersion".to_owned(), json!(version));
     let mut capabilities = about.get("capabilities").cloned().unwrap_or(json!({}));
     if let Value::Object(capabilities) = &mut capabilities {

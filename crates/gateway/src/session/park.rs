@@ -47,7 +47,9 @@ struct Parked {
 
 impl fmt::Debug for Parked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parked").field("needs", &self.needs).finish_non_exhaustive()
+        f.debug_struct("Parked")
+            .field("needs", &self.needs)
+            .finish_non_exhaustive()
     }
 }
 
@@ -80,7 +82,10 @@ impl Session {
             return self.respond(asking, request, extra, Some(told)).await;
         }
         let digest = digest(&request);
-        if let Some(state) = request.text("requestState").filter(|state| state.starts_with(PREFIX)) {
+        if let Some(state) = request
+            .text("requestState")
+            .filter(|state| state.starts_with(PREFIX))
+        {
             let parked = self.state().parked.parked.remove(state);
             return match parked {
                 Some(parked) if parked.digest == digest && parked.until > Instant::now() => {
@@ -103,9 +108,17 @@ impl Session {
 
     /// Gives the answers of the client to what waits for them.
     async fn resume(&self, parked: Parked, origin: &Arc<Origin>, request: &Request) -> Reply {
-        let Parked { work, needs, digest, .. } = parked;
+        let Parked {
+            work,
+            needs,
+            digest,
+            ..
+        } = parked;
         work.origin.reseat(origin);
-        let responses = request.params.as_ref().and_then(|params| params.get("inputResponses"));
+        let responses = request
+            .params
+            .as_ref()
+            .and_then(|params| params.get("inputResponses"));
         let mut still = Vec::new();
         for (name, need) in needs {
             match responses.and_then(|responses| responses.get(&name)) {
@@ -130,7 +143,9 @@ impl Session {
         while let Ok(need) = work.needed.try_recv() {
             needs.push(need);
         }
-        let named = (1..).zip(needs).map(|(number, need)| (format!("input-{number}"), need));
+        let named = (1..)
+            .zip(needs)
+            .map(|(number, need)| (format!("input-{number}"), need));
         self.park(work, named.collect(), digest)
     }
 
@@ -154,7 +169,8 @@ impl Session {
         let mut state = self.state();
         state.parked.expire();
         if state.parked.parked.len() >= WAITING_MAX {
-            let message = format!("{WAITING_MAX} requests wait for their client, which is the most");
+            let message =
+                format!("{WAITING_MAX} requests wait for their client, which is the most");
             return own(Outcome::error(INTERNAL_ERROR, &message));
         }
         let parked = Parked {

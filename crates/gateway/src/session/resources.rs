@@ -8,7 +8,7 @@ use tokio::task::AbortHandle;
 
 use super::{
     Asking, Session,
-    serve::{invalid, own},
+    serve::{Read, invalid, own},
 };
 use crate::{
     era::Era,
@@ -61,7 +61,10 @@ impl Routes {
         if let Some(at) = self.resources.get(uri) {
             return Some(*at);
         }
-        let fits = self.templates.iter().filter(|(start, _)| uri.starts_with(start.as_str()));
+        let fits = self
+            .templates
+            .iter()
+            .filter(|(start, _)| uri.starts_with(start.as_str()));
         fits.max_by_key(|(start, _)| start.len()).map(|(_, at)| *at)
     }
 }
@@ -74,14 +77,13 @@ impl Session {
         request: Request,
         extra: Object,
     ) -> Reply {
-        if asking.side.only().is_some() {
-            return self.pass_on(asking, request, extra).await;
-        }
         let Some(uri) = request.text("uri").map(str::to_owned) else {
             return own(invalid("`uri` must be given"));
         };
-        let servers = self.servers_of(asking, &uri).await;
-        self.first_of(asking, &servers, request, extra, not_there).await
+        let servers = self.servers_for(asking, &uri).await;
+        let reading = Read::Resource(uri);
+        self.first_of(asking, &servers, request, extra, Some(&reading), not_there)
+            .await
     }
 
     /// Returns the servers that may have a resource, the likeliest first.
@@ -89,7 +91,11 @@ impl Session {
         let likely = self.state().routes.server(uri);
         let mut servers = Vec::new();
         for (at, upstream) in asking.side.upstreams.iter().enumerate() {
-            if upstream.live().await.is_ok_and(|live| live.can("resources")) {
+            if upstream
+                .live()
+                .await
+                .is_ok_and(|live| live.can("resources"))
+            {
                 let first = Some(at) == likely;
                 servers.insert(if first { 0 } else { servers.len() }, Arc::clone(upstream));
             }
@@ -109,6 +115,9 @@ impl Session {
         };
         let mut last = own(super::serve::not_found(&request.method));
         for server in self.servers_for(asking, &uri).await {
+            if let Some(outcome) = self.unread(&server, &Read::Resource(uri.clone())).await {
+                return own(outcome);
+            }
             let live = match server.live().await {
                 Ok(live) => live,
                 Err(outcome) => return own(outcome),
@@ -122,7 +131,9 @@ impl Session {
                 return own(Outcome::result(&json!({})));
             }
             let copy = (request.params.clone(), extra.clone());
-            last = self.forward(asking, &server, &request.method, copy.0, copy.1).await;
+            last = self
+                .forward(asking, &server, &request.method, copy.0, copy.1)
+                .await;
             if matches!(last.0, Outcome::Result(_)) {
                 return last;
             }
@@ -159,7 +170,9 @@ impl Session {
                 return own(Outcome::result(&json!({})));
             }
             let copy = (request.params.clone(), extra.clone());
-            last = self.forward(asking, &server, &request.method, copy.0, copy.1).await;
+            last = self
+                .forward(asking, &server, &request.method, copy.0, copy.1)
+                .await;
             if matches!(last.0, Outcome::Result(_)) {
                 return last;
             }
@@ -185,14 +198,21 @@ impl Session {
                 let params = introduced.to_meta(Some(params));
                 let tag = Tag::Origin(Arc::clone(&origin));
                 let asked = live.peer.request(tag, "subscriptions/listen", Some(params));
-                if asked.await.is_ok_and(|(outcome, _)| matches!(outcome, Outcome::Error(_))) {
+                if asked
+                    .await
+                    .is_ok_and(|(outcome, _)| matches!(outcome, Outcome::Error(_)))
+                {
                     return;
                 }
                 server.over(&live).await;
             }
         });
         let mut state = self.state();
-        if let Some(old) = state.routes.listened.insert(uri.to_owned(), listening.abort_handle()) {
+        if let Some(old) = state
+            .routes
+            .listened
+            .insert(uri.to_owned(), listening.abort_handle())
+        {
             old.abort();
         }
     }
@@ -211,7 +231,9 @@ impl Session {
         let part = |name: &str| reference.and_then(|reference| reference.get(name)?.as_str());
         if let Some(uri) = part("uri").map(str::to_owned) {
             let servers = self.servers_of(asking, &uri).await;
-            return self.first_of(asking, &servers, request, extra, not_there).await;
+            return self
+                .first_of(asking, &servers, request, extra, None, not_there)
+                .await;
         }
         let Some(name) = part("name").map(str::to_owned) else {
             return own(invalid("`ref` must name a prompt or a resource"));
@@ -224,7 +246,14 @@ impl Session {
         if let Some(Value::Object(reference)) = params.and_then(|params| params.get_mut("ref")) {
             reference.insert("name".to_owned(), json!(named.name));
         }
-        self.forward(asking, &named.upstream, &request.method, request.params, extra).await
+        self.forward(
+            asking,
+            &named.upstream,
+            &request.method,
+            request.params,
+            extra,
+        )
+        .await
     }
 }
 

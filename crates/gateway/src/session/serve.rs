@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 use super::{Asking, Session};
 use crate::{
     era::{Era, result_to_modern},
+    govern::{Reading, ReadingOf},
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Outcome, Request},
+    now_ms,
+    office::unread,
     origin::{Origin, Told},
     peer::{Reply, Tag},
     upstream::{kept::Upstream, shelf::Kind},
@@ -33,6 +36,13 @@ enum Method {
     LogLevel,
     Task,
     Unknown,
+}
+
+/// What is read beside calls of tools.
+#[derive(Debug, Clone)]
+pub(super) enum Read {
+    Resource(String),
+    Prompt(String),
 }
 
 /// The methods that are more than passed on.
@@ -111,7 +121,8 @@ impl Session {
             Method::CallTool => self.call(asking, request, extra).await,
             Method::GetPrompt => self.get_prompt(&asking, request, extra).await,
             Method::List(field, capability) => {
-                self.list_pages(&asking, request, extra, (field, capability)).await
+                self.list_pages(&asking, request, extra, (field, capability))
+                    .await
             }
             Method::Resource => self.with_resource(&asking, request, extra).await,
             Method::Subscribe if !modern => self.subscribe(&asking, request, extra).await,
@@ -124,15 +135,33 @@ impl Session {
     }
 
     /// Passes on a request nobody here knows: to the only server, else to whoever knows it.
-    pub(super) async fn pass_on(
-        &self,
-        asking: &Asking,
-        request: Request,
-        extra: Object,
-    ) -> Reply {
+    pub(super) async fn pass_on(&self, asking: &Asking, request: Request, extra: Object) -> Reply {
         let servers = asking.side.upstreams.clone();
         let unknown = |outcome: &Outcome| outcome.error_code() == Some(METHOD_NOT_FOUND);
-        self.first_of(asking, &servers, request, extra, unknown).await
+        self.first_of(asking, &servers, request, extra, None, unknown)
+            .await
+    }
+
+    /// Asks who governs before something is read; `Some`: it is not.
+    pub(super) async fn unread(&self, server: &Upstream, reading: &Read) -> Option<Outcome> {
+        let (server, reading) = (server.server.name.clone(), reading.clone());
+        let asked = self.office.ask(move |govern| {
+            govern.read(&Reading {
+                server: &server,
+                of: match &reading {
+                    Read::Resource(uri) => ReadingOf::Resource(uri),
+                    Read::Prompt(name) => ReadingOf::Prompt(name),
+                },
+                at_ms: now_ms(),
+            })
+        });
+        // No answer is no permission.
+        let not_read = asked.await.unwrap_or_else(|| Some(unread()))?;
+        Some(Outcome::error_with(
+            INVALID_PARAMS,
+            &not_read.message,
+            &not_read.data,
+        ))
     }
 
     /// Asks one server after the other until one does not decline.
@@ -142,6 +171,7 @@ impl Session {
         servers: &[Arc<Upstream>],
         request: Request,
         extra: Object,
+        reading: Option<&Read>,
         declined: impl Fn(&Outcome) -> bool,
     ) -> Reply {
         let mut last = own(not_found(&request.method));
@@ -149,18 +179,35 @@ impl Session {
             return last;
         };
         for server in before {
+            if let Some(outcome) = self.unread_of(server, reading).await {
+                return own(outcome);
+            }
             let copy = (request.params.clone(), extra.clone());
-            last = self.forward(asking, server, &request.method, copy.0, copy.1).await;
+            last = self
+                .forward(asking, server, &request.method, copy.0, copy.1)
+                .await;
             if !declined(&last.0) {
                 return last;
             }
         }
-        let reply = self.forward(asking, end, &request.method, request.params, extra).await;
+        if let Some(outcome) = self.unread_of(end, reading).await {
+            return own(outcome);
+        }
+        let reply = self
+            .forward(asking, end, &request.method, request.params, extra)
+            .await;
         // The first that had something to say about it knows best.
-        if declined(&reply.0) && !before.is_empty() && reply.0.error_code() == Some(METHOD_NOT_FOUND) {
+        if declined(&reply.0)
+            && !before.is_empty()
+            && reply.0.error_code() == Some(METHOD_NOT_FOUND)
+        {
             return last;
         }
         reply
+    }
+
+    async fn unread_of(&self, server: &Upstream, reading: Option<&Read>) -> Option<Outcome> {
+        self.unread(server, reading?).await
     }
 
     async fn set_log_level(&self, asking: &Asking, request: Request, extra: Object) -> Reply {
@@ -175,7 +222,15 @@ impl Session {
                 continue;
             }
             let params = request.params.clone();
-            let reply = self.forward(asking, server, &request.method, params.clone(), extra.clone()).await;
+            let reply = self
+                .forward(
+                    asking,
+                    server,
+                    &request.method,
+                    params.clone(),
+                    extra.clone(),
+                )
+                .await;
             if matches!(reply.0, Outcome::Result(_)) {
                 server.wish_logged(params.unwrap_or_default());
             }
@@ -211,10 +266,15 @@ impl Session {
     /// Passes on how far the client is with something a server asked for.
     async fn progress(&self, params: Option<Object>) {
         let mut params = params.unwrap_or_default();
-        let token = params.get("progressToken").and_then(crate::message::Id::from_value);
-        if let Some(Tag::Asked(server, Some(token))) = token.and_then(|token| self.client.tag(&token)) {
+        let token = params
+            .get("progressToken")
+            .and_then(crate::message::Id::from_value);
+        if let Some(Tag::Asked(server, Some(token))) =
+            token.and_then(|token| self.client.tag(&token))
+        {
             params.insert("progressToken".to_owned(), token);
-            let parcel = crate::message::Parcel::notification("notifications/progress", Some(params));
+            let parcel =
+                crate::message::Parcel::notification("notifications/progress", Some(params));
             server.send(parcel).await.ok();
         }
     }

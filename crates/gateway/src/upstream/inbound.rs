@@ -133,7 +133,9 @@ impl Upstream {
         let level = params.as_ref().and_then(|params| params.get("level"));
         if method == "notifications/message"
             && origin.era == Era::Modern
-            && !origin.introduced.wants_logged(level.and_then(Value::as_str))
+            && !origin
+                .introduced
+                .wants_logged(level.and_then(Value::as_str))
         {
             return;
         }
@@ -195,12 +197,7 @@ impl Upstream {
     }
 
     /// Tells every client of the connection.
-    pub(super) async fn broadcast(
-        &self,
-        method: &str,
-        params: Option<Object>,
-        about: Option<Id>,
-    ) {
+    pub(super) async fn broadcast(&self, method: &str, params: Option<Object>, about: Option<Id>) {
         let modern = self.live_now().is_some_and(|live| live.era == Era::Modern);
         let to = match (self.server.shared, modern) {
             (_, true) => To::Legacy,
@@ -219,7 +216,9 @@ impl Upstream {
         to: To,
     ) {
         for session in self.audience() {
-            session.hear(method, params.clone(), about.clone(), to).await;
+            session
+                .hear(method, params.clone(), about.clone(), to)
+                .await;
         }
     }
 

@@ -113,7 +113,9 @@ impl Live {
 
     fn capability(&self, capability: &str) -> Option<&Value> {
         let capabilities = self.about.get("capabilities")?;
-        capabilities.get(capability).filter(|value| value.is_object())
+        capabilities
+            .get(capability)
+            .filter(|value| value.is_object())
     }
 
     /// Adds to parameters of ours what this server must know of the client.
@@ -199,7 +201,8 @@ impl Upstream {
     /// Waits until this connection is over.
     pub(crate) async fn over(&self, live: &Arc<Live>) {
         let mut standing = self.standing.subscribe();
-        let is_other = |standing: &Standing| !matches!(standing, Standing::Up(up) if Arc::ptr_eq(up, live));
+        let is_other =
+            |standing: &Standing| !matches!(standing, Standing::Up(up) if Arc::ptr_eq(up, live));
         standing.wait_for(is_other).await.ok();
     }
 
@@ -226,7 +229,9 @@ impl Upstream {
     pub(crate) fn join(&self, session: &Arc<Session>) {
         let mut audience = lock(&self.audience);
         audience.retain(|other| other.strong_count() > 0);
-        let known = audience.iter().any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(session)));
+        let known = audience
+            .iter()
+            .any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(session)));
         if !known {
             audience.push(Arc::downgrade(session));
         }
@@ -234,7 +239,10 @@ impl Upstream {
 
     /// Returns who hears it.
     pub(crate) fn audience(&self) -> Vec<Arc<Session>> {
-        lock(&self.audience).iter().filter_map(Weak::upgrade).collect()
+        lock(&self.audience)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
     }
 
     /// Passes on that the client is initialized, now or as soon as the server is.
@@ -268,7 +276,10 @@ impl Upstream {
     /// Tells whether the server already logs at `level`.
     pub(crate) fn logs_at(&self, level: &str) -> bool {
         let wishes = lock(&self.wishes);
-        let known = wishes.log_level.as_ref().and_then(|params| params.get("level"));
+        let known = wishes
+            .log_level
+            .as_ref()
+            .and_then(|params| params.get("level"));
         known.and_then(Value::as_str) == Some(level)
     }
 
@@ -303,12 +314,19 @@ impl Upstream {
         let (mut failures, mut was_up) = (0_u32, false);
         loop {
             let (worked, why) = self.connect_once(&mut was_up).await;
-            failures = if worked { 0 } else { failures.saturating_add(1) };
+            failures = if worked {
+                0
+            } else {
+                failures.saturating_add(1)
+            };
             let Outcome::Error(error) = &why else {
                 continue;
             };
             let said: Value = serde_json::from_str(error.get()).unwrap_or_default();
-            let said = said.get("message").and_then(Value::as_str).unwrap_or_default();
+            let said = said
+                .get("message")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             self.around.notes.tell(&format!("interlock: {said}"));
             let pause = if worked {
                 // It is back in a moment: who asks meanwhile waits that long.
@@ -316,7 +334,9 @@ impl Upstream {
                 SOON
             } else {
                 self.standing.send_replace(Standing::Down(why));
-                LATER.saturating_mul(1 << failures.min(10).saturating_sub(1)).min(LATEST)
+                LATER
+                    .saturating_mul(1 << failures.min(10).saturating_sub(1))
+                    .min(LATEST)
             };
             sleep(pause).await;
         }
@@ -342,7 +362,10 @@ impl Upstream {
                 self.settle(&live, was_up).await;
                 reading.await;
                 let answered = live.answered.load(Ordering::Acquire);
-                (answered, self.down(fate.said().unwrap_or("closed the connection")))
+                (
+                    answered,
+                    self.down(fate.said().unwrap_or("closed the connection")),
+                )
             }
             Shaken::Refused(outcome) => (false, outcome),
             Shaken::Broken => {
@@ -353,7 +376,10 @@ impl Upstream {
                     return (true, self.down("ended at words of the modern era"));
                 }
                 let fate = fate.said().unwrap_or("closed the connection");
-                (false, self.down(&format!("is down: it {fate} before it was ready")))
+                (
+                    false,
+                    self.down(&format!("is down: it {fate} before it was ready")),
+                )
             }
         };
         peer.close();
@@ -389,7 +415,9 @@ impl Upstream {
             }
             for uri in uris {
                 let params = Object::from_iter([("uri".to_owned(), json!(uri))]);
-                let asked = live.peer.request(Tag::Own, "resources/subscribe", Some(params));
+                let asked = live
+                    .peer
+                    .request(Tag::Own, "resources/subscribe", Some(params));
                 asked.await.ok();
             }
         }

@@ -82,7 +82,11 @@ impl Upstream {
             Era::Modern => {
                 let params = Some(self.greeting.to_meta(None));
                 let asked = peer.request(Tag::Own, "server/discover", params);
-                let time = if patient { Duration::from_secs(600) } else { PROBE_TIME };
+                let time = if patient {
+                    Duration::from_secs(600)
+                } else {
+                    PROBE_TIME
+                };
                 match timeout(time, asked).await {
                     Ok(Ok((outcome, _))) => tried(outcome, "supportedVersions"),
                     Ok(Err(_)) => Tried::Broken,
@@ -115,7 +119,11 @@ fn is_modern(error: &RawValue) -> bool {
     let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
     let code = error.get("code").and_then(Value::as_i64);
     let supported = error.pointer("/data/supported").and_then(Value::as_array);
-    let legacy = |version: &Value| version.as_str().is_some_and(|version| LEGACY.contains(&version));
+    let legacy = |version: &Value| {
+        version
+            .as_str()
+            .is_some_and(|version| LEGACY.contains(&version))
+    };
     code.is_some_and(|code| MODERN_ERRORS.contains(&code))
         && !supported.is_some_and(|versions| versions.iter().any(legacy))
 }

@@ -6,11 +6,7 @@ use interlock_core::machine::Object;
 use serde_json::{Value, json};
 
 use super::kept::{Live, Upstream};
-use crate::{
-    message::Outcome,
-    origin::Origin,
-    peer::Tag,
-};
+use crate::{message::Outcome, origin::Origin, peer::Tag};
 
 /// Pages of one list that are asked for.
 const PAGES_MAX: usize = 1_000;
@@ -150,9 +146,9 @@ impl Upstream {
         let mut entries = Entries::new();
         let mut cursor: Option<Value> = None;
         for _ in 0..PAGES_MAX {
-            let params = cursor.take().map(|cursor| {
-                Object::from_iter([("cursor".to_owned(), cursor)])
-            });
+            let params = cursor
+                .take()
+                .map(|cursor| Object::from_iter([("cursor".to_owned(), cursor)]));
             let params = live.addressed(params, &origin.introduced);
             let asked = live.peer.request(Tag::Own, kind.method(), params);
             let (outcome, _) = asked.await.map_err(|_| self.gone(live))?;
@@ -160,7 +156,12 @@ impl Upstream {
                 return Err(outcome);
             };
             let mut page: Value = serde_json::from_str(result.get()).unwrap_or_default();
-            for entry in page.get(kind.field()).and_then(Value::as_array).into_iter().flatten() {
+            for entry in page
+                .get(kind.field())
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
                 if let Some(name) = entry.get("name").and_then(Value::as_str)
                     && entries.len() < ENTRIES_MAX
                 {

@@ -45,9 +45,8 @@ pub struct Process {
 impl Dial for Process {
     fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a> {
         Box::pin(async move {
-            connect(self, around).map_err(|error| {
-                format!("`{}` cannot be started: {error}", self.command.display())
-            })
+            connect(self, around)
+                .map_err(|error| format!("`{}` cannot be started: {error}", self.command.display()))
         })
     }
 }

@@ -5,14 +5,13 @@ use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::govern::{
-    CallEnd, Govern, GatewayCall, ListedTool, OwnCall, PersonSaid, Ruling, Ticket,
+    CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
 };
 
 type Job = Box<dyn FnOnce(&mut dyn Govern) + Send>;
@@ -21,13 +20,13 @@ pub(crate) type Appoint = Box<dyn FnOnce() -> Box<dyn Govern> + Send>;
 
 /// Who governs a session.
 #[derive(Clone)]
-pub(crate) struct Governor {
+pub(crate) struct Office {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     queue: Mutex<Queue>,
-    govern: Mutex<Office>,
+    govern: Mutex<Post>,
 }
 
 #[derive(Default)]
@@ -37,23 +36,23 @@ struct Queue {
     served: bool,
 }
 
-struct Office {
+struct Post {
     appoint: Option<Appoint>,
     held: Option<Box<dyn Govern>>,
 }
 
-impl fmt::Debug for Governor {
+impl fmt::Debug for Office {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Governor")
+        f.write_str("Office")
     }
 }
 
-impl Governor {
+impl Office {
     pub(crate) fn new(appoint: Appoint) -> Self {
         Self {
             shared: Arc::new(Shared {
                 queue: Mutex::default(),
-                govern: Mutex::new(Office {
+                govern: Mutex::new(Post {
                     appoint: Some(appoint),
                     held: None,
                 }),
@@ -93,7 +92,7 @@ impl Governor {
 
 impl Shared {
     fn serve(&self) {
-        let mut office = lock(&self.govern);
+        let mut post = lock(&self.govern);
         loop {
             let job = {
                 let mut queue = lock(&self.queue);
@@ -104,24 +103,26 @@ impl Shared {
                 job
             };
             // A panic leaves no half-made change that counts: that is in the store. Who asked gets no answer.
-            catch_unwind(AssertUnwindSafe(|| job(office.hold()))).ok();
+            catch_unwind(AssertUnwindSafe(|| job(post.hold()))).ok();
         }
     }
 }
 
-impl Office {
+impl Post {
     fn hold(&mut self) -> &mut dyn Govern {
         let appoint = self.appoint.take();
         let held = self
             .held
             // Nobody could be appointed: nothing is allowed.
-            .get_or_insert_with(|| appoint.map_or_else(|| Box::new(Nobody) as _, |appoint| appoint()));
+            .get_or_insert_with(|| {
+                appoint.map_or_else(|| Box::new(Nobody) as _, |appoint| appoint())
+            });
         held.as_mut()
     }
 }
 
 /// Governs where nobody else could be made to: allows nothing.
-struct Nobody;
+pub(crate) struct Nobody;
 
 impl Nobody {
     fn no() -> Ruling {
@@ -150,6 +151,10 @@ impl Govern for Nobody {
         Self::no()
     }
 
+    fn read(&mut self, _reading: &Reading<'_>) -> Option<NotRead> {
+        Some(unread())
+    }
+
     fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> Ruling {
         Self::no()
     }
@@ -160,6 +165,16 @@ impl Govern for Nobody {
 
     fn changed(&mut self) -> bool {
         false
+    }
+}
+
+/// Answers a reading that nobody could rule on.
+pub(crate) fn unread() -> NotRead {
+    let message =
+        "Interlock failed while it judged this, so it is refused: ask again, or tell a person";
+    NotRead {
+        message: message.to_owned(),
+        data: json!({"code": "unavailable"}),
     }
 }
 
@@ -175,12 +190,4 @@ pub(crate) fn unavailable() -> Value {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns the time, in milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
