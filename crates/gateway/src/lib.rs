@@ -7,15 +7,19 @@
 mod answer;
 mod arguments;
 mod control;
+pub mod downstream;
 mod error;
 pub mod govern;
+mod lines;
 pub mod link;
 mod live;
 pub mod message;
+pub mod notes;
 mod refused;
 mod server;
 mod settings;
 mod tools;
+pub mod upstream;
 
 pub use answer::Answer;
 pub use control::{Control, Incoming};

@@ -140,6 +140,7 @@ impl Proposed {
             id: self.id.clone(),
             tool: format!("interlock_{}", ToolText::of(self.tool).name),
             common: None,
+            served_as: Vec::new(),
             kind: CallKind::Control(self.tool),
             digest: self.digest.clone(),
             summary: self.summary.clone(),
