@@ -6,7 +6,6 @@ mod copilot;
 mod gemini;
 mod opencode;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -91,11 +90,9 @@ impl Client {
 
     /// Puts the program on the room's `PATH`, with the settings of a person who trusts this project.
     ///
-    /// An MCP server named `stub` with one tool, `ping`, is among the settings.
-    pub fn install(self, room: &Room) -> io::Result<()> {
+    /// The MCP server `stub` is among the settings under this name.
+    pub fn install(self, room: &Room, stub: &Path) -> io::Result<()> {
         room.install(self.command(), &self.program()?)?;
-        let stub = room.path("stub.mjs");
-        fs::write(&stub, include_str!("client/stub.mjs"))?;
         let stub = stub.to_string_lossy();
         match self {
             Client::ClaudeCode(_) => claude_code::settle(room, &stub),

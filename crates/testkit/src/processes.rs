@@ -68,19 +68,19 @@ fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<ExitStatus>> 
 
 /// Makes the program the first of a process group of its own.
 #[cfg(unix)]
-fn in_own_group(command: &mut Command) -> &mut Command {
+pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
     std::os::unix::process::CommandExt::process_group(command, 0)
 }
 
 /// Makes the program the first of a process group of its own, where there are such groups.
 #[cfg(not(unix))]
-fn in_own_group(command: &mut Command) -> &mut Command {
+pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
     command
 }
 
 /// Kills a process group; one that is empty already is what is wanted.
 #[cfg(unix)]
-fn kill_group(group: u32) {
+pub(crate) fn kill_group(group: u32) {
     use nix::sys::signal::{Signal, killpg};
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(nix::unistd::Pid::from_raw(group), Signal::SIGKILL);
@@ -89,7 +89,7 @@ fn kill_group(group: u32) {
 
 /// Kills a process group, where there are such groups.
 #[cfg(not(unix))]
-fn kill_group(_group: u32) {}
+pub(crate) fn kill_group(_group: u32) {}
 
 /// Kills every process that was started with this home, which only the processes of one room were.
 #[cfg(target_os = "linux")]

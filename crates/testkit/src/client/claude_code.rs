@@ -11,7 +11,7 @@ use crate::proposal::Proposal;
 use crate::room::Room;
 
 pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
-    let stub = json!({"command": "node", "args": [stub], "alwaysLoad": true});
+    let stub = json!({"command": stub, "args": [], "alwaysLoad": true});
     let servers = json!({"mcpServers": {"stub": stub}});
     room.write(".mcp.json", &format!("{servers:#}\n")).map(drop)
 }

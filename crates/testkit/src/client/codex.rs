@@ -39,10 +39,7 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
         "\n[projects.{}]\ntrust_level = \"trusted\"\n",
         quoted(&project)
     );
-    let server = format!(
-        "\n[mcp_servers.stub]\ncommand = \"node\"\nargs = [{}]\n",
-        quoted(stub)
-    );
+    let server = format!("\n[mcp_servers.stub]\ncommand = {}\n", quoted(stub));
     settings.extend([trusted, server]);
     fs::write(folder.join("config.toml"), settings)
 }

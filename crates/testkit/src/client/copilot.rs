@@ -17,7 +17,7 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
     // Hooks of a folder that is not trusted are skipped without a word.
     let settings = json!({"trustedFolders": [room.project()]});
     fs::write(folder.join("config.json"), format!("{settings:#}\n"))?;
-    let stub = json!({"type": "local", "command": "node", "args": [stub], "tools": ["*"]});
+    let stub = json!({"type": "local", "command": stub, "args": [], "tools": ["*"]});
     let servers = json!({"mcpServers": {"stub": stub}});
     fs::write(folder.join("mcp-config.json"), format!("{servers:#}\n"))
 }

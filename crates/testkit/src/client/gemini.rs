@@ -16,7 +16,7 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
     let settings = json!({
         "general": {"enableAutoUpdate": false},
         "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "mcpServers": {"stub": {"command": "node", "args": [stub]}},
+        "mcpServers": {"stub": {"command": stub, "args": []}},
     });
     fs::write(folder.join("settings.json"), format!("{settings:#}\n"))
 }

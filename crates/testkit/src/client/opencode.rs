@@ -11,7 +11,7 @@ use crate::proposal::Proposal;
 use crate::room::Room;
 
 pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
-    let stub = json!({"type": "local", "command": ["node", stub], "enabled": true});
+    let stub = json!({"type": "local", "command": [stub], "enabled": true});
     let settings = json!({"mcp": {"stub": stub}});
     let text = format!("{settings:#}\n");
     room.write("opencode.json", &text).map(drop)
