@@ -17,7 +17,7 @@ mod http;
 pub mod interlock;
 pub mod mcp;
 pub mod picture;
-mod processes;
+pub mod processes;
 pub mod programs;
 pub mod room;
 pub mod terminal;
