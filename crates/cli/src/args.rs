@@ -117,6 +117,11 @@ pub(crate) enum Command {
     List(ListArgs),
     /// See it work: a guarded agent in a temporary folder.
     Demo(DemoArgs),
+    /// Show the tools of MCP servers that a run has seen, or accept one that changed.
+    #[command(after_help = "Examples:
+  interlock tools
+  interlock tools 01j --accept github create_issue")]
+    Tools(ToolsArgs),
     /// Show a token that lets scripts of yours answer for you.
     Token(TokenArgs),
     /// Answer a hook of an agent client (used by the client).
@@ -304,6 +309,18 @@ pub(crate) struct ApproveArgs {
     /// An object that corrects the agent's data.
     #[arg(long, value_name = "JSON")]
     pub(crate) data: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// Take a tool as its server defines it now.
+    #[arg(long, num_args = 2, value_names = ["SERVER", "TOOL"])]
+    pub(crate) accept: Option<Vec<String>>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::{
     event::{
         BranchOutcome, BranchStart, CallMarks, CallRecord, Event, How, InterruptHit,
-        ProtectedChange,
+        ProtectedChange, ToolChange,
     },
     machine::Object,
     names::{CallId, Digest, FramePath, StateName},
     run::{
-        Child, Confined, Frame, Grant, Handling, Line, OpenCall, Parked, Pause, Phase, Run, Seen,
-        Used,
+        AcceptedTool, Child, Confined, Frame, Grant, Handling, Line, OpenCall, Parked, Pause,
+        Phase, Run, Seen, Used,
     },
 };
 
@@ -215,6 +215,13 @@ fn apply(run: &mut Run, event: &Event) {
             });
         }
         Event::ProtectedChanged { changes } => report_protected(run, changes),
+        Event::ToolChanged(change) => report_tool(run, change),
+        Event::ToolAccepted {
+            server,
+            tool,
+            digest,
+            ..
+        } => accept_tool(run, server, tool, digest),
         Event::RunResumed { .. } => {
             run.paused = None;
             accept_changes(run);
@@ -464,6 +471,27 @@ fn accept_changes(run: &mut Run) {
     }
 }
 
+/// Keeps the newest report of each changed tool until a person has seen it.
+fn report_tool(run: &mut Run, change: &ToolChange) {
+    run.tools_changed
+        .retain(|known| known.server != change.server || known.tool != change.tool);
+    if run.tools_changed.len() < CHANGES_MAX {
+        run.tools_changed.push(change.clone());
+    }
+}
+
+fn accept_tool(run: &mut Run, server: &str, tool: &str, digest: &Digest) {
+    run.tools_changed
+        .retain(|known| known.server != server || known.tool != tool);
+    run.tools_accepted
+        .retain(|known| known.server != server || known.tool != tool);
+    run.tools_accepted.push(AcceptedTool {
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        digest: digest.clone(),
+    });
+}
+
 fn end_run(run: &mut Run, phase: Phase) {
     run.phase = phase;
     run.paused = None;
@@ -471,6 +499,8 @@ fn end_run(run: &mut Run, phase: Phase) {
     run.agents = BTreeMap::new();
     run.grants = Vec::new();
     run.changed = Vec::new();
+    run.tools_changed = Vec::new();
+    run.tools_accepted = Vec::new();
 }
 
 impl Child {

@@ -255,7 +255,7 @@ impl Control {
         }
     }
 
-    fn open(&self, run: &RunId) -> Result<Live, Refused> {
+    pub(crate) fn open(&self, run: &RunId) -> Result<Live, Refused> {
         Ok(Live::open(&self.settings.home, run)?)
     }
 

@@ -8,6 +8,7 @@ mod files;
 mod governor;
 mod lists;
 mod opened;
+mod pins;
 mod results;
 
 use interlock_core::{

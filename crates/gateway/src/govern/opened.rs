@@ -53,21 +53,14 @@ impl Opened {
         if noted.is_there() {
             return Ok((control.held(&noted, incoming)?, noted));
         }
-        Ok((self.without_note(control, incoming)?, noted))
+        Ok((self.without_note(control)?, noted))
     }
 
     /// Finds the run that holds the session, where no call says more.
-    pub(super) fn of_session(&mut self, control: &Control, at_ms: u64) -> Result<Held, Refused> {
+    pub(super) fn of_session(&mut self, control: &Control) -> Result<Held, Refused> {
         match &self.who {
             Caller::Run(run) => Ok(Held::Run(run.clone())),
-            Caller::Stdio | Caller::Nobody => {
-                let incoming = Incoming {
-                    arguments: interlock_core::machine::Object::new(),
-                    call: None,
-                    at_ms,
-                };
-                self.without_note(control, &incoming)
-            }
+            Caller::Stdio | Caller::Nobody => self.without_note(control),
         }
     }
 
@@ -106,7 +99,7 @@ impl Opened {
         Ok(noted)
     }
 
-    fn without_note(&mut self, control: &Control, incoming: &Incoming) -> Result<Held, Refused> {
+    fn without_note(&mut self, control: &Control) -> Result<Held, Refused> {
         let seen = Stamp::look(self.home.path(), BOUND);
         match self.held.get(seen) {
             Some(Held::Run(run)) => {
@@ -119,7 +112,7 @@ impl Opened {
             // Runs may have ended since, which no directory shows.
             Some(Held::Several(_)) | None => {}
         }
-        let held = control.held(&Noted::default(), incoming)?;
+        let held = control.held_by_what_is_open()?;
         self.held.keep(seen, held.clone());
         Ok(held)
     }

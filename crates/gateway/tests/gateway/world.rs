@@ -86,6 +86,7 @@ impl World {
             digest: control_digest(&object(arguments).into()),
             asked: false,
             unattended: false,
+            judged: None,
             at_ms: NOW,
         };
         change(&mut note);

@@ -22,6 +22,7 @@ fn note(session: &str, at_ms: u64) -> Note {
         digest: Digest::new("d1"),
         asked: false,
         unattended: false,
+        judged: None,
         at_ms,
     }
 }
