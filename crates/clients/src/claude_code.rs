@@ -12,7 +12,6 @@ use interlock_core::{
     facts::ShellFacts,
     names::{AgentId, CallId},
 };
-use interlock_facts::parse;
 use serde_json::{Value, json};
 
 use crate::{
@@ -20,7 +19,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse, is_set},
-    protocol::{Effect, Protocol},
+    protocol::{self, Carrying, Effect, Protocol},
 };
 
 use rules::{Rules, Settings};
@@ -75,6 +74,7 @@ impl Protocol for ClaudeCode {
             parent: None,
             directory: told.text("cwd")?,
             mode: Mode::named(told.word("permission_mode")),
+            transcript: None,
             agent: told.said("agent_id")?.map(AgentId::new),
             named,
             event,
@@ -107,13 +107,8 @@ impl Protocol for ClaudeCode {
         json!({ "systemMessage": cut(text, ADDED_MAX) })
     }
 
-    fn failure_stops(&self, stdin: &[u8], _event: Option<&str>) -> bool {
-        let again = parse(stdin).is_ok_and(|parsed| {
-            let event = parsed.value.get("hook_event_name").and_then(Value::as_str);
-            matches!(event, Some("Stop" | "SubagentStop"))
-                && is_set(parsed.value.get("stop_hook_active"))
-        });
-        !again
+    fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
+        protocol::stops_but_a_second_stop(stdin, event)
     }
 
     /// A client that runs without a person says so in its own variables.
@@ -130,8 +125,8 @@ impl Protocol for ClaudeCode {
         input.mode.asks() && !alone
     }
 
-    fn rewrites(&self, _input: &Input) -> bool {
-        true
+    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> Carrying {
+        Carrying::ByRules
     }
 
     fn about_line(

@@ -15,7 +15,9 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{briefing, call::CallResult, command::Ask, event::Event as RunEvent, notice};
+use interlock_core::{
+    briefing, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, notice,
+};
 use interlock_facts::{RealDisk, Shape};
 use interlock_store::{Binding, Home, SessionKey};
 use serde_json::Value;
@@ -24,12 +26,12 @@ use crate::{
     answer::{Answer, Say},
     calls,
     client::ClientId,
-    failed,
+    failed, gemini,
     input::{Event, Input, ToolUse},
     judge, line, policy, protocol, session,
     session::Guarded,
     tools::tool,
-    watch,
+    twin, watch,
 };
 
 /// Longest that a hook takes, well inside what clients wait for.
@@ -122,10 +124,11 @@ pub fn answer(
     read: impl FnOnce() -> std::io::Result<Vec<u8>>,
     too_late: impl FnOnce(HookAnswer) + Send + 'static,
 ) -> HookAnswer {
-    let known = ClientId::named(client).filter(|known| *known == ClientId::ClaudeCode);
-    let Some(client) = known else {
+    let Some(client) = ClientId::named(client) else {
+        let known = ClientId::ALL.map(|(word, _)| format!("`{word}`"));
         return HookAnswer::stops(&format!(
-            "no client `{client}` is known; there is `claude-code`"
+            "no client `{client}` is known; there are {}",
+            known.join(", ")
         ));
     };
     // The work stays in the first thread: another one's memory would be set up anew for each call.
@@ -195,12 +198,30 @@ fn answer_input(client: ClientId, stdin: &[u8], event: Option<&str>) -> HookAnsw
 /// # Errors
 /// Whatever went wrong, in one sentence.
 pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
-    let answer = judged(setting, input)?;
+    let own = SessionKey::new(input.client.word(), &input.session);
+    let eldest = session::eldest(setting, &own, input.parent.as_deref());
+    let answer = match eldest.map_err(|error| error.to_string())? {
+        Some(eldest) => judged(setting, &of_sub_agent(input), eldest)?,
+        None if input.agent.is_some() => judged(setting, &of_sub_agent(input), own)?,
+        None => judged(setting, input, own)?,
+    };
     Ok(protocol::of(input.client).write(input, &answer))
 }
 
-fn judged(setting: &HookSetting, input: &Input) -> Result<Answer, String> {
-    let key = SessionKey::new(input.client.word(), &input.session);
+/// Sees what a sub-agent's session tells as the doing of a sub-agent: it begins and ends no run.
+fn of_sub_agent(input: &Input) -> Input {
+    let mut seen = input.clone();
+    seen.agent
+        .get_or_insert_with(|| AgentId::new(input.session.clone()));
+    match seen.event {
+        Event::SessionStart | Event::Prompt => seen.event = Event::SubagentStart,
+        Event::Stop { .. } | Event::SessionEnd => seen.event = Event::Other,
+        _ => {}
+    }
+    seen
+}
+
+fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answer, String> {
     let root = session::root_of(&input.directory);
     let begins = matches!(
         input.event,
@@ -254,15 +275,18 @@ fn answer_event(
     input: &Input,
 ) -> Result<Answer, String> {
     match &input.event {
-        Event::BeforeTool(tool) => judge::before_tool(setting, guarded, input, tool),
+        Event::BeforeTool(tool) => twin::judged_once(setting, guarded, input, |guarded| {
+            judge::before_tool(setting, guarded, input, tool)
+        }),
         Event::AfterTool { tool, ok, response } => {
             after_tool(setting, guarded, input, (tool, *ok, response))
         }
-        Event::SessionStart | Event::Prompt | Event::SubagentStart => Ok(brief(guarded, input)),
-        Event::Stop { again: false } => Ok(unfinished(guarded)),
-        Event::Menu | Event::Stop { again: true } | Event::SessionEnd | Event::Other => {
-            Ok(Say::Nothing.into())
+        Event::SessionStart | Event::Prompt | Event::Turn | Event::SubagentStart => {
+            Ok(brief(guarded, input))
         }
+        Event::Menu => Ok(menu(guarded)),
+        Event::Stop { again: false } => Ok(unfinished(guarded)),
+        Event::Stop { again: true } | Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
 }
 
@@ -287,6 +311,7 @@ fn session_ended(setting: &HookSetting, key: &SessionKey) -> Result<Answer, Stri
         .home
         .drop_notes(key)
         .and_then(|()| setting.home.drop_tickets(key, setting.at_ms))
+        .and_then(|()| setting.home.drop_twins(key))
         .map_err(|error| error.to_string())?;
     Ok(Say::Nothing.into())
 }
@@ -302,6 +327,24 @@ fn brief(guarded: &Guarded, input: &Input) -> Answer {
         .as_ref()
         .and_then(|agent| guarded.run.agents.get(agent));
     Answer::add(briefing(&guarded.machine, &guarded.run, branch))
+}
+
+/// Narrows what the model is offered to what the state lists.
+///
+/// A hint alone, so names that cannot be listed one by one leave it as it is.
+fn menu(guarded: &Guarded) -> Answer {
+    let leaves = guarded.run.open_leaves();
+    let [path] = leaves.as_slice() else {
+        return Say::Nothing.into();
+    };
+    let state = guarded.run.frame(path).and_then(|frame| {
+        let machine = guarded.machine.called(frame.machine.as_ref())?;
+        machine.states.get(&frame.at)
+    });
+    match state.and_then(|state| gemini::menu(&state.policy)) {
+        Some(names) => Say::Menu(names).into(),
+        None => Say::Nothing.into(),
+    }
 }
 
 /// Says at the end of a turn what is not done yet.
@@ -344,19 +387,18 @@ fn after_tool(
     (used, ok, response): (&ToolUse, bool, &Value),
 ) -> Result<Answer, String> {
     let protocol = protocol::of(input.client);
-    let field = match tool(input.client, &used.name).shape {
-        Shape::Shell { line, .. } => Some(line),
-        _ => None,
-    };
     let program = setting.program.as_deref();
-    let Some(id) = calls::ended(&guarded.run, used, field, program) else {
+    let Some(id) = calls::ended(&guarded.run, input, used, program) else {
         return Ok(Say::Nothing.into());
     };
-    let text = field.and_then(|field| used.input.get(field)?.as_str());
+    let line = match tool(input.client, &used.name).shape {
+        Shape::Shell { .. } => used.input.get(calls::LINE).and_then(Value::as_str),
+        _ => None,
+    };
     let result = CallResult {
         ok,
         // What `interlock exec` carried, it has told itself.
-        exit: text
+        exit: line
             .filter(|line| !line::is_carried(program, line))
             .and_then(|_| protocol.exit_code(used, ok, response)),
         bytes: protocol.result_bytes(used, response),

@@ -1,5 +1,7 @@
 //! What a client tells its hook, in nobody's words: the same for every client.
 
+use std::path::PathBuf;
+
 use interlock_core::names::{AgentId, CallId};
 use interlock_facts::{Parsed, parse};
 use serde_json::Value;
@@ -21,6 +23,8 @@ pub struct Input {
     pub directory: String,
     /// When the client asks its person.
     pub mode: Mode,
+    /// The file in which the client keeps what was said, where it names one.
+    pub transcript: Option<PathBuf>,
     /// The sub-agent it is about; `None`: the main agent.
     pub agent: Option<AgentId>,
     /// What happened.
@@ -66,6 +70,8 @@ pub enum Event {
     SessionStart,
     /// A person sent a prompt.
     Prompt,
+    /// The model is about to be asked; unlike a prompt, this begins nothing.
+    Turn,
     /// The model is about to be offered tools.
     Menu,
     /// A tool is about to be called.
@@ -99,6 +105,8 @@ pub struct ToolUse {
     pub id: Option<CallId>,
     /// The tool.
     pub name: String,
+    /// The common name of a tool of an MCP server, where the client has another form of it.
+    pub common: Option<String>,
     /// Its arguments.
     pub input: Value,
     /// A key that stands twice in the arguments.
@@ -158,6 +166,22 @@ impl Told {
         }
     }
 
+    /// Returns a text that stands under one of two names.
+    pub(crate) fn either(&self, one: &str, other: &str) -> Result<Option<String>, String> {
+        match (self.said(one)?, self.said(other)?) {
+            (Some(one_says), Some(other_says)) if one_says != other_says => Err(format!(
+                "`{one}` and `{other}` of the hook's input say two different things"
+            )),
+            (one, other) => Ok(one.or(other)),
+        }
+    }
+
+    /// Returns what stands under the first of these names that is there; else null.
+    pub(crate) fn first(&self, keys: &[&str]) -> Value {
+        let found = keys.iter().find_map(|key| self.get(key));
+        found.cloned().unwrap_or(Value::Null)
+    }
+
     /// Returns a word that only steers; what is no text says nothing.
     pub(crate) fn word(&self, key: &str) -> Option<&str> {
         self.get(key).and_then(Value::as_str)
@@ -186,6 +210,7 @@ impl Told {
         Ok(ToolUse {
             id,
             name: self.text("tool_name")?,
+            common: None,
             input: self.get("tool_input").cloned().unwrap_or(Value::Null),
             doubled: self.doubled_below("/tool_input"),
         })

@@ -13,7 +13,7 @@ use interlock_core::{
     names::{CallId, RunId},
     refusal::Refusal,
 };
-use interlock_facts::{Proposal, RealDisk, Shape, Surroundings, facts};
+use interlock_facts::{Proposal, RealDisk, Surroundings, facts};
 use interlock_project::Config;
 use interlock_store::{Note, SessionKey};
 use serde_json::Value;
@@ -23,10 +23,10 @@ use crate::{
     calls,
     hook::HookSetting,
     input::{Input, ToolUse},
-    rewrite,
+    protocol, rewrite,
     served::Served,
     session::{self, Guarded},
-    tools::{control_tool, tool},
+    tools::{Tool, control_tool, plain_call, tool},
 };
 
 /// Asks the run whether a call may run.
@@ -36,8 +36,8 @@ pub(crate) fn before_tool(
     input: &Input,
     used: &ToolUse,
 ) -> Result<Answer, String> {
-    let used = &*calls::proposed(&guarded.run, used);
-    if let Shape::Shell { .. } = tool(input.client, &used.name).shape {
+    let used = &*calls::proposed(&guarded.run, input.agent.as_ref(), used);
+    if shell::is_line(input, used) {
         return shell::before_line(setting, guarded, input, used);
     }
     let place = place(setting, guarded, input)?;
@@ -118,7 +118,7 @@ pub(crate) fn after_the_end(
     if !policy {
         return Ok(Say::Nothing.into());
     }
-    let used = calls::proposed(&guarded.run, used);
+    let used = calls::proposed(&guarded.run, input.agent.as_ref(), used);
     let call = call_of(&place(setting, guarded, input)?, input, &used);
     Ok(match call.facts.protected {
         Some(thing) => Answer::deny(format!("protected: {thing} is protected in this project")),
@@ -160,19 +160,34 @@ fn place(setting: &HookSetting, guarded: &Guarded, input: &Input) -> Result<Surr
 
 /// Finds the facts of a call.
 fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
-    let known = tool(input.client, &used.name);
+    let plain = plain_call(input.client, &used.name, &used.input);
+    let (name, Tool { common, shape }, arguments) = match &plain {
+        Ok(plain) => (&*plain.name, plain.tool, &*plain.input),
+        Err(_) => (
+            used.name.as_str(),
+            tool(input.client, &used.name),
+            &used.input,
+        ),
+    };
     let proposal = Proposal {
         // Every proposed call has one.
         id: used.id.clone().unwrap_or_else(|| CallId::new("")),
-        tool: &used.name,
-        common: known.common,
-        shape: known.shape,
-        input: &used.input,
+        tool: name,
+        common: used.common.as_deref().or(common),
+        shape,
+        input: arguments,
         doubled: used.doubled.as_deref(),
         agent: input.agent.clone(),
         branch: None,
     };
-    facts(proposal, place, &RealDisk)
+    let mut call = facts(proposal, place, &RealDisk);
+    let objection = plain
+        .err()
+        .or_else(|| protocol::of(input.client).objection(&call));
+    if let Some(why) = objection {
+        call.facts.malformed.get_or_insert(why);
+    }
+    call
 }
 
 /// Writes a refusal as the agent reads it: the stable word, then the sentence.

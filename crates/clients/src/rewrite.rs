@@ -7,7 +7,7 @@ use interlock_core::{Hold, policy::Stance};
 use crate::{
     hook::HookSetting,
     input::{Input, Mode},
-    protocol::{self, Effect},
+    protocol::{self, Carrying, Effect},
 };
 
 /// What becomes of an allowed shell line.
@@ -31,19 +31,24 @@ pub(crate) fn rewriting(
     setting: &HookSetting,
     input: &Input,
     hold: &Hold<'_>,
-    rules: Option<Effect>,
+    carrying: Carrying,
+    rules: impl FnOnce() -> Option<Effect>,
 ) -> Rewriting {
     let free = hold.stance == Stance::Free && hold.policy.env_overrides.is_empty();
-    let rewrites = protocol::of(input.client).rewrites(input);
-    if !rewrites || setting.program.is_none() || hold.nothing || free {
+    if setting.program.is_none() || hold.nothing || free {
         return Rewriting::Keep;
+    }
+    match carrying {
+        Carrying::No => return Rewriting::Keep,
+        Carrying::Yes => return Rewriting::Allow,
+        Carrying::ByRules => {}
     }
     let ask = if is_attended(setting, input) {
         Rewriting::Ask
     } else {
         Rewriting::Keep
     };
-    match (rules, input.mode) {
+    match (rules(), input.mode) {
         // The client refuses or asks by the line as it is, which a rewritten one would hide.
         (Some(Effect::Deny), _) => Rewriting::Keep,
         (Some(Effect::Ask), _) => ask,

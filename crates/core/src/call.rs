@@ -46,14 +46,26 @@ impl ToolCall {
         names
     }
 
-    /// Tells whether `policy` lists the tool, or lists nothing at all.
+    /// Tells whether `policy` lists the tool, or everything it does by the names of other tools.
+    ///
+    /// Where it lists nothing at all, every tool passes.
     #[must_use]
     pub fn is_listed(&self, policy: &Policy) -> bool {
-        if self.served_as.is_empty() {
-            policy.lists(&self.names())
-        } else {
-            policy.lists_as_written(&self.names())
+        if !self.served_as.is_empty() {
+            return policy.lists_as_written(&self.names());
         }
+        let parts = &self.facts.parts;
+        let by_parts =
+            || !parts.is_empty() && parts.iter().all(|part| policy.lists(&[part.as_str()]));
+        policy.lists(&self.names()) || by_parts()
+    }
+
+    /// Tells whether `policy` disallows the tool, or anything it does.
+    #[must_use]
+    pub fn is_disallowed(&self, policy: &Policy) -> bool {
+        let parts = &self.facts.parts;
+        policy.disallows(&self.names())
+            || parts.iter().any(|part| policy.disallows(&[part.as_str()]))
     }
 }
 
@@ -102,6 +114,9 @@ pub struct CallFacts {
     pub reads: Vec<String>,
     /// Every path it writes, by tool or by shell.
     pub writes: Vec<FileWrite>,
+    /// Common names of the tools it does the work of: a patch edits, writes and deletes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// Lines touched by the operation: the larger of lines removed and added.
     pub edit_lines: Option<u64>,
     /// What its shell line would do.

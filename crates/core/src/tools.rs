@@ -12,14 +12,23 @@ pub const NAMES: [&[&str]; 13] = [
         "exec_command",
         "local_shell",
         "unified_exec",
+        "container.exec",
+        "write_stdin",
         "bash",
+        "write_bash",
         "Shell",
     ],
-    &["Edit", "replace", "edit", "str_replace_editor"],
+    &[
+        "Edit",
+        "replace",
+        "edit",
+        "str_replace_editor",
+        "StrReplace",
+    ],
     &["Write", "write_file", "create", "write"],
     &["MultiEdit", "multiedit"],
-    &["NotebookEdit"],
-    &["apply_patch", "patch"],
+    &["NotebookEdit", "EditNotebook"],
+    &["apply_patch", "patch", "ApplyPatch"],
     &["Read", "read_file", "view", "read"],
     &[
         "Grep",
@@ -32,7 +41,7 @@ pub const NAMES: [&[&str]; 13] = [
     &["LS", "list_directory", "list_dir", "list", "ls"],
     &["WebFetch", "web_fetch", "webfetch", "fetch"],
     &["WebSearch", "google_web_search", "web_search", "websearch"],
-    &["Task", "Agent", "task", "spawn_agent"],
+    &["Task", "Agent", "task", "spawn_agent", "invoke_agent"],
 ];
 
 /// Returns every name of the tool that is called `name` somewhere; empty when it is not known.

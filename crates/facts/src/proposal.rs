@@ -297,6 +297,7 @@ impl Finder<'_> {
 
     fn patch(&mut self, text: &str) -> Found {
         let files = patch::read(text)?;
+        self.facts.parts = patch::parts(&files);
         let disk = self.disk;
         let mut found = Vec::new();
         for file in &files {

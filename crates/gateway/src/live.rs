@@ -53,6 +53,11 @@ impl Live {
         Ok(())
     }
 
+    /// Tells whether its log lies where it was opened.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.log.is_in_place()
+    }
+
     /// Reads the tools of servers that the run has pinned.
     pub(crate) fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
         self.log.tool_pins()

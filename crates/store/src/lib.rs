@@ -12,6 +12,8 @@
 //! projects/HASH.json      the run that waits for a project's next session
 //! notes/HASH-TIME-X.json  what a hook knows of a control call under way
 //! tickets/HASH.json       leave for one allowed shell line to run once
+//! kin/HASH.json           the session that started a sub-agent's session
+//! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
 //! bindings.lock           held while sessions, projects and holders change
 //! index.json              the list of runs, rebuilt from them at need
@@ -28,6 +30,7 @@ mod files;
 mod gateways;
 mod home;
 mod id;
+mod kin;
 mod list;
 mod log;
 mod notes;
@@ -40,6 +43,7 @@ mod submit;
 mod tickets;
 mod token;
 mod tool_pins;
+mod twins;
 mod verify;
 
 pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionKey};
@@ -57,4 +61,5 @@ pub use start::{StartError, Started};
 pub use submit::submit;
 pub use tickets::{TICKET_AGE_MAX_MS, Ticket, TicketError, line_digest};
 pub use tool_pins::ToolPin;
+pub use twins::{Twin, Twins};
 pub use verify::{Broken, FirstBroken, VerifyError};

@@ -1,7 +1,7 @@
 //! A shell line before it runs: judged as it will run, and carried by `interlock exec` where it may be.
 
 use interlock_core::{Hold, Reply, call::ToolCall, command::Ask, hold};
-use interlock_facts::{RealDisk, Shape, Surroundings};
+use interlock_facts::{RealDisk, Shape, Surroundings, locate};
 use interlock_shell::Dialect;
 use interlock_store::{Ticket, line_digest};
 use serde_json::{Value, json};
@@ -9,13 +9,15 @@ use serde_json::{Value, json};
 use super::{answer, call_of, place};
 use crate::{
     answer::{Answer, Say},
+    calls::LINE,
     confine::{self, Decided},
     hook::HookSetting,
     input::{Input, ToolUse},
-    line, protocol,
+    line,
+    protocol::{self, Carrying},
     rewrite::{self, Rewriting},
     session::Guarded,
-    tools::tool,
+    tools::plain_call,
 };
 
 /// Asks the run whether a line may run, and how.
@@ -26,7 +28,20 @@ pub(super) fn before_line(
     used: &ToolUse,
 ) -> Result<Answer, String> {
     let here = place(setting, guarded, input)?;
-    let (call, carried, here) = judged(setting, guarded, input, used, here);
+    let project = guarded.binding.project_root.clone();
+    let carrying = match &setting.program {
+        Some(_) if carried_line(input, used).is_some() => {
+            protocol::of(input.client).carrying(setting, input, &project)
+        }
+        _ => Carrying::No,
+    };
+    let asked = Asked {
+        setting,
+        input,
+        used,
+        carrying,
+    };
+    let (call, carried, here) = judged(&asked, guarded, here);
     let decision = guarded
         .ask(Ask::Propose(Box::new(call.clone())))
         .map_err(|error| error.to_string())?;
@@ -37,14 +52,12 @@ pub(super) fn before_line(
         return Err("where the line counts is not known any more; nothing was let through".into());
     };
     // Another command may have moved the run while this one was decided.
-    if rewriting(setting, guarded, input, &call, &hold) != carried {
+    if rewriting(&asked, guarded, &call, &hold) != carried {
         return Err("the run moved while the line was judged: call the tool again".to_owned());
     }
     carry(
-        setting,
+        &asked,
         guarded,
-        input,
-        used,
         &Judged {
             call: &call,
             hold: &hold,
@@ -52,6 +65,14 @@ pub(super) fn before_line(
         },
         carried,
     )
+}
+
+/// A line that a client asks about.
+struct Asked<'a> {
+    setting: &'a HookSetting,
+    input: &'a Input,
+    used: &'a ToolUse,
+    carrying: Carrying,
 }
 
 /// A line that was allowed.
@@ -63,12 +84,14 @@ struct Judged<'a> {
 
 /// Finds the facts of a line in the shell that will run it.
 fn judged(
-    setting: &HookSetting,
+    asked: &Asked<'_>,
     guarded: &Guarded,
-    input: &Input,
-    used: &ToolUse,
     here: Surroundings,
 ) -> (ToolCall, Rewriting, Surroundings) {
+    let Asked { input, used, .. } = asked;
+    if asked.carrying == Carrying::No {
+        return (call_of(&here, input, used), Rewriting::Keep, here);
+    }
     let held = Surroundings {
         // `interlock exec` runs what it carries with bash, where blocked variables do not exist.
         shell: Dialect::Bash,
@@ -76,54 +99,53 @@ fn judged(
         ..here.clone()
     };
     let call = call_of(&held, input, used);
-    let carried = hold(&guarded.machine, &guarded.run, &call)
-        .filter(|_| line_of(input, used).is_some())
-        .map_or(Rewriting::Keep, |hold| {
-            rewriting(setting, guarded, input, &call, &hold)
-        });
+    let carried = hold(&guarded.machine, &guarded.run, &call).map_or(Rewriting::Keep, |hold| {
+        rewriting(asked, guarded, &call, &hold)
+    });
     if carried == Rewriting::Keep {
         return (call_of(&here, input, used), carried, here);
     }
     (call, carried, held)
 }
 
-fn rewriting(
-    setting: &HookSetting,
-    guarded: &Guarded,
-    input: &Input,
-    call: &ToolCall,
-    hold: &Hold<'_>,
-) -> Rewriting {
-    let protocol = protocol::of(input.client);
+fn rewriting(asked: &Asked<'_>, guarded: &Guarded, call: &ToolCall, hold: &Hold<'_>) -> Rewriting {
+    let Asked { setting, input, .. } = asked;
     let project = &guarded.binding.project_root;
-    let about = call
-        .facts
-        .shell
-        .as_ref()
-        .filter(|_| protocol.rewrites(input))
-        .and_then(|line| protocol.about_line(setting, input, project, line));
-    rewrite::rewriting(setting, input, hold, about)
+    let line = call.facts.shell.as_ref();
+    let about = || protocol::of(input.client).about_line(setting, input, project, line?);
+    rewrite::rewriting(setting, input, hold, asked.carrying, about)
 }
 
-/// Returns the argument that holds the line, and the line.
-fn line_of<'u>(input: &Input, used: &'u ToolUse) -> Option<(&'static str, &'u str)> {
-    let Shape::Shell { line, .. } = tool(input.client, &used.name).shape else {
-        return None;
-    };
-    Some((line, used.input.get(line)?.as_str()?))
+/// Tells whether a call is for a shell, whatever its arguments are.
+pub(super) fn is_line(input: &Input, used: &ToolUse) -> bool {
+    plain_call(input.client, &used.name, &used.input)
+        .is_ok_and(|plain| matches!(plain.tool.shape, Shape::Shell { .. }))
+}
+
+/// Returns the line that a shell is started for; what is typed into a running one is none.
+fn carried_line<'u>(input: &Input, used: &'u ToolUse) -> Option<&'u str> {
+    let plain = plain_call(input.client, &used.name, &used.input).ok()?;
+    match plain.tool.shape {
+        Shape::Shell { line: LINE, .. } => used.input.get(LINE)?.as_str(),
+        _ => None,
+    }
 }
 
 /// Gives a ticket and lets the client run `interlock exec` with it.
 fn carry(
-    setting: &HookSetting,
+    asked: &Asked<'_>,
     guarded: &Guarded,
-    input: &Input,
-    used: &ToolUse,
     judged: &Judged<'_>,
     carried: Rewriting,
 ) -> Result<Answer, String> {
-    let (Some((field, text)), Some(facts), Some(program)) = (
-        line_of(input, used),
+    let Asked {
+        setting,
+        input,
+        used,
+        ..
+    } = asked;
+    let (Some(text), Some(facts), Some(program)) = (
+        carried_line(input, used),
         &judged.call.facts.shell,
         &setting.program,
     ) else {
@@ -134,9 +156,10 @@ fn carry(
         setting.configuration.as_deref(),
     )
     .map_err(|error| error.to_string())?;
+    let directory = directory_of(asked, judged.here)?;
     let line = confine::Line {
         text,
-        directory: &judged.here.working_directory,
+        directory: &directory,
         facts,
         hold: judged.hold,
         machine: &guarded.machine,
@@ -162,7 +185,7 @@ fn carry(
         .ok_or("the path of this program is no text; nothing was let through")?;
     let mut updated = used.input.clone();
     if let Value::Object(fields) = &mut updated {
-        fields.insert(field.to_owned(), json!(command));
+        fields.insert(LINE.to_owned(), json!(command));
     }
     let asks = carried == Rewriting::Ask;
     let reason = if asks {
@@ -176,4 +199,21 @@ fn carry(
         input: updated,
     }
     .into())
+}
+
+/// Returns where a line will run: where the call says, else where the client is.
+fn directory_of(asked: &Asked<'_>, here: &Surroundings) -> Result<String, String> {
+    let Asked { input, used, .. } = asked;
+    let plain = plain_call(input.client, &used.name, &used.input)?;
+    let said = match plain.tool.shape {
+        Shape::Shell {
+            directory: Some(field),
+            ..
+        } => plain.input.get(field).and_then(Value::as_str),
+        _ => None,
+    };
+    match said.filter(|said| !said.is_empty()) {
+        Some(said) => locate(said, here, &RealDisk).map(|found| found.real),
+        None => Ok(here.working_directory.clone()),
+    }
 }

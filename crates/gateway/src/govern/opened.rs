@@ -66,7 +66,8 @@ impl Opened {
 
     /// Opens a run, or brings it to what its log says now.
     pub(super) fn live(&mut self, run: &RunId) -> Result<&mut Live, StoreError> {
-        let known = self.live.take().filter(|live| live.id() == run);
+        let usable = |live: &Live| live.id() == run && live.is_in_place();
+        let known = self.live.take().filter(usable);
         let live = match known {
             Some(mut live) => {
                 live.catch_up()?;

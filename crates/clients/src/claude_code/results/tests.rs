@@ -10,6 +10,7 @@ fn used(command: &str, mut input: Value) -> ToolUse {
     ToolUse {
         id: Some(CallId::from("c")),
         name: "Bash".to_owned(),
+        common: None,
         input,
         doubled: None,
     }
