@@ -32,6 +32,7 @@ mod watch;
 pub use client::ClientId;
 pub use confine::{level, plan_for_person};
 pub use hook::{HookAnswer, HookSetting};
+pub use policy::{policy_machine, start_policy};
 pub use protocol::{failure_stops, read};
 pub use served::file_use;
 pub use session::surroundings;

@@ -84,6 +84,11 @@ impl Control {
         }
     }
 
+    /// Takes a run that was begun for this process otherwise.
+    pub(crate) fn adopt(&mut self, run: RunId) {
+        self.started = Some(run);
+    }
+
     pub(crate) fn project_root(&self) -> &Path {
         &self.project_root
     }

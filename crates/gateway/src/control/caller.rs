@@ -68,6 +68,8 @@ enum Holder {
     ThisClient,
     /// Another.
     OtherClient,
+    /// A gateway that its client has left: whoever comes next goes on with it.
+    Gone,
     /// Not known, or none.
     Unknown,
 }
@@ -229,7 +231,10 @@ impl Control {
         let (ours, unknown) = (of(Holder::ThisClient), of(Holder::Unknown));
         Ok(match (ours.as_slice(), unknown.as_slice()) {
             ([only], _) => Held::Run(only.clone()),
-            ([], []) => Held::Nothing,
+            ([], []) => match of(Holder::Gone).as_slice() {
+                [only] => Held::Run(only.clone()),
+                _ => Held::Nothing,
+            },
             // The only one there is: beside runs of others it could be anybody's.
             ([], [only]) if open.len() == 1 => Held::Run(only.clone()),
             ([], _) => Held::Several(open.into_iter().map(|(run, _)| run).collect()),
@@ -265,12 +270,23 @@ impl Control {
     }
 
     fn holder_of(&self, run: &RunId) -> Holder {
+        let local = self.who == govern::Caller::Stdio;
         let ancestors = &self.settings.ancestors;
-        let binding = self.settings.home.session_of(run).ok().flatten();
-        match binding.and_then(|binding| binding.process) {
-            Some(process) if ancestors.contains(&process) => Holder::ThisClient,
-            Some(_) if !ancestors.is_empty() => Holder::OtherClient,
+        let Some(binding) = self.settings.home.session_of(run).ok().flatten() else {
+            return Holder::Unknown;
+        };
+        let of_gateway = binding.session.client.as_deref() == Some(govern::CLIENT);
+        match binding.process {
+            Some(process) if local && ancestors.contains(&process) => Holder::ThisClient,
+            Some(process) if local && of_gateway && !is_alive(&process) => Holder::Gone,
+            _ if of_gateway => Holder::OtherClient,
+            Some(_) if local && !ancestors.is_empty() => Holder::OtherClient,
             _ => Holder::Unknown,
         }
     }
+}
+
+fn is_alive(process: &ClientProcess) -> bool {
+    let found = interlock_clients::process::look(process.pid);
+    found.is_some_and(|found| found.client == *process)
 }

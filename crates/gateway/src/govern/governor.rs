@@ -10,7 +10,7 @@ use std::{
 use interlock_clients::HookSetting;
 use interlock_core::{
     Reply, briefing,
-    call::{CallResult, ToolCall},
+    call::{CallResult, ControlTool, ToolCall},
     command::Ask,
     names::{CallId, Digest, RunId},
     notice,
@@ -27,6 +27,7 @@ use super::{
     lists::{self, Standing},
     opened::Opened,
     pins::{self, Pins},
+    policy::ProjectPolicy,
     results::Outcome,
 };
 use crate::{
@@ -53,6 +54,7 @@ pub struct Governor {
     opened: Opened,
     files: Files,
     pins: Pins,
+    policy: ProjectPolicy,
     /// Calls that passed and have not ended.
     open: BTreeMap<CallId, Passed>,
     /// What the list depended on when it was asked about last.
@@ -94,7 +96,11 @@ impl Governor {
         };
         let control = Control::of_caller(settings.clone(), who.clone());
         let files = Files::new(&setting, control.project_root(), &person, servers.clone());
+        // A process of this machine that goes with the session; over HTTP there is none.
+        let process = settings.ancestors.first().filter(|_| who == Caller::Stdio);
+        let policy = ProjectPolicy::new(setting, control.project_root(), &begun, process.cloned());
         Ok(Self {
+            policy,
             opened: Opened::new(who.clone(), settings.home.clone()),
             control,
             files,
@@ -114,7 +120,11 @@ impl Governor {
         let tool = NotedTool::served(call.tool.shown);
         let (held, noted) = self.opened.of_call(&self.control, tool, &incoming)?;
         let run = match held {
-            Held::Nothing => return Ok(pass_freely()),
+            Held::Nothing if noted.is_there() => return Ok(pass_freely()),
+            Held::Nothing => match self.begin_by_policy(call.at_ms)? {
+                Some(run) => run,
+                None => return Ok(pass_freely()),
+            },
             Held::Several(runs) => return Err(several(runs)),
             Held::Run(run) => run,
         };
@@ -150,6 +160,16 @@ impl Governor {
             return Ok(self.opened.live(&run)?.pass(&id));
         }
         self.propose(&run, proposed, has_schema, call.at_ms)
+    }
+
+    /// Begins the run by which the project guards every session, where it does.
+    fn begin_by_policy(&mut self, at_ms: u64) -> Result<Option<RunId>, Refused> {
+        let run = self.policy.begin(at_ms)?;
+        if let Some(run) = &run {
+            self.control.adopt(run.clone());
+            self.opened.forget();
+        }
+        Ok(run)
     }
 
     /// Lets a call pass that its hook has judged and counted.
@@ -299,16 +319,29 @@ impl Governor {
         CallId::new(format!("gateway-{}-{}", self.begun, self.calls))
     }
 
-    fn own(&mut self, tool: interlock_core::call::ControlTool, call: &OwnCall<'_>) -> Answer {
+    fn own(&mut self, tool: ControlTool, call: &OwnCall<'_>) -> Result<Answer, Refused> {
         let incoming = incoming(call.arguments, call.meta, call.at_ms);
+        let about_a_run = matches!(
+            tool,
+            ControlTool::GetState | ControlTool::Transition | ControlTool::Pause
+        );
+        if about_a_run
+            && !self.opened.has_notes()?
+            && matches!(self.opened.of_session(&self.control)?, Held::Nothing)
+        {
+            self.begin_by_policy(call.at_ms)?;
+        }
         let answer = self.control.answer(tool, &incoming);
         self.opened.forget();
-        answer
+        Ok(answer)
     }
 
     fn judge_reading(&mut self, reading: &Reading<'_>) -> Result<Option<NotRead>, Refused> {
         let run = match self.opened.of_session(&self.control)? {
-            Held::Nothing => return Ok(None),
+            Held::Nothing => match self.begin_by_policy(reading.at_ms)? {
+                Some(run) => run,
+                None => return Ok(None),
+            },
             Held::Several(runs) => return Err(several(runs)),
             Held::Run(run) => run,
         };
@@ -395,7 +428,11 @@ impl Governor {
                 let same = |(shown, change): (bool, &Option<_>)| shown && change.is_none();
                 Ok(shown.zip(&changes).map(same).collect())
             }
-            _ => Ok(vec![true; tools.len()]),
+            (None, _) => {
+                let by_policy = self.policy.shown(tools)?;
+                Ok(by_policy.unwrap_or_else(|| vec![true; tools.len()]))
+            }
+            (Some(_), None) => Ok(vec![true; tools.len()]),
         }
     }
 }
@@ -413,7 +450,7 @@ impl Govern for Governor {
 
     fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
         let tool = tools::control_tool(name)?;
-        let answer = guarded(|| Ok(self.own(tool, call)));
+        let answer = guarded(|| self.own(tool, call));
         Some(Ruling::Answer(
             answer.unwrap_or_else(Answer::from).into_result(),
         ))

@@ -83,21 +83,30 @@ impl Opened {
         self.held.forget();
     }
 
+    /// Tells whether some hook has said something of a call that has not come yet.
+    pub(super) fn has_notes(&mut self) -> Result<bool, StoreError> {
+        let seen = Stamp::look(self.home.path(), NOTES);
+        if self.no_notes.get(seen).is_some() {
+            return Ok(false);
+        }
+        let has = self.home.has_notes()?;
+        if !has {
+            self.no_notes.keep(seen, ());
+        }
+        Ok(has)
+    }
+
     fn noted(
         &mut self,
         control: &Control,
         tool: NotedTool,
         incoming: &Incoming,
     ) -> Result<Noted, Refused> {
-        let seen = Stamp::look(self.home.path(), NOTES);
-        if self.no_notes.get(seen).is_some() {
-            return Ok(Noted::default());
+        if self.has_notes()? {
+            control.caller(tool, incoming)
+        } else {
+            Ok(Noted::default())
         }
-        let noted = control.caller(tool, incoming)?;
-        if !noted.is_there() && !self.home.has_notes()? {
-            self.no_notes.keep(seen, ());
-        }
-        Ok(noted)
     }
 
     fn without_note(&mut self, control: &Control) -> Result<Held, Refused> {
