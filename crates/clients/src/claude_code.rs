@@ -86,6 +86,8 @@ pub enum Event {
     },
     /// A sub-agent begins.
     SubagentStart,
+    /// A sub-agent has stopped.
+    SubagentStop,
     /// The session ends.
     SessionEnd,
     /// Anything else, by its name.
@@ -175,6 +177,7 @@ pub fn read(stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
         },
         "SessionEnd" => Event::SessionEnd,
         "SubagentStart" => Event::SubagentStart,
+        "SubagentStop" => Event::SubagentStop,
         _ => Event::Other(name),
     };
     let agent = match value.get("agent_id") {

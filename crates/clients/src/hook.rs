@@ -262,6 +262,7 @@ fn answer_event(
         Event::SessionStart => Ok(brief(guarded, input, "SessionStart")),
         Event::Prompt => Ok(brief(guarded, input, "UserPromptSubmit")),
         Event::SubagentStart => Ok(brief(guarded, input, "SubagentStart")),
+        Event::SubagentStop => released(guarded, input),
         Event::Stop { again: false } => Ok(unfinished(guarded)),
         Event::Stop { again: true } | Event::SessionEnd | Event::Other(_) => {
             Ok(claude_code::nothing())
@@ -296,6 +297,16 @@ fn session_ended(setting: &HookSetting, key: &SessionKey) -> Result<Value, Strin
 
 fn open(setting: &HookSetting, binding: Binding) -> Result<Guarded, String> {
     Guarded::open(setting, binding).map_err(|error| error.to_string())
+}
+
+/// Leaves what a sub-agent did not finish to others.
+fn released(guarded: &mut Guarded, input: &Input) -> Result<Value, String> {
+    if let Some(agent) = input.agent.clone() {
+        guarded
+            .ask(Ask::ReleaseAgent { agent })
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(claude_code::nothing())
 }
 
 /// Says where the run stands, seen from the branch of the sub-agent that acts.

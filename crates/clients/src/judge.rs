@@ -5,10 +5,9 @@ mod shell;
 use std::path::Path;
 
 use interlock_core::{
-    Reply,
+    Question, Reply,
     call::{CallKind, ControlTool, ToolCall},
-    command::{Ask, Command, TransitionRequest},
-    decide,
+    command::{Ask, TransitionRequest},
     machine::Object,
     names::RunId,
     refusal::Refusal,
@@ -177,11 +176,12 @@ fn let_control_pass(
     let note = Note {
         run,
         asked: question.is_some(),
+        question: question.as_ref().map(|asked| asked.digest.clone()),
         ..note(setting, input, used, tool, whose)
     };
     leave(setting, &note)?;
     Ok(match question {
-        Some(question) => claude_code::ask(&question),
+        Some(question) => claude_code::ask(&question.message),
         None => claude_code::allow("Interlock answers this itself"),
     })
 }
@@ -203,6 +203,7 @@ fn note(
         tool,
         digest: interlock_facts::control_digest(&used.input),
         asked: false,
+        question: None,
         at_ms: setting.at_ms,
     }
 }
@@ -215,7 +216,7 @@ fn leave(setting: &HookSetting, note: &Note) -> Result<(), String> {
 }
 
 /// Returns what a person has to be asked before the transition, if it would park.
-fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<String> {
+fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<Question> {
     let text = |key: &str| {
         arguments
             .get(key)
@@ -234,12 +235,5 @@ fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<Strin
         by: "agent".to_owned(),
         approved_by: None,
     };
-    let command = Command {
-        at_ms: 0,
-        ask: Ask::Transition(request),
-    };
-    match decide(&guarded.machine, &guarded.run, &command).reply {
-        Reply::Parked { message } => Some(message),
-        _ => None,
-    }
+    interlock_core::question(&guarded.machine, &guarded.run, &request)
 }

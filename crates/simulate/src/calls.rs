@@ -3,7 +3,7 @@
 use interlock_clients::{ClientId, Tool, tool};
 use interlock_core::{
     call::{ToolCall, WrittenPath},
-    names::CallId,
+    names::{AgentId, CallId},
 };
 use interlock_facts::{Disk, GivenDisk, Proposal, Shape, Surroundings, facts, locate};
 use interlock_shell::Dialect;
@@ -31,7 +31,7 @@ pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn
         shape: under_exec(shape),
         input: &line.input,
         doubled: None,
-        agent: None,
+        agent: line.agent.clone().map(AgentId::new),
         branch: line.branch.clone(),
     };
     facts(proposal, &surroundings(setting).resolved(disk), disk)
