@@ -4,7 +4,6 @@ use std::{
     borrow::Cow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use interlock_core::{call::ControlTool, names::CallId};
@@ -32,9 +31,6 @@ use crate::{
 
 /// Where Claude Code says which of the model's calls this is.
 const CALL_ID_KEY: &str = "claudecode/toolUseId";
-
-/// What a model is told about the tools together.
-const INSTRUCTIONS: &str = "Interlock holds this session to a workflow: a machine with phases, each allowing some tools and commands. A call that a phase does not allow is refused, with what is allowed and which events lead on. Do the work of the current phase, then move on with {p}_transition and one of its events; {p}_get_state says where you are. What needs a person waits for a person: there is no tool to approve, force or switch off, and trying other ways is refused too.";
 
 /// Serves the control tools on stdin and stdout until the client goes or the process is interrupted.
 ///
@@ -107,7 +103,7 @@ impl ServerHandler for Server {
             Implementation::new("interlock", env!("CARGO_PKG_VERSION")).with_title("Interlock");
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(own)
-            .with_instructions(INSTRUCTIONS.replace("{p}", self.prefix.as_str()))
+            .with_instructions(tools::instructions(self.prefix))
     }
 
     async fn list_tools(
@@ -137,7 +133,7 @@ impl ServerHandler for Server {
         let incoming = Incoming {
             arguments: request.arguments.unwrap_or_default(),
             call,
-            at_ms: now_ms(),
+            at_ms: crate::now_ms(),
         };
         Ok(result(self.answer(tool, &incoming)).into())
     }
@@ -179,11 +175,4 @@ fn unknown_tool(name: &str, prefix: ToolPrefix) -> ErrorData {
         format!("no tool is called `{name}`; there are {}", known.join(", ")),
         None,
     )
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,6 +4,7 @@
 //! [`room`] is a project, a home and a state directory of one test, away from everything of this machine.
 //! [`claude`] runs the real Claude Code in a room against a scripted model, with no way out to any network.
 //! [`interlock`] calls the built `interlock` program in a room, as a person at a terminal would.
+//! [`mcp`] plays MCP clients, well-behaved and others; the programs beside it play servers.
 //! [`picture`] tells what changed on the disk.
 //!
 //! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
@@ -14,7 +15,9 @@ pub mod claude;
 mod confined;
 mod http;
 pub mod interlock;
+pub mod mcp;
 pub mod picture;
 mod processes;
+pub mod programs;
 pub mod room;
 pub mod terminal;

@@ -124,7 +124,7 @@ fn still_good(run: &Run, grant: &Grant, call: &ToolCall) -> bool {
 fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decision {
     let source = if matches!(bench.call.kind, CallKind::Control(_)) {
         AllowSource::Control
-    } else if bench.granted && !bench.state.policy.lists(&bench.call.names()) {
+    } else if bench.granted && !bench.call.is_listed(&bench.state.policy) {
         let grant = granted(bench.run, bench.frame, &path, bench.call);
         events.push(Event::GrantConsumed {
             path: path.clone(),

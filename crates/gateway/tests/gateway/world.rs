@@ -83,10 +83,11 @@ impl World {
             agent: None,
             process: None,
             call: None,
-            tool,
+            tool: tool.into(),
             digest: control_digest(&object(arguments).into()),
             asked: false,
             question: None,
+            unattended: false,
             at_ms: NOW,
         };
         change(&mut note);

@@ -18,10 +18,11 @@ fn note(session: &str, at_ms: u64) -> Note {
         agent: None,
         process: None,
         call: None,
-        tool: ControlTool::Transition,
+        tool: ControlTool::Transition.into(),
         digest: Digest::new("d1"),
         asked: false,
         question: None,
+        unattended: false,
         at_ms,
     }
 }

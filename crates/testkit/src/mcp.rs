@@ -1,0 +1,3 @@
+//! Scripted MCP clients: over standard streams and over HTTP, line by line as a test writes them.
+
+pub mod stdio;
