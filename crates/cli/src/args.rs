@@ -98,8 +98,15 @@ pub(crate) enum Command {
   interlock send PASS --data '{\"coverage\":92}' --branch lint")]
     Send(SendArgs),
     /// Say yes to what waits for a person.
+    #[command(after_help = "Examples:
+  interlock approve                 all that waits at the one state that waits
+  interlock approve 01j a12         one of several, by its id
+  interlock approve 01j a12 --data '{\"version\":\"1.4.1\"}'")]
     Approve(ApproveArgs),
     /// Say no to what waits for a person.
+    #[command(after_help = "Examples:
+  interlock reject --note 'the plan lacks a rollback'
+  interlock reject 01j a12")]
     Reject(RejectArgs),
     /// Make a run stand still.
     Pause(PauseArgs),
@@ -313,7 +320,8 @@ pub(crate) struct SendArgs {
 pub(crate) struct ApproveArgs {
     /// The run; the newest of this project when left out.
     pub(crate) run: Option<String>,
-    /// The state that waits, when several do.
+    /// The approval that `status` names, such as a12, or the state that waits; all of the one state that waits when left out.
+    #[arg(value_name = "ID|STATE")]
     pub(crate) path: Option<String>,
     /// An object that corrects the agent's data.
     #[arg(long, value_name = "JSON")]
@@ -339,7 +347,8 @@ pub(crate) struct ToolsArgs {
 pub(crate) struct RejectArgs {
     /// The run; the newest of this project when left out.
     pub(crate) run: Option<String>,
-    /// The state that waits, when several do.
+    /// The approval that `status` names, such as a12, or the state that waits; all of the one state that waits when left out.
+    #[arg(value_name = "ID|STATE")]
     pub(crate) path: Option<String>,
     /// What the agent is told.
     #[arg(long, value_name = "TEXT")]

@@ -108,14 +108,15 @@ fn is_playable(case: &Case) -> bool {
                     .is_none_or(|client| client == "claude-code")
         }
         InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
-        InputLine::Transition(_)
-        | InputLine::Approve(_)
+        // A sub-agent asks for transitions through the server, which is not played here.
+        InputLine::Transition(line) => line.agent.is_none(),
+        InputLine::Approve(_)
         | InputLine::Reject(_)
         | InputLine::Pause
         | InputLine::Resume
         | InputLine::Cancel
         | InputLine::State => true,
-        InputLine::Activity(_) | InputLine::Advance(_) => false,
+        InputLine::Activity(_) | InputLine::Advance(_) | InputLine::Stopped(_) => false,
     })
 }
 
@@ -288,6 +289,9 @@ impl Play {
             "permission_mode": "default", "tool_name": line.tool, "tool_input": line.input,
             "tool_use_id": format!("call-{}", self.calls),
         });
+        if let Some(agent) = &line.agent {
+            input["agent_id"] = json!(agent);
+        }
         for (key, value) in more.as_object().unwrap() {
             input[key] = value.clone();
         }

@@ -5,10 +5,9 @@ mod shell;
 use std::path::Path;
 
 use interlock_core::{
-    Reply,
+    Question, Reply,
     call::{CallKind, ControlTool, ToolCall},
-    command::{Ask, Command, TransitionRequest},
-    decide,
+    command::{Ask, TransitionRequest},
     machine::Object,
     names::{CallId, RunId},
     refusal::Refusal,
@@ -215,11 +214,12 @@ fn let_control_pass(
     let note = Note {
         run,
         asked: question.is_some(),
+        question: question.as_ref().map(|asked| asked.digest.clone()),
         ..note(setting, input, used, tool, whose)
     };
     leave(setting, &note)?;
     let say = match question {
-        Some(question) => Say::Ask(question),
+        Some(question) => Say::Ask(question.message),
         None => Say::Allow("Interlock answers this itself".to_owned()),
     };
     Ok(say.into())
@@ -242,6 +242,7 @@ fn note(
         tool: tool.into(),
         digest: interlock_facts::control_digest(&used.input),
         asked: false,
+        question: None,
         unattended: !rewrite::is_attended(setting, input),
         judged: None,
         at_ms: setting.at_ms,
@@ -256,7 +257,7 @@ fn leave(setting: &HookSetting, note: &Note) -> Result<(), String> {
 }
 
 /// Returns what a person has to be asked before the transition, if it would park.
-fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<String> {
+fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<Question> {
     let text = |key: &str| {
         arguments
             .get(key)
@@ -275,12 +276,5 @@ fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<Strin
         by: "agent".to_owned(),
         approved_by: None,
     };
-    let command = Command {
-        at_ms: 0,
-        ask: Ask::Transition(request),
-    };
-    match decide(&guarded.machine, &guarded.run, &command).reply {
-        Reply::Parked { message } => Some(message),
-        _ => None,
-    }
+    interlock_core::question(&guarded.machine, &guarded.run, &request)
 }

@@ -124,13 +124,6 @@ impl Live {
         }
     }
 
-    /// Tells whether the frame at `path` has entered its state after `at_ms`.
-    pub(crate) fn entered_after(&self, path: &FramePath, at_ms: u64) -> bool {
-        self.run
-            .frame(path)
-            .is_none_or(|frame| frame.entered_ms > at_ms)
-    }
-
     /// Says in one sentence what `events` brought about, after `said`.
     pub(crate) fn brought_about(&self, events: &[Event], said: &str) -> String {
         let moved = notice(&self.machine, &self.run, events);

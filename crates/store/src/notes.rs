@@ -71,6 +71,9 @@ pub struct Note {
     pub digest: Digest,
     /// Whether the client was told to ask its person, so that the call's coming is a yes.
     pub asked: bool,
+    /// What exactly it asked; a yes to anything else does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Digest>,
     /// Whether nobody sits at the client to be asked.
     #[serde(default)]
     pub unattended: bool,

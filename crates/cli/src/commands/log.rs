@@ -2,7 +2,10 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use interlock_core::event::{Event, ProtectedChange};
+use interlock_core::{
+    event::{Event, ProtectedChange},
+    names::ApprovalId,
+};
 use interlock_store::{EventLog as _, Recorded};
 use serde_json::{Value, json};
 
@@ -118,6 +121,13 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
+    let asked = match &recorded.event {
+        Event::ApprovalRequested { at_ms: Some(_), .. }
+        | Event::GrantRequested { at_ms: Some(_), .. } => {
+            format!("{} ", ApprovalId::of(recorded.seq))
+        }
+        _ => String::new(),
+    };
     let what = match recorded.event.name() {
         "TransitionTaken" | "InterruptRaised" => {
             format!(
@@ -129,7 +139,7 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
         }
         "CallAllowed" => format!("{} {}", call("tool"), call("summary")),
         "CallDenied" => format!("{} {} ({})", call("tool"), call("summary"), refusal("code")),
-        "GrantRequested" => format!("{} {}", call("tool"), call("summary")),
+        "GrantRequested" => format!("{asked}{} {}", call("tool"), call("summary")),
         "TransitionRejected" => format!(
             "{} ({}: {})",
             get("name"),
@@ -156,10 +166,10 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
             };
             format!("{} exit {exit}{wrote}", get("call"))
         }
-        "ApprovalRequested" => format!("{}: {}", get("name"), get("message")),
+        "ApprovalRequested" => format!("{asked}{}: {}", get("name"), get("message")),
         "ProtectedChanged" => changes(&recorded.event),
         "ToolChanged" | "ToolAccepted" => tool_of_server(&recorded.event),
-        _ => ["by", "outcome", "reason", "note"]
+        _ => ["id", "agent", "by", "outcome", "reason", "note"]
             .map(get)
             .into_iter()
             .filter(|text| !text.is_empty())
