@@ -7,15 +7,23 @@
 mod answer;
 mod arguments;
 mod control;
+pub mod downstream;
 mod error;
 pub mod govern;
+mod lines;
 pub mod link;
 mod live;
+mod mcp_headers;
 pub mod message;
+pub mod metrics;
+pub mod notes;
 mod refused;
 mod server;
+pub mod serve;
 mod settings;
+mod sse;
 mod tools;
+pub mod upstream;
 
 pub use answer::Answer;
 pub use control::{Control, Incoming};

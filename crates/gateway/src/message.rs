@@ -3,10 +3,29 @@
 //! What a client sends is read whole and written anew, so that a server gets
 //! what was judged. What a server answers keeps its text.
 
+mod read;
+mod write;
+
 use std::fmt;
 
 use interlock_core::machine::Object;
-use serde_json::{Number, Value, value::RawValue};
+use serde_json::{
+    Number, Value, json,
+    value::{RawValue, to_raw_value},
+};
+
+pub use read::{Frame, Malformed, read_client, read_server};
+
+/// What cannot be read as JSON.
+pub const PARSE_ERROR: i64 = -32_700;
+/// What is no request, or not now.
+pub const INVALID_REQUEST: i64 = -32_600;
+/// What nobody here answers.
+pub const METHOD_NOT_FOUND: i64 = -32_601;
+/// Parameters that do not fit.
+pub const INVALID_PARAMS: i64 = -32_602;
+/// A failure behind the one who is asked.
+pub const INTERNAL_ERROR: i64 = -32_603;
 
 /// The id of a request: unique among those under way on one link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -104,4 +123,110 @@ impl Request {
     pub fn text(&self, name: &str) -> Option<&str> {
         self.params.as_ref()?.get(name).and_then(Value::as_str)
     }
+}
+
+impl Id {
+    /// Returns the id as a value of JSON.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Number(number) => Value::Number(number.clone()),
+            Self::Text(text) => Value::String(text.clone()),
+        }
+    }
+
+    /// Reads an id; `None`: it is neither a number nor a text.
+    #[must_use]
+    pub fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(number) => Some(Self::Number(number.clone())),
+            Value::String(text) => Some(Self::Text(text.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl From<u64> for Id {
+    fn from(number: u64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl Outcome {
+    /// Makes a result of a value.
+    #[must_use]
+    pub fn result(value: &Value) -> Self {
+        Self::Result(raw(value))
+    }
+
+    /// Makes an error of a code and a message.
+    #[must_use]
+    pub fn error(code: i64, message: &str) -> Self {
+        Self::Error(raw(&json!({"code": code, "message": message})))
+    }
+
+    /// Makes an error with more about it.
+    #[must_use]
+    pub fn error_with(code: i64, message: &str, data: &Value) -> Self {
+        Self::Error(raw(
+            &json!({"code": code, "message": message, "data": data}),
+        ))
+    }
+
+    /// Returns the code of an error; `None`: a result, or an error without one.
+    #[must_use]
+    pub fn error_code(&self) -> Option<i64> {
+        let Self::Error(error) = self else {
+            return None;
+        };
+        let error: Value = serde_json::from_str(error.get()).ok()?;
+        error.get("code")?.as_i64()
+    }
+}
+
+impl Parcel {
+    /// Makes the answer to a request.
+    #[must_use]
+    pub fn response(id: Id, outcome: Outcome) -> Self {
+        Message::Response(Response {
+            id: Some(id),
+            outcome,
+        })
+        .into()
+    }
+
+    /// Makes a notification.
+    #[must_use]
+    pub fn notification(method: &str, params: Option<Object>) -> Self {
+        Message::Notification(Notification {
+            method: method.to_owned(),
+            params,
+        })
+        .into()
+    }
+
+    /// Makes a request.
+    #[must_use]
+    pub fn request(id: Id, method: &str, params: Option<Object>) -> Self {
+        Message::Request(Request {
+            id,
+            method: method.to_owned(),
+            params,
+        })
+        .into()
+    }
+
+    /// Says in whose stream it travels.
+    #[must_use]
+    pub fn about(mut self, about: Option<Id>) -> Self {
+        self.about = about;
+        self
+    }
+}
+
+/// Writes a value as it will be sent.
+#[must_use]
+pub fn raw(value: &Value) -> Box<RawValue> {
+    // A value's keys are texts: writing it cannot fail.
+    to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
