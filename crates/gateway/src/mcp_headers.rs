@@ -70,7 +70,12 @@ impl Schemas {
             return Vec::new();
         };
         let mut bad = Vec::new();
-        for tool in list.get("tools").and_then(Value::as_array).into_iter().flatten() {
+        for tool in list
+            .get("tools")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let Some(name) = tool.get("name").and_then(Value::as_str) else {
                 continue;
             };
@@ -310,7 +315,12 @@ fn encode(value: &str) -> String {
     if plain {
         value.to_owned()
     } else {
-        format!("{}{}{}", ENCODED.0, BASE64_STANDARD.encode(value), ENCODED.1)
+        format!(
+            "{}{}{}",
+            ENCODED.0,
+            BASE64_STANDARD.encode(value),
+            ENCODED.1
+        )
     }
 }
 

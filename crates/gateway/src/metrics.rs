@@ -141,11 +141,22 @@ impl Metrics {
     pub(crate) fn write(&self, now: &[(&str, &str, u64)]) -> String {
         let mut text = Text(String::new());
         let counted = self.counted();
-        text.family("interlock_http_responses_total", "counter", "Answers by status.");
+        text.family(
+            "interlock_http_responses_total",
+            "counter",
+            "Answers by status.",
+        );
         for (status, count) in &counted.responses {
-            text.line(&format!("interlock_http_responses_total{{status=\"{status}\"}}"), *count);
+            text.line(
+                &format!("interlock_http_responses_total{{status=\"{status}\"}}"),
+                *count,
+            );
         }
-        text.family("interlock_requests_total", "counter", "Answered requests by method.");
+        text.family(
+            "interlock_requests_total",
+            "counter",
+            "Answered requests by method.",
+        );
         for ((method, failed), count) in &counted.requests {
             let outcome = if *failed { "error" } else { "result" };
             let name = method.0;
@@ -154,9 +165,16 @@ impl Metrics {
                 *count,
             );
         }
-        text.family("interlock_verdicts_total", "counter", "Judged calls by code.");
+        text.family(
+            "interlock_verdicts_total",
+            "counter",
+            "Judged calls by code.",
+        );
         for (code, count) in &counted.verdicts {
-            text.line(&format!("interlock_verdicts_total{{code=\"{code}\"}}"), *count);
+            text.line(
+                &format!("interlock_verdicts_total{{code=\"{code}\"}}"),
+                *count,
+            );
         }
         text.servers(&counted.servers);
         text.times(&counted.times);
@@ -192,12 +210,23 @@ impl Text {
     }
 
     fn servers(&mut self, servers: &BTreeMap<String, Server>) {
-        self.family("interlock_server_connections", "gauge", "Connections to servers that are up.");
+        self.family(
+            "interlock_server_connections",
+            "gauge",
+            "Connections to servers that are up.",
+        );
         for (name, server) in servers {
             let name = escaped(name);
-            self.line(&format!("interlock_server_connections{{server=\"{name}\"}}"), server.up);
+            self.line(
+                &format!("interlock_server_connections{{server=\"{name}\"}}"),
+                server.up,
+            );
         }
-        self.family("interlock_server_restarts_total", "counter", "Servers started again.");
+        self.family(
+            "interlock_server_restarts_total",
+            "counter",
+            "Servers started again.",
+        );
         for (name, server) in servers {
             let name = escaped(name);
             self.line(
@@ -226,7 +255,10 @@ impl Text {
             );
             let sum = seconds(times.sum_us);
             let _ = writeln!(self.0, "{family}_sum{{method=\"{method}\"}} {sum}");
-            self.line(&format!("{family}_count{{method=\"{method}\"}}"), times.count);
+            self.line(
+                &format!("{family}_count{{method=\"{method}\"}}"),
+                times.count,
+            );
         }
     }
 }

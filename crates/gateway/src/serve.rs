@@ -1,13 +1,9 @@
 //! `interlock serve`: listens, takes connections within bounds, and ends in order.
 
+mod control;
 mod patience;
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -18,9 +14,11 @@ use hyper_util::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    signal::unix::{SignalKind, signal},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
 };
 
+pub use self::control::ControlDoor;
 use self::patience::Patient;
 pub use crate::downstream::http::{Access, Caller, Door, Limits, Resource};
 use crate::{
@@ -60,7 +58,9 @@ pub struct ServeSettings {
 #[non_exhaustive]
 pub enum ServeError {
     /// Others could reach it, and nothing would ask who they are.
-    #[error("`{0}` is reached from other machines, so a token is needed: give it with `--token-file`")]
+    #[error(
+        "`{0}` is reached from other machines, so a token is needed: give it with `--token-file`"
+    )]
     NoToken(SocketAddr),
     /// The address cannot be had.
     #[error("`{address}` cannot be listened on: {source}")]
@@ -70,6 +70,54 @@ pub enum ServeError {
         /// Why.
         source: io::Error,
     },
+    /// The system gives no threads or no events.
+    #[error("the server cannot start: {0}")]
+    Start(#[source] io::Error),
+    /// Whoever started it cannot be told that it is ready.
+    #[error("the address cannot be told: {0}")]
+    Untold(String),
+}
+
+/// Serves until the process is interrupted or terminated.
+///
+/// `door` is called in the server's runtime, `ready` once it listens.
+///
+/// # Errors
+/// It cannot listen, or nobody can be told.
+pub fn serve_http(
+    settings: ServeSettings,
+    verbose: bool,
+    door: impl FnOnce(&Metrics) -> Arc<dyn Door>,
+    ready: impl FnOnce(SocketAddr) -> Result<(), String>,
+) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(ServeError::Start)?;
+    let served = runtime.block_on(async {
+        let mut settings = settings;
+        settings.log = verbose.then(Notes::to_stderr);
+        let metrics = Metrics::default();
+        let door = door(&metrics);
+        let mut terminated = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
+        let mut interrupted = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
+        let listening = listen(settings, door, metrics).await?;
+        ready(listening.address()).map_err(ServeError::Untold)?;
+        let stop = Notify::new();
+        let serving = listening.run(stop.notified());
+        tokio::pin!(serving);
+        // Asked once it ends in order, asked twice it ends.
+        for _ in 0..2 {
+            tokio::select! {
+                () = &mut serving => return Ok(()),
+                _ = terminated.recv() => stop.notify_one(),
+                _ = interrupted.recv() => stop.notify_one(),
+            }
+        }
+        Ok(())
+    });
+    runtime.shutdown_background();
+    served
 }
 
 /// A server that listens.

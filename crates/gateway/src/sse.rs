@@ -51,7 +51,11 @@ impl Reader {
     }
 
     /// Takes the next piece and gives the events that it ends.
-    pub(crate) fn take(&mut self, mut piece: &[u8], ended: &mut Vec<Event>) -> Result<(), TooLarge> {
+    pub(crate) fn take(
+        &mut self,
+        mut piece: &[u8],
+        ended: &mut Vec<Event>,
+    ) -> Result<(), TooLarge> {
         while !piece.is_empty() {
             if self.after_return {
                 self.after_return = false;
@@ -123,7 +127,11 @@ pub(crate) fn write(
 ) -> Vec<u8> {
     let mut text = Vec::with_capacity(data.len() + 64);
     let retry_ms = retry_ms.map(|retry_ms| retry_ms.to_string());
-    for (field, value) in [("event: ", kind), ("id: ", id), ("retry: ", retry_ms.as_deref())] {
+    for (field, value) in [
+        ("event: ", kind),
+        ("id: ", id),
+        ("retry: ", retry_ms.as_deref()),
+    ] {
         if let Some(value) = value {
             text.extend_from_slice(field.as_bytes());
             text.extend_from_slice(value.as_bytes());
@@ -159,7 +167,13 @@ mod tests {
             let events = read_in_pieces(text.as_bytes(), size);
             let seen: Vec<_> = events
                 .iter()
-                .map(|event| (event.kind.as_str(), event.data.as_str(), event.id.as_deref()))
+                .map(|event| {
+                    (
+                        event.kind.as_str(),
+                        event.data.as_str(),
+                        event.id.as_deref(),
+                    )
+                })
                 .collect();
             assert_eq!(seen, expected, "in pieces of {size}");
         }
@@ -212,7 +226,9 @@ mod tests {
     fn an_event_without_end_is_refused() {
         let mut reader = Reader::new(10);
         let mut events = Vec::new();
-        reader.take(b"data: 1234\n\ndata: 1234\n\n", &mut events).unwrap();
+        reader
+            .take(b"data: 1234\n\ndata: 1234\n\n", &mut events)
+            .unwrap();
         let refused = reader.take(b"data: 1\ndata: 2\ndata: 3\n", &mut events);
         assert_eq!(refused, Err(TooLarge(10)));
     }

@@ -12,6 +12,7 @@
 //! projects/HASH.json      the run that waits for a project's next session
 //! notes/HASH-TIME-X.json  what a hook knows of a control call under way
 //! tickets/HASH.json       leave for one allowed shell line to run once
+//! credentials/HASH.json   the run that a credential was made for
 //! token.json              the hash of the person's token
 //! bindings.lock           held while sessions, projects and holders change
 //! index.json              the list of runs, rebuilt from them at need
@@ -23,6 +24,7 @@
 mod baseline;
 mod bindings;
 mod chain;
+mod credentials;
 mod error;
 mod files;
 mod home;

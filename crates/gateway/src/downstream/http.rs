@@ -51,7 +51,10 @@ pub enum Caller {
 /// Opens sessions, and knows the credentials of runs.
 pub trait Door: Send + Sync + 'static {
     /// Opens a session for a client.
-    fn open(&self, caller: &Caller) -> Link;
+    ///
+    /// # Errors
+    /// There are too many, with what to do.
+    fn open(&self, caller: &Caller) -> Result<Link, String>;
 
     /// Returns the run that a credential was made for; `None`: it is none, or not any more.
     ///
@@ -217,25 +220,26 @@ impl House {
             );
             return Err(Refused::plain(StatusCode::SERVICE_UNAVAILABLE, &what));
         }
+        self.begin(kind, caller)
+    }
+
+    fn begin(&self, kind: Kind, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
         let link = self.door.open(caller);
+        let link = link.map_err(|why| Refused::plain(StatusCode::SERVICE_UNAVAILABLE, &why))?;
         let counted = self.counted.clone();
         Ok(Conversation::begin(kind, caller.clone(), link, counted))
     }
 
     /// Returns the link of everybody with this credential who has no session.
-    fn shared(&self, caller: &Caller) -> Arc<Conversation> {
+    fn shared(&self, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
         let mut shared = lock(&self.shared);
         if let Some(open) = shared.get(caller).filter(|open| !open.is_closed()) {
             open.touch();
-            return Arc::clone(open);
+            return Ok(Arc::clone(open));
         }
-        let mut counted = self.counted.clone();
-        // It is many clients', not one's.
-        counted.requests_max = counted.requests_max.saturating_mul(10);
-        let link = self.door.open(caller);
-        let opened = Conversation::begin(Kind::Stateless, caller.clone(), link, counted);
+        let opened = self.begin(Kind::Stateless, caller)?;
         shared.insert(caller.clone(), Arc::clone(&opened));
-        opened
+        Ok(opened)
     }
 
     /// Closes what nobody has used for long.

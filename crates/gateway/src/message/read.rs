@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn what_is_read_is_written_alike() {
         for text in [
-            r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"z":1.0,"a":[1e400,-0.0,"\u0000é"]}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"z":1.0,"a":[1e+400,-0.0,"\u0000é"]}}"#,
             r#"{"jsonrpc":"2.0","id":"x","method":"a"}"#,
             r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"a","params":{}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/a","params":{"_meta":{"k":null}}}"#,

@@ -117,7 +117,12 @@ pub(crate) fn events(
     let mut waiting = VecDeque::new();
     if manner == Manner::Primed {
         let id = format!("{number}-0");
-        waiting.push_back(Bytes::from(sse::write(None, Some(&id), Some(RETRY_MS), b"")));
+        waiting.push_back(Bytes::from(sse::write(
+            None,
+            Some(&id),
+            Some(RETRY_MS),
+            b"",
+        )));
     }
     waiting.extend(seen.iter().map(|event| write(event, number, manner)));
     stream_of(Flow {

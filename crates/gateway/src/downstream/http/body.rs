@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use axum::{
     body::Body,
-    http::{HeaderMap, StatusCode, header::{ACCEPT, CONTENT_TYPE}},
+    http::{
+        HeaderMap, StatusCode,
+        header::{ACCEPT, CONTENT_TYPE},
+    },
 };
 use futures_util::StreamExt as _;
 
@@ -31,9 +34,8 @@ pub(crate) async fn read(
         let mut bytes = Vec::new();
         let mut pieces = body.into_data_stream();
         while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(|_| {
-                Refused::plain(StatusCode::BAD_REQUEST, "the body broke off")
-            })?;
+            let piece =
+                piece.map_err(|_| Refused::plain(StatusCode::BAD_REQUEST, "the body broke off"))?;
             if bytes.len() + piece.len() > bytes_max {
                 return Err(too_large());
             }
@@ -41,12 +43,14 @@ pub(crate) async fn read(
         }
         Ok(bytes)
     };
-    tokio::time::timeout(time, reading).await.unwrap_or_else(|_| {
-        Err(Refused::plain(
-            StatusCode::REQUEST_TIMEOUT,
-            "the body came too slowly",
-        ))
-    })
+    tokio::time::timeout(time, reading)
+        .await
+        .unwrap_or_else(|_| {
+            Err(Refused::plain(
+                StatusCode::REQUEST_TIMEOUT,
+                "the body came too slowly",
+            ))
+        })
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -449,7 +449,10 @@ impl Conversation {
 
     /// Ends the stream of a request that the server gave up: a subscription.
     fn end_cancelled(&self, told: &Notification) {
-        let id = told.params.as_ref().and_then(|params| params.get("requestId"));
+        let id = told
+            .params
+            .as_ref()
+            .and_then(|params| params.get("requestId"));
         let route = id.and_then(Id::from_value).and_then(|id| self.take(&id));
         if let Some(route) = route {
             self.ended(&route.events);

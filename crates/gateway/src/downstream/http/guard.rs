@@ -229,11 +229,24 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_reach_a_local_server() {
-        let own = ["localhost", "LOCALHOST:99", "127.0.0.1:1", "[::1]:8080", "127.9.9.9"];
+        let own = [
+            "localhost",
+            "LOCALHOST:99",
+            "127.0.0.1:1",
+            "[::1]:8080",
+            "127.9.9.9",
+        ];
         for host in own {
             assert!(check(&local(), host, None), "{host}");
         }
-        let others = ["evil.example", "localhost.evil.example", "10.0.0.1", "", "127.0.0.1.nip.io", "a b"];
+        let others = [
+            "evil.example",
+            "localhost.evil.example",
+            "10.0.0.1",
+            "",
+            "127.0.0.1.nip.io",
+            "a b",
+        ];
         for host in others {
             assert!(!check(&local(), host, None), "{host}");
         }
@@ -244,7 +257,12 @@ mod tests {
 
     #[test]
     fn names_and_addresses_reach_a_wide_server() {
-        for host in ["gateway.example", "gateway.example:443", "10.0.0.1:80", "localhost"] {
+        for host in [
+            "gateway.example",
+            "gateway.example:443",
+            "10.0.0.1:80",
+            "localhost",
+        ] {
             assert!(check(&wide(), host, None), "{host}");
         }
         assert!(!check(&wide(), "evil.example", None));
@@ -252,10 +270,20 @@ mod tests {
 
     #[test]
     fn only_pages_of_this_machine_or_allowed_ones_may_ask() {
-        for origin in ["http://localhost:6274", "https://127.0.0.1", "http://[::1]:3"] {
+        for origin in [
+            "http://localhost:6274",
+            "https://127.0.0.1",
+            "http://[::1]:3",
+        ] {
             assert!(check(&local(), "localhost", Some(origin)), "{origin}");
         }
-        let others = ["http://evil.example", "null", "file://localhost", "http://localhost.evil.example", ""];
+        let others = [
+            "http://evil.example",
+            "null",
+            "file://localhost",
+            "http://localhost.evil.example",
+            "",
+        ];
         for origin in others {
             assert!(!check(&local(), "localhost", Some(origin)), "{origin}");
         }

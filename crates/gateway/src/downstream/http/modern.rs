@@ -73,9 +73,11 @@ impl House {
         let conversation = match &parcel.message {
             Message::Request(request) => {
                 check_meta(headers, request)?;
-                let conversation = self.shared(caller);
+                let conversation = self.shared(caller)?;
                 let schemas = lock(&conversation.schemas);
-                let tool = request.text("name").filter(|_| request.method == "tools/call");
+                let tool = request
+                    .text("name")
+                    .filter(|_| request.method == "tools/call");
                 let marked = tool.map_or(&[][..], |tool| schemas.of(tool));
                 let id = || Some(request.id.clone());
                 mcp_headers::verify(headers, request, marked)
@@ -87,7 +89,7 @@ impl House {
                 check_known(headers)?;
                 // Ids are each client's own: to give up a request is to close its stream.
                 if told.method != "notifications/cancelled" {
-                    self.shared(caller).tell(parcel).await?;
+                    self.shared(caller)?.tell(parcel).await?;
                 }
                 return Ok(empty(StatusCode::ACCEPTED));
             }

@@ -33,9 +33,7 @@ impl House {
         let endpoint = format!("{base}/messages?session_id={id}");
         let first = sse::write(Some("endpoint"), None, None, endpoint.as_bytes());
         let house = Arc::clone(self);
-        let held = conversation
-            .hold()
-            .then(move || house.sessions.remove(&id));
+        let held = conversation.hold().then(move || house.sessions.remove(&id));
         Ok(answer::stream_of(Flow {
             waiting: VecDeque::from([Bytes::from(first)]),
             reader: conversation.common.read(None),

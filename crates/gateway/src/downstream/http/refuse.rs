@@ -9,7 +9,9 @@ use axum::{
 };
 use serde_json::Value;
 
-use crate::message::{INVALID_REQUEST, Id, Malformed, Message, Outcome, Parcel, Response as Answer};
+use crate::message::{
+    INVALID_REQUEST, Id, Malformed, Message, Outcome, Parcel, Response as Answer,
+};
 
 /// The JSON-RPC code of refusals that have none of their own.
 pub(crate) const REFUSED: i64 = -32_000;

@@ -90,7 +90,10 @@ fn let_read(headers: &mut HeaderMap, page: HeaderValue) {
         (VARY, "Origin"),
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
         (ACCESS_CONTROL_ALLOW_HEADERS, "*, Authorization"),
-        (ACCESS_CONTROL_EXPOSE_HEADERS, "Mcp-Session-Id, WWW-Authenticate"),
+        (
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            "Mcp-Session-Id, WWW-Authenticate",
+        ),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -124,7 +127,10 @@ impl House {
 impl Resource {
     /// Returns where its description is.
     fn metadata(&self) -> String {
-        let (scheme, rest) = self.address.split_once("://").unwrap_or(("http", &self.address));
+        let (scheme, rest) = self
+            .address
+            .split_once("://")
+            .unwrap_or(("http", &self.address));
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         let path = path.trim_end_matches('/');
         let slash = if path.is_empty() { "" } else { "/" };

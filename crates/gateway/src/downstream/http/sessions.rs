@@ -122,7 +122,11 @@ impl Session {
     }
 
     fn manner(&self) -> Manner {
-        if self.version.as_deref().is_some_and(|version| version >= PRIMES) {
+        if self
+            .version
+            .as_deref()
+            .is_some_and(|version| version >= PRIMES)
+        {
             Manner::Primed
         } else {
             Manner::Numbered
