@@ -15,6 +15,7 @@ mod path;
 mod place;
 mod proposal;
 mod protected;
+mod served;
 mod shape;
 mod shell;
 mod summary;
@@ -26,8 +27,9 @@ pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen, Stamp, state_of
 pub use json::{Parsed, parse};
 pub use path::{PathError, normalise};
 pub use place::{Located, locate};
-pub use proposal::{Proposal, facts};
+pub use proposal::{Proposal, facts, served_facts};
 pub use protected::{CONFIG_KEYS, Compared, Part, ProtectedPath, protected_paths};
+pub use served::{FileUse, TextUse};
 pub use shape::{EditFields, Shape};
 pub use summary::one_line;
 pub use surroundings::Surroundings;

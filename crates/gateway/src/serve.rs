@@ -1,6 +1,6 @@
 //! `interlock serve`: listens, takes connections within bounds, and ends in order.
 
-mod control;
+mod door;
 mod patience;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
@@ -16,17 +16,23 @@ use tokio::{
     net::{TcpListener, TcpStream},
     signal::unix::{SignalKind, signal},
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::timeout,
 };
 
-pub use self::control::ControlDoor;
-use self::patience::Patient;
-pub use crate::downstream::http::{Access, Caller, Door, Limits, Resource};
+use self::{door::GatewayDoor, patience::Patient};
+pub use crate::downstream::http::{Access, Door, Limits, Resource};
 use crate::{
+    behind::Behind,
     downstream::http::{House, router},
+    error::GatewayError,
     metrics::Metrics,
     notes::Notes,
+    settings::Settings,
+    upstream::Running,
 };
 
+/// How long servers may take to end with the gateway; then they are left to the system.
+const END_TIME: Duration = Duration::from_secs(4);
 /// Connections open at once.
 const CONNECTIONS_MAX: usize = 20_000;
 /// How long a client may take to send the head of a request.
@@ -49,7 +55,9 @@ pub struct ServeSettings {
     pub limits: Limits,
     /// How long what is under way may go on when it shall end.
     pub grace: Duration,
-    /// Where one line a request is written; `None`: nowhere.
+    /// Whether one line a request is written to standard error.
+    pub verbose: bool,
+    /// Where else it is written.
     pub log: Option<Notes>,
 }
 
@@ -73,21 +81,24 @@ pub enum ServeError {
     /// The system gives no threads or no events.
     #[error("the server cannot start: {0}")]
     Start(#[source] io::Error),
+    /// The servers behind it cannot be used as they are set.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
     /// Whoever started it cannot be told that it is ready.
     #[error("the address cannot be told: {0}")]
     Untold(String),
 }
 
-/// Serves until the process is interrupted or terminated.
+/// Serves the servers `behind` until the process is interrupted or terminated.
 ///
-/// `door` is called in the server's runtime, `ready` once it listens.
+/// `ready` is called once it listens.
 ///
 /// # Errors
-/// It cannot listen, or nobody can be told.
+/// It cannot listen, the settings cannot be used, or nobody can be told.
 pub fn serve_http(
-    settings: ServeSettings,
-    verbose: bool,
-    door: impl FnOnce(&Metrics) -> Arc<dyn Door>,
+    settings: &Settings,
+    behind: &Behind,
+    mut serving: ServeSettings,
     ready: impl FnOnce(SocketAddr) -> Result<(), String>,
 ) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -95,13 +106,18 @@ pub fn serve_http(
         .build()
         .map_err(ServeError::Start)?;
     let served = runtime.block_on(async {
-        let mut settings = settings;
-        settings.log = verbose.then(Notes::to_stderr);
-        let metrics = Metrics::default();
-        let door = door(&metrics);
         let mut terminated = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
         let mut interrupted = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
-        let listening = listen(settings, door, metrics).await?;
+        let notes = Notes::to_stderr();
+        let (running, mut ended) = Running::new();
+        let gateway = behind.gateway(settings, notes.clone(), running)?;
+        let notes = Some(notes).filter(|_| serving.verbose);
+        serving.log = serving.log.take().or(notes);
+        let door = GatewayDoor {
+            gateway: Arc::clone(&gateway),
+            home: settings.home.clone(),
+        };
+        let listening = listen(serving, Arc::new(door), Metrics::default()).await?;
         ready(listening.address()).map_err(ServeError::Untold)?;
         let stop = Notify::new();
         let serving = listening.run(stop.notified());
@@ -109,11 +125,15 @@ pub fn serve_http(
         // Asked once it ends in order, asked twice it ends.
         for _ in 0..2 {
             tokio::select! {
-                () = &mut serving => return Ok(()),
+                () = &mut serving => break,
                 _ = terminated.recv() => stop.notify_one(),
                 _ = interrupted.recv() => stop.notify_one(),
             }
         }
+        gateway.end();
+        drop(gateway);
+        // Nothing is ever received: it is over when the last server is.
+        timeout(END_TIME, ended.recv()).await.ok();
         Ok(())
     });
     runtime.shutdown_background();
@@ -188,7 +208,7 @@ impl Listening {
         tidying.abort();
         self.house.wind_down();
         // Both end the same way: what is still there is closed.
-        let ended = tokio::time::timeout(self.grace, graceful.shutdown()).await;
+        let ended = timeout(self.grace, graceful.shutdown()).await;
         self.house.close();
         drop(ended);
     }

@@ -4,8 +4,8 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
 use interlock_gateway::{
-    Settings,
-    serve::{Access, ControlDoor, Limits, Resource, ServeSettings, serve_http},
+    Behind, Settings,
+    serve::{Access, Limits, Resource, ServeSettings, serve_http},
 };
 use interlock_project::configuration_directory;
 use serde_json::json;
@@ -14,6 +14,7 @@ use crate::{
     app::{App, variable},
     args::ServeArgs,
     authority,
+    commands::gateway::wrapped,
     failure::{Done, Failure},
 };
 
@@ -35,15 +36,24 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
         // Its clients are not above it: who they are is told by what they show.
         ancestors: Vec::new(),
     };
+    let behind = Behind::configured(&settings)?;
     let serving = ServeSettings {
         listen: args.listen,
         access: access(&args)?,
         limits: Limits {
+            message_bytes_max: behind.bounds.message_bytes_max,
+            requests_max: behind.bounds.calls_max,
+            sessions_max: behind.bounds.sessions_max,
             idle: Duration::from_secs(args.idle),
             ..Limits::default()
         },
         grace: Duration::from_secs(args.grace),
+        verbose: args.verbose,
         log: None,
+    };
+    let behind = match wrapped(args.command) {
+        Some(process) => behind.wrapping(process),
+        None => behind,
     };
     let ready = |address| {
         let url = format!("http://{address}/mcp");
@@ -54,8 +64,7 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
         };
         told.map_err(|_| "standard output is closed".to_owned())
     };
-    let door = |_: &_| ControlDoor::new(settings) as _;
-    Ok(serve_http(serving, args.verbose, door, ready)?)
+    Ok(serve_http(&settings, &behind, serving, ready)?)
 }
 
 fn access(args: &ServeArgs) -> Result<Access, Failure> {

@@ -32,21 +32,12 @@ use self::{
     refuse::Refused,
     sessions::Sessions,
 };
-use crate::{link::Link, metrics::Metrics, notes::Notes};
+use crate::{govern::Caller, link::Link, metrics::Metrics, notes::Notes};
 
 pub(crate) use self::routes::router;
 
 /// How long it is believed that a credential is still good.
 const BELIEVED_TIME: Duration = Duration::from_secs(2);
-
-/// Who asks over HTTP.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Caller {
-    /// Whoever may reach the server.
-    Anyone,
-    /// Who has the credential of this run.
-    Run(RunId),
-}
 
 /// Opens sessions, and knows the credentials of runs.
 pub trait Door: Send + Sync + 'static {
@@ -126,7 +117,9 @@ pub(crate) struct House {
     pub(crate) counted: Counted,
     sessions: Sessions,
     /// The links of clients that have no sessions.
-    shared: Mutex<BTreeMap<Caller, Arc<Conversation>>>,
+    ///
+    /// By the run whose credential they show; `None`: they show none.
+    shared: Mutex<BTreeMap<Option<RunId>, Arc<Conversation>>>,
     /// Credentials that were good a moment ago, by their hashes.
     believed: Mutex<BTreeMap<[u8; 32], (RunId, Instant)>>,
     /// One line a request.
@@ -233,12 +226,16 @@ impl House {
     /// Returns the link of everybody with this credential who has no session.
     fn shared(&self, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
         let mut shared = lock(&self.shared);
-        if let Some(open) = shared.get(caller).filter(|open| !open.is_closed()) {
+        let key = match caller {
+            Caller::Run(run) => Some(run.clone()),
+            Caller::Stdio | Caller::Nobody => None,
+        };
+        if let Some(open) = shared.get(&key).filter(|open| !open.is_closed()) {
             open.touch();
             return Ok(Arc::clone(open));
         }
         let opened = self.begin(Kind::Stateless, caller)?;
-        shared.insert(caller.clone(), Arc::clone(&opened));
+        shared.insert(key, Arc::clone(&opened));
         Ok(opened)
     }
 

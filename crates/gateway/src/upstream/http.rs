@@ -29,14 +29,12 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use super::{Connection, Fate};
+use super::{Connection, Dial, Dialing, Fate, Surroundings};
 use crate::{
     link::Link,
     mcp_headers::Schemas,
     message::{Id, Message, Notification, Outcome, Parcel, Request},
 };
-
-use super::stdio::Surroundings;
 
 /// How long a server may take to take a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
@@ -128,6 +126,12 @@ impl HttpServer {
             said.say(ended);
         });
         Connection { link: near, fate }
+    }
+}
+
+impl Dial for HttpServer {
+    fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a> {
+        Box::pin(std::future::ready(Ok(self.connect(around))))
     }
 }
 

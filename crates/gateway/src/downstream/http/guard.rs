@@ -135,9 +135,9 @@ impl Guard {
         let bearer = bearer(shown.headers)?;
         let is_server = |given: &str| self.token.as_ref().is_some_and(|token| token.is(given));
         match (shown.path_token, bearer) {
-            (None, None) if self.token.is_none() => Ok(Caller::Anyone),
+            (None, None) if self.token.is_none() => Ok(Caller::Nobody),
             (None, None) => Err(Refused::unauthorized("a bearer token is needed")),
-            (None, Some(given)) if is_server(given) => Ok(Caller::Anyone),
+            (None, Some(given)) if is_server(given) => Ok(Caller::Nobody),
             (Some(path), Some(given)) if is_server(given) => run_of(path.to_owned()).await,
             (Some(one), None) | (None, Some(one)) => run_of(one.to_owned()).await,
             (Some(path), Some(given)) => {
