@@ -214,9 +214,10 @@ fn note(
         agent: input.agent.clone(),
         process: crate::process::client_above(),
         call: used.id.clone(),
-        tool,
+        tool: tool.into(),
         digest: interlock_facts::control_digest(&used.input),
         asked: false,
+        unattended: !rewrite::is_attended(setting, input),
         at_ms: setting.at_ms,
     }
 }

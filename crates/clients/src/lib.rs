@@ -32,4 +32,5 @@ pub use client::ClientId;
 pub use confine::{level, plan_for_person};
 pub use hook::{HookAnswer, HookSetting};
 pub use protocol::{failure_stops, read};
+pub use session::surroundings;
 pub use tools::{PlainCall, Tool, control_tool, plain_call, tool};

@@ -160,7 +160,8 @@ pub(crate) fn root_of(directory: &str) -> PathBuf {
 }
 
 /// Describes where a call would run, for its facts.
-pub(crate) fn surroundings(
+#[must_use]
+pub fn surroundings(
     setting: &HookSetting,
     root: &Path,
     directory: &str,

@@ -3,8 +3,31 @@
 //! A session knows MCP and no run; who governs knows the run and no protocol.
 //! Calls may wait for the disk: a session makes them where that stalls nobody else.
 
-use interlock_core::{machine::Object, names::CallId};
+mod cached;
+mod files;
+mod governor;
+mod lists;
+mod opened;
+mod results;
+
+use interlock_core::{
+    machine::Object,
+    names::{CallId, RunId},
+};
 use serde_json::{Value, value::RawValue};
+
+pub use governor::Governor;
+
+/// Who opens a session of the gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// The client that started this process.
+    Stdio,
+    /// Whoever reaches the port, without a credential of a run.
+    Nobody,
+    /// The holder of a run's credential.
+    Run(RunId),
+}
 
 /// A tool of a server, as a client may list it.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +38,7 @@ pub struct ListedTool<'a> {
     pub name: &'a str,
     /// The name under which the client sees it.
     pub shown: &'a str,
-    /// Its definition as the server gave it.
+    /// Its definition as the server gave it last; null: the server lists no such tool.
     pub definition: &'a Value,
 }
 
@@ -28,8 +51,39 @@ pub struct GatewayCall<'a> {
     pub arguments: &'a Object,
     /// The call's `_meta`: a client may name its own id of the call there.
     pub meta: Option<&'a Object>,
+    /// The `requestState` with which it goes on with a call that wanted input (2026-07-28).
+    pub request_state: Option<&'a Value>,
     /// When it came, in milliseconds since 1970.
     pub at_ms: u64,
+}
+
+/// What else a client asks a server for.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// The name of the server in the configuration; empty: the one that is wrapped.
+    pub server: &'a str,
+    /// What it asks for.
+    pub of: ReadingOf<'a>,
+    /// When it came, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// What a client asks a server for beside calls of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadingOf<'a> {
+    /// A resource, by its address: `resources/read`, `resources/subscribe`.
+    Resource(&'a str),
+    /// A prompt, by its name: `prompts/get`.
+    Prompt(&'a str),
+}
+
+/// A reading that may not be: the error of the answer, with the code for invalid parameters (-32602).
+#[derive(Debug, Clone, PartialEq)]
+pub struct NotRead {
+    /// The sentence.
+    pub message: String,
+    /// The same as a value, for the error's `data`.
+    pub data: Value,
 }
 
 /// What becomes of a call.
@@ -94,10 +148,16 @@ pub trait Govern: Send {
     /// Rules on a call of a server's tool.
     fn call(&mut self, call: &GatewayCall<'_>) -> Ruling;
 
+    /// Rules on a reading; `Some`: it does not go to the server.
+    fn read(&mut self, reading: &Reading<'_>) -> Option<NotRead>;
+
     /// Rules again once a person answered.
     fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling;
 
     /// Records the result of a call that passed; `Some`: what the client gets in its place.
+    ///
+    /// A result that only names a task, or that wants input, leaves the call open:
+    /// what the task ends with is told here later, with the same ticket.
     fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value>;
 
     /// Tells whether other tools may be visible than when this was asked last.

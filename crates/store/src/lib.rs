@@ -48,10 +48,10 @@ pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionK
 pub use chain::ChainHash;
 pub use error::StoreError;
 pub use home::Home;
-pub use id::run_id;
+pub use id::{random_word, run_id};
 pub use list::{Listed, RunCard, RunSummary};
 pub use log::{AppendError, EventLog, Recorded};
-pub use notes::{NOTE_AGE_MAX_MS, Note};
+pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
 pub use pin::{Durability, NewRun, SourceFile};
 pub use run_log::RunLog;
 pub use start::{StartError, Started};

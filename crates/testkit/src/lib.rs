@@ -20,7 +20,7 @@ mod http;
 pub mod interlock;
 pub mod mcp;
 pub mod picture;
-mod processes;
+pub mod processes;
 pub mod programs;
 pub mod proposal;
 pub mod room;

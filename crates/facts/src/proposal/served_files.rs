@@ -26,6 +26,13 @@ impl Finder<'_> {
             };
             self.shell(input, shape, line, None)?;
         }
+        if files.sure {
+            let fields = [&files.reads, &files.removes, &files.writes];
+            fields
+                .into_iter()
+                .flatten()
+                .try_for_each(|field| is_text(input, field))?;
+        }
         for field in &files.reads {
             for path in local(input, field) {
                 self.read_one(path).or_else(|why| excused(files, why))?;
@@ -98,6 +105,16 @@ fn local<'v>(input: &'v Value, field: &str) -> impl Iterator<Item = &'v str> {
                         .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
             })
     })
+}
+
+/// Refuses what stands where a file should be named and is no text.
+fn is_text(input: &Value, field: &str) -> Found {
+    let texts = |items: &[Value]| named(input, field).len() == items.len();
+    match input.get(field) {
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
+        Some(Value::Array(items)) if texts(items) => Ok(()),
+        Some(_) => Err(format!("`{field}` is not text")),
+    }
 }
 
 /// Lets a guess about an argument go that turns out to be no path.
