@@ -110,7 +110,11 @@ pub(crate) enum Command {
     Reject(RejectArgs),
     /// Make a run stand still.
     Pause(PauseArgs),
-    /// Let a paused run go on, or bind a session to an open run.
+    /// Let a paused run go on, or bind another session to an open run.
+    #[command(after_help = "Examples:
+  interlock resume
+  interlock resume 01j --next       the next session of this project goes on with it
+  interlock resume 01j --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c")]
     Resume(ResumeArgs),
     /// End a run.
     Cancel(RunArgs),
@@ -390,6 +394,9 @@ pub(crate) struct ResumeArgs {
     /// Bind the client session with this id.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Hand the run to the next session of this project, whatever client it is of.
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) next: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
