@@ -2,6 +2,7 @@
 //!
 //! Decides nothing about a call; every failure of ours ends as a denial.
 
+mod app_server;
 pub mod claude_code;
 mod client;
 mod confine;
