@@ -9,6 +9,7 @@ mod copilot;
 mod cursor;
 mod edit;
 mod floor;
+pub(crate) mod folders;
 pub(crate) mod footprint;
 mod gemini;
 pub(crate) mod hooks;
@@ -30,11 +31,13 @@ use std::{
 use crate::client::ClientId;
 use edit::{Edit, What};
 pub use floor::Floor;
+use folders::Trust;
 use footprint::footprint;
 pub use hooks::HookState;
 pub(crate) use json::Syntax;
 use record::{Added, Record};
 pub use site::Site;
+pub(crate) use words::shown;
 pub use write::apply;
 pub(crate) use write::read;
 
@@ -84,6 +87,8 @@ pub struct Plan {
     pub trusts: usize,
     /// Where it is kept what the files were before, and the new text of that; not shown.
     record: Option<FileChange>,
+    /// Directories that stay although nothing is left in them.
+    roots: Vec<PathBuf>,
 }
 
 /// Why nothing was planned or written.
@@ -226,11 +231,13 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
     let mut plan = desk.finish();
     if !request.remove {
         let clients = request.clients.iter();
-        plan.notes.extend(
-            clients
+        if request.scope == Scope::Project {
+            let unheard = clients
                 .clone()
-                .filter_map(|client| (footprint(*client).note)(site, request.scope)),
-        );
+                .filter(|client| folders::trust(**client, site, None) == Trust::Missing);
+            plan.notes
+                .extend(unheard.map(|client| untrusted(*client, site)));
+        }
         let floor = request.floor.into_iter();
         plan.notes.extend(floor.flat_map(|floor| {
             clients
@@ -239,6 +246,14 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
         }));
     }
     Ok(plan)
+}
+
+fn untrusted(client: ClientId, site: &Site) -> String {
+    format!(
+        "{} reads no hooks of a folder that it does not trust, and says nothing: start it in {} and say yes, or use `--user`",
+        footprint(client).title,
+        site.project_root.display()
+    )
 }
 
 /// Tells whether a client that stays reads the same file for the control server.
@@ -448,6 +463,7 @@ impl<'a> Desk<'a> {
             notes: self.notes,
             trusts: self.trusts,
             record,
+            roots: vec![self.site.project_root.clone(), self.site.home.clone()],
         }
     }
 }

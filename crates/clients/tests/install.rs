@@ -120,6 +120,24 @@ impl Project {
     }
 }
 
+impl Project {
+    /// Every directory below project and home.
+    fn directories(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut open = vec![self.site().project_root, self.site().home];
+        while let Some(directory) = open.pop() {
+            let entries = fs::read_dir(&directory).unwrap();
+            let below: Vec<PathBuf> = entries
+                .map(|entry| entry.unwrap().path())
+                .filter(|path| path.is_dir())
+                .collect();
+            found.extend(below.clone());
+            open.extend(below);
+        }
+        found
+    }
+}
+
 fn read_all(base: &Path, below: &Path, files: &mut BTreeMap<String, String>) {
     let Ok(entries) = fs::read_dir(base.join(below)) else {
         return;
@@ -231,6 +249,13 @@ fn removing_gives_back_every_byte() {
             assert_eq!(project.files(), case.files(part), "{name}");
         }
         assert_eq!(project.plan(true), [], "{name}: twice");
+        let directories = project.directories();
+        assert!(
+            directories
+                .iter()
+                .all(|path| fs::read_dir(path).unwrap().next().is_some()),
+            "{name}: {directories:?}"
+        );
         let record = project.directory.path().join("state/installed.json");
         assert!(!record.exists(), "{name}: the record stays");
     }

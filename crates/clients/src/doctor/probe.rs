@@ -1,7 +1,8 @@
 //! Trying programs for real: what a client would start, with a harmless input and a time limit.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    fs::File,
+    io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _},
     path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -12,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Check, Health, hooks::Line};
-use crate::install::{Site, footprint::Footprint};
+use crate::install::{self, Site, footprint::Footprint};
 
 /// Longest that a probe waits.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -86,27 +87,42 @@ fn hook(line: &Line, input: &Value, project: &Path) -> Result<u64, String> {
         Line::Shell(line) => {
             let mut command = Command::new("sh");
             command.args(["-c", line]);
-            (line, command)
+            (install::shown(line), command)
         }
         Line::Program(program) => {
             let mut command = Command::new(program);
             command.args(["hook", "opencode", "tool.execute.before"]);
-            (program, command)
+            (program.clone(), command)
         }
     };
+    let said = tempfile::tempfile().map_err(|error| error.to_string())?;
     let child = command
         .current_dir(project)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(said.try_clone().map_err(|error| error.to_string())?)
         .spawn()
         .map_err(|error| format!("`{shown}` cannot be started: {error}"))?;
     let (success, text) = finish(child, input.to_string().into_bytes())?;
     let took = milliseconds(began);
     match serde_json::from_str::<Value>(&text) {
         Ok(_) if success => Ok(took),
-        _ => Err(format!("`{shown}` did not answer with one JSON document")),
+        _ => Err(format!(
+            "`{shown}` did not answer with one JSON document{}",
+            first_line(said)
+        )),
     }
+}
+
+/// Returns what a program complained of first, to stand behind a message.
+fn first_line(mut said: File) -> String {
+    let mut text = Vec::new();
+    let _ = said
+        .rewind()
+        .and_then(|()| said.take(4096).read_to_end(&mut text));
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.map_or_else(String::new, |line| format!("; it said: {}", line.trim()))
 }
 
 /// Lets a line that may not write try to make `mark`; tells whether it could.

@@ -1,14 +1,17 @@
 //! Whether a client trusts the hooks: those that it does not trust it skips, silently.
 
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
+use std::path::Path;
 
 use super::{Check, Examination, Health, hooks::Hooks};
 use crate::{
     app_server,
     client::ClientId,
-    install::{self, Scope, Site, Syntax, footprint::Footprint, trust},
+    install::{
+        self, Scope, Site,
+        folders::{self, Trust},
+        footprint::Footprint,
+        trust,
+    },
 };
 
 const WHAT: &str = "trusted";
@@ -25,8 +28,7 @@ pub(super) fn check(
     }
     let (trusted, check) = match client.client {
         ClientId::Codex => codex(client, &examination.site, hooks),
-        ClientId::Gemini => gemini(client, examination, hooks),
-        ClientId::Copilot => copilot(client, &examination.site, hooks),
+        ClientId::Gemini | ClientId::Copilot => folder(client, examination, hooks),
         ClientId::ClaudeCode | ClientId::Cursor | ClientId::Opencode => return None,
     };
     checks.push(check);
@@ -99,83 +101,35 @@ fn not_enforced(word: &'static str, path: &Path, scope: Scope, not: &[&str], sit
 }
 
 /// Looks for the folder among those that a person trusts.
-fn gemini(client: &Footprint, examination: &Examination, hooks: &Hooks) -> (Option<bool>, Check) {
+fn folder(client: &Footprint, examination: &Examination, hooks: &Hooks) -> (Option<bool>, Check) {
     let site = &examination.site;
-    let off = |path: PathBuf| {
-        let settings = install::parsed(&path, Syntax::Comments).ok().flatten();
-        let enabled = settings
-            .and_then(|settings| settings.pointer("/security/folderTrust/enabled").cloned());
-        enabled == Some(Value::Bool(false))
-    };
+    let word = client.client.word();
+    let well = |seen: String| (Some(true), Check::new(word, WHAT, Health::Ok, seen, ""));
+    let of_person = hooks.files.iter().find(|(_, scope)| *scope == Scope::User);
+    if let Some((path, _)) = of_person {
+        return well(format!("{} counts in every folder", path.display()));
+    }
     let system = examination.managed(
         "/etc/gemini-cli/settings.json",
         "/Library/Application Support/GeminiCli/settings.json",
     );
-    let trusts_all = off(site.home.join(".gemini/settings.json")) || off(system);
-    let path = site.home.join(".gemini/trustedFolders.json");
-    let folders = install::parsed(&path, Syntax::Comments).ok().flatten();
-    let folders = folders.unwrap_or_default();
-    let folders = folders.as_object().into_iter().flatten();
-    let trusted = folders.filter_map(|(folder, level)| {
-        let folder = Path::new(folder);
-        match level.as_str()? {
-            "TRUST_FOLDER" => Some(folder.to_owned()),
-            "TRUST_PARENT" => folder.parent().map(Path::to_owned),
-            _ => None,
+    match folders::trust(client.client, site, Some(&system)) {
+        Trust::Folder(path) => well(format!("the folder {}", path.display())),
+        Trust::NotAsked => well("folders are not asked about".to_owned()),
+        Trust::Missing => {
+            let seen = format!(
+                "not enforced: {} does not trust {} and skips its hooks",
+                client.title,
+                site.project_root.display()
+            );
+            let advice = format!(
+                "start {} there and trust the folder, or run `interlock init {word} --user`",
+                client.title
+            );
+            (
+                Some(false),
+                Check::new(word, WHAT, Health::Fail, seen, advice),
+            )
         }
-    });
-    folder_check(client, site, hooks, trusts_all, trusted.collect())
-}
-
-fn copilot(client: &Footprint, site: &Site, hooks: &Hooks) -> (Option<bool>, Check) {
-    let files = ["config.json", "settings.json"].map(|name| site.copilot_home.join(name));
-    let folders = files.iter().flat_map(|path| {
-        let settings = install::parsed(path, Syntax::Loose).ok().flatten();
-        let folders = settings
-            .and_then(|settings| settings.get("trustedFolders").cloned())
-            .unwrap_or_default();
-        let folders = folders.as_array().cloned().unwrap_or_default();
-        folders
-            .into_iter()
-            .filter_map(|folder| folder.as_str().map(PathBuf::from))
-    });
-    folder_check(client, site, hooks, false, folders.collect())
-}
-
-fn folder_check(
-    client: &Footprint,
-    site: &Site,
-    hooks: &Hooks,
-    trusts_all: bool,
-    folders: Vec<PathBuf>,
-) -> (Option<bool>, Check) {
-    let word = client.client.word();
-    let of_person = hooks.files.iter().find(|(_, scope)| *scope == Scope::User);
-    if let Some((path, _)) = of_person {
-        let seen = format!("{} counts in every folder", path.display());
-        return (Some(true), Check::new(word, WHAT, Health::Ok, seen, ""));
     }
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let root = real(&site.project_root);
-    let found = folders.iter().find(|folder| root.starts_with(real(folder)));
-    if trusts_all || found.is_some() {
-        let seen = found.map_or_else(
-            || "folders are not asked about".to_owned(),
-            |folder| format!("the folder {}", folder.display()),
-        );
-        return (Some(true), Check::new(word, WHAT, Health::Ok, seen, ""));
-    }
-    let seen = format!(
-        "not enforced: {} does not trust {} and skips its hooks",
-        client.title,
-        root.display()
-    );
-    let advice = format!(
-        "start {} there and trust the folder, or run `interlock init {word} --user`",
-        client.title
-    );
-    (
-        Some(false),
-        Check::new(word, WHAT, Health::Fail, seen, advice),
-    )
 }

@@ -79,7 +79,6 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "alwaysLoad": true,
         })
     },
-    note: |_, _| None,
     not_mediated: &[(
         "files named with `@` in a prompt are read by the client without a hook",
         "deny such reads in the client's own rules where it matters",

@@ -70,14 +70,6 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "args": ["gateway"],
         })
     },
-    note: |site, scope| {
-        (scope == Scope::Project).then(|| {
-            format!(
-                "Codex ignores `.codex` of a project that it does not trust: start it in {} and say yes, or use `--user`",
-                site.project_root.display()
-            )
-        })
-    },
     not_mediated: &[
         (
             "what is typed into a program that still runs (`write_stdin`) reaches it without a hook",

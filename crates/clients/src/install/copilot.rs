@@ -83,14 +83,6 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "tools": ["*"],
         }),
     },
-    note: |site, scope| {
-        (scope == Scope::Project).then(|| {
-            format!(
-                "Copilot CLI skips the hooks of a folder that it does not trust, silently: start it in {} and say yes, or use `--user`",
-                site.project_root.display()
-            )
-        })
-    },
     not_mediated: &[(
         "a call runs when its hook takes longer than the time-out in the file",
         "leave the time-out that `init` writes",

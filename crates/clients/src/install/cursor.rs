@@ -77,7 +77,6 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "args": ["gateway"],
         })
     },
-    note: |_, _| None,
     not_mediated: &[
         (
             "what a person types into a terminal of the editor, and completions while typing",

@@ -31,8 +31,6 @@ pub(crate) struct Footprint {
     pub(crate) server_file: fn(&Site, Scope) -> PathBuf,
     /// What is written there for the control server.
     pub(crate) server: fn(&Site, Scope) -> Value,
-    /// What a person should know after hooks were put in.
-    pub(crate) note: fn(&Site, Scope) -> Option<String>,
     /// What it does without a hook, in sentences.
     pub(crate) not_mediated: &'static [(&'static str, &'static str)],
 }

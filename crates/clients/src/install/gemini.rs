@@ -72,14 +72,6 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "args": ["gateway"],
         })
     },
-    note: |site, scope| {
-        (scope == Scope::Project).then(|| {
-            format!(
-                "Gemini CLI ignores `.gemini` of a folder that it does not trust: start it in {} and say yes, or use `--user`",
-                site.project_root.display()
-            )
-        })
-    },
     not_mediated: &[(
         "files named with `@` in a prompt are read by the client without a hook",
         "deny such reads in the client's own rules where it matters",

@@ -38,7 +38,6 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "enabled": true,
         })
     },
-    note: |_, _| None,
     not_mediated: &[(
         "a plugin that cannot be loaded guards nothing, and so does `opencode --pure`",
         "see `interlock doctor` after an update of opencode",

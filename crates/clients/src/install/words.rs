@@ -68,6 +68,11 @@ pub(super) fn split_closing(line: &str) -> Option<(Vec<String>, bool)> {
     }
 }
 
+/// Writes a line as a person should see it: without what makes it stop the client.
+pub(crate) fn shown(line: &str) -> String {
+    split_closing(line).map_or_else(|| line.to_owned(), |(words, _)| joined(&words))
+}
+
 /// Writes words as one line that a shell splits again.
 pub(super) fn joined(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();

@@ -84,7 +84,21 @@ pub fn apply(plan: &Plan) -> Result<(), InstallError> {
         }
         done.push(change);
     }
+    for change in done.iter().filter(|change| change.after.is_none()) {
+        remove_empty(&change.path, &plan.roots);
+    }
     Ok(())
+}
+
+/// Removes the directories in which a file that is gone was the last.
+fn remove_empty(path: &Path, roots: &[PathBuf]) {
+    for directory in path.ancestors().skip(1) {
+        let below = |root: &PathBuf| directory.starts_with(root) && directory != root;
+        // What is not empty stays, by the system's own rule.
+        if !roots.iter().any(below) || fs::remove_dir(directory).is_err() {
+            return;
+        }
+    }
 }
 
 /// A file that lies ready beside its place.
