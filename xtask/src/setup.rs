@@ -8,6 +8,8 @@ use crate::{chores, npm, pip, tools};
 
 /// Where the real clients are named that the end-to-end tests run.
 const CLIENTS: &str = "tests/e2e";
+/// Where the suite, servers and clients of MCP are named.
+pub(crate) const MCP: &str = "tests/mcp";
 /// What is said of the packages for Python beside them.
 const PYTHON: &str = "tests/e2e/python";
 
@@ -17,10 +19,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks the programs and installs the clients.
+/// Checks the programs and installs the clients and the packages for MCP.
 pub(crate) fn install() -> Result<()> {
     tools::check_programs()?;
     say(CLIENTS, npm::install(CLIENTS)?);
+    say(MCP, npm::install(MCP)?);
     say(PYTHON, pip::install(CLIENTS)?);
     Ok(())
 }

@@ -135,7 +135,16 @@ pub(crate) enum Command {
 Exit code: the line's own; 126 when nothing was started."
     )]
     Exec(ExecArgs),
-    /// Serve the control tools over MCP on standard input and output (used by the client).
+    /// Put MCP servers behind the state machine, on standard input and output (started by the client).
+    #[command(
+        after_help = "The servers are those of `[mcp.NAME]` in `.interlock/config.toml` and in your own configuration; with a
+command, only that one. Without any, the control tools alone are served.
+
+Examples:
+  interlock gateway
+  interlock gateway -- npx -y @modelcontextprotocol/server-filesystem .
+  claude mcp add interlock -- interlock gateway"
+    )]
     Gateway(GatewayArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "Example:
@@ -455,4 +464,7 @@ pub(crate) struct GatewayArgs {
     /// What the names of the control tools begin with.
     #[arg(long, value_name = "PREFIX", default_value = "interlock")]
     pub(crate) tool_prefix: String,
+    /// The one server to put behind it, in place of the configured ones.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }

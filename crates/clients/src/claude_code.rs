@@ -3,233 +3,167 @@
 //! Seen with 2.1.197 and 2.1.329. A deny holds in every permission mode; an
 //! `ask` reaches a person only where the client's mode asks anybody.
 
-pub(crate) mod line;
 mod results;
 pub(crate) mod rules;
 
-use interlock_core::names::{AgentId, CallId};
-use interlock_facts::parse;
+use std::path::{Path, PathBuf};
+
+use interlock_core::{
+    facts::ShellFacts,
+    names::{AgentId, CallId},
+};
 use serde_json::{Value, json};
 
-pub use results::{exit_code, result_bytes};
+use crate::{
+    answer::{Answer, Say, cut},
+    client::ClientId,
+    hook::HookSetting,
+    input::{Event, Input, Mode, Told, ToolUse, is_set},
+    protocol::{self, Carrying, Effect, Protocol},
+};
+
+use rules::{Rules, Settings};
 
 /// Longest text a hook may add to the conversation, in characters.
 const ADDED_MAX: usize = 9_500;
 
-/// One call of a hook.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Input {
-    /// The session.
-    pub session: String,
-    /// The directory the client works in.
-    pub directory: String,
-    /// When the client asks its person.
-    pub mode: Mode,
-    /// The sub-agent it is about; `None`: the main agent.
-    pub agent: Option<AgentId>,
-    /// What happened.
-    pub event: Event,
-}
+/// Keys of the input that decide something, and so may not stand twice.
+const ONCE: [&str; 7] = [
+    "session_id",
+    "hook_event_name",
+    "tool_name",
+    "cwd",
+    "agent_id",
+    "tool_use_id",
+    "permission_mode",
+];
 
-/// When the client asks its person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Before what its rules do not allow: `default`, `acceptEdits`.
-    Asks,
-    /// The same, and it changes nothing itself.
-    Plan,
-    /// Never: `bypassPermissions`.
-    Bypass,
-    /// Not known: a machine decides, or nobody.
-    Other,
-}
+/// The settings that whoever manages the machine gives the client.
+const MANAGED: [&str; 2] = [
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+];
 
-impl Mode {
-    fn named(word: Option<&str>) -> Self {
-        match word {
-            Some("default" | "acceptEdits") => Self::Asks,
-            Some("plan") => Self::Plan,
-            Some("bypassPermissions") => Self::Bypass,
-            _ => Self::Other,
-        }
-    }
+/// Claude Code.
+pub(crate) struct ClaudeCode;
 
-    /// Tells whether the client asks a person, if one is there.
-    #[must_use]
-    pub const fn asks(self) -> bool {
-        matches!(self, Self::Asks | Self::Plan)
-    }
-}
-
-/// What a hook is told.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    /// A session began, or its transcript was cut short.
-    SessionStart,
-    /// A person sent a prompt.
-    Prompt,
-    /// A tool is about to be called.
-    BeforeTool(ToolUse),
-    /// A tool has been called.
-    AfterTool {
-        /// The call.
-        tool: ToolUse,
-        /// Whether it succeeded.
-        ok: bool,
-        /// What it returned.
-        response: Value,
-    },
-    /// The agent is about to end its turn.
-    Stop {
-        /// Whether it was kept from that just before.
-        again: bool,
-    },
-    /// A sub-agent begins.
-    SubagentStart,
-    /// The session ends.
-    SessionEnd,
-    /// Anything else, by its name.
-    Other(String),
-}
-
-/// A call of a tool.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolUse {
-    /// The client's id of the call.
-    pub id: CallId,
-    /// The tool.
-    pub name: String,
-    /// Its arguments.
-    pub input: Value,
-    /// A key that stands twice in the arguments.
-    pub doubled: Option<String>,
-}
-
-/// Tells whether a failure of ours must stop the client, as far as `stdin` can be read.
-///
-/// It always must, but for an agent that was kept from ending its turn just
-/// before: that would never end.
-#[must_use]
-pub fn failure_stops(stdin: &[u8]) -> bool {
-    let again = parse(stdin).is_ok_and(|parsed| {
-        let event = parsed.value.get("hook_event_name").and_then(Value::as_str);
-        matches!(event, Some("Stop" | "SubagentStop"))
-            && is_set(parsed.value.get("stop_hook_active"))
-    });
-    !again
-}
-
-/// Reads what the client writes to its hook.
-///
-/// # Errors
-/// Says what is missing or malformed.
-pub fn read(stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-    let parsed = parse(stdin).map_err(|error| format!("the hook's input is not JSON: {error}"))?;
-    let value = &parsed.value;
-    for key in [
-        "session_id",
-        "hook_event_name",
-        "tool_name",
-        "cwd",
-        "agent_id",
-        "tool_use_id",
-        "permission_mode",
-    ] {
-        if parsed
-            .doubled
-            .iter()
-            .any(|doubled| doubled.strip_prefix('/') == Some(key))
-        {
-            return Err(format!("the hook's input has `{key}` twice"));
-        }
-    }
-    let text = |key: &str| match value.get(key) {
-        Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
-        Some(Value::String(_)) | None => Err(format!("the hook's input has no `{key}`")),
-        Some(_) => Err(format!("`{key}` of the hook's input is not text")),
-    };
-    // The input's own word counts; the argument only where there is none.
-    let name = match (value.get("hook_event_name"), event) {
-        (None, Some(event)) => event.to_owned(),
-        _ => text("hook_event_name")?,
-    };
-    let tool = || -> Result<ToolUse, String> {
-        Ok(ToolUse {
-            id: CallId::new(text("tool_use_id")?),
-            name: text("tool_name")?,
-            input: value.get("tool_input").cloned().unwrap_or(Value::Null),
-            doubled: parsed.doubled_below("/tool_input").map(str::to_owned),
+impl Protocol for ClaudeCode {
+    fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
+        let told = Told::parse(stdin, &ONCE)?;
+        let named = told.event(event)?;
+        let tool = || told.tool(Some(CallId::new(told.text("tool_use_id")?)));
+        let event = match named.as_str() {
+            "SessionStart" => Event::SessionStart,
+            "UserPromptSubmit" => Event::Prompt,
+            "PreToolUse" => Event::BeforeTool(tool()?),
+            "PostToolUse" | "PostToolUseFailure" => Event::AfterTool {
+                tool: tool()?,
+                ok: named == "PostToolUse",
+                response: response(&told),
+            },
+            "Stop" => Event::Stop {
+                again: told.is_set("stop_hook_active"),
+            },
+            "SessionEnd" => Event::SessionEnd,
+            "SubagentStart" => Event::SubagentStart,
+            _ => Event::Other,
+        };
+        Ok(Input {
+            client: ClientId::ClaudeCode,
+            session: told.text("session_id")?,
+            parent: None,
+            directory: told.text("cwd")?,
+            mode: Mode::named(told.word("permission_mode")),
+            transcript: None,
+            agent: told.said("agent_id")?.map(AgentId::new),
+            named,
+            event,
         })
-    };
-    let event = match name.as_str() {
-        "SessionStart" => Event::SessionStart,
-        "UserPromptSubmit" => Event::Prompt,
-        "PreToolUse" => Event::BeforeTool(tool()?),
-        "PostToolUse" | "PostToolUseFailure" => Event::AfterTool {
-            tool: tool()?,
-            ok: name == "PostToolUse",
-            response: response(value),
-        },
-        "Stop" => Event::Stop {
-            again: is_set(value.get("stop_hook_active")),
-        },
-        "SessionEnd" => Event::SessionEnd,
-        "SubagentStart" => Event::SubagentStart,
-        _ => Event::Other(name),
-    };
-    let agent = match value.get("agent_id") {
-        None | Some(Value::Null) => None,
-        Some(_) => Some(AgentId::new(text("agent_id")?)),
-    };
-    let mode = value.get("permission_mode").and_then(Value::as_str);
-    Ok(Input {
-        session: text("session_id")?,
-        directory: text("cwd")?,
-        mode: Mode::named(mode),
-        agent,
-        event,
-    })
+    }
+
+    fn write(&self, input: &Input, answer: &Answer) -> Value {
+        let mut document = match &answer.say {
+            Say::Nothing | Say::Menu(_) => json!({}),
+            Say::Deny(reason) => decision("deny", reason),
+            Say::Ask(reason) => decision("ask", reason),
+            Say::Allow(reason) => decision("allow", reason),
+            Say::Rewrite {
+                asks,
+                reason,
+                input,
+            } => rewrite(if *asks { "ask" } else { "allow" }, reason, input),
+            Say::Add(text) => json!({ "hookSpecificOutput": {
+                "hookEventName": input.named,
+                "additionalContext": cut(text, ADDED_MAX),
+            } }),
+        };
+        if let (Value::Object(object), Some(text)) = (&mut document, &answer.person) {
+            object.insert("systemMessage".to_owned(), cut(text, ADDED_MAX).into());
+        }
+        document
+    }
+
+    fn tell_person(&self, text: &str) -> Value {
+        json!({ "systemMessage": cut(text, ADDED_MAX) })
+    }
+
+    fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
+        protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    /// A client that runs without a person says so in its own variables.
+    fn is_attended(&self, setting: &HookSetting, input: &Input) -> bool {
+        let variable = |name: &str| setting.variable(name);
+        let alone = match variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref() {
+            Some("0") => true,
+            Some(_) => false,
+            // Older versions name only how they were entered: `cli`, or `sdk-cli` for `-p`.
+            None => {
+                variable("CLAUDE_CODE_ENTRYPOINT").is_some_and(|entry| entry.starts_with("sdk"))
+            }
+        };
+        input.mode.asks() && !alone
+    }
+
+    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> Carrying {
+        Carrying::ByRules
+    }
+
+    fn about_line(
+        &self,
+        setting: &HookSetting,
+        input: &Input,
+        project: &Path,
+        line: &ShellFacts,
+    ) -> Option<Effect> {
+        rules(setting, project, self.is_attended(setting, input)).about(line)
+    }
+
+    fn exit_code(&self, used: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
+        results::exit_code(used, ok, response)
+    }
+
+    fn result_bytes(&self, used: &ToolUse, response: &Value) -> u64 {
+        results::result_bytes(&used.name, response)
+    }
+
+    fn proves(&self, used: &ToolUse) -> bool {
+        used.name == "Bash" && !is_set(used.input.get("run_in_background"))
+    }
 }
 
 /// Returns what a call returned, or how it failed.
-fn response(value: &Value) -> Value {
-    if value.get("is_interrupt") == Some(&Value::Bool(true)) {
+fn response(told: &Told) -> Value {
+    if told.get("is_interrupt") == Some(&Value::Bool(true)) {
         return json!({ "interrupted": true });
     }
-    value
-        .get("tool_response")
-        .or_else(|| value.get("error"))
+    told.get("tool_response")
+        .or_else(|| told.get("error"))
         .cloned()
         .unwrap_or(Value::Null)
 }
 
-/// Has no opinion: the client's own rules decide.
-#[must_use]
-pub fn nothing() -> Value {
-    json!({})
-}
-
-/// Denies the call.
-#[must_use]
-pub fn deny(reason: &str) -> Value {
-    decision("deny", reason)
-}
-
-/// Lets the client ask its person.
-#[must_use]
-pub fn ask(reason: &str) -> Value {
-    decision("ask", reason)
-}
-
-/// Lets a control tool pass without a question of the client's own.
-#[must_use]
-pub fn allow(reason: &str) -> Value {
-    decision("allow", reason)
-}
-
-/// Lets the client run `input` in the place of what the agent wrote; with `word`: allow or ask.
-#[must_use]
-pub fn rewrite(word: &str, reason: &str, input: &Value) -> Value {
+fn rewrite(word: &str, reason: &str, input: &Value) -> Value {
     let mut answer = decision(word, reason);
     if let Some(Value::Object(said)) = answer.get_mut("hookSpecificOutput") {
         said.insert("updatedInput".to_owned(), input.clone());
@@ -241,39 +175,28 @@ fn decision(word: &str, reason: &str) -> Value {
     json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse",
         "permissionDecision": word,
-        "permissionDecisionReason": cut(reason),
+        "permissionDecisionReason": cut(reason, ADDED_MAX),
     } })
 }
 
-/// Adds text to the conversation.
-#[must_use]
-pub fn add(event: &str, text: &str) -> Value {
-    json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": cut(text) } })
-}
-
-/// Tells the person something.
-#[must_use]
-pub fn tell_person(text: &str) -> Value {
-    json!({ "systemMessage": cut(text) })
-}
-
-/// Tells the person something beside another answer.
-#[must_use]
-pub fn telling(mut answer: Value, text: &str) -> Value {
-    if let Value::Object(object) = &mut answer {
-        object.insert("systemMessage".to_owned(), cut(text).into());
-    }
-    answer
-}
-
-fn cut(text: &str) -> String {
-    if text.chars().count() <= ADDED_MAX {
-        return text.to_owned();
-    }
-    text.chars().take(ADDED_MAX - 1).chain(['…']).collect()
-}
-
-/// Tells whether a flag of the client is there and set.
-pub(crate) fn is_set(flag: Option<&Value>) -> bool {
-    !matches!(flag, None | Some(Value::Null | Value::Bool(false)))
+/// Reads the client's own rules about shell lines.
+fn rules(setting: &HookSetting, project: &Path, attended: bool) -> Rules {
+    let directory = |name: &str| setting.variable(name).map(PathBuf::from);
+    let own = directory("CLAUDE_CONFIG_DIR")
+        .or_else(|| directory("HOME").map(|home| home.join(".claude")));
+    let project = directory("CLAUDE_PROJECT_DIR")
+        .unwrap_or_else(|| project.to_owned())
+        .join(".claude");
+    let own = own.map(|own| (own.join("settings.json"), true));
+    // A client at which a person sits has asked them whether they trust the folder.
+    let of_project =
+        ["settings.json", "settings.local.json"].map(|name| (project.join(name), attended));
+    let managed = MANAGED.map(|path| (PathBuf::from(path), true));
+    let files: Vec<Settings> = own
+        .into_iter()
+        .chain(of_project)
+        .chain(managed)
+        .map(|(path, may_allow)| Settings { path, may_allow })
+        .collect();
+    Rules::read(&files)
 }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use interlock_core::{
     Hold,
-    facts::{CommandClass, ShellFacts, SimpleCommand},
+    facts::{ShellFacts, SimpleCommand},
     machine::Machine,
-    policy::{Policy, Stance},
+    policy::Policy,
 };
 use interlock_facts::{
-    CONFIG_KEYS, Compared, Disk, ProtectedPath, RealDisk, Surroundings, protected_paths,
+    CONFIG_KEYS, Compared, Disk, ProtectedPath, RealDisk, SETTINGS_KEYS, Surroundings,
+    protected_paths,
 };
 use interlock_project::{Config, ConfigError, RequiredLevel};
 use interlock_sandbox::{
@@ -19,17 +20,8 @@ use interlock_sandbox::{
 
 use crate::{hook::HookSetting, session};
 
-/// Keys of a client's settings that decide what runs.
-const SETTINGS_KEYS: [&str; 8] = [
-    "hooks",
-    "mcpServers",
-    "env",
-    "sandbox",
-    "enabledPlugins",
-    "permissions",
-    "disableAllHooks",
-    "apiKeyHelper",
-];
+/// The key of a client's settings whose every rule counts while a line runs.
+const PERMISSIONS: &str = "permissions";
 
 /// What a person and a project have decided about shell lines.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +81,7 @@ pub(crate) fn plan(line: &Line<'_>, disk: &dyn Disk) -> Plan {
         start: &start,
         directory: Path::new(line.directory),
         covered: &covered,
-        person_allows: person_allows(line),
+        person_allows: line.hold.by_person,
     };
     let interrupts = line
         .machine
@@ -157,7 +149,13 @@ fn protected(found: &ProtectedPath) -> Protected {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     let free = match found.compared {
         Compared::Git => Free::GitKeys(texts(CONFIG_KEYS)),
-        Compared::Settings => Free::AllBut(texts(&SETTINGS_KEYS)),
+        Compared::Settings => Free::AllBut(
+            SETTINGS_KEYS
+                .iter()
+                .chain(&[PERMISSIONS])
+                .map(|key| (*key).to_owned())
+                .collect(),
+        ),
         _ if !found.but.is_empty() => Free::Below(texts(found.but)),
         _ => Free::Nothing,
     };
@@ -209,37 +207,6 @@ fn submodule_of(own: &Path) -> Option<PathBuf> {
 /// Returns the last part of a command's first word.
 fn program(command: &SimpleCommand) -> Option<&str> {
     command.words.first()?.literal()?.rsplit('/').next()
-}
-
-/// Tells whether an entry of the person's `[shell] allow` names a command that no kernel rule lets work.
-///
-/// Only those that change the machine or its privileges, and only where a state may write.
-fn person_allows(line: &Line<'_>) -> bool {
-    if line.hold.stance != Stance::Writing {
-        return false;
-    }
-    let entries: Vec<Vec<String>> = line
-        .decided
-        .person
-        .shell
-        .allow
-        .iter()
-        .filter_map(|entry| interlock_shell::split_entry(entry))
-        .collect();
-    let begins = |command: &SimpleCommand, entry: &[String]| {
-        entry.len() <= command.words.len()
-            && entry
-                .iter()
-                .zip(&command.words)
-                .all(|(wanted, word)| word.literal() == Some(wanted))
-    };
-    line.facts.commands.iter().any(|command| {
-        let beyond = matches!(
-            command.class,
-            CommandClass::Privilege | CommandClass::System
-        );
-        beyond && entries.iter().any(|entry| begins(command, entry))
-    })
 }
 
 /// Makes the plan of a line that a person runs from `directory`, held to `policy`.

@@ -15,18 +15,23 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{briefing, call::CallResult, command::Ask, event::Event as RunEvent, notice};
+use interlock_core::{
+    briefing, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, notice,
+};
 use interlock_facts::{RealDisk, Shape};
 use interlock_store::{Binding, Home, SessionKey};
 use serde_json::Value;
 
 use crate::{
-    claude_code::{self, Event, Input, ToolUse},
+    answer::{Answer, Say},
+    calls,
     client::ClientId,
-    failed, judge, policy, session,
+    failed, gemini,
+    input::{Event, Input, ToolUse},
+    judge, line, policy, protocol, session,
     session::Guarded,
     tools::tool,
-    watch,
+    twin, watch,
 };
 
 /// Longest that a hook takes, well inside what clients wait for.
@@ -97,18 +102,14 @@ impl HookAnswer {
         }
     }
 
-    /// Stops the client, where it is about to do something; tells the person elsewhere.
+    /// Stops the client, whichever it is.
     #[must_use]
-    pub fn failed(why: &str, stops: bool) -> Self {
-        let why = format!("interlock: {why}");
-        if stops {
-            return Self {
-                stdout: String::new(),
-                stderr: why,
-                exit: 2,
-            };
+    pub fn stops(why: &str) -> Self {
+        Self {
+            stdout: String::new(),
+            stderr: format!("interlock: {why}"),
+            exit: 2,
         }
-        Self::says(&claude_code::tell_person(&why))
     }
 }
 
@@ -123,31 +124,27 @@ pub fn answer(
     read: impl FnOnce() -> std::io::Result<Vec<u8>>,
     too_late: impl FnOnce(HookAnswer) + Send + 'static,
 ) -> HookAnswer {
-    if ClientId::named(client) != Some(ClientId::ClaudeCode) {
-        return HookAnswer::failed(
-            &format!("no client `{client}` is known; there is `claude-code`"),
-            true,
-        );
-    }
+    let Some(client) = ClientId::named(client) else {
+        let known = ClientId::ALL.map(|(word, _)| format!("`{word}`"));
+        return HookAnswer::stops(&format!(
+            "no client `{client}` is known; there are {}",
+            known.join(", ")
+        ));
+    };
     // The work stays in the first thread: another one's memory would be set up anew for each call.
     let watch = match Watch::begin(too_late) {
         Ok(watch) => watch,
         Err(error) => {
-            return HookAnswer::failed(&format!("no thread can be started: {error}"), true);
+            return HookAnswer::stops(&format!("no thread can be started: {error}"));
         }
     };
     let answer = catch_unwind(AssertUnwindSafe(|| match read() {
-        Ok(stdin) => answer_input(&stdin, event),
-        Err(error) => {
-            HookAnswer::failed(&format!("the hook's input cannot be read: {error}"), true)
-        }
+        Ok(stdin) => answer_input(client, &stdin, event),
+        Err(error) => HookAnswer::stops(&format!("the hook's input cannot be read: {error}")),
     }));
     watch.end();
     answer.unwrap_or_else(|_| {
-        HookAnswer::failed(
-            "a mistake in Interlock itself; nothing was let through",
-            true,
-        )
+        HookAnswer::stops("a mistake in Interlock itself; nothing was let through")
     })
 }
 
@@ -164,13 +161,10 @@ impl Watch {
         let watch = move || {
             thread::sleep(DEADLINE);
             if !known.swap(true, Ordering::SeqCst) {
-                too_late(HookAnswer::failed(
-                    &format!(
-                        "no verdict within {} s; nothing was let through",
-                        DEADLINE.as_secs()
-                    ),
-                    true,
-                ));
+                too_late(HookAnswer::stops(&format!(
+                    "no verdict within {} s; nothing was let through",
+                    DEADLINE.as_secs()
+                )));
             }
         };
         let named = thread::Builder::new().name("deadline".to_owned());
@@ -186,13 +180,16 @@ impl Watch {
     }
 }
 
-fn answer_input(stdin: &[u8], event: Option<&str>) -> HookAnswer {
+fn answer_input(client: ClientId, stdin: &[u8], event: Option<&str>) -> HookAnswer {
+    let protocol = protocol::of(client);
     let answered = HookSetting::of_process().and_then(|setting| {
-        claude_code::read(stdin, event).and_then(|input| respond(&setting, &input))
+        let input = protocol.read(stdin, event)?;
+        respond(&setting, &input)
     });
     match answered {
         Ok(document) => HookAnswer::says(&document),
-        Err(why) => HookAnswer::failed(&why, claude_code::failure_stops(stdin)),
+        Err(why) if protocol.failure_stops(stdin, event) => HookAnswer::stops(&why),
+        Err(why) => HookAnswer::says(&protocol.tell_person(&format!("interlock: {why}"))),
     }
 }
 
@@ -201,7 +198,30 @@ fn answer_input(stdin: &[u8], event: Option<&str>) -> HookAnswer {
 /// # Errors
 /// Whatever went wrong, in one sentence.
 pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
-    let key = SessionKey::new(ClientId::ClaudeCode.word(), &input.session);
+    let own = SessionKey::new(input.client.word(), &input.session);
+    let eldest = session::eldest(setting, &own, input.parent.as_deref());
+    let answer = match eldest.map_err(|error| error.to_string())? {
+        Some(eldest) => judged(setting, &of_sub_agent(input), eldest)?,
+        None if input.agent.is_some() => judged(setting, &of_sub_agent(input), own)?,
+        None => judged(setting, input, own)?,
+    };
+    Ok(protocol::of(input.client).write(input, &answer))
+}
+
+/// Sees what a sub-agent's session tells as the doing of a sub-agent: it begins and ends no run.
+fn of_sub_agent(input: &Input) -> Input {
+    let mut seen = input.clone();
+    seen.agent
+        .get_or_insert_with(|| AgentId::new(input.session.clone()));
+    match seen.event {
+        Event::SessionStart | Event::Prompt => seen.event = Event::SubagentStart,
+        Event::Stop { .. } | Event::SessionEnd => seen.event = Event::Other,
+        _ => {}
+    }
+    seen
+}
+
+fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answer, String> {
     let root = session::root_of(&input.directory);
     let begins = matches!(
         input.event,
@@ -225,8 +245,8 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
         return session_ended(setting, &binding.session);
     }
     // What neither asks the run nor tells it anything needs no database.
-    if matches!(input.event, Event::Other(_)) {
-        return Ok(claude_code::nothing());
+    if input.event == Event::Other {
+        return Ok(Say::Nothing.into());
     }
     let mut guarded = open(setting, binding)?;
     if guarded.run.is_over() {
@@ -238,12 +258,12 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
             (policy, Event::BeforeTool(tool)) => {
                 return judge::after_the_end(setting, &guarded, input, tool, policy.is_some());
             }
-            _ => return Ok(claude_code::nothing()),
+            _ => return Ok(Say::Nothing.into()),
         }
     }
     let found = watch::compare(setting, &mut guarded, input)?;
     answer_event(setting, &mut guarded, input).map(|answer| match found {
-        Some(found) => claude_code::telling(answer, &found),
+        Some(found) => answer.telling(found),
         None => answer,
     })
 }
@@ -253,19 +273,20 @@ fn answer_event(
     setting: &HookSetting,
     guarded: &mut Guarded,
     input: &Input,
-) -> Result<Value, String> {
+) -> Result<Answer, String> {
     match &input.event {
-        Event::BeforeTool(tool) => judge::before_tool(setting, guarded, input, tool),
+        Event::BeforeTool(tool) => twin::judged_once(setting, guarded, input, |guarded| {
+            judge::before_tool(setting, guarded, input, tool)
+        }),
         Event::AfterTool { tool, ok, response } => {
-            after_tool(setting, guarded, tool, *ok, response)
+            after_tool(setting, guarded, input, (tool, *ok, response))
         }
-        Event::SessionStart => Ok(brief(guarded, input, "SessionStart")),
-        Event::Prompt => Ok(brief(guarded, input, "UserPromptSubmit")),
-        Event::SubagentStart => Ok(brief(guarded, input, "SubagentStart")),
+        Event::SessionStart | Event::Prompt | Event::Turn | Event::SubagentStart => {
+            Ok(brief(guarded, input))
+        }
+        Event::Menu => Ok(menu(guarded)),
         Event::Stop { again: false } => Ok(unfinished(guarded)),
-        Event::Stop { again: true } | Event::SessionEnd | Event::Other(_) => {
-            Ok(claude_code::nothing())
-        }
+        Event::Stop { again: true } | Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
 }
 
@@ -275,23 +296,24 @@ fn unguarded(
     input: &Input,
     key: &SessionKey,
     root: &Path,
-) -> Result<Value, String> {
+) -> Result<Answer, String> {
     match &input.event {
         Event::BeforeTool(tool) => judge::note_for_server(setting, input, tool, key, root)?,
         Event::SessionEnd => return session_ended(setting, key),
         _ => {}
     }
-    Ok(claude_code::nothing())
+    Ok(Say::Nothing.into())
 }
 
 /// Takes away the notes of a session: none of its calls is under way any more.
-fn session_ended(setting: &HookSetting, key: &SessionKey) -> Result<Value, String> {
+fn session_ended(setting: &HookSetting, key: &SessionKey) -> Result<Answer, String> {
     setting
         .home
         .drop_notes(key)
         .and_then(|()| setting.home.drop_tickets(key, setting.at_ms))
+        .and_then(|()| setting.home.drop_twins(key))
         .map_err(|error| error.to_string())?;
-    Ok(claude_code::nothing())
+    Ok(Say::Nothing.into())
 }
 
 fn open(setting: &HookSetting, binding: Binding) -> Result<Guarded, String> {
@@ -299,18 +321,36 @@ fn open(setting: &HookSetting, binding: Binding) -> Result<Guarded, String> {
 }
 
 /// Says where the run stands, seen from the branch of the sub-agent that acts.
-fn brief(guarded: &Guarded, input: &Input, event: &str) -> Value {
+fn brief(guarded: &Guarded, input: &Input) -> Answer {
     let branch = input
         .agent
         .as_ref()
         .and_then(|agent| guarded.run.agents.get(agent));
-    claude_code::add(event, &briefing(&guarded.machine, &guarded.run, branch))
+    Answer::add(briefing(&guarded.machine, &guarded.run, branch))
+}
+
+/// Narrows what the model is offered to what the state lists.
+///
+/// A hint alone, so names that cannot be listed one by one leave it as it is.
+fn menu(guarded: &Guarded) -> Answer {
+    let leaves = guarded.run.open_leaves();
+    let [path] = leaves.as_slice() else {
+        return Say::Nothing.into();
+    };
+    let state = guarded.run.frame(path).and_then(|frame| {
+        let machine = guarded.machine.called(frame.machine.as_ref())?;
+        machine.states.get(&frame.at)
+    });
+    match state.and_then(|state| gemini::menu(&state.policy)) {
+        Some(names) => Say::Menu(names).into(),
+        None => Say::Nothing.into(),
+    }
 }
 
 /// Says at the end of a turn what is not done yet.
-fn unfinished(guarded: &Guarded) -> Value {
+fn unfinished(guarded: &Guarded) -> Answer {
     let report = interlock_core::report(&guarded.machine, &guarded.run, None);
-    claude_code::tell_person(&format!(
+    Answer::tell_person(format!(
         "Interlock: run {} of `{}` is not finished: it stands in `{}` ({}).",
         guarded.id(),
         guarded.machine.id,
@@ -319,7 +359,6 @@ fn unfinished(guarded: &Guarded) -> Value {
     ))
 }
 
-/// Records what became of a call, and says so where that moved the run.
 /// Keeps the text of a result beside the log, where the workflow asks for it.
 fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Result<(), String> {
     let wanted = guarded.machine.meta.get("capture_output") == Some(&Value::Bool(true));
@@ -340,44 +379,39 @@ fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Resu
         .map_err(|error| error.to_string())
 }
 
-/// Tells whether a line was carried by `interlock exec`.
-fn is_carried(setting: &HookSetting, used: &ToolUse) -> bool {
-    let line = used.input.get("command").and_then(Value::as_str);
-    line.is_some_and(|line| claude_code::line::is_carried(setting.program.as_deref(), line))
-}
-
+/// Records what became of a call, and says so where that moved the run.
 fn after_tool(
     setting: &HookSetting,
     guarded: &mut Guarded,
-    used: &ToolUse,
-    ok: bool,
-    response: &Value,
-) -> Result<Value, String> {
-    let shape = tool(ClientId::ClaudeCode, &used.name).shape;
+    input: &Input,
+    (used, ok, response): (&ToolUse, bool, &Value),
+) -> Result<Answer, String> {
+    let protocol = protocol::of(input.client);
+    let program = setting.program.as_deref();
+    let Some(id) = calls::ended(&guarded.run, input, used, program) else {
+        return Ok(Say::Nothing.into());
+    };
+    let line = match tool(input.client, &used.name).shape {
+        Shape::Shell { .. } => used.input.get(calls::LINE).and_then(Value::as_str),
+        _ => None,
+    };
     let result = CallResult {
-        id: Some(used.id.clone()),
         ok,
-        exit: match shape {
-            // What `interlock exec` carried, it has told itself.
-            Shape::Shell { .. } if is_carried(setting, used) => None,
-            Shape::Shell { .. } => claude_code::exit_code(used, ok, response),
-            _ => None,
-        },
-        bytes: claude_code::result_bytes(&used.name, response),
-        wrote: failed::wrote(&guarded.run, &used.id, ok, &RealDisk),
+        // What `interlock exec` carried, it has told itself.
+        exit: line
+            .filter(|line| !line::is_carried(program, line))
+            .and_then(|_| protocol.exit_code(used, ok, response)),
+        bytes: protocol.result_bytes(used, response),
+        wrote: failed::wrote(&guarded.run, &id, ok, &RealDisk),
+        id: Some(id),
     };
     let decision = guarded
         .ask(Ask::Record(result))
         .map_err(|error| error.to_string())?;
     keep_output(guarded, &decision.events, response)?;
-    let event = if ok {
-        "PostToolUse"
-    } else {
-        "PostToolUseFailure"
-    };
     let Some(notice) = notice(&guarded.machine, &guarded.run, &decision.events) else {
-        return Ok(claude_code::nothing());
+        return Ok(Say::Nothing.into());
     };
     let now = briefing(&guarded.machine, &guarded.run, Some(&decision.path));
-    Ok(claude_code::add(event, &format!("{notice}\n{now}")))
+    Ok(Answer::add(format!("{notice}\n{now}")))
 }

@@ -10,21 +10,22 @@ use interlock_core::{
     command::{Ask, Command, TransitionRequest},
     decide,
     machine::Object,
-    names::RunId,
+    names::{CallId, RunId},
     refusal::Refusal,
 };
-use interlock_facts::{Proposal, RealDisk, Shape, Surroundings, facts};
+use interlock_facts::{Proposal, RealDisk, Surroundings, facts};
 use interlock_project::Config;
 use interlock_store::{Note, SessionKey};
 use serde_json::Value;
 
 use crate::{
-    claude_code::{self, Input, ToolUse},
-    client::ClientId,
+    answer::{Answer, Say},
+    calls,
     hook::HookSetting,
-    rewrite,
+    input::{Input, ToolUse},
+    protocol, rewrite,
     session::{self, Guarded},
-    tools::{control_tool, tool},
+    tools::{Tool, control_tool, plain_call, tool},
 };
 
 /// Asks the run whether a call may run.
@@ -33,12 +34,9 @@ pub(crate) fn before_tool(
     guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
-) -> Result<Value, String> {
-    let shell = matches!(
-        tool(ClientId::ClaudeCode, &used.name).shape,
-        Shape::Shell { .. }
-    );
-    if shell {
+) -> Result<Answer, String> {
+    let used = &*calls::proposed(&guarded.run, input.agent.as_ref(), used);
+    if shell::is_line(input, used) {
         return shell::before_line(setting, guarded, input, used);
     }
     let place = place(setting, guarded, input)?;
@@ -59,18 +57,18 @@ pub(crate) fn before_tool(
 }
 
 /// Writes the client's answer to a call that stays as it is.
-fn answer(setting: &HookSetting, guarded: &Guarded, input: &Input, reply: Reply) -> Value {
+fn answer(setting: &HookSetting, guarded: &Guarded, input: &Input, reply: Reply) -> Answer {
     match reply {
-        Reply::Accepted | Reply::Parked { .. } => claude_code::nothing(),
+        Reply::Accepted | Reply::Parked { .. } => Say::Nothing.into(),
         Reply::Ask(refusal) if rewrite::is_attended(setting, input) => {
-            claude_code::ask(&reason(&refusal))
+            Say::Ask(reason(&refusal)).into()
         }
-        Reply::Ask(refusal) => claude_code::deny(&format!(
+        Reply::Ask(refusal) => Answer::deny(format!(
             "{} A person may grant this one call with `interlock approve {}`; propose it again then.",
             reason(&refusal),
             guarded.id()
         )),
-        Reply::Refused(refusal) => claude_code::deny(&reason(&refusal)),
+        Reply::Refused(refusal) => Answer::deny(reason(&refusal)),
     }
 }
 
@@ -83,7 +81,7 @@ pub(crate) fn after_the_end(
     input: &Input,
     used: &ToolUse,
     policy: bool,
-) -> Result<Value, String> {
+) -> Result<Answer, String> {
     let binding = &guarded.binding;
     note_for_server(
         setting,
@@ -93,14 +91,13 @@ pub(crate) fn after_the_end(
         &binding.project_root,
     )?;
     if !policy {
-        return Ok(claude_code::nothing());
+        return Ok(Say::Nothing.into());
     }
-    let call = call_of(&place(setting, guarded, input)?, input, used);
+    let used = calls::proposed(&guarded.run, input.agent.as_ref(), used);
+    let call = call_of(&place(setting, guarded, input)?, input, &used);
     Ok(match call.facts.protected {
-        Some(thing) => {
-            claude_code::deny(&format!("protected: {thing} is protected in this project"))
-        }
-        None => claude_code::nothing(),
+        Some(thing) => Answer::deny(format!("protected: {thing} is protected in this project")),
+        None => Say::Nothing.into(),
     })
 }
 
@@ -114,7 +111,7 @@ pub(crate) fn note_for_server(
     session: &SessionKey,
     project_root: &Path,
 ) -> Result<(), String> {
-    match control_tool(ClientId::ClaudeCode, &used.name) {
+    match control_tool(input.client, &used.name) {
         Some(tool) => {
             let note = note(setting, input, used, tool, (session, project_root));
             leave(setting, &note)
@@ -138,18 +135,34 @@ fn place(setting: &HookSetting, guarded: &Guarded, input: &Input) -> Result<Surr
 
 /// Finds the facts of a call.
 fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
-    let known = tool(ClientId::ClaudeCode, &used.name);
+    let plain = plain_call(input.client, &used.name, &used.input);
+    let (name, Tool { common, shape }, arguments) = match &plain {
+        Ok(plain) => (&*plain.name, plain.tool, &*plain.input),
+        Err(_) => (
+            used.name.as_str(),
+            tool(input.client, &used.name),
+            &used.input,
+        ),
+    };
     let proposal = Proposal {
-        id: used.id.clone(),
-        tool: &used.name,
-        common: known.common,
-        shape: known.shape,
-        input: &used.input,
+        // Every proposed call has one.
+        id: used.id.clone().unwrap_or_else(|| CallId::new("")),
+        tool: name,
+        common: used.common.as_deref().or(common),
+        shape,
+        input: arguments,
         doubled: used.doubled.as_deref(),
         agent: input.agent.clone(),
         branch: None,
     };
-    facts(proposal, place, &RealDisk)
+    let mut call = facts(proposal, place, &RealDisk);
+    let objection = plain
+        .err()
+        .or_else(|| protocol::of(input.client).objection(&call));
+    if let Some(why) = objection {
+        call.facts.malformed.get_or_insert(why);
+    }
+    call
 }
 
 /// Writes a refusal as the agent reads it: the stable word, then the sentence.
@@ -164,7 +177,7 @@ fn let_control_pass(
     input: &Input,
     used: &ToolUse,
     tool: ControlTool,
-) -> Result<Value, String> {
+) -> Result<Answer, String> {
     let question = match tool {
         ControlTool::Transition if rewrite::is_attended(setting, input) => {
             question(guarded, input, &used.input)
@@ -180,10 +193,11 @@ fn let_control_pass(
         ..note(setting, input, used, tool, whose)
     };
     leave(setting, &note)?;
-    Ok(match question {
-        Some(question) => claude_code::ask(&question),
-        None => claude_code::allow("Interlock answers this itself"),
-    })
+    let say = match question {
+        Some(question) => Say::Ask(question),
+        None => Say::Allow("Interlock answers this itself".to_owned()),
+    };
+    Ok(say.into())
 }
 
 fn note(
@@ -199,10 +213,11 @@ fn note(
         project_root: project_root.to_owned(),
         agent: input.agent.clone(),
         process: crate::process::client_above(),
-        call: Some(used.id.clone()),
-        tool,
+        call: used.id.clone(),
+        tool: tool.into(),
         digest: interlock_facts::control_digest(&used.input),
         asked: false,
+        unattended: !rewrite::is_attended(setting, input),
         at_ms: setting.at_ms,
     }
 }

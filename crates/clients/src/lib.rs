@@ -2,23 +2,36 @@
 //!
 //! Decides nothing about a call; every failure of ours ends as a denial.
 
+mod answer;
 mod app_server;
-pub mod claude_code;
+mod calls;
+mod claude_code;
 mod client;
+mod codex;
 mod confine;
+mod copilot;
+mod cursor;
 pub mod doctor;
 mod failed;
+mod gemini;
 pub mod hook;
+pub mod input;
 pub mod install;
 mod judge;
+mod line;
+pub mod opencode;
 mod policy;
 pub mod process;
+mod protocol;
 mod rewrite;
 mod session;
 mod tools;
+mod twin;
 mod watch;
 
 pub use client::ClientId;
 pub use confine::{level, plan_for_person};
 pub use hook::{HookAnswer, HookSetting};
-pub use tools::{Tool, control_tool, tool};
+pub use protocol::{failure_stops, read};
+pub use session::surroundings;
+pub use tools::{PlainCall, Tool, control_tool, plain_call, tool};

@@ -33,6 +33,32 @@ pub fn client_above() -> Option<ClientProcess> {
     None
 }
 
+/// Returns the words that the client above this hook was started with; none where they are not seen.
+#[must_use]
+pub fn client_arguments() -> Vec<String> {
+    client_above().map_or_else(Vec::new, |client| arguments(client.pid))
+}
+
+#[cfg(target_os = "linux")]
+fn arguments(pid: u32) -> Vec<String> {
+    let raw = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    raw.split(|byte| *byte == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn arguments(pid: u32) -> Vec<String> {
+    let shown = std::process::Command::new("/bin/ps")
+        .args(["-o", "args=", "-p", &pid.to_string()])
+        .output();
+    let text = shown.map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned());
+    text.unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Looks at a process; `None` when there is none or it cannot be seen.
 #[cfg(target_os = "linux")]
 #[must_use]

@@ -28,6 +28,25 @@ pub(crate) struct Guarded {
     at_ms: u64,
 }
 
+/// Finds the session at the top of those that started the session of `input`.
+///
+/// What a sub-agent's session does belongs to its run.
+pub(crate) fn eldest(
+    setting: &HookSetting,
+    key: &SessionKey,
+    parent: Option<&str>,
+) -> Result<Option<SessionKey>, StoreError> {
+    if let Some(parent) = parent {
+        let parent = SessionKey {
+            client: key.client.clone(),
+            session: parent.to_owned(),
+        };
+        setting.home.remember_parent(key, &parent, setting.at_ms)?;
+        return Ok(Some(setting.home.eldest(key)?.unwrap_or(parent)));
+    }
+    setting.home.eldest(key)
+}
+
 /// Finds the binding of a session.
 ///
 /// Where it `begins` something, a run that waits for the project's next
@@ -123,6 +142,12 @@ impl Guarded {
         submit(&mut self.log, &self.machine, &mut self.run, &command)
     }
 
+    /// Reads the run anew, where another process may have moved it.
+    pub(crate) fn refresh(&mut self) -> Result<(), StoreError> {
+        self.run = self.log.load()?;
+        Ok(())
+    }
+
     /// Returns the run's id.
     pub(crate) fn id(&self) -> &RunId {
         &self.binding.run
@@ -135,7 +160,8 @@ pub(crate) fn root_of(directory: &str) -> PathBuf {
 }
 
 /// Describes where a call would run, for its facts.
-pub(crate) fn surroundings(
+#[must_use]
+pub fn surroundings(
     setting: &HookSetting,
     root: &Path,
     directory: &str,

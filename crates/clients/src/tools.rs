@@ -1,8 +1,14 @@
 //! The tools of each client: what they are called elsewhere, and how their arguments are read.
 
+mod aliases;
+mod patches;
+
+use std::borrow::Cow;
+
 use interlock_core::{call::ControlTool, tools::all_names};
 use interlock_facts::{EditFields, Shape};
 use interlock_shell::Dialect;
+use serde_json::Value;
 
 use crate::client::ClientId;
 
@@ -27,6 +33,18 @@ const SHELL_IN: Shape = Shape::Shell {
     dialect: Dialect::Unknown,
     line: "command",
     directory: Some("directory"),
+};
+/// The client runs every line with bash, whatever shell its person has.
+const BASH_IN: Shape = Shape::Shell {
+    dialect: Dialect::Bash,
+    line: "command",
+    directory: Some("directory"),
+};
+/// Types into a program that runs, which may be a shell.
+const TYPED: Shape = Shape::Shell {
+    dialect: Dialect::Unknown,
+    line: "input",
+    directory: None,
 };
 const FOREIGN: Shape = Shape::Shell {
     dialect: Dialect::Foreign,
@@ -114,6 +132,8 @@ const CODEX: &[Row] = &[
     ("exec_command", BASH),
     ("local_shell", BASH),
     ("unified_exec", BASH),
+    ("container.exec", BASH),
+    ("write_stdin", TYPED),
     ("apply_patch", Shape::Patch { text: "command" }),
     (
         "read_file",
@@ -130,10 +150,14 @@ const CODEX: &[Row] = &[
     ),
     ("grep_files", GREP),
     ("spawn_agent", Shape::SubAgent),
+    ("send_input", Shape::SubAgent),
+    ("wait_agent", Shape::SubAgent),
+    ("resume_agent", Shape::SubAgent),
+    ("close_agent", Shape::SubAgent),
 ];
 
 const GEMINI: &[Row] = &[
-    ("run_shell_command", SHELL_IN),
+    ("run_shell_command", BASH_IN),
     ("replace", EDIT_COUNTED),
     ("write_file", WRITE),
     (
@@ -157,10 +181,12 @@ const GEMINI: &[Row] = &[
     ("search_file_content", GREP),
     ("grep_search", GREP),
     ("glob", GLOB),
+    ("invoke_agent", Shape::SubAgent),
 ];
 
 const COPILOT: &[Row] = &[
-    ("bash", BASH),
+    ("bash", BASH_IN),
+    ("write_bash", TYPED),
     ("powershell", FOREIGN),
     (
         "edit",
@@ -184,6 +210,9 @@ const COPILOT: &[Row] = &[
     ("grep", GREP),
     ("glob", GLOB),
     ("task", Shape::SubAgent),
+    ("read_agent", Shape::SubAgent),
+    ("list_agents", Shape::SubAgent),
+    ("write_agent", Shape::SubAgent),
     ("apply_patch", Shape::Patch { text: "command" }),
 ];
 
@@ -197,13 +226,23 @@ const CURSOR: &[Row] = &[
     ),
     ("Write", WRITE),
     ("Edit", EDIT),
+    ("StrReplace", EDIT),
+    ("ApplyPatch", Shape::Patch { text: "command" }),
+    (
+        "EditNotebook",
+        Shape::Notebook {
+            path: "notebook_path",
+        },
+    ),
     ("Delete", Shape::Delete { path: "file_path" }),
     ("Grep", GREP),
+    ("Glob", GLOB),
+    ("LS", Shape::Read { paths: &["path"] }),
     ("Task", Shape::SubAgent),
 ];
 
 const OPENCODE: &[Row] = &[
-    ("bash", BASH),
+    ("bash", SHELL_IN),
     ("edit", EDIT_CAMEL),
     ("write", WRITE_CAMEL),
     (
@@ -215,6 +254,7 @@ const OPENCODE: &[Row] = &[
         },
     ),
     ("patch", Shape::Patch { text: "patchText" }),
+    ("apply_patch", Shape::Patch { text: "patchText" }),
     (
         "read",
         Shape::Read {
@@ -225,6 +265,16 @@ const OPENCODE: &[Row] = &[
     ("glob", GLOB),
     ("list", Shape::Read { paths: &["path"] }),
     ("task", Shape::SubAgent),
+];
+
+/// The control tools that are offered, by what follows their prefix.
+pub(crate) const CONTROL_WORDS: [&str; 6] = [
+    "get_state",
+    "transition",
+    "list_workflows",
+    "start",
+    "pause",
+    "create_workflow",
 ];
 
 /// The control tools, by what follows their prefix.
@@ -260,6 +310,57 @@ pub fn tool(client: ClientId, name: &str) -> Tool {
     Tool { common, shape }
 }
 
+/// A call in the one form that its facts are found in.
+#[derive(Debug, Clone)]
+pub struct PlainCall<'a> {
+    /// The name it is judged by.
+    pub name: Cow<'a, str>,
+    /// What is known of the tool.
+    pub tool: Tool,
+    /// The arguments, under the names that its shape reads.
+    pub input: Cow<'a, Value>,
+}
+
+/// Brings a call into the one form that its facts are found in.
+///
+/// Clients have several names for one argument, and one tool in the clothes of another.
+///
+/// # Errors
+/// An argument stands there twice under two names, with two values.
+pub fn plain_call<'a>(
+    client: ClientId,
+    name: &'a str,
+    input: &'a Value,
+) -> Result<PlainCall<'a>, String> {
+    if client == ClientId::Codex
+        && let Some(patch) = patches::in_line(name, input)
+    {
+        return patch.map(|input| PlainCall {
+            name: Cow::Borrowed("apply_patch"),
+            tool: tool(client, "apply_patch"),
+            input: Cow::Owned(input),
+        });
+    }
+    let input = aliases::renamed(client, name, input)?;
+    let replaces = |field: &str| input.get(field).is_some_and(Value::is_string);
+    let tool = match tool(client, name) {
+        // Cursor calls every change of a file so.
+        Tool {
+            common,
+            shape: Shape::Write { .. },
+        } if client == ClientId::Cursor && replaces("old_string") => Tool {
+            common,
+            shape: EDIT,
+        },
+        known => known,
+    };
+    Ok(PlainCall {
+        name: Cow::Borrowed(name),
+        tool,
+        input,
+    })
+}
+
 /// Returns which control tool `client` calls `name`; only the server `interlock` has any.
 #[must_use]
 pub fn control_tool(client: ClientId, name: &str) -> Option<ControlTool> {
@@ -278,6 +379,11 @@ pub fn control_tool(client: ClientId, name: &str) -> Option<ControlTool> {
         .iter()
         .find(|(known, _)| *known == rest)
         .map(|(_, control)| *control)
+}
+
+/// Tells whether `client` has a tool of its own that it calls `name`.
+pub(crate) fn is_known(client: ClientId, name: &str) -> bool {
+    find(table(client), name).is_some()
 }
 
 const fn table(client: ClientId) -> &'static [Row] {

@@ -4,8 +4,8 @@ use interlock_core::command::Ask;
 use interlock_facts::{Baseline, RealDisk};
 
 use crate::{
-    claude_code::Input,
     hook::HookSetting,
+    input::Input,
     session::{self, Guarded},
 };
 

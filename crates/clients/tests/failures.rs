@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_clients::{HookSetting, claude_code, hook::respond};
+use interlock_clients::{ClientId, HookSetting, failure_stops, hook::respond, read};
 use interlock_core::machine::Object;
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_store::{Binding, Durability, Home, NewRun, SessionKey, SourceFile};
@@ -80,7 +80,7 @@ impl Place {
             "tool_name": "Read", "tool_use_id": "t", "tool_input": {"file_path": "/x"},
             "permission_mode": "default", "prompt": "x",
         });
-        let input = claude_code::read(input.to_string().as_bytes(), None)?;
+        let input = read(ClientId::ClaudeCode, input.to_string().as_bytes(), None)?;
         respond(&self.setting(), &input)
     }
 }
@@ -227,7 +227,7 @@ fn a_failure_always_stops_but_for_an_agent_that_would_never_end() {
     ];
     for (stdin, stops) in rows {
         assert_eq!(
-            claude_code::failure_stops(stdin.as_bytes()),
+            failure_stops(ClientId::ClaudeCode, stdin.as_bytes(), None),
             stops,
             "{stdin}"
         );
@@ -246,8 +246,11 @@ fn malformed_input_is_refused() {
         r#"{"session_id": "a", "cwd": "/", "hook_event_name": "Stop", "hook_event_name": "Other"}"#,
     ];
     for text in texts {
-        assert!(claude_code::read(text.as_bytes(), None).is_err(), "{text}");
+        assert!(
+            read(ClientId::ClaudeCode, text.as_bytes(), None).is_err(),
+            "{text}"
+        );
     }
     let deep = "[".repeat(100_000);
-    assert!(claude_code::read(deep.as_bytes(), None).is_err());
+    assert!(read(ClientId::ClaudeCode, deep.as_bytes(), None).is_err());
 }

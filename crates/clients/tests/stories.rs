@@ -24,7 +24,7 @@
 
 use std::{fs, path::Path};
 
-use interlock_clients::{ClientId, HookSetting, claude_code, control_tool, hook::respond};
+use interlock_clients::{ClientId, HookSetting, control_tool, hook::respond, read};
 use interlock_core::{
     Reply,
     command::{Ask, Command, LineEnd, LineStart, TransitionRequest},
@@ -146,7 +146,7 @@ impl Story {
         let text = input
             .to_string()
             .replace("ROOT", self.project().to_str().unwrap());
-        let input = claude_code::read(text.as_bytes(), None)?;
+        let input = read(ClientId::ClaudeCode, text.as_bytes(), None)?;
         respond(&self.setting, &input)
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     facts::ShellFacts,
     names::{AgentId, CallId, Digest},
-    policy::CommandEntry,
+    policy::{CommandEntry, Policy},
 };
 
 /// A tool call an agent proposes, with the facts a verdict needs.
@@ -17,6 +17,11 @@ pub struct ToolCall {
     pub tool: String,
     /// The common name of the same tool, when it has another.
     pub common: Option<String>,
+    /// Further names that rules may mean it by, for a tool of a server behind the gateway.
+    ///
+    /// Taken as they are: such a tool is never meant by another tool's name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub served_as: Vec<String>,
     /// What kind of tool it is.
     pub kind: CallKind,
     /// Of the tool's name and its arguments.
@@ -37,7 +42,30 @@ impl ToolCall {
     pub fn names(&self) -> Vec<&str> {
         let mut names = vec![self.tool.as_str()];
         names.extend(self.common.as_deref().filter(|name| *name != self.tool));
+        names.extend(self.served_as.iter().map(String::as_str));
         names
+    }
+
+    /// Tells whether `policy` lists the tool, or everything it does by the names of other tools.
+    ///
+    /// Where it lists nothing at all, every tool passes.
+    #[must_use]
+    pub fn is_listed(&self, policy: &Policy) -> bool {
+        if !self.served_as.is_empty() {
+            return policy.lists_as_written(&self.names());
+        }
+        let parts = &self.facts.parts;
+        let by_parts =
+            || !parts.is_empty() && parts.iter().all(|part| policy.lists(&[part.as_str()]));
+        policy.lists(&self.names()) || by_parts()
+    }
+
+    /// Tells whether `policy` disallows the tool, or anything it does.
+    #[must_use]
+    pub fn is_disallowed(&self, policy: &Policy) -> bool {
+        let parts = &self.facts.parts;
+        policy.disallows(&self.names())
+            || parts.iter().any(|part| policy.disallows(&[part.as_str()]))
     }
 }
 
@@ -86,6 +114,9 @@ pub struct CallFacts {
     pub reads: Vec<String>,
     /// Every path it writes, by tool or by shell.
     pub writes: Vec<FileWrite>,
+    /// Common names of the tools it does the work of: a patch edits, writes and deletes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// Lines touched by the operation: the larger of lines removed and added.
     pub edit_lines: Option<u64>,
     /// What its shell line would do.

@@ -208,20 +208,19 @@ fn listed(bench: Bench<'_>) -> Check {
         frame,
         ..
     } = bench;
-    let names = call.names();
     if call.kind == CallKind::SubAgent
         && in_fork(bench.machine, bench.run)
-        && !policy.disallows(&names)
+        && !call.is_disallowed(policy)
     {
         return Ok(());
     }
-    if policy.disallows(&names) {
+    if call.is_disallowed(policy) {
         return refuse(
             Code::ToolDisallowed,
             format!("`{}` is disallowed in `{}`", call.tool, frame.at),
         );
     }
-    if !policy.lists(&names) {
+    if !call.is_listed(policy) {
         return refuse(
             Code::ToolNotAllowed,
             format!("`{}` is not allowed in `{}`", call.tool, frame.at),

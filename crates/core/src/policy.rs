@@ -80,6 +80,14 @@ impl Policy {
             .is_none_or(|patterns| matches_any(patterns, names))
     }
 
+    /// Tells the same of names that stand for themselves alone: no other name of the same tool counts.
+    #[must_use]
+    pub fn lists_as_written(&self, names: &[&str]) -> bool {
+        self.allowed_tools
+            .as_ref()
+            .is_none_or(|patterns| names.iter().any(|name| has(patterns, name)))
+    }
+
     /// Tells whether `disallowed_tools` has one of `names`.
     #[must_use]
     pub fn disallows(&self, names: &[&str]) -> bool {
@@ -108,14 +116,15 @@ impl Policy {
 
 /// Tells whether a pattern has one of `names`, or another name of the same tool.
 fn matches_any(patterns: &[String], names: &[&str]) -> bool {
-    let has = |name: &str| {
-        patterns
-            .iter()
-            .any(|pattern| wildcard_matches(pattern, name))
-    };
     names
         .iter()
-        .any(|name| has(name) || all_names(name).iter().any(|other| has(other)))
+        .any(|name| has(patterns, name) || all_names(name).iter().any(|other| has(patterns, other)))
+}
+
+fn has(patterns: &[String], name: &str) -> bool {
+    patterns
+        .iter()
+        .any(|pattern| wildcard_matches(pattern, name))
 }
 
 /// Matches `name` against `pattern`, where `*` stands for any text, also none.

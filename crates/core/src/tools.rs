@@ -12,14 +12,23 @@ pub const NAMES: [&[&str]; 13] = [
         "exec_command",
         "local_shell",
         "unified_exec",
+        "container.exec",
+        "write_stdin",
         "bash",
+        "write_bash",
         "Shell",
     ],
-    &["Edit", "replace", "edit", "str_replace_editor"],
+    &[
+        "Edit",
+        "replace",
+        "edit",
+        "str_replace_editor",
+        "StrReplace",
+    ],
     &["Write", "write_file", "create", "write"],
     &["MultiEdit", "multiedit"],
-    &["NotebookEdit"],
-    &["apply_patch", "patch"],
+    &["NotebookEdit", "EditNotebook"],
+    &["apply_patch", "patch", "ApplyPatch"],
     &["Read", "read_file", "view", "read"],
     &[
         "Grep",
@@ -32,7 +41,7 @@ pub const NAMES: [&[&str]; 13] = [
     &["LS", "list_directory", "list_dir", "list", "ls"],
     &["WebFetch", "web_fetch", "webfetch", "fetch"],
     &["WebSearch", "google_web_search", "web_search", "websearch"],
-    &["Task", "Agent", "task", "spawn_agent"],
+    &["Task", "Agent", "task", "spawn_agent", "invoke_agent"],
 ];
 
 /// Returns every name of the tool that is called `name` somewhere; empty when it is not known.
@@ -43,4 +52,29 @@ pub fn all_names(name: &str) -> &'static [&'static str] {
         .find(|names| names.contains(&name))
         .copied()
         .unwrap_or_default()
+}
+
+/// Returns the names by which rules may mean the tool `tool` of `server` behind the gateway.
+///
+/// The plain name, `SERVER__TOOL` and `mcp__SERVER__TOOL`; the one that is wrapped
+/// alone has no name of its own and goes by the gateway's. A plain name that looks
+/// like a client's own tool (`Read`, `Bash`) is left out: only the qualified ones mean it.
+#[must_use]
+pub fn served_names(server: &str, tool: &str) -> Vec<String> {
+    let server = if server.is_empty() {
+        "interlock"
+    } else {
+        server
+    };
+    let mut names = vec![
+        format!("mcp__{server}__{tool}"),
+        format!("{server}__{tool}"),
+    ];
+    // Clients begin the names of their own tools with a capital; `mcp__` is for servers' names.
+    let own = tool.starts_with(|c: char| c.is_ascii_uppercase())
+        && crate::validate::tools::is_known(tool);
+    if !own && !tool.starts_with("mcp__") && !tool.contains("__") {
+        names.push(tool.to_owned());
+    }
+    names
 }

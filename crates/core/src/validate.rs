@@ -13,7 +13,7 @@ mod policy;
 mod privilege;
 mod reach;
 mod targets;
-mod tools;
+pub(crate) mod tools;
 
 use std::fmt;
 

@@ -99,6 +99,27 @@ impl PatchedFile {
     }
 }
 
+/// Returns the common names of the tools that would do the same.
+pub(crate) fn parts(files: &[PatchedFile]) -> Vec<String> {
+    let does = |wanted: fn(&Fate) -> bool| files.iter().any(|file| wanted(&file.fate));
+    let parts = [
+        (
+            "Edit",
+            does(|fate| matches!(fate, Fate::Changed | Fate::Moved(_))),
+        ),
+        (
+            "Write",
+            does(|fate| matches!(fate, Fate::Added | Fate::Moved(_))),
+        ),
+        (
+            "Delete",
+            does(|fate| matches!(fate, Fate::Deleted | Fate::Moved(_))),
+        ),
+    ];
+    let done = parts.into_iter().filter(|(_, does)| *does);
+    done.map(|(name, _)| name.to_owned()).collect()
+}
+
 /// Returns the lines a patch touches; `deleted` tells the lines of the files it deletes.
 pub(crate) fn touched_lines(
     files: &[PatchedFile],

@@ -1,5 +1,7 @@
 //! A proposed call, and the one function that finds its facts.
 
+mod served_files;
+
 use interlock_core::{
     call::{CallFacts, CallKind, FileWrite, ToolCall},
     names::{AgentId, CallId},
@@ -16,6 +18,7 @@ use crate::{
     patch::{self, Fate, PatchedFile},
     place::{self, LocateError, Located},
     protected::{Deed, Guarded},
+    served::FileUse,
     shape::{EditFields, Shape},
     shell, summary,
     surroundings::Surroundings,
@@ -48,6 +51,33 @@ pub struct Proposal<'a> {
 #[must_use]
 pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
     proposal.shape = with_line(&proposal);
+    let files = (proposal.shape == Shape::Other).then(|| {
+        let name = proposal.common.unwrap_or(proposal.tool);
+        FileUse::of(name, proposal.input, false)
+    });
+    find_out(proposal, files.as_ref(), surroundings, disk)
+}
+
+/// Finds out the same of a tool of a server, where it is known what it does with `files`.
+///
+/// Total: what cannot be judged is a fact too (`malformed`).
+#[must_use]
+pub fn served_facts(
+    mut proposal: Proposal<'_>,
+    files: &FileUse,
+    surroundings: &Surroundings,
+    disk: &dyn Disk,
+) -> ToolCall {
+    proposal.shape = Shape::Other;
+    find_out(proposal, Some(files), surroundings, disk)
+}
+
+fn find_out(
+    proposal: Proposal<'_>,
+    files: Option<&FileUse>,
+    surroundings: &Surroundings,
+    disk: &dyn Disk,
+) -> ToolCall {
     let mut finder = Finder {
         tool: proposal.tool,
         surroundings,
@@ -58,11 +88,18 @@ pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn
             ..CallFacts::default()
         },
     };
-    if let Err(why) = finder.find(&proposal) {
+    let found = finder
+        .find(&proposal)
+        .and_then(|()| files.map_or(Ok(()), |files| finder.served(proposal.input, files)));
+    if let Err(why) = found {
         finder.facts.malformed = Some(why);
     }
     let facts = finder.facts;
-    let kind = proposal.shape.kind();
+    let kind = match files {
+        Some(files) if files.line.is_some() => CallKind::Shell,
+        Some(files) if files.changes() => CallKind::Edit,
+        _ => proposal.shape.kind(),
+    };
     let branch = proposal.branch.or_else(|| match kind {
         CallKind::Control(_) => proposal.input.get("branch")?.as_str().map(str::to_owned),
         _ => None,
@@ -71,6 +108,7 @@ pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn
         id: proposal.id,
         tool: proposal.tool.to_owned(),
         common: proposal.common.map(str::to_owned),
+        served_as: Vec::new(),
         kind,
         digest: digest(proposal.tool, proposal.input),
         summary: summary::summary(proposal.shape, proposal.input),
@@ -176,6 +214,7 @@ impl Finder<'_> {
                 let name = proposal.common.unwrap_or(proposal.tool);
                 let thing = self.guarded.in_arguments(name, input);
                 self.protect(thing);
+                self.protect_lines(input);
                 Ok(())
             }
         }
@@ -258,6 +297,7 @@ impl Finder<'_> {
 
     fn patch(&mut self, text: &str) -> Found {
         let files = patch::read(text)?;
+        self.facts.parts = patch::parts(&files);
         let disk = self.disk;
         let mut found = Vec::new();
         for file in &files {
@@ -291,22 +331,25 @@ impl Finder<'_> {
             Some(Value::Array(paths)) => paths.iter().filter_map(Value::as_str).collect(),
             Some(_) => return Err(format!("`{field}` is not text")),
         };
-        for path in paths.into_iter().filter(|path| !path.is_empty()) {
-            let (named, shown) = match place::find(path, self.surroundings, self.disk) {
-                Ok(file) => {
-                    let thing = self.guarded.touched_either(&file, Deed::Read);
-                    self.protect(thing);
-                    let shown = file.relative.unwrap_or(file.real);
-                    (file.named, shown)
-                }
-                // What cannot be followed cannot be read either.
-                Err(LocateError::Disk { path, .. }) => (path.clone(), path),
-                Err(error) => return Err(error.to_string()),
-            };
-            let thing = self.guarded.touched(&named, Deed::Read);
-            self.protect(thing);
-            self.facts.reads.push(shown);
-        }
+        let mut paths = paths.into_iter().filter(|path| !path.is_empty());
+        paths.try_for_each(|path| self.read_one(path))
+    }
+
+    fn read_one(&mut self, path: &str) -> Found {
+        let (named, shown) = match place::find(path, self.surroundings, self.disk) {
+            Ok(file) => {
+                let thing = self.guarded.touched_either(&file, Deed::Read);
+                self.protect(thing);
+                let shown = file.relative.unwrap_or(file.real);
+                (file.named, shown)
+            }
+            // What cannot be followed cannot be read either.
+            Err(LocateError::Disk { path, .. }) => (path.clone(), path),
+            Err(error) => return Err(error.to_string()),
+        };
+        let thing = self.guarded.touched(&named, Deed::Read);
+        self.protect(thing);
+        self.facts.reads.push(shown);
         Ok(())
     }
 

@@ -19,6 +19,8 @@ use crate::{
     surroundings::Surroundings,
 };
 
+pub use settings::SETTINGS_KEYS;
+
 /// Files and directories looked at of one thing; one that has more is not looked at to its end.
 const ENTRIES_MAX: usize = 500;
 /// How deep a directory is looked into.

@@ -81,6 +81,17 @@ impl Answer {
         }
     }
 
+    /// Writes it as a `CallToolResult`.
+    #[must_use]
+    pub fn into_result(self) -> Value {
+        let content = json!([{"type": "text", "text": self.text}]);
+        let mut result = Object::new();
+        result.insert("content".to_owned(), content);
+        result.insert("structuredContent".to_owned(), self.structured.into());
+        result.insert("isError".to_owned(), self.refused.into());
+        result.into()
+    }
+
     /// Puts more behind the text.
     pub(crate) fn with_text(mut self, more: &str) -> Self {
         self.text.push_str("\n\n");

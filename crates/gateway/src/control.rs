@@ -8,7 +8,7 @@ mod draft;
 mod start;
 mod workflows;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use interlock_core::{
     Reply,
@@ -23,13 +23,15 @@ use serde_json::Value;
 use crate::{
     answer::{Answer, Said},
     arguments::Arguments,
+    govern,
     live::{Live, Proposed, refusal},
     refused::{Refused, Word},
     settings::Settings,
     tools::ToolText,
 };
 
-use caller::{Caller, Held};
+use caller::Caller;
+pub(crate) use caller::{Caller as Noted, Held};
 
 /// Characters of the arguments that the log keeps.
 const SUMMARY_CHARS_MAX: usize = 200;
@@ -58,6 +60,7 @@ impl Incoming {
 #[derive(Debug)]
 pub struct Control {
     settings: Settings,
+    who: govern::Caller,
     project_root: PathBuf,
     /// The run this process started last.
     started: Option<RunId>,
@@ -67,12 +70,22 @@ impl Control {
     /// Makes one for the project that `settings` name.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        Self::of_caller(settings, govern::Caller::Stdio)
+    }
+
+    /// Makes one that answers `who`.
+    pub(crate) fn of_caller(settings: Settings, who: govern::Caller) -> Self {
         let project_root = project_root(&settings.project_directory);
         Self {
             settings,
+            who,
             project_root,
             started: None,
         }
+    }
+
+    pub(crate) fn project_root(&self) -> &Path {
+        &self.project_root
     }
 
     /// Answers a call of any control tool.
@@ -293,7 +306,7 @@ fn judged(
     Ok(Some(Answer::no(live, &refusal, &said)))
 }
 
-fn several(runs: Vec<RunId>) -> Refused {
+pub(crate) fn several(runs: Vec<RunId>) -> Refused {
     let names: Vec<String> = runs.iter().map(|run| format!("`{run}`")).collect();
     let message = format!(
         "several runs are open in this project and it is not known which one holds this session: {}; a person binds it with `interlock resume RUN --session ID`, or cancels the others",

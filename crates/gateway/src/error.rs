@@ -9,6 +9,9 @@ pub enum GatewayError {
     /// The system gives no threads or no events.
     #[error("the server cannot start: {0}")]
     Start(#[source] io::Error),
+    /// What a person has set cannot be used, or the system fails.
+    #[error("{0}")]
+    Settings(String),
     /// The client does not speak MCP, or stopped in the middle.
     #[error("the client broke off: {0}")]
     Client(String),

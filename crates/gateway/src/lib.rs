@@ -6,18 +6,40 @@
 
 mod answer;
 mod arguments;
+mod behind;
 mod control;
+pub mod downstream;
+mod era;
 mod error;
+mod fields;
+pub mod govern;
+mod lines;
+pub mod link;
 mod live;
+pub mod message;
+pub mod notes;
+mod office;
+mod origin;
+mod peer;
 mod refused;
-mod server;
+pub mod session;
 mod settings;
+pub mod stdio;
 mod tools;
+pub mod upstream;
 
 pub use answer::Answer;
+pub use behind::Behind;
 pub use control::{Control, Incoming};
 pub use error::GatewayError;
 pub use refused::Word;
-pub use server::{serve, serve_stdio};
 pub use settings::{Settings, ToolPrefix, UnknownPrefix};
-pub use tools::{ToolText, control_tool, listed_tools};
+pub use tools::{ToolText, control_tool, instructions, listed_tools};
+
+/// Returns the time, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -45,6 +45,14 @@ impl Live {
         Ok(Self { log, machine, run })
     }
 
+    /// Brings it to what the log says, where others have written meanwhile.
+    pub(crate) fn catch_up(&mut self) -> Result<(), StoreError> {
+        if self.log.count()? != self.run.seq {
+            self.run = self.log.load()?;
+        }
+        Ok(())
+    }
+
     /// Takes a run that has just begun.
     pub(crate) const fn begun(log: RunLog, machine: Machine, run: Run) -> Self {
         Self { log, machine, run }
@@ -140,6 +148,7 @@ impl Proposed {
             id: self.id.clone(),
             tool: format!("interlock_{}", ToolText::of(self.tool).name),
             common: None,
+            served_as: Vec::new(),
             kind: CallKind::Control(self.tool),
             digest: self.digest.clone(),
             summary: self.summary.clone(),

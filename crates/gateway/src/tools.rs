@@ -214,6 +214,24 @@ impl ToolText {
         with_names(self.description, prefix)
     }
 
+    /// Returns its definition as `tools/list` gives it.
+    #[must_use]
+    pub fn definition(&self, prefix: ToolPrefix) -> Value {
+        json!({
+            "name": self.full_name(prefix),
+            "title": self.title,
+            "description": self.full_description(prefix),
+            "inputSchema": self.schema(prefix),
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.read_only,
+                "destructiveHint": false,
+                "idempotentHint": self.idempotent,
+                "openWorldHint": false,
+            },
+        })
+    }
+
     /// Returns the JSON Schema of its arguments.
     #[must_use]
     pub fn schema(&self, prefix: ToolPrefix) -> Object {
@@ -242,6 +260,15 @@ impl ToolText {
         schema.insert("additionalProperties".to_owned(), json!(false));
         schema
     }
+}
+
+/// What a model is told about the tools together; `{p}` stands for the prefix.
+const INSTRUCTIONS: &str = "Interlock holds this session to a workflow: a machine with phases, each allowing some tools and commands. A call that a phase does not allow is refused, with what is allowed and which events lead on. Do the work of the current phase, then move on with {p}_transition and one of its events; {p}_get_state says where you are. What needs a person waits for a person: there is no tool to approve, force or switch off, and trying other ways is refused too.";
+
+/// Returns what a model is told about the tools together.
+#[must_use]
+pub fn instructions(prefix: ToolPrefix) -> String {
+    with_names(INSTRUCTIONS, prefix)
 }
 
 /// Puts the whole names of other tools into a text.

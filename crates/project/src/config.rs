@@ -5,7 +5,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use interlock_core::nearest::nearest;
 use serde::Deserialize;
+
+pub use gateway::GatewayConfig;
+pub use servers::{
+    HttpConfig, ServerConfig, ServerName, Servers, StdioConfig, ToolConfig, Transport, expand,
+};
+
+mod gateway;
+mod servers;
+#[cfg(test)]
+mod tests;
 
 /// The largest configuration file read, in bytes.
 const BYTES_MAX: u64 = 1_048_576;
@@ -26,6 +37,10 @@ pub struct Config {
     pub protect: ProtectConfig,
     /// Whose projects may set what changes programs; a person's own only.
     pub trust: TrustConfig,
+    /// The bounds of the gateway.
+    pub gateway: GatewayConfig,
+    /// The MCP servers behind the gateway.
+    pub mcp: Servers,
 }
 
 /// How shell lines are confined.
@@ -162,6 +177,17 @@ impl Config {
         )
     }
 
+    /// Joins the servers of a person and of a project; the person's own win, one that is switched off too.
+    #[must_use]
+    pub fn servers(person: &Self, project: &Self) -> Servers {
+        let mut all = person.mcp.clone();
+        for (name, server) in &project.mcp {
+            all.entry(name.clone()).or_insert_with(|| server.clone());
+        }
+        all.retain(|_, server| server.enabled);
+        all
+    }
+
     /// Names a setting that widens what an agent may do.
     fn set_by_a_person(&self) -> Option<&'static str> {
         [
@@ -207,9 +233,29 @@ impl Config {
             Ok(_) => {}
         }
         let text = fs::read_to_string(path).map_err(unreadable)?;
-        toml::from_str(&text).map_err(|error| ConfigError::Invalid {
+        Self::parse(&text).map_err(|reason| ConfigError::Invalid {
             path: path.to_owned(),
-            reason: error.to_string().trim_end().to_owned(),
+            reason,
         })
     }
+
+    /// Reads a configuration's text.
+    fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| {
+            let said = error.to_string();
+            let meant = meant(error.message());
+            let meant = meant.map_or_else(String::new, |name| format!(": did you mean `{name}`?"));
+            format!("{}{meant}", said.trim_end())
+        })
+    }
+}
+
+/// Returns the key that was probably meant, where a message names an unknown one and those there are.
+fn meant(message: &str) -> Option<&str> {
+    let (unknown, known) = message
+        .strip_prefix("unknown field `")
+        .or_else(|| message.strip_prefix("unknown variant `"))?
+        .split_once("`, expected ")?;
+    // `one of `a`, `b``, or `a` alone: every second piece is a name.
+    nearest(unknown, known.split('`').skip(1).step_by(2))
 }

@@ -8,8 +8,9 @@ mod places;
 mod trust;
 
 pub use config::{
-    Config, ConfigError, Durability, ProtectConfig, RequiredLevel, SandboxConfig, ShellConfig,
-    StoreConfig, TrustConfig,
+    Config, ConfigError, Durability, GatewayConfig, HttpConfig, ProtectConfig, RequiredLevel,
+    SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StdioConfig, StoreConfig,
+    ToolConfig, Transport, TrustConfig, expand,
 };
 pub use library::{Entry, Library, NotFound, Origin};
 pub use places::{configuration_directory, project_root};

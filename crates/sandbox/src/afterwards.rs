@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::links::Links;
 use crate::plan::{Afterwards, Free, Protected};
 use crate::run::{Answer, Change, Changed};
 
@@ -51,6 +52,7 @@ impl Before {
         afterwards: &Afterwards,
         project: &Path,
         is_held: &dyn Fn(&Protected) -> bool,
+        links: &Links,
     ) -> Self {
         let mut room = tree::Room::default();
         let mut before = Self {
@@ -60,14 +62,14 @@ impl Before {
             aside: afterwards.aside.clone(),
         };
         for one in afterwards.protected.iter().filter(|one| !is_held(one)) {
-            before.watch(one, &mut room);
+            before.watch(one, &mut room, links);
         }
         before
     }
 
     /// Watches one thing, and where its links lead.
-    fn watch(&mut self, one: &Protected, room: &mut tree::Room) {
-        let path = without_links_above(&one.path);
+    fn watch(&mut self, one: &Protected, room: &mut tree::Room, links: &Links) {
+        let path = links.real_above(&one.path);
         if self.watched.iter().any(|known| known.path == path) {
             return;
         }
@@ -75,7 +77,7 @@ impl Before {
         if !tree.is_empty() {
             self.ancestors.hold(&path);
         }
-        let leads = tree.is_link().then(|| std::fs::canonicalize(&path).ok());
+        let leads = tree.is_link().then(|| links.real(&path));
         self.watched.push(Watched {
             path,
             free: one.free.clone(),
@@ -86,7 +88,7 @@ impl Before {
                 path,
                 free: one.free.clone(),
             };
-            self.watch(&target, room);
+            self.watch(&target, room, links);
         }
     }
 
@@ -147,16 +149,5 @@ impl Watched {
             Free::GitKeys(names) => keys::git_agrees(before, path, names),
             Free::AllBut(names) => keys::json_agrees(before, path, names),
         }
-    }
-}
-
-/// Resolves the links above `path`, as far as it is there; its own name is kept.
-fn without_links_above(path: &Path) -> PathBuf {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return path.to_path_buf();
-    };
-    match std::fs::canonicalize(parent) {
-        Ok(real) => real.join(name),
-        Err(_) => without_links_above(parent).join(name),
     }
 }

@@ -51,6 +51,7 @@
 
 mod afterwards;
 pub mod level;
+mod links;
 #[cfg(target_os = "linux")]
 mod linux;
 mod own_directory;

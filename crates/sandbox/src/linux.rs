@@ -17,6 +17,7 @@ use nix::unistd::Pid;
 use seccompiler::BpfProgram;
 
 use crate::level::{Level, NotHeld, Reach};
+use crate::links::Links;
 use crate::plan::{Calls, Confinement, Free, LeftOver, Network, Place, Plan, Protected};
 use crate::run::{Exit, RunError, Started};
 
@@ -95,26 +96,23 @@ impl Places {
     }
 
     /// Tells whether the kernel alone keeps `one` from changing.
-    pub(crate) fn hold(&self, one: &Protected, reach: Reach, is_confined: bool) -> bool {
-        if !is_confined || reach.landlock < 3 {
+    pub(crate) fn hold(&self, one: &Protected, reach: Reach, links: &Links) -> bool {
+        if reach.landlock < 3 {
             return false;
         }
         if self.own_alone {
             return true;
         }
         let inside = |path: &Path| self.writable.iter().any(|place| path.starts_with(place));
-        match std::fs::canonicalize(&one.path) {
-            Ok(real) => {
+        match links.real(&one.path) {
+            Some(real) => {
                 let sealed = self.sealed.iter().any(|known| known.path == real);
                 !inside(&real) && !inside(&one.path)
                     || reach.namespaces && sealed && real == one.path
             }
             // Not there yet: something above it may be.
-            Err(_) => {
-                let above = one
-                    .path
-                    .ancestors()
-                    .find_map(|above| above.canonicalize().ok());
+            None => {
+                let above = one.path.ancestors().find_map(|above| links.real(above));
                 !inside(&one.path) && above.is_some_and(|above| !inside(&above))
             }
         }
@@ -442,8 +440,8 @@ pub(crate) fn places(
     confinement: &Confinement,
     own: Option<&Path>,
     protected: &[Protected],
+    links: &Links,
 ) -> Places {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
     let mut writable: Vec<_> = confinement
         .writable
         .iter()
@@ -453,7 +451,7 @@ pub(crate) fn places(
     let hidden = confinement
         .hidden
         .iter()
-        .filter_map(|path| real(path))
+        .filter_map(|path| links.real(path))
         .collect();
     let inside = |path: &PathBuf| writable.iter().any(|place| path.starts_with(place));
     let own_alone = confinement.writable.is_empty();
@@ -462,7 +460,7 @@ pub(crate) fn places(
         .filter(|_| !own_alone)
         .filter(|one| matches!(one.free, Free::Nothing | Free::Below(_)))
         .filter_map(|one| {
-            let path = real(&one.path)?;
+            let path = links.real(&one.path)?;
             Some(Protected {
                 path,
                 free: one.free.clone(),

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::afterwards::Before;
 use crate::level::{Level, NotHeld, Reach, Reached};
+use crate::links::Links;
 use crate::plan::{Confinement, Network, Place, Plan};
 use crate::run::{Ended, Exit, RunError, Started};
 
@@ -24,7 +25,12 @@ pub(crate) fn carry_out(
             required: plan.require,
         });
     }
-    let before = Before::look(&plan.afterwards, &plan.project, &|_| false);
+    let before = Before::look(
+        &plan.afterwards,
+        &plan.project,
+        &|_| false,
+        &Links::default(),
+    );
     let mut command = confined(&without_links(plan), own, command());
     command.current_dir(&plan.directory);
     let program = command.get_program().to_string_lossy().into_owned();

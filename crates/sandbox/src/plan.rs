@@ -208,6 +208,6 @@ pub enum Free {
     Below(Vec<String>),
     /// Keys of a git configuration; a trailing or inner `*` stands for any text.
     GitKeys(Vec<String>),
-    /// Everything but these top-level keys of a JSON file.
+    /// Everything but these keys of a JSON file, wherever they stand.
     AllBut(Vec<String>),
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::afterwards::Before;
 use crate::level::{Reach, Reached};
+use crate::links::Links;
 use crate::linux::{self, Places, not_held, reach};
 use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected};
 use crate::run::{Ended, RunError, Started};
@@ -18,14 +19,16 @@ pub(crate) fn carry_out(
     started: &mut Started<'_>,
 ) -> Result<Ended, RunError> {
     let protected = &plan.afterwards.protected;
+    let links = Links::default();
     let places = match &plan.confinement {
-        Some(confinement) => linux::places(confinement, own, protected),
+        Some(confinement) => linux::places(confinement, own, protected, &links),
         None => Places::default(),
     };
     let reach = linux::decide(plan, &places, most)?;
     let look = |reach: Reach| {
-        let is_held = |one: &Protected| places.hold(one, reach, plan.confinement.is_some());
-        Before::look(&plan.afterwards, &plan.project, &is_held)
+        let is_held =
+            |one: &Protected| plan.confinement.is_some() && places.hold(one, reach, &links);
+        Before::look(&plan.afterwards, &plan.project, &is_held, &links)
     };
     let mut before = look(reach);
     let mut look_again = |reach: Reach| before = look(reach);

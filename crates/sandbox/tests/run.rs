@@ -548,6 +548,10 @@ fn only_bound_keys_of_a_json_file_are_put_back() {
             "{\"seen\": 1, \"hooks\": {\"a\": 1}, \"permissions\": {\"deny\": []}}",
             false,
         ),
+        (
+            "{\"seen\": 1, \"hooks\": {\"a\": 1}, \"of\": {\"/p\": {\"hooks\": 1}}}",
+            false,
+        ),
         ("no json", false),
     ];
     const BEFORE: &str = "{\"seen\": 1, \"hooks\": {\"a\": 1}}";
@@ -558,7 +562,7 @@ fn only_bound_keys_of_a_json_file_are_put_back() {
         let mut plan = trial.writing(&format!("printf %s '{now}' > settings.json"));
         plan.afterwards.protected.push(Protected {
             path: path.clone(),
-            free: Free::AllBut(vec!["hooks".to_owned(), "permissions.deny".to_owned()]),
+            free: Free::AllBut(vec!["hooks".to_owned(), "permissions".to_owned()]),
         });
         trial.run(&plan, Level::Full);
         assert_eq!(

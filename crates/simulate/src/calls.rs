@@ -1,6 +1,6 @@
 //! From a line's tool call to the call the engine judges.
 
-use interlock_clients::{ClientId, Tool, tool};
+use interlock_clients::{ClientId, Tool, plain_call, tool};
 use interlock_core::{
     call::{ToolCall, WrittenPath},
     names::CallId,
@@ -23,18 +23,26 @@ pub(crate) fn call(setting: &Setting, line: &ToolLine, id: String) -> ToolCall {
 pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn Disk) -> ToolCall {
     let client = line.client.as_deref().unwrap_or(&setting.client);
     let client = ClientId::named(client).unwrap_or(ClientId::ClaudeCode);
-    let Tool { common, shape } = tool(client, &line.tool);
+    let plain = plain_call(client, &line.tool, &line.input);
+    let (name, Tool { common, shape }, input) = match &plain {
+        Ok(plain) => (&*plain.name, plain.tool, &*plain.input),
+        Err(_) => (line.tool.as_str(), tool(client, &line.tool), &line.input),
+    };
     let proposal = Proposal {
         id: CallId::new(id),
-        tool: &line.tool,
+        tool: name,
         common,
         shape: under_exec(shape),
-        input: &line.input,
+        input,
         doubled: None,
         agent: None,
         branch: line.branch.clone(),
     };
-    facts(proposal, &surroundings(setting).resolved(disk), disk)
+    let mut call = facts(proposal, &surroundings(setting).resolved(disk), disk);
+    if let Err(why) = plain {
+        call.facts.malformed.get_or_insert(why);
+    }
+    call
 }
 
 /// Finds a path that a call was seen to write.

@@ -30,6 +30,14 @@ fn encode(at_ms: u64, random: [u8; 10]) -> RunId {
     RunId::new(letters.collect::<String>())
 }
 
+/// Makes a word that nobody guesses: 32 hexadecimal digits.
+///
+/// # Errors
+/// The system gives no random bytes.
+pub fn random_word() -> Result<String, StoreError> {
+    random::<16>().map(|bytes| crate::chain::hex(&bytes))
+}
+
 /// Tells whether `text` could be the start of a run's id.
 pub(crate) fn is_prefix(text: &str) -> bool {
     (1..=ID_LENGTH).contains(&text.len()) && text.bytes().all(|byte| ALPHABET.contains(&byte))

@@ -12,6 +12,8 @@
 //! projects/HASH.json      the run that waits for a project's next session
 //! notes/HASH-TIME-X.json  what a hook knows of a control call under way
 //! tickets/HASH.json       leave for one allowed shell line to run once
+//! kin/HASH.json           the session that started a sub-agent's session
+//! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
 //! bindings.lock           held while sessions, projects and holders change
 //! index.json              the list of runs, rebuilt from them at need
@@ -27,6 +29,7 @@ mod error;
 mod files;
 mod home;
 mod id;
+mod kin;
 mod list;
 mod log;
 mod notes;
@@ -38,19 +41,21 @@ mod start;
 mod submit;
 mod tickets;
 mod token;
+mod twins;
 mod verify;
 
 pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionKey};
 pub use chain::ChainHash;
 pub use error::StoreError;
 pub use home::Home;
-pub use id::run_id;
+pub use id::{random_word, run_id};
 pub use list::{Listed, RunCard, RunSummary};
 pub use log::{AppendError, EventLog, Recorded};
-pub use notes::{NOTE_AGE_MAX_MS, Note};
+pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
 pub use pin::{Durability, NewRun, SourceFile};
 pub use run_log::RunLog;
 pub use start::{StartError, Started};
 pub use submit::submit;
 pub use tickets::{TICKET_AGE_MAX_MS, Ticket, TicketError, line_digest};
+pub use twins::{Twin, Twins};
 pub use verify::{Broken, FirstBroken, VerifyError};

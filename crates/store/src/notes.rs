@@ -1,4 +1,4 @@
-//! One-use notes from the hook that judged a control call to the server that receives it.
+//! One-use notes from the hook that saw a call to the gateway that receives it.
 
 use std::{fs, io, path::PathBuf};
 
@@ -22,7 +22,34 @@ pub const NOTE_AGE_MAX_MS: u64 = 3_600_000;
 
 const NOTES: &str = "notes";
 
-/// What a hook knows of a control call and the server that receives it does not.
+/// Which tool of the gateway a note is about: a control tool, or one of a server behind it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NotedTool(String);
+
+impl NotedTool {
+    /// Takes a server's tool by the name under which the client sees it.
+    #[must_use]
+    pub fn served(shown: &str) -> Self {
+        Self(format!("served {shown}"))
+    }
+}
+
+impl From<ControlTool> for NotedTool {
+    fn from(tool: ControlTool) -> Self {
+        let word = match tool {
+            ControlTool::GetState => "get_state",
+            ControlTool::Transition => "transition",
+            ControlTool::ListWorkflows => "list_workflows",
+            ControlTool::Start => "start",
+            ControlTool::Pause => "pause",
+            ControlTool::CreateWorkflow => "create_workflow",
+        };
+        Self(word.to_owned())
+    }
+}
+
+/// What a hook knows of a call and the gateway that receives it does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
@@ -38,12 +65,15 @@ pub struct Note {
     pub process: Option<ClientProcess>,
     /// The call's id.
     pub call: Option<CallId>,
-    /// Which control tool it is.
-    pub tool: ControlTool,
+    /// Which tool it is.
+    pub tool: NotedTool,
     /// Of its arguments, made alike by hook and server.
     pub digest: Digest,
     /// Whether the client was told to ask its person, so that the call's coming is a yes.
     pub asked: bool,
+    /// Whether nobody sits at the client to be asked.
+    #[serde(default)]
+    pub unattended: bool,
     /// When it was judged, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -83,7 +113,7 @@ impl Home {
     /// The note cannot be written, or one that it should replace cannot be read.
     pub fn leave_note(&self, note: &Note) -> Result<(), StoreError> {
         let directory = self.made_place(NOTES)?;
-        let call = call_name(note.tool, &note.digest);
+        let call = call_name(&note.tool, &note.digest);
         for name in files::names(&directory)? {
             let path = directory.join(&name);
             let Some(left) = NoteName::new(&name) else {
@@ -103,22 +133,34 @@ impl Home {
         files::write(&path, note, Sync::Later)
     }
 
+    /// Tells whether any note is left, whosever it is.
+    ///
+    /// # Errors
+    /// The directory of notes cannot be listed.
+    pub fn has_notes(&self) -> Result<bool, StoreError> {
+        match self.existing()? {
+            Some(root) => Ok(!files::names(&root.join(NOTES))?.is_empty()),
+            None => Ok(false),
+        }
+    }
+
     /// Takes the oldest note for a call that `fits`; nobody else gets it.
     ///
     /// # Errors
     /// A note for the call cannot be read.
     pub fn take_note(
         &self,
-        tool: ControlTool,
+        tool: impl Into<NotedTool>,
         digest: &Digest,
         now_ms: u64,
         fits: impl Fn(&Note) -> bool,
     ) -> Result<Option<Note>, StoreError> {
+        let tool = tool.into();
         let Some(root) = self.existing()? else {
             return Ok(None);
         };
         let directory = root.join(NOTES);
-        let call = call_name(tool, digest);
+        let call = call_name(&tool, digest);
         let names = files::names(&directory)?;
         let left = names.iter().filter_map(|name| NoteName::new(name));
         for name in left.filter(|left| left.text.starts_with(&call) && left.counts(now_ms)) {
@@ -163,7 +205,6 @@ impl Home {
     }
 }
 
-fn call_name(tool: ControlTool, digest: &Digest) -> String {
-    let tool = format!("{tool:?}");
-    ChainHash::of_parts(&[tool.as_bytes(), digest.as_str().as_bytes()]).to_string()
+fn call_name(tool: &NotedTool, digest: &Digest) -> String {
+    ChainHash::of_parts(&[tool.0.as_bytes(), digest.as_str().as_bytes()]).to_string()
 }

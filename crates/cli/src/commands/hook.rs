@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Ok(_) => hook::answer(word(0).unwrap_or_default(), word(1), read, |answer| {
             std::process::exit(i32::from(print(&answer)))
         }),
-        Err(error) => HookAnswer::failed(&format!("signals cannot be handled: {error}"), true),
+        Err(error) => HookAnswer::stops(&format!("signals cannot be handled: {error}")),
     };
     ExitCode::from(print(&answer))
 }

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{ToolUse, is_set};
+use crate::{
+    input::{ToolUse, is_set},
+    protocol::text_bytes,
+};
 
 /// Programs whose exit code 1 Claude Code takes for no failure.
 const FORGIVEN: [&str; 11] = [
@@ -25,8 +28,7 @@ const SEEN: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the exit code of a shell line, where the client's own fields say it for sure.
-#[must_use]
-pub fn exit_code(used: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
+pub(super) fn exit_code(used: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
     if ok {
         exit_of_success(used, response)
     } else {
@@ -92,8 +94,7 @@ fn git_may_end_with_one<'a>(words: impl Iterator<Item = &'a str>) -> bool {
 }
 
 /// Counts the bytes of a result that the model sees.
-#[must_use]
-pub fn result_bytes(tool: &str, response: &Value) -> u64 {
+pub(super) fn result_bytes(tool: &str, response: &Value) -> u64 {
     let seen = SEEN.iter().find(|(known, _)| *known == tool);
     let parts: Vec<&Value> = seen
         .map(|(_, pointers)| {
@@ -107,16 +108,6 @@ pub fn result_bytes(tool: &str, response: &Value) -> u64 {
         return text_bytes(response);
     }
     parts.into_iter().map(text_bytes).sum()
-}
-
-/// Counts the bytes of every text in a value.
-fn text_bytes(value: &Value) -> u64 {
-    match value {
-        Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
-        Value::Array(items) => items.iter().map(text_bytes).sum(),
-        Value::Object(object) => object.values().map(text_bytes).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-    }
 }
 
 #[cfg(test)]

@@ -8,19 +8,10 @@ use std::{fs, path::PathBuf};
 use interlock_core::facts::{CommandClass, ShellFacts, SimpleCommand, Word};
 use serde_json::Value;
 
+use crate::protocol::Effect;
+
 /// The largest settings file that is read, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;
-
-/// What a rule does with a line it matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Effect {
-    /// It runs, and nobody is asked.
-    Allow,
-    /// A person is asked.
-    Ask,
-    /// It is refused.
-    Deny,
-}
 
 /// A rule about shell lines: what it does, and how the lines begin that it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]

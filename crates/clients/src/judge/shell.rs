@@ -1,18 +1,23 @@
 //! A shell line before it runs: judged as it will run, and carried by `interlock exec` where it may be.
 
 use interlock_core::{Hold, Reply, call::ToolCall, command::Ask, hold};
-use interlock_facts::{RealDisk, Surroundings};
+use interlock_facts::{RealDisk, Shape, Surroundings, locate};
 use interlock_shell::Dialect;
 use interlock_store::{Ticket, line_digest};
 use serde_json::{Value, json};
 
 use super::{answer, call_of, place};
 use crate::{
-    claude_code::{self, Input, ToolUse, line},
+    answer::{Answer, Say},
+    calls::LINE,
     confine::{self, Decided},
     hook::HookSetting,
+    input::{Input, ToolUse},
+    line,
+    protocol::{self, Carrying},
     rewrite::{self, Rewriting},
     session::Guarded,
+    tools::plain_call,
 };
 
 /// Asks the run whether a line may run, and how.
@@ -21,9 +26,22 @@ pub(super) fn before_line(
     guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
-) -> Result<Value, String> {
+) -> Result<Answer, String> {
     let here = place(setting, guarded, input)?;
-    let (call, carried, here) = judged(setting, guarded, input, used, here);
+    let project = guarded.binding.project_root.clone();
+    let carrying = match &setting.program {
+        Some(_) if carried_line(input, used).is_some() => {
+            protocol::of(input.client).carrying(setting, input, &project)
+        }
+        _ => Carrying::No,
+    };
+    let asked = Asked {
+        setting,
+        input,
+        used,
+        carrying,
+    };
+    let (call, carried, here) = judged(&asked, guarded, here);
     let decision = guarded
         .ask(Ask::Propose(Box::new(call.clone())))
         .map_err(|error| error.to_string())?;
@@ -34,14 +52,12 @@ pub(super) fn before_line(
         return Err("where the line counts is not known any more; nothing was let through".into());
     };
     // Another command may have moved the run while this one was decided.
-    if rewriting(setting, guarded, input, &call, &hold) != carried {
+    if rewriting(&asked, guarded, &call, &hold) != carried {
         return Err("the run moved while the line was judged: call the tool again".to_owned());
     }
     carry(
-        setting,
+        &asked,
         guarded,
-        input,
-        used,
         &Judged {
             call: &call,
             hold: &hold,
@@ -49,6 +65,14 @@ pub(super) fn before_line(
         },
         carried,
     )
+}
+
+/// A line that a client asks about.
+struct Asked<'a> {
+    setting: &'a HookSetting,
+    input: &'a Input,
+    used: &'a ToolUse,
+    carrying: Carrying,
 }
 
 /// A line that was allowed.
@@ -60,12 +84,14 @@ struct Judged<'a> {
 
 /// Finds the facts of a line in the shell that will run it.
 fn judged(
-    setting: &HookSetting,
+    asked: &Asked<'_>,
     guarded: &Guarded,
-    input: &Input,
-    used: &ToolUse,
     here: Surroundings,
 ) -> (ToolCall, Rewriting, Surroundings) {
+    let Asked { input, used, .. } = asked;
+    if asked.carrying == Carrying::No {
+        return (call_of(&here, input, used), Rewriting::Keep, here);
+    }
     let held = Surroundings {
         // `interlock exec` runs what it carries with bash, where blocked variables do not exist.
         shell: Dialect::Bash,
@@ -73,47 +99,56 @@ fn judged(
         ..here.clone()
     };
     let call = call_of(&held, input, used);
-    let carried = hold(&guarded.machine, &guarded.run, &call)
-        .filter(|_| used.input.get("command").is_some_and(Value::is_string))
-        .map_or(Rewriting::Keep, |hold| {
-            rewriting(setting, guarded, input, &call, &hold)
-        });
+    let carried = hold(&guarded.machine, &guarded.run, &call).map_or(Rewriting::Keep, |hold| {
+        rewriting(asked, guarded, &call, &hold)
+    });
     if carried == Rewriting::Keep {
         return (call_of(&here, input, used), carried, here);
     }
     (call, carried, held)
 }
 
-fn rewriting(
-    setting: &HookSetting,
-    guarded: &Guarded,
-    input: &Input,
-    call: &ToolCall,
-    hold: &Hold<'_>,
-) -> Rewriting {
-    let attended = rewrite::is_attended(setting, input);
-    let rules = || rewrite::rules(setting, guarded, attended);
-    let about = call
-        .facts
-        .shell
-        .as_ref()
-        .and_then(|line| rules().about(line));
-    rewrite::rewriting(setting, input, hold, about)
+fn rewriting(asked: &Asked<'_>, guarded: &Guarded, call: &ToolCall, hold: &Hold<'_>) -> Rewriting {
+    let Asked { setting, input, .. } = asked;
+    let project = &guarded.binding.project_root;
+    let line = call.facts.shell.as_ref();
+    let about = || protocol::of(input.client).about_line(setting, input, project, line?);
+    rewrite::rewriting(setting, input, hold, asked.carrying, about)
+}
+
+/// Tells whether a call is for a shell, whatever its arguments are.
+pub(super) fn is_line(input: &Input, used: &ToolUse) -> bool {
+    plain_call(input.client, &used.name, &used.input)
+        .is_ok_and(|plain| matches!(plain.tool.shape, Shape::Shell { .. }))
+}
+
+/// Returns the line that a shell is started for; what is typed into a running one is none.
+fn carried_line<'u>(input: &Input, used: &'u ToolUse) -> Option<&'u str> {
+    let plain = plain_call(input.client, &used.name, &used.input).ok()?;
+    match plain.tool.shape {
+        Shape::Shell { line: LINE, .. } => used.input.get(LINE)?.as_str(),
+        _ => None,
+    }
 }
 
 /// Gives a ticket and lets the client run `interlock exec` with it.
 fn carry(
-    setting: &HookSetting,
+    asked: &Asked<'_>,
     guarded: &Guarded,
-    input: &Input,
-    used: &ToolUse,
     judged: &Judged<'_>,
     carried: Rewriting,
-) -> Result<Value, String> {
-    let text = used.input.get("command").and_then(Value::as_str);
-    let (Some(text), Some(facts), Some(program)) =
-        (text, &judged.call.facts.shell, &setting.program)
-    else {
+) -> Result<Answer, String> {
+    let Asked {
+        setting,
+        input,
+        used,
+        ..
+    } = asked;
+    let (Some(text), Some(facts), Some(program)) = (
+        carried_line(input, used),
+        &judged.call.facts.shell,
+        &setting.program,
+    ) else {
         return Err("the line cannot be carried; nothing was let through".to_owned());
     };
     let decided = Decided::read(
@@ -121,9 +156,10 @@ fn carry(
         setting.configuration.as_deref(),
     )
     .map_err(|error| error.to_string())?;
+    let directory = directory_of(asked, judged.here)?;
     let line = confine::Line {
         text,
-        directory: &judged.here.working_directory,
+        directory: &directory,
         facts,
         hold: judged.hold,
         machine: &guarded.machine,
@@ -134,10 +170,10 @@ fn carry(
     let ticket = Ticket {
         session: guarded.binding.session.clone(),
         run: guarded.id().clone(),
-        call: used.id.clone(),
+        call: judged.call.id.clone(),
         path: judged.hold.path.clone(),
         digest: line_digest(text),
-        proves: proves(used),
+        proves: protocol::of(input.client).proves(used),
         plan: serde_json::to_value(&plan).map_err(|error| error.to_string())?,
         at_ms: setting.at_ms,
     };
@@ -149,23 +185,35 @@ fn carry(
         .ok_or("the path of this program is no text; nothing was let through")?;
     let mut updated = used.input.clone();
     if let Value::Object(fields) = &mut updated {
-        fields.insert("command".to_owned(), json!(command));
+        fields.insert(LINE.to_owned(), json!(command));
     }
-    let (word, reason) = match carried {
-        Rewriting::Ask => (
-            "ask",
-            "Interlock runs this line confined to what the state allows",
-        ),
-        _ => (
-            "allow",
-            "the state allows this line; it runs confined to that",
-        ),
+    let asks = carried == Rewriting::Ask;
+    let reason = if asks {
+        "Interlock runs this line confined to what the state allows"
+    } else {
+        "the state allows this line; it runs confined to that"
     };
-    let _ = input;
-    Ok(claude_code::rewrite(word, reason, &updated))
+    Ok(Say::Rewrite {
+        asks,
+        reason: reason.to_owned(),
+        input: updated,
+    }
+    .into())
 }
 
-/// Tells whether the line's exit code counts: not of one that goes on in the background.
-fn proves(used: &ToolUse) -> bool {
-    used.name == "Bash" && !claude_code::is_set(used.input.get("run_in_background"))
+/// Returns where a line will run: where the call says, else where the client is.
+fn directory_of(asked: &Asked<'_>, here: &Surroundings) -> Result<String, String> {
+    let Asked { input, used, .. } = asked;
+    let plain = plain_call(input.client, &used.name, &used.input)?;
+    let said = match plain.tool.shape {
+        Shape::Shell {
+            directory: Some(field),
+            ..
+        } => plain.input.get(field).and_then(Value::as_str),
+        _ => None,
+    };
+    match said.filter(|said| !said.is_empty()) {
+        Some(said) => locate(said, here, &RealDisk).map(|found| found.real),
+        None => Ok(here.working_directory.clone()),
+    }
 }

@@ -91,7 +91,7 @@ fn granted(run: &Run, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool 
 fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decision {
     let source = if matches!(bench.call.kind, CallKind::Control(_)) {
         AllowSource::Control
-    } else if bench.granted && !bench.state.policy.lists(&bench.call.names()) {
+    } else if bench.granted && !bench.call.is_listed(&bench.state.policy) {
         events.push(Event::GrantConsumed {
             path: path.clone(),
             digest: bench.call.digest.clone(),

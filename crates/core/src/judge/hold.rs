@@ -21,6 +21,8 @@ pub struct Hold<'a> {
     pub stance: Stance,
     /// The commands of the line that `allowed_commands` lists.
     pub listed: Vec<&'a SimpleCommand>,
+    /// Whether a person's own entry alone lets a command pass that changes the machine or its privileges.
+    pub by_person: bool,
     /// Whether every command only reads, as far as the line shows.
     pub reads: bool,
     /// Whether the line does nothing outside the shell, such as `cd x`.
@@ -54,6 +56,10 @@ fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hol
         policy,
         stance: policy.stance(),
         listed,
+        by_person: policy.stance() == Stance::Writing
+            && facts.commands.iter().any(|command| {
+                changes_machine(command) && shell::entry_of_person(bench, command).is_some()
+            }),
         reads: !writes && only_reads(facts),
         nothing: !writes && does_nothing(facts, policy),
         fetches: facts
@@ -63,12 +69,16 @@ fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hol
     }
 }
 
+const fn changes_machine(command: &SimpleCommand) -> bool {
+    matches!(
+        command.class,
+        CommandClass::System | CommandClass::Privilege
+    )
+}
+
 fn only_reads(facts: &ShellFacts) -> bool {
     let elsewhere = |command: &SimpleCommand| {
-        matches!(
-            command.class,
-            CommandClass::Network | CommandClass::System | CommandClass::Privilege
-        )
+        changes_machine(command) || command.class == CommandClass::Network
     };
     facts.unreadable.is_none()
         && facts.network.is_empty()

@@ -41,10 +41,16 @@ const OTHERS: &[&str] = &[
     // Codex
     "update_plan",
     "view_image",
-    "write_stdin",
     "send_input",
     "wait",
+    "wait_agent",
+    "resume_agent",
     "close_agent",
+    "list_mcp_resources",
+    "read_mcp_resource",
+    "get_goal",
+    "create_goal",
+    "update_goal",
     "request_user_input",
     // Gemini CLI
     "read_many_files",
@@ -55,14 +61,23 @@ const OTHERS: &[&str] = &[
     "enter_plan_mode",
     "exit_plan_mode",
     "codebase_investigator",
+    "complete_task",
+    "update_topic",
+    "list_background_processes",
+    "read_background_output",
     // Copilot CLI
     "report_intent",
     "read_bash",
-    "write_bash",
     "stop_bash",
     "list_bash",
     "update_todo",
     "show_file",
+    "read_agent",
+    "list_agents",
+    "write_agent",
+    "sql",
+    "session_store_sql",
+    "fetch_copilot_cli_documentation",
     "skill",
     // Cursor
     "Delete",
@@ -81,6 +96,11 @@ const OTHERS: &[&str] = &[
     "PowerShell",
     "powershell",
 ];
+
+/// Tells whether a known client has a tool of exactly this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    known().any(|tool| tool == name)
+}
 
 /// Returns every tool name that is known.
 pub(super) fn known() -> impl Iterator<Item = &'static str> {

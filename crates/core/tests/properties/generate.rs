@@ -425,6 +425,7 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
         id: CallId::new(format!("c{step}")),
         tool: tool.to_owned(),
         common: None,
+        served_as: Vec::new(),
         kind,
         digest: Digest::new(format!("d{}", dice.below(3))),
         summary: String::new(),

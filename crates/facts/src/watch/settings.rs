@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{canonical::canonical, protected::is_harmless_key};
 
 /// Keys of a client's JSON settings that decide what runs, wherever they stand.
-const KEYS: &[&str] = &[
+pub const SETTINGS_KEYS: &[&str] = &[
     "hooks",
     "disableAllHooks",
     "allowManagedHooksOnly",
@@ -53,8 +53,8 @@ fn keep(value: &Value, at: &str, depth: usize, kept: &mut Vec<String>) {
     let Value::Object(object) = value else { return };
     for (key, value) in sorted(object) {
         let at = format!("{at}/{key}");
-        let counts =
-            KEYS.contains(&key.as_str()) || key == "deny" && at.ends_with("/permissions/deny");
+        let counts = SETTINGS_KEYS.contains(&key.as_str())
+            || key == "deny" && at.ends_with("/permissions/deny");
         if counts && !says_nothing(value) {
             kept.push(format!("{at}: {}", canonical(value)));
         } else if !counts && depth > 0 {

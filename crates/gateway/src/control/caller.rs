@@ -6,35 +6,40 @@
 
 use std::{cell::RefCell, cmp::Reverse, path::Path};
 
-use interlock_core::{
-    call::ControlTool,
-    names::{AgentId, RunId},
-};
-use interlock_store::{Listed, Lookup, Note};
+use interlock_core::names::{AgentId, RunId};
+use interlock_store::{Listed, Lookup, Note, NotedTool};
 
 use super::{Control, Incoming};
-use crate::refused::{Refused, Word};
+use crate::{
+    govern,
+    refused::{Refused, Word},
+};
 
 /// How often a note is looked for again because another server took it.
 const TRIES_MAX: usize = 8;
 
 /// Who makes a call.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Caller {
+pub(crate) struct Caller {
     /// What the hook knew of it.
     pub(super) note: Option<Note>,
 }
 
 impl Caller {
+    /// Tells whether a hook said anything.
+    pub(crate) const fn is_there(&self) -> bool {
+        self.note.is_some()
+    }
+
     /// Returns the sub-agent that calls; `None`: the main agent.
-    pub(super) fn agent(&self) -> Option<&AgentId> {
+    pub(crate) fn agent(&self) -> Option<&AgentId> {
         self.note.as_ref().and_then(|note| note.agent.as_ref())
     }
 }
 
 /// The run that a call is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Held {
+pub(crate) enum Held {
     /// This one.
     Run(RunId),
     /// None.
@@ -67,13 +72,18 @@ enum Fit {
 
 impl Control {
     /// Takes the hook's note for a call; nobody else gets it.
-    pub(super) fn caller(&self, tool: ControlTool, incoming: &Incoming) -> Result<Caller, Refused> {
+    pub(crate) fn caller(
+        &self,
+        tool: impl Into<NotedTool>,
+        incoming: &Incoming,
+    ) -> Result<Caller, Refused> {
+        let tool = tool.into();
         let digest = incoming.digest();
         let home = &self.settings.home;
         for _ in 0..TRIES_MAX {
             // Looked at before one is taken: the oldest need not be the one.
             let seen = RefCell::new(Vec::new());
-            home.take_note(tool, &digest, incoming.at_ms, |note| {
+            home.take_note(tool.clone(), &digest, incoming.at_ms, |note| {
                 seen.borrow_mut().push(note.clone());
                 false
             })?;
@@ -91,10 +101,14 @@ impl Control {
                 .map(|(_, note)| note)
                 .filter(|note| note.session != chosen.session)
                 .collect();
-            let taken = home.take_note(tool, &digest, incoming.at_ms, |note| *note == chosen)?;
+            let taken = home.take_note(tool.clone(), &digest, incoming.at_ms, |note| {
+                *note == chosen
+            })?;
             if !rivals.is_empty() {
                 // Not to be mistaken again when the call is repeated.
-                home.take_note(tool, &digest, incoming.at_ms, |note| rivals.contains(note))?;
+                home.take_note(tool.clone(), &digest, incoming.at_ms, |note| {
+                    rivals.contains(note)
+                })?;
                 return Err(Refused::new(
                     Word::SeveralRuns,
                     "two sessions make the same call at this moment and it is not known which one this is: call again",
@@ -128,7 +142,10 @@ impl Control {
     }
 
     /// Finds the run that a call is for.
-    pub(super) fn held(&self, caller: &Caller, incoming: &Incoming) -> Result<Held, Refused> {
+    pub(crate) fn held(&self, caller: &Caller, incoming: &Incoming) -> Result<Held, Refused> {
+        if let govern::Caller::Run(run) = &self.who {
+            return Ok(Held::Run(run.clone()));
+        }
         match &caller.note {
             Some(Note { run: Some(run), .. }) => Ok(Held::Run(run.clone())),
             Some(note) => self.held_by_session(note, incoming.at_ms),
@@ -165,16 +182,14 @@ impl Control {
             let fitting = open.iter().filter(|(_, holder)| *holder == wanted);
             fitting.map(|(run, _)| run.clone()).collect()
         };
-        let ours = of(Holder::ThisClient);
-        let candidates = if ours.is_empty() {
-            of(Holder::Unknown)
-        } else {
-            ours
-        };
-        Ok(match candidates.as_slice() {
-            [] => Held::Nothing,
-            [only] => Held::Run(only.clone()),
-            _ => Held::Several(candidates),
+        let (ours, unknown) = (of(Holder::ThisClient), of(Holder::Unknown));
+        Ok(match (ours.as_slice(), unknown.as_slice()) {
+            ([only], _) => Held::Run(only.clone()),
+            ([], []) => Held::Nothing,
+            // The only one there is: beside runs of others it could be anybody's.
+            ([], [only]) if open.len() == 1 => Held::Run(only.clone()),
+            ([], _) => Held::Several(open.into_iter().map(|(run, _)| run).collect()),
+            (_, _) => Held::Several(ours),
         })
     }
 

@@ -35,6 +35,12 @@ impl Control {
         if let Some(answer) = self.open_already(&caller, incoming)? {
             return Ok(answer);
         }
+        if let crate::govern::Caller::Run(run) = &self.who {
+            let message = format!(
+                "run `{run}` is over, and the credential with it: a person starts the next one"
+            );
+            return Err(Refused::new(Word::Engine(Code::RunOver), message));
+        }
         let root = self.root_of(&caller).to_owned();
         let name = arguments.text("workflow").unwrap_or_default();
         let config = Config::of_project(&root)?;

@@ -82,9 +82,10 @@ impl World {
             agent: None,
             process: None,
             call: None,
-            tool,
+            tool: tool.into(),
             digest: control_digest(&object(arguments).into()),
             asked: false,
+            unattended: false,
             at_ms: NOW,
         };
         change(&mut note);

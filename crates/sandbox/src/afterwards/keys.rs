@@ -1,5 +1,6 @@
 //! Files of which only some keys are protected.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -76,7 +77,10 @@ fn setting(line: &str) -> Option<(String, &str)> {
     })
 }
 
-/// Tells whether two JSON files agree in the keys that `bound` names, dotted.
+/// How deep a key is looked for: below the settings of one project is deep enough.
+const DEPTH_MAX: usize = 4;
+
+/// Tells whether two JSON files agree in the keys that `bound` names, wherever they stand.
 pub(super) fn json_agrees(before: &[u8], path: &Path, bound: &[String]) -> bool {
     let plain = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
     let read = |bytes: &[u8]| match bytes {
@@ -87,11 +91,27 @@ pub(super) fn json_agrees(before: &[u8], path: &Path, bound: &[String]) -> bool 
     else {
         return false;
     };
-    let at = |value: &Value, name: &str| {
-        name.split('.')
-            .try_fold(value, |value, key| value.get(key))
-            .cloned()
-            .unwrap_or(Value::Null)
-    };
-    plain && bound.iter().all(|name| at(&before, name) == at(&now, name))
+    plain && settings(&before, bound) == settings(&now, bound)
+}
+
+/// Returns every value that one of `names` has, by where it stands.
+fn settings<'a>(value: &'a Value, names: &[String]) -> BTreeMap<String, &'a Value> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![(String::new(), value, 0)];
+    while let Some((at, value, depth)) = open.pop() {
+        let Value::Object(object) = value else {
+            continue;
+        };
+        for (key, value) in object {
+            let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+            if names.contains(key) {
+                if !value.is_null() {
+                    found.insert(at, value);
+                }
+            } else if depth < DEPTH_MAX {
+                open.push((at, value, depth + 1));
+            }
+        }
+    }
+    found
 }

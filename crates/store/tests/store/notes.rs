@@ -18,9 +18,10 @@ fn note(session: &str, at_ms: u64) -> Note {
         agent: None,
         process: None,
         call: None,
-        tool: ControlTool::Transition,
+        tool: ControlTool::Transition.into(),
         digest: Digest::new("d1"),
         asked: false,
+        unattended: false,
         at_ms,
     }
 }

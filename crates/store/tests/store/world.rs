@@ -133,6 +133,7 @@ pub(crate) fn propose(id: &str) -> Asked {
         id: CallId::new(id),
         tool: "Read".to_owned(),
         common: None,
+        served_as: Vec::new(),
         kind: CallKind::Other,
         digest: Digest::new(id),
         summary: id.to_owned(),

@@ -8,8 +8,9 @@ fn used(command: &str, mut input: Value) -> ToolUse {
         object.insert("command".to_owned(), command.into());
     }
     ToolUse {
-        id: CallId::from("c"),
+        id: Some(CallId::from("c")),
         name: "Bash".to_owned(),
+        common: None,
         input,
         doubled: None,
     }

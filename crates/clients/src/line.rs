@@ -24,6 +24,18 @@ pub(crate) fn is_carried(program: Option<&Path>, line: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(CARRIES))
 }
 
+/// Returns the line that `carried` was given, where `line` is one of its own.
+#[must_use]
+pub(crate) fn original(program: Option<&Path>, line: &str) -> Option<String> {
+    if !is_carried(program, line) {
+        return None;
+    }
+    let (_, rest) = line.split_once(CARRIES)?;
+    let (_, quoted) = rest.split_once(" -- ")?;
+    let inner = quoted.strip_prefix('\'')?.strip_suffix('\'')?;
+    Some(inner.replace(r"'\''", "'"))
+}
+
 /// Writes `text` as one word of a shell, plain where that is the same.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
@@ -68,6 +80,8 @@ mod tests {
                 let carried = carried(program, "00ff", line).unwrap_or_default();
                 assert!(is_carried(Some(program), &carried), "{carried}");
                 assert!(!is_carried(Some(program), line), "{line}");
+                assert_eq!(original(Some(program), &carried).as_deref(), Some(line));
+                assert_eq!(original(Some(program), line), None);
             }
         }
     }

@@ -1,0 +1,79 @@
+//! Which call a hook is about, where the client gives calls no ids.
+//!
+//! Before and after are paired by what was called: the oldest that is still open.
+
+use std::{borrow::Cow, path::Path};
+
+use interlock_core::{
+    names::{AgentId, CallId, Digest},
+    run::Run,
+};
+use serde_json::Value;
+
+use crate::{
+    input::{Input, ToolUse},
+    line,
+    tools::plain_call,
+};
+
+/// The argument of every client that holds the line a shell is started for.
+pub(crate) const LINE: &str = "command";
+
+/// Returns a call that is about to run with an id: the client's, or one of our own.
+///
+/// Two hooks at once may read the same place in the log, but not have the same process.
+pub(crate) fn proposed<'a>(
+    run: &Run,
+    agent: Option<&AgentId>,
+    used: &'a ToolUse,
+) -> Cow<'a, ToolUse> {
+    if used.id.is_some() {
+        return Cow::Borrowed(used);
+    }
+    let id = format!("hook-{}-{}{}", run.seq, std::process::id(), of_agent(agent));
+    let id = CallId::new(id);
+    Cow::Owned(ToolUse {
+        id: Some(id),
+        ..used.clone()
+    })
+}
+
+/// Marks an id with the sub-agent whose call it is.
+fn of_agent(agent: Option<&AgentId>) -> String {
+    agent.map_or_else(String::new, |agent| format!("@{agent}"))
+}
+
+/// Returns the id of a call that has ended.
+///
+/// `None`: no such call is open.
+pub(crate) fn ended(
+    run: &Run,
+    input: &Input,
+    used: &ToolUse,
+    program: Option<&Path>,
+) -> Option<CallId> {
+    if let Some(id) = &used.id {
+        return Some(id.clone());
+    }
+    let digest = as_proposed(input, used, program)?;
+    let agent = of_agent(input.agent.as_ref());
+    let is_theirs = |id: &str| {
+        id.split_once('@').map_or("", |(_, agent)| agent) == agent.trim_start_matches('@')
+    };
+    run.calls
+        .iter()
+        .find(|call| !call.asked && call.digest == digest && is_theirs(call.id.as_str()))
+        .map(|call| call.id.clone())
+}
+
+/// Returns the digest of a call as it was proposed, before its line was rewritten.
+fn as_proposed(input: &Input, used: &ToolUse, program: Option<&Path>) -> Option<Digest> {
+    let mut arguments = used.input.clone();
+    let written = arguments.get(LINE).and_then(Value::as_str);
+    let original = written.and_then(|line| line::original(program, line));
+    if let (Some(line), Value::Object(fields)) = (original, &mut arguments) {
+        fields.insert(LINE.to_owned(), line.into());
+    }
+    let plain = plain_call(input.client, &used.name, &arguments).ok()?;
+    Some(interlock_facts::digest(&plain.name, &plain.input))
+}

@@ -1,0 +1,173 @@
+//! Codex CLI: the JSON of its hooks, in and out.
+//!
+//! Seen with 0.169.0. One field that it does not know voids a whole answer, and a
+//! voided answer lets the call run: nothing is written here but what it takes. It
+//! knows no `ask`, no plain `allow`, and no denial without a reason.
+
+mod sandbox;
+
+use std::path::Path;
+
+use interlock_core::{
+    call::ToolCall,
+    names::{AgentId, CallId},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{Answer, Say, cut},
+    client::ClientId,
+    hook::HookSetting,
+    input::{Event, Input, Mode, Told},
+    protocol::{self, Carrying, Protocol, needs_a_person},
+};
+
+/// Longest text a hook may add to the conversation, in characters.
+const ADDED_MAX: usize = 9_500;
+
+/// Keys of the input that decide something, and so may not stand twice.
+const ONCE: [&str; 9] = [
+    "session_id",
+    "hook_event_name",
+    "tool_name",
+    "tool_input",
+    "cwd",
+    "agent_id",
+    "tool_use_id",
+    "permission_mode",
+    "transcript_path",
+];
+
+/// Events whose answer may add text to the conversation.
+const ADDING: [&str; 4] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "SubagentStart",
+];
+
+/// Codex CLI.
+pub(crate) struct Codex;
+
+impl Protocol for Codex {
+    fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
+        let told = Told::parse(stdin, &ONCE)?;
+        let named = told.event(event)?;
+        let agent = told.said("agent_id")?.map(AgentId::new);
+        let tool = || told.tool(Some(call_id(&told, agent.as_ref())?));
+        let event = match named.as_str() {
+            "SessionStart" => Event::SessionStart,
+            "UserPromptSubmit" => Event::Prompt,
+            "PreToolUse" => Event::BeforeTool(tool()?),
+            "PostToolUse" => after(&told, tool()?),
+            "Stop" => Event::Stop {
+                again: told.is_set("stop_hook_active"),
+            },
+            "SubagentStart" => Event::SubagentStart,
+            "SessionEnd" => Event::SessionEnd,
+            _ => Event::Other,
+        };
+        Ok(Input {
+            client: ClientId::Codex,
+            session: told.text("session_id")?,
+            parent: None,
+            directory: told.text("cwd")?,
+            mode: Mode::named(told.word("permission_mode")),
+            transcript: told.word("transcript_path").map(Into::into),
+            agent,
+            named,
+            event,
+        })
+    }
+
+    fn write(&self, input: &Input, answer: &Answer) -> Value {
+        let mut document = match &answer.say {
+            Say::Deny(reason) => deny(reason),
+            Say::Ask(reason)
+            | Say::Rewrite {
+                asks: true, reason, ..
+            } => deny(&needs_a_person(reason)),
+            Say::Rewrite { input, .. } => json!({ "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "allow",
+                "updatedInput": input,
+            } }),
+            Say::Add(text) if ADDING.contains(&input.named.as_str()) => {
+                json!({ "hookSpecificOutput": {
+                    "hookEventName": input.named,
+                    "additionalContext": cut(text, ADDED_MAX),
+                } })
+            }
+            // `allow` that changes nothing is an answer it does not take.
+            Say::Add(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
+        };
+        if let (Value::Object(object), Some(text)) = (&mut document, &answer.person) {
+            object.insert("systemMessage".to_owned(), cut(text, ADDED_MAX).into());
+        }
+        document
+    }
+
+    fn tell_person(&self, text: &str) -> Value {
+        json!({ "systemMessage": cut(text, ADDED_MAX) })
+    }
+
+    fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
+        protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    fn carrying(&self, setting: &HookSetting, input: &Input, project: &Path) -> Carrying {
+        let free = input.mode == Mode::Bypass
+            && input.transcript.as_deref().is_some_and(sandbox::is_off)
+            && !sandbox::has_rules(setting, project);
+        // Inside its sandbox `interlock exec` could not write down what it saw.
+        if free { Carrying::Yes } else { Carrying::No }
+    }
+
+    fn objection(&self, call: &ToolCall) -> Option<String> {
+        let shell = call.facts.shell.as_ref()?;
+        let program = |words: &[interlock_core::facts::Word]| {
+            let first = words.first()?.literal()?;
+            first.rsplit('/').next().map(str::to_owned)
+        };
+        let patches = shell
+            .commands
+            .iter()
+            .filter_map(|command| program(&command.words))
+            .any(|program| matches!(program.as_str(), "apply_patch" | "applypatch"));
+        patches.then(|| {
+            "a patch inside of a longer line cannot be judged: call `apply_patch` itself".to_owned()
+        })
+    }
+}
+
+/// Returns the id of a call; sub-agents of one session may repeat each other's.
+fn call_id(told: &Told, agent: Option<&AgentId>) -> Result<CallId, String> {
+    let id = told.text("tool_use_id")?;
+    Ok(match agent {
+        Some(agent) => CallId::new(format!("{id}@{agent}")),
+        None => CallId::new(id),
+    })
+}
+
+/// Reads what became of a call; of a shell line no field says how it ended.
+fn after(told: &Told, tool: crate::input::ToolUse) -> Event {
+    let response = told.get("tool_response").cloned().unwrap_or(Value::Null);
+    Event::AfterTool {
+        ok: response.get("isError") != Some(&Value::Bool(true)),
+        tool,
+        response,
+    }
+}
+
+fn deny(reason: &str) -> Value {
+    let reason = if reason.trim().is_empty() {
+        "denied by Interlock"
+    } else {
+        reason
+    };
+    json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": cut(reason, ADDED_MAX),
+    } })
+}

@@ -1,0 +1,265 @@
+//! Copilot CLI: the JSON of its hooks, in and out.
+//!
+//! Seen with 1.0.102. A hook configured by a name in camel case is told no event,
+//! so that comes as an argument; by a name in Pascal case it is told everything in
+//! snake case. Calls have no ids. A sub-agent is a session of its own that names
+//! its parent.
+
+mod rules;
+mod servers;
+
+use std::path::Path;
+
+use interlock_core::names::AgentId;
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{Answer, Say, cut},
+    client::ClientId,
+    hook::HookSetting,
+    input::{Event, Input, Mode, Told, ToolUse, is_set},
+    protocol::{self, Carrying, Protocol, needs_a_person},
+};
+
+/// Longest text a hook may add to the conversation, in characters.
+const ADDED_MAX: usize = 9_500;
+
+/// Keys of the input that decide something, and so may not stand twice.
+const ONCE: [&str; 13] = [
+    "sessionId",
+    "session_id",
+    "hook_event_name",
+    "cwd",
+    "toolName",
+    "tool_name",
+    "toolArgs",
+    "tool_input",
+    "toolResult",
+    "tool_result",
+    "agentId",
+    "parentAgentId",
+    "parent_agent_id",
+];
+
+/// Events by their names in camel case, in Pascal case, and in short.
+const EVENTS: [(Kind, &[&str]); 9] = [
+    (Kind::Start, &["sessionStart", "SessionStart", "start"]),
+    (
+        Kind::Prompt,
+        &["userPromptSubmitted", "UserPromptSubmit", "prompt"],
+    ),
+    (Kind::Before, &["preToolUse", "PreToolUse", "pre"]),
+    (Kind::After, &["postToolUse", "PostToolUse", "post"]),
+    (
+        Kind::Failed,
+        &["postToolUseFailure", "PostToolUseFailure", "failure"],
+    ),
+    (Kind::Stop, &["agentStop", "Stop", "stop"]),
+    (Kind::SubagentStart, &["subagentStart", "SubagentStart"]),
+    (Kind::End, &["sessionEnd", "SessionEnd", "end"]),
+    (
+        Kind::Other,
+        &[
+            "subagentStop",
+            "SubagentStop",
+            "errorOccurred",
+            "ErrorOccurred",
+            "preCompact",
+            "PreCompact",
+            "notification",
+            "Notification",
+            "permissionRequest",
+            "PermissionRequest",
+        ],
+    ),
+];
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Start,
+    Prompt,
+    Before,
+    After,
+    Failed,
+    Stop,
+    SubagentStart,
+    End,
+    Other,
+}
+
+/// Copilot CLI.
+pub(crate) struct Copilot;
+
+impl Protocol for Copilot {
+    fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
+        let told = Told::parse(stdin, &ONCE)?;
+        let named = match told.event(event) {
+            Ok(named) => named,
+            Err(_) if told.get("hook_event_name").is_none() => {
+                return Err(
+                    "the hook's line names no event: `interlock hook copilot preToolUse`"
+                        .to_owned(),
+                );
+            }
+            Err(why) => return Err(why),
+        };
+        let known = EVENTS
+            .iter()
+            .find(|(_, names)| names.contains(&named.as_str()));
+        let Some((kind, _)) = known else {
+            return Err(format!(
+                "no event `{named}` is known; write it as the client does, such as `preToolUse`"
+            ));
+        };
+        let directory = told.text("cwd")?;
+        let agent = told.either("agentId", "agent_id")?;
+        Ok(Input {
+            client: ClientId::Copilot,
+            // Where a sub-agent begins, the session is not always its own.
+            session: match &agent {
+                Some(agent) => agent.clone(),
+                None => told
+                    .either("sessionId", "session_id")?
+                    .ok_or("the hook's input has no `sessionId`")?,
+            },
+            parent: told.either("parentAgentId", "parent_agent_id")?,
+            mode: Mode::Other,
+            transcript: None,
+            agent: agent.map(AgentId::new),
+            event: event_of(*kind, &told, Path::new(&directory))?,
+            directory,
+            named,
+        })
+    }
+
+    fn write(&self, input: &Input, answer: &Answer) -> Value {
+        let mut document = match &answer.say {
+            Say::Deny(reason) => deny(reason),
+            Say::Ask(reason)
+            | Say::Rewrite {
+                asks: true, reason, ..
+            } => deny(&needs_a_person(reason)),
+            Say::Rewrite { input, .. } => {
+                json!({ "permissionDecision": "allow", "modifiedArgs": input })
+            }
+            Say::Add(text) if !matches!(input.event, Event::Stop { .. }) => {
+                json!({ "additionalContext": cut(text, ADDED_MAX) })
+            }
+            // A plain `allow` would spare a question of the client's own.
+            Say::Add(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
+        };
+        // It shows no text of a hook to its person; the agent may pass it on.
+        let adds = matches!(
+            input.event,
+            Event::SessionStart | Event::Prompt | Event::BeforeTool(_) | Event::AfterTool { .. }
+        );
+        if let (Value::Object(object), Some(text), true) = (&mut document, &answer.person, adds) {
+            let said = object.get("additionalContext").and_then(Value::as_str);
+            let text = said.map_or_else(|| text.clone(), |said| format!("{text}\n{said}"));
+            object.insert("additionalContext".to_owned(), cut(&text, ADDED_MAX).into());
+        }
+        document
+    }
+
+    fn tell_person(&self, _text: &str) -> Value {
+        json!({})
+    }
+
+    fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
+        protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    fn carrying(&self, setting: &HookSetting, _input: &Input, _project: &Path) -> Carrying {
+        if rules::asks_nobody(setting) {
+            Carrying::Yes
+        } else {
+            Carrying::No
+        }
+    }
+
+    fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
+        let seen = ["textResultForLlm", "text_result_for_llm"]
+            .iter()
+            .find_map(|key| response.get(key));
+        protocol::text_bytes(seen.unwrap_or(response))
+    }
+
+    fn proves(&self, used: &ToolUse) -> bool {
+        let mode = used.input.get("mode").and_then(Value::as_str);
+        mode.is_none_or(|mode| mode == "sync")
+            && !["detach", "async", "is_background"]
+                .iter()
+                .any(|flag| is_set(used.input.get(flag)))
+    }
+}
+
+fn event_of(kind: Kind, told: &Told, directory: &Path) -> Result<Event, String> {
+    Ok(match kind {
+        Kind::Start => Event::SessionStart,
+        Kind::Prompt => Event::Prompt,
+        Kind::Before => Event::BeforeTool(tool(told, directory)?),
+        Kind::After => {
+            let response = told.first(&["toolResult", "tool_result", "tool_response"]);
+            let kind = ["resultType", "result_type"]
+                .iter()
+                .find_map(|key| response.get(key)?.as_str());
+            Event::AfterTool {
+                tool: tool(told, directory)?,
+                ok: kind.is_none_or(|kind| kind == "success"),
+                response,
+            }
+        }
+        Kind::Failed => Event::AfterTool {
+            tool: tool(told, directory)?,
+            ok: false,
+            response: told.first(&["error"]),
+        },
+        Kind::Stop => Event::Stop {
+            again: told.is_set("stopHookActive") || told.is_set("stop_hook_active"),
+        },
+        Kind::SubagentStart => Event::SubagentStart,
+        Kind::End => Event::SessionEnd,
+        Kind::Other => Event::Other,
+    })
+}
+
+/// Reads the call of a tool, whose arguments may be an object or the text of one.
+fn tool(told: &Told, directory: &Path) -> Result<ToolUse, String> {
+    let name = told
+        .either("toolName", "tool_name")?
+        .ok_or("the hook's input has no `toolName`")?;
+    let (key, raw) = match (told.get("toolArgs"), told.get("tool_input")) {
+        (Some(_), Some(_)) => return Err("the hook's input has arguments twice".to_owned()),
+        (Some(raw), None) => ("/toolArgs", raw.clone()),
+        (None, Some(raw)) => ("/tool_input", raw.clone()),
+        (None, None) => ("/toolArgs", Value::Null),
+    };
+    let doubled = told.doubled_below(key);
+    let (input, doubled) = match raw {
+        Value::String(text) => match interlock_facts::parse(text.as_bytes()) {
+            Ok(parsed) if parsed.value.is_object() => {
+                let doubled = parsed.doubled_below("").map(str::to_owned);
+                (parsed.value, doubled)
+            }
+            // A patch comes as it is.
+            _ if name == "apply_patch" => (json!({ "command": text }), None),
+            _ => (Value::String(text), None),
+        },
+        input => (input, doubled),
+    };
+    Ok(ToolUse {
+        id: None,
+        common: servers::common(&name, directory),
+        name,
+        input,
+        doubled,
+    })
+}
+
+fn deny(reason: &str) -> Value {
+    json!({
+        "permissionDecision": "deny",
+        "permissionDecisionReason": cut(reason, ADDED_MAX),
+    })
+}

@@ -1,0 +1,195 @@
+//! Cursor: the JSON of its hooks, in and out, from its documentation.
+//!
+//! One call is told of twice: to `preToolUse`, and to a hook of its kind
+//! (`beforeShellExecution`, `beforeMCPExecution`, `beforeReadFile`). The model reads
+//! `user_message`. `ask` reaches a person in the shell's event alone.
+
+mod before;
+
+use std::path::PathBuf;
+
+use interlock_core::names::{AgentId, CallId};
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{Answer, Say, cut},
+    client::ClientId,
+    hook::HookSetting,
+    input::{Event, Input, Mode, Told},
+    protocol::{Protocol, needs_a_person},
+    twin::{Side, Twin},
+};
+
+/// Longest text a hook may add to the conversation, in characters.
+const ADDED_MAX: usize = 9_500;
+
+/// Keys of the input that decide something, and so may not stand twice.
+const ONCE: [&str; 13] = [
+    "conversation_id",
+    "session_id",
+    "generation_id",
+    "hook_event_name",
+    "workspace_roots",
+    "cwd",
+    "command",
+    "tool_name",
+    "tool_input",
+    "tool_use_id",
+    "file_path",
+    "subagent_id",
+    "parent_conversation_id",
+];
+
+/// Cursor.
+pub(crate) struct Cursor;
+
+impl Protocol for Cursor {
+    fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
+        let told = Told::parse(stdin, &ONCE)?;
+        let named = told.event(event)?;
+        let own = told.either("conversation_id", "session_id")?;
+        let own = own.ok_or("the hook's input has no `conversation_id`")?;
+        let begins = named == "subagentStart";
+        // Where a sub-agent begins, the conversation may still be its parent's.
+        let session = match told.said("subagent_id")? {
+            Some(agent) if begins => agent,
+            _ => own.clone(),
+        };
+        let parent = match told.said("parent_conversation_id")? {
+            Some(parent) => Some(parent),
+            None => begins.then_some(own),
+        };
+        let parent = parent.filter(|parent| *parent != session);
+        Ok(Input {
+            client: ClientId::Cursor,
+            directory: directory(&told)?,
+            mode: Mode::Other,
+            transcript: None,
+            agent: parent.is_some().then(|| AgentId::new(session.clone())),
+            event: event_of(&named, &told)?,
+            session,
+            parent,
+            named,
+        })
+    }
+
+    fn write(&self, input: &Input, answer: &Answer) -> Value {
+        let before = matches!(input.event, Event::BeforeTool(_));
+        let starts = input.named == "subagentStart";
+        let mut document = match &answer.say {
+            Say::Deny(reason) => permission("deny", reason),
+            Say::Ask(reason) if input.named == ASKING => permission("ask", reason),
+            Say::Ask(reason)
+            | Say::Rewrite {
+                asks: true, reason, ..
+            } => permission("deny", &needs_a_person(reason)),
+            Say::Rewrite { input, .. } => json!({ "permission": "allow", "updated_input": input }),
+            Say::Add(text)
+                if matches!(input.event, Event::SessionStart | Event::AfterTool { .. }) =>
+            {
+                json!({ "additional_context": cut(text, ADDED_MAX) })
+            }
+            _ if before || starts => json!({ "permission": "allow" }),
+            _ if input.event == Event::Prompt => json!({ "continue": true }),
+            Say::Add(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
+        };
+        if let (Value::Object(object), Some(text)) = (&mut document, &answer.person) {
+            let said = object.get("user_message").and_then(Value::as_str);
+            let text = said.map_or_else(|| text.clone(), |said| format!("{said}\n{text}"));
+            object.insert("user_message".to_owned(), cut(&text, ADDED_MAX).into());
+        }
+        document
+    }
+
+    fn tell_person(&self, text: &str) -> Value {
+        json!({ "user_message": cut(text, ADDED_MAX) })
+    }
+
+    fn failure_stops(&self, _stdin: &[u8], _event: Option<&str>) -> bool {
+        true
+    }
+
+    fn is_attended(&self, _setting: &HookSetting, input: &Input) -> bool {
+        input.named == ASKING
+    }
+
+    fn twin(&self, input: &Input) -> Option<Twin> {
+        let Event::BeforeTool(used) = &input.event else {
+            return None;
+        };
+        let side = if input.named == "preToolUse" {
+            Side::General
+        } else {
+            Side::Particular
+        };
+        Some(Twin {
+            key: before::key(used),
+            side,
+        })
+    }
+}
+
+/// The one event whose question reaches a person.
+const ASKING: &str = "beforeShellExecution";
+
+fn event_of(named: &str, told: &Told) -> Result<Event, String> {
+    let id = || Ok::<_, String>(told.said("tool_use_id")?.map(CallId::new));
+    Ok(match named {
+        "sessionStart" => Event::SessionStart,
+        "beforeSubmitPrompt" => Event::Prompt,
+        "preToolUse" => Event::BeforeTool(before::general(told, id()?)?),
+        ASKING | "beforeMCPExecution" | "beforeReadFile" => {
+            Event::BeforeTool(before::particular(named, told)?)
+        }
+        "postToolUse" => Event::AfterTool {
+            tool: before::general(told, id()?)?,
+            ok: true,
+            response: told.first(&["tool_output"]),
+        },
+        "postToolUseFailure" => Event::AfterTool {
+            tool: before::general(told, id()?)?,
+            ok: false,
+            response: told.first(&["error_message"]),
+        },
+        "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => Event::AfterTool {
+            tool: before::particular(named, told)?,
+            ok: true,
+            response: told.first(&["output", "result_json"]),
+        },
+        "stop" => Event::Stop {
+            again: told
+                .get("loop_count")
+                .is_some_and(|count| *count != json!(0)),
+        },
+        "subagentStart" => Event::SubagentStart,
+        "sessionEnd" => Event::SessionEnd,
+        _ => Event::Other,
+    })
+}
+
+/// Returns where the client works: the first of its roots; a line's own directory belongs to the call.
+fn directory(told: &Told) -> Result<String, String> {
+    let first = match told.get("workspace_roots") {
+        None => None,
+        Some(Value::Array(roots)) => match roots.first() {
+            Some(Value::String(root)) => Some(root.clone()),
+            None => None,
+            Some(_) => return Err("`workspace_roots` of the hook's input are not text".to_owned()),
+        },
+        Some(_) => return Err("`workspace_roots` of the hook's input is not a list".to_owned()),
+    };
+    let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    match first.filter(|root| root.starts_with('/')) {
+        Some(root) => Ok(root),
+        // A window without a folder.
+        None => here()
+            .to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| "the current directory is no text".to_owned()),
+    }
+}
+
+fn permission(word: &str, reason: &str) -> Value {
+    let reason = cut(reason, ADDED_MAX);
+    json!({ "permission": word, "user_message": reason, "agent_message": reason })
+}

@@ -1,0 +1,112 @@
+//! A call of Cursor's agent as its two hooks tell of it.
+
+use interlock_core::names::{CallId, Digest};
+use serde_json::{Map, Value, json};
+
+use crate::input::{Told, ToolUse};
+
+/// What stands before the name of a tool of an MCP server.
+const MCP: &str = "MCP:";
+
+/// Reads the call as `preToolUse` and `postToolUse` tell it.
+pub(super) fn general(told: &Told, id: Option<CallId>) -> Result<ToolUse, String> {
+    let mut used = told.tool(id)?;
+    if let Value::String(text) = &used.input {
+        (used.input, used.doubled) = arguments(text)?;
+    }
+    // Only the shell's own arguments say where its line runs.
+    let place = told.optional("cwd")?.filter(|place| !place.is_empty());
+    if let (Some(place), "Shell", Value::Object(fields)) =
+        (place, used.name.as_str(), &mut used.input)
+        && !fields.contains_key("working_directory")
+    {
+        fields.insert("cwd".to_owned(), place.into());
+    }
+    used.common = common(&used.name);
+    Ok(used)
+}
+
+/// Reads the call as the hook of its kind tells it.
+pub(super) fn particular(named: &str, told: &Told) -> Result<ToolUse, String> {
+    let (name, input, doubled) = match named {
+        "beforeShellExecution" | "afterShellExecution" => {
+            let mut fields = Map::new();
+            fields.insert("command".to_owned(), told.text("command")?.into());
+            if let Some(place) = told.optional("cwd")? {
+                fields.insert("cwd".to_owned(), place.into());
+            }
+            ("Shell".to_owned(), Value::Object(fields), None)
+        }
+        "beforeReadFile" => (
+            "Read".to_owned(),
+            json!({ "file_path": told.text("file_path")? }),
+            None,
+        ),
+        "afterFileEdit" => (
+            "Write".to_owned(),
+            json!({ "file_path": told.text("file_path")? }),
+            None,
+        ),
+        _ => {
+            let (input, doubled) = match told.get("tool_input") {
+                Some(Value::String(text)) => arguments(text)?,
+                Some(other) => (other.clone(), told.doubled_below("/tool_input")),
+                None => (Value::Null, None),
+            };
+            let bare = told.text("tool_name")?;
+            let bare = bare.strip_prefix(MCP).unwrap_or(&bare);
+            (server_tool(told, bare), input, doubled)
+        }
+    };
+    Ok(ToolUse {
+        id: None,
+        common: common(&name),
+        name,
+        input,
+        doubled,
+    })
+}
+
+/// Names a tool of an MCP server; one that only bears the name of a control tool is told apart.
+fn server_tool(told: &Told, bare: &str) -> String {
+    let ours = ["interlock_", "statewright_"]
+        .iter()
+        .any(|prefix| bare.starts_with(prefix));
+    let server = told.word("command").or_else(|| told.word("url"));
+    match server {
+        Some(server) if ours && !server.contains("interlock") => format!("{MCP}other:{bare}"),
+        _ => format!("{MCP}{bare}"),
+    }
+}
+
+/// Returns the common name of a server's tool; which server it is, is not told.
+fn common(name: &str) -> Option<String> {
+    name.strip_prefix(MCP).map(|tool| format!("mcp____{tool}"))
+}
+
+/// Reads arguments that come as the text of an object.
+fn arguments(text: &str) -> Result<(Value, Option<String>), String> {
+    if text.trim().is_empty() {
+        return Ok((Value::Null, None));
+    }
+    let parsed = interlock_facts::parse(text.as_bytes())
+        .map_err(|error| format!("the arguments of the call are not JSON: {error}"))?;
+    let doubled = parsed.doubled_below("").map(str::to_owned);
+    Ok((parsed.value, doubled))
+}
+
+/// Returns what both hooks say of one call alike.
+pub(super) fn key(used: &ToolUse) -> Digest {
+    let said = |fields: &[&str]| {
+        fields
+            .iter()
+            .find_map(|field| used.input.get(field))
+            .cloned()
+            .unwrap_or(Value::Null)
+    };
+    match used.name.as_str() {
+        "Shell" => interlock_facts::digest("Shell", &said(&["command"])),
+        "Read" => interlock_facts::digest("Read", &said(&["file_path", "path", "target_file"])),
+        name => interlock_facts::digest(name, &used.input),
+    }
+}

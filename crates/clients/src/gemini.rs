@@ -1,0 +1,146 @@
+//! Gemini CLI: the JSON of its hooks, in and out.
+//!
+//! Seen with 0.61.0. It gives calls no ids, sub-agents none either, and says how
+//! a line ended only in text that the line could have printed.
+
+mod menu;
+mod rules;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{Answer, Say, cut},
+    client::ClientId,
+    hook::HookSetting,
+    input::{Event, Input, Mode, Told, ToolUse},
+    protocol::{self, Carrying, Protocol, needs_a_person},
+};
+
+pub(crate) use menu::menu;
+
+/// Longest text a hook may add to the conversation, in characters.
+const ADDED_MAX: usize = 9_500;
+
+/// Keys of the input that decide something, and so may not stand twice.
+const ONCE: [&str; 5] = [
+    "session_id",
+    "hook_event_name",
+    "tool_name",
+    "tool_input",
+    "cwd",
+];
+
+/// Events whose answer may add text to the conversation.
+const ADDING: [&str; 3] = ["SessionStart", "BeforeAgent", "AfterTool"];
+
+/// The tool with which a sub-agent ends; the main agent is not offered it.
+const ENDS_A_SUB_AGENT: &str = "complete_task";
+
+/// Gemini CLI.
+pub(crate) struct Gemini;
+
+impl Protocol for Gemini {
+    fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
+        let told = Told::parse(stdin, &ONCE)?;
+        let named = told.event(event)?;
+        let event = match named.as_str() {
+            "SessionStart" => Event::SessionStart,
+            "BeforeAgent" => Event::Prompt,
+            // A sub-agent has other tools than these; a name it lacks would be an error.
+            "BeforeToolSelection" if !mentions(stdin, ENDS_A_SUB_AGENT) => Event::Menu,
+            "BeforeTool" => Event::BeforeTool(told.tool(None)?),
+            "AfterTool" => after(&told, told.tool(None)?),
+            "AfterAgent" => Event::Stop {
+                again: told.is_set("stop_hook_active"),
+            },
+            "SessionEnd" => Event::SessionEnd,
+            _ => Event::Other,
+        };
+        Ok(Input {
+            client: ClientId::Gemini,
+            session: told.text("session_id")?,
+            parent: None,
+            directory: told.text("cwd")?,
+            mode: Mode::Other,
+            transcript: None,
+            agent: None,
+            named,
+            event,
+        })
+    }
+
+    fn write(&self, input: &Input, answer: &Answer) -> Value {
+        let mut document = match &answer.say {
+            Say::Deny(reason) => json!({ "decision": "deny", "reason": cut(reason, ADDED_MAX) }),
+            Say::Ask(reason)
+            | Say::Rewrite {
+                asks: true, reason, ..
+            } => {
+                json!({ "decision": "deny", "reason": cut(&needs_a_person(reason), ADDED_MAX) })
+            }
+            Say::Rewrite { input, .. } => json!({
+                "decision": "allow",
+                "hookSpecificOutput": {
+                    "hookEventName": "BeforeTool",
+                    "tool_input": { "command": input.get("command") },
+                },
+            }),
+            Say::Add(text) if ADDING.contains(&input.named.as_str()) => {
+                json!({ "hookSpecificOutput": {
+                    "hookEventName": input.named,
+                    "additionalContext": cut(text, ADDED_MAX),
+                } })
+            }
+            Say::Menu(names) => json!({ "hookSpecificOutput": {
+                "hookEventName": "BeforeToolSelection",
+                // `ANY` would make the model call a tool for ever.
+                "toolConfig": { "mode": "AUTO", "allowedFunctionNames": names },
+            } }),
+            Say::Add(_) | Say::Allow(_) | Say::Nothing => json!({}),
+        };
+        if let (Value::Object(object), Some(text)) = (&mut document, &answer.person) {
+            object.insert("systemMessage".to_owned(), cut(text, ADDED_MAX).into());
+        }
+        document
+    }
+
+    fn tell_person(&self, text: &str) -> Value {
+        json!({ "systemMessage": cut(text, ADDED_MAX) })
+    }
+
+    fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
+        protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    fn carrying(&self, setting: &HookSetting, _input: &Input, project: &Path) -> Carrying {
+        // Its own policy is asked about the line that a hook has made of it.
+        if rules::asks_nobody() && !rules::has_rules(setting, project) {
+            Carrying::Yes
+        } else {
+            Carrying::No
+        }
+    }
+
+    fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
+        let seen = response.get("llmContent").unwrap_or(response);
+        protocol::text_bytes(seen)
+    }
+}
+
+/// Reads what became of a call.
+fn after(told: &Told, tool: ToolUse) -> Event {
+    let response = told.get("tool_response").cloned().unwrap_or(Value::Null);
+    Event::AfterTool {
+        ok: response.get("error").is_none_or(Value::is_null),
+        tool,
+        response,
+    }
+}
+
+fn mentions(stdin: &[u8], word: &str) -> bool {
+    stdin
+        .windows(word.len())
+        .any(|part| part == word.as_bytes())
+}

@@ -1,0 +1,223 @@
+//! What a client tells its hook, in nobody's words: the same for every client.
+
+use std::path::PathBuf;
+
+use interlock_core::names::{AgentId, CallId};
+use interlock_facts::{Parsed, parse};
+use serde_json::Value;
+
+use crate::client::ClientId;
+
+/// One call of a hook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// Whose hook it is.
+    pub client: ClientId,
+    /// The client's own name of what happened.
+    pub named: String,
+    /// The session.
+    pub session: String,
+    /// The session that started this one as a sub-agent's, where the client says so.
+    pub parent: Option<String>,
+    /// The directory the client works in.
+    pub directory: String,
+    /// When the client asks its person.
+    pub mode: Mode,
+    /// The file in which the client keeps what was said, where it names one.
+    pub transcript: Option<PathBuf>,
+    /// The sub-agent it is about; `None`: the main agent.
+    pub agent: Option<AgentId>,
+    /// What happened.
+    pub event: Event,
+}
+
+/// When the client asks its person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Before what its rules do not allow: `default`, `acceptEdits`.
+    Asks,
+    /// The same, and it changes nothing itself.
+    Plan,
+    /// Never: `bypassPermissions`.
+    Bypass,
+    /// Not known: a machine decides, or nobody.
+    Other,
+}
+
+impl Mode {
+    /// Reads the word that Claude Code and Codex have for it.
+    #[must_use]
+    pub fn named(word: Option<&str>) -> Self {
+        match word {
+            Some("default" | "acceptEdits") => Self::Asks,
+            Some("plan") => Self::Plan,
+            Some("bypassPermissions") => Self::Bypass,
+            _ => Self::Other,
+        }
+    }
+
+    /// Tells whether the client asks a person, if one is there.
+    #[must_use]
+    pub const fn asks(self) -> bool {
+        matches!(self, Self::Asks | Self::Plan)
+    }
+}
+
+/// What a hook is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A session began, or its transcript was cut short.
+    SessionStart,
+    /// A person sent a prompt.
+    Prompt,
+    /// The model is about to be asked; unlike a prompt, this begins nothing.
+    Turn,
+    /// The model is about to be offered tools.
+    Menu,
+    /// A tool is about to be called.
+    BeforeTool(ToolUse),
+    /// A tool has been called.
+    AfterTool {
+        /// The call.
+        tool: ToolUse,
+        /// Whether it succeeded.
+        ok: bool,
+        /// What it returned.
+        response: Value,
+    },
+    /// The agent is about to end its turn.
+    Stop {
+        /// Whether it was kept from that just before.
+        again: bool,
+    },
+    /// A sub-agent begins.
+    SubagentStart,
+    /// The session ends.
+    SessionEnd,
+    /// Anything else.
+    Other,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// The client's id of the call; `None`: it gives none.
+    pub id: Option<CallId>,
+    /// The tool.
+    pub name: String,
+    /// The common name of a tool of an MCP server, where the client has another form of it.
+    pub common: Option<String>,
+    /// Its arguments.
+    pub input: Value,
+    /// A key that stands twice in the arguments.
+    pub doubled: Option<String>,
+}
+
+/// The JSON that a client writes to its hook, read strictly.
+#[derive(Debug)]
+pub(crate) struct Told {
+    parsed: Parsed,
+}
+
+impl Told {
+    /// Parses it; none of the keys in `once` may stand twice.
+    pub(crate) fn parse(stdin: &[u8], once: &[&str]) -> Result<Self, String> {
+        let parsed =
+            parse(stdin).map_err(|error| format!("the hook's input is not JSON: {error}"))?;
+        if !parsed.value.is_object() {
+            return Err("the hook's input is not an object".to_owned());
+        }
+        let twice = parsed
+            .doubled
+            .iter()
+            .filter_map(|doubled| doubled.strip_prefix('/'))
+            .find(|doubled| once.contains(doubled));
+        match twice {
+            Some(key) => Err(format!("the hook's input has `{key}` twice")),
+            None => Ok(Self { parsed }),
+        }
+    }
+
+    /// Returns what stands under a key; null is nothing.
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.parsed.value.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Returns a text that must be there.
+    pub(crate) fn text(&self, key: &str) -> Result<String, String> {
+        self.optional(key)?
+            .ok_or_else(|| format!("the hook's input has no `{key}`"))
+    }
+
+    /// Returns a text that may be missing or empty; anything but text is refused.
+    pub(crate) fn optional(&self, key: &str) -> Result<Option<String>, String> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
+            Some(_) => Err(format!("`{key}` of the hook's input is not text")),
+        }
+    }
+
+    /// Returns a text that says something where it is there.
+    pub(crate) fn said(&self, key: &str) -> Result<Option<String>, String> {
+        match self.get(key) {
+            Some(_) => self.text(key).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns a text that stands under one of two names.
+    pub(crate) fn either(&self, one: &str, other: &str) -> Result<Option<String>, String> {
+        match (self.said(one)?, self.said(other)?) {
+            (Some(one_says), Some(other_says)) if one_says != other_says => Err(format!(
+                "`{one}` and `{other}` of the hook's input say two different things"
+            )),
+            (one, other) => Ok(one.or(other)),
+        }
+    }
+
+    /// Returns what stands under the first of these names that is there; else null.
+    pub(crate) fn first(&self, keys: &[&str]) -> Value {
+        let found = keys.iter().find_map(|key| self.get(key));
+        found.cloned().unwrap_or(Value::Null)
+    }
+
+    /// Returns a word that only steers; what is no text says nothing.
+    pub(crate) fn word(&self, key: &str) -> Option<&str> {
+        self.get(key).and_then(Value::as_str)
+    }
+
+    /// Tells whether a flag is there and set.
+    pub(crate) fn is_set(&self, key: &str) -> bool {
+        is_set(self.get(key))
+    }
+
+    /// Returns the first key that stands twice at or below `pointer`.
+    pub(crate) fn doubled_below(&self, pointer: &str) -> Option<String> {
+        self.parsed.doubled_below(pointer).map(str::to_owned)
+    }
+
+    /// Returns the name of the event: the input's own word, or the argument where it has none.
+    pub(crate) fn event(&self, argument: Option<&str>) -> Result<String, String> {
+        match (self.parsed.value.get("hook_event_name"), argument) {
+            (None, Some(event)) => Ok(event.to_owned()),
+            _ => self.text("hook_event_name"),
+        }
+    }
+
+    /// Reads the call of a tool, of clients that name its parts so.
+    pub(crate) fn tool(&self, id: Option<CallId>) -> Result<ToolUse, String> {
+        Ok(ToolUse {
+            id,
+            name: self.text("tool_name")?,
+            common: None,
+            input: self.get("tool_input").cloned().unwrap_or(Value::Null),
+            doubled: self.doubled_below("/tool_input"),
+        })
+    }
+}
+
+/// Tells whether a flag of a client is there and set.
+pub(crate) fn is_set(flag: Option<&Value>) -> bool {
+    !matches!(flag, None | Some(Value::Null | Value::Bool(false)))
+}

@@ -1,0 +1,158 @@
+//! opencode: what its plugin sends to the hook, and what that answers.
+//!
+//! opencode runs plugins inside of itself, so the plugin that comes with Interlock
+//! defines the words. It asks before each tool and throws on a denial and on any
+//! failure. Seen with 1.18.33.
+//!
+//! Input: `{"event": "tool.execute.before", "session", "parent", "directory", "call",
+//! "tool", "server", "args", "output", "metadata", "carries"}`; `parent` where the session is a
+//! sub-agent's, `server` where an MCP server has the tool, `carries` where opencode would run
+//! any line without a question. Answer: `{"deny": REASON}`, `{"args": {…}}`,
+//! `{"context": TEXT}`, or `{}`.
+
+use std::path::Path;
+
+use interlock_core::names::{AgentId, CallId};
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{Answer, Say, cut},
+    client::ClientId,
+    hook::HookSetting,
+    input::{Event, Input, Mode, Told, ToolUse},
+    protocol::{self, Carrying, Protocol, needs_a_person},
+};
+
+/// The plugin; `PROGRAM` in it is to be replaced by the path of this program.
+pub const PLUGIN: &str = include_str!("../plugins/opencode.ts");
+
+/// Longest text a hook may add to the conversation, in characters.
+const ADDED_MAX: usize = 9_500;
+
+/// Keys of the input that decide something, and so may not stand twice.
+const ONCE: [&str; 9] = [
+    "event",
+    "session",
+    "parent",
+    "directory",
+    "call",
+    "tool",
+    "server",
+    "args",
+    "carries",
+];
+
+/// opencode.
+pub(crate) struct Opencode;
+
+impl Protocol for Opencode {
+    fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
+        let told = Told::parse(stdin, &ONCE)?;
+        let named = match (told.said("event")?, event) {
+            (Some(named), _) => named,
+            (None, Some(named)) => named.to_owned(),
+            (None, None) => return Err("the hook's input has no `event`".to_owned()),
+        };
+        let session = told.text("session")?;
+        let parent = told.said("parent")?.filter(|parent| *parent != session);
+        let event = match named.as_str() {
+            "session.created" => Event::SessionStart,
+            "chat.message" => Event::Prompt,
+            "chat.system" => Event::Turn,
+            "tool.execute.before" => Event::BeforeTool(tool(&told)?),
+            "tool.execute.after" => Event::AfterTool {
+                tool: tool(&told)?,
+                ok: !is_error(&told),
+                response: json!({
+                    "output": told.first(&["output"]),
+                    "metadata": told.first(&["metadata"]),
+                }),
+            },
+            "session.idle" => Event::Stop { again: false },
+            "session.deleted" => Event::SessionEnd,
+            _ => return Err(format!("no event `{named}` is known")),
+        };
+        Ok(Input {
+            client: ClientId::Opencode,
+            directory: told.text("directory")?,
+            // The plugin has looked whether opencode asks about lines.
+            mode: if told.get("carries") == Some(&Value::Bool(true)) {
+                Mode::Bypass
+            } else {
+                Mode::Other
+            },
+            transcript: None,
+            agent: parent.is_some().then(|| AgentId::new(session.clone())),
+            session,
+            parent,
+            named,
+            event,
+        })
+    }
+
+    fn write(&self, _input: &Input, answer: &Answer) -> Value {
+        let mut document = match &answer.say {
+            Say::Deny(reason) => json!({ "deny": cut(reason, ADDED_MAX) }),
+            Say::Ask(reason)
+            | Say::Rewrite {
+                asks: true, reason, ..
+            } => {
+                json!({ "deny": cut(&needs_a_person(reason), ADDED_MAX) })
+            }
+            Say::Rewrite { input, .. } => json!({ "args": input }),
+            Say::Add(text) => json!({ "context": cut(text, ADDED_MAX) }),
+            Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
+        };
+        if let (Value::Object(object), Some(text)) = (&mut document, &answer.person) {
+            object.insert("person".to_owned(), cut(text, ADDED_MAX).into());
+        }
+        document
+    }
+
+    fn tell_person(&self, text: &str) -> Value {
+        json!({ "person": cut(text, ADDED_MAX) })
+    }
+
+    fn failure_stops(&self, _stdin: &[u8], _event: Option<&str>) -> bool {
+        true
+    }
+
+    fn carrying(&self, _setting: &HookSetting, input: &Input, _project: &Path) -> Carrying {
+        if input.mode == Mode::Bypass {
+            Carrying::Yes
+        } else {
+            Carrying::No
+        }
+    }
+
+    /// The field is the client's own; what the line printed stands in another.
+    fn exit_code(&self, _used: &ToolUse, _ok: bool, response: &Value) -> Option<i64> {
+        let metadata = response.get("metadata")?;
+        metadata.get("exit")?.as_i64()
+    }
+
+    fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
+        response.get("output").map_or(0, protocol::text_bytes)
+    }
+}
+
+fn tool(told: &Told) -> Result<ToolUse, String> {
+    let name = told.text("tool")?;
+    let common = told.said("server")?.and_then(|server| {
+        let tool = name.strip_prefix(server.as_str())?.strip_prefix('_')?;
+        Some(format!("mcp__{server}__{tool}"))
+    });
+    Ok(ToolUse {
+        id: told.said("call")?.map(CallId::new),
+        common,
+        name,
+        input: told.get("args").cloned().unwrap_or(Value::Null),
+        doubled: told.doubled_below("/args"),
+    })
+}
+
+/// Tells whether a tool of an MCP server says that it failed.
+fn is_error(told: &Told) -> bool {
+    let output = told.get("output");
+    output.and_then(|output| output.get("isError")) == Some(&Value::Bool(true))
+}

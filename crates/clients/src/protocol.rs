@@ -1,0 +1,171 @@
+//! How the hooks of a client speak: what every client's module says of its own.
+
+use std::path::Path;
+
+use interlock_core::{call::ToolCall, facts::ShellFacts};
+use interlock_facts::parse;
+use serde_json::Value;
+
+use crate::{
+    answer::Answer,
+    claude_code::ClaudeCode,
+    client::ClientId,
+    codex::Codex,
+    copilot::Copilot,
+    cursor::Cursor,
+    gemini::Gemini,
+    hook::HookSetting,
+    input::{Input, ToolUse, is_set},
+    opencode::Opencode,
+    twin::Twin,
+};
+
+/// What a client's own rule does with a shell line it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Effect {
+    /// It runs, and nobody is asked.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+/// Whether a client may be given another line than the agent wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrying {
+    /// It may not: it would not run it, or its own rules would not see the line any more.
+    No,
+    /// As its own rules about the line say.
+    ByRules,
+    /// It may: it has no rules about lines, and asks nobody.
+    Yes,
+}
+
+/// How the hooks of one client speak.
+pub(crate) trait Protocol: Sync {
+    /// Reads what the client writes to its hook.
+    fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String>;
+
+    /// Writes an answer to `input` in the client's words.
+    fn write(&self, input: &Input, answer: &Answer) -> Value;
+
+    /// Tells the person something where the input could not be read.
+    fn tell_person(&self, text: &str) -> Value;
+
+    /// Tells whether a failure of ours must stop the client, as far as `stdin` can be read.
+    ///
+    /// It always must, but for an agent that was kept from ending its turn just
+    /// before: that would never end.
+    fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool;
+
+    /// Tells whether a person answers what the client is told to ask about this.
+    fn is_attended(&self, _setting: &HookSetting, _input: &Input) -> bool {
+        false
+    }
+
+    /// Tells whether the client may be given another line than the agent wrote.
+    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> Carrying {
+        Carrying::No
+    }
+
+    /// Returns what the client's own rules do with a shell line, as far as a rewritten one hides from them.
+    fn about_line(
+        &self,
+        _setting: &HookSetting,
+        _input: &Input,
+        _project: &Path,
+        _line: &ShellFacts,
+    ) -> Option<Effect> {
+        None
+    }
+
+    /// Returns which telling of a call this is, where the client tells of each more than once.
+    fn twin(&self, _input: &Input) -> Option<Twin> {
+        None
+    }
+
+    /// Returns why a call cannot be judged by its facts, for what this client makes of it.
+    fn objection(&self, _call: &ToolCall) -> Option<String> {
+        None
+    }
+
+    /// Returns the exit code of a shell line, where the client's own fields say it for sure.
+    fn exit_code(&self, _used: &ToolUse, _ok: bool, _response: &Value) -> Option<i64> {
+        None
+    }
+
+    /// Counts the bytes of a result that the model sees.
+    fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
+        text_bytes(response)
+    }
+
+    /// Tells whether the exit code of a carried line counts: not of one that goes on in the background.
+    fn proves(&self, used: &ToolUse) -> bool {
+        !["run_in_background", "is_background", "background", "detach"]
+            .iter()
+            .any(|flag| is_set(used.input.get(flag)))
+    }
+}
+
+/// Returns how a client's hooks speak.
+pub(crate) fn of(client: ClientId) -> &'static dyn Protocol {
+    match client {
+        ClientId::ClaudeCode => &ClaudeCode,
+        ClientId::Codex => &Codex,
+        ClientId::Gemini => &Gemini,
+        ClientId::Copilot => &Copilot,
+        ClientId::Cursor => &Cursor,
+        ClientId::Opencode => &Opencode,
+    }
+}
+
+/// Reads what `client` writes to its hook.
+///
+/// # Errors
+/// Says what is missing or malformed.
+pub fn read(client: ClientId, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
+    of(client).read(stdin, event)
+}
+
+/// Tells whether a failure of ours must stop `client`, as far as its input can be read.
+#[must_use]
+pub fn failure_stops(client: ClientId, stdin: &[u8], event: Option<&str>) -> bool {
+    of(client).failure_stops(stdin, event)
+}
+
+/// Counts the bytes of every text in a value.
+pub(crate) fn text_bytes(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(object) => object.values().map(text_bytes).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+/// Tells whether a failure of ours stops a client that says when its turn was kept from ending.
+pub(crate) fn stops_but_a_second_stop(stdin: &[u8], argument: Option<&str>) -> bool {
+    let again = parse(stdin).is_ok_and(|parsed| {
+        let named = parsed.value.get("hook_event_name").and_then(Value::as_str);
+        let ends = [
+            "Stop",
+            "SubagentStop",
+            "AfterAgent",
+            "agentStop",
+            "subagentStop",
+            "stop",
+        ];
+        let flags = ["stop_hook_active", "stopHookActive"];
+        named
+            .or(argument)
+            .is_some_and(|named| ends.contains(&named))
+            && flags.iter().any(|flag| is_set(parsed.value.get(flag)))
+    });
+    !again
+}
+
+/// Words a question as the denial it is where no person answers the client.
+pub(crate) fn needs_a_person(reason: &str) -> String {
+    format!("{reason} A person has to agree first: `interlock approve`.")
+}

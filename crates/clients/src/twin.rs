@@ -1,0 +1,119 @@
+//! A call that a client tells of twice is judged and counted once.
+//!
+//! Whichever hook tells it first has it judged; the other one's telling is the same
+//! call as long as that is open and its state has not been left, and once only. Who
+//! tells of a second call with the same arguments has that judged like any other.
+
+use interlock_core::{names::Digest, run::Run};
+use interlock_store::{Twin as Kept, Twins};
+
+use crate::{
+    answer::{Answer, Say},
+    hook::HookSetting,
+    input::Input,
+    protocol,
+    session::Guarded,
+};
+
+/// Which of the hooks of one call it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The one of every tool.
+    General,
+    /// The one of tools of this kind.
+    Particular,
+    /// One that was written for another client, and that this one runs too.
+    Borrowed,
+}
+
+impl Side {
+    const ALL: [Self; 3] = [Self::General, Self::Particular, Self::Borrowed];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::Particular => "particular",
+            Self::Borrowed => "borrowed",
+        }
+    }
+}
+
+/// What the tellings of one call have in common, and which of them this is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Twin {
+    /// Of what all of them say.
+    pub(crate) key: Digest,
+    /// Which this is.
+    pub(crate) side: Side,
+}
+
+/// Has a call judged, where it is not the other telling of one that was allowed.
+pub(crate) fn judged_once(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+    judge: impl FnOnce(&mut Guarded) -> Result<Answer, String>,
+) -> Result<Answer, String> {
+    let Some(twin) = protocol::of(input.client).twin(input) else {
+        return judge(guarded);
+    };
+    let said = |error: interlock_store::StoreError| error.to_string();
+    let mut twins: Twins = setting
+        .home
+        .lock_twins(&guarded.binding.session)
+        .map_err(said)?;
+    // Whoever waited for the lock has an older view of the run.
+    guarded.refresh().map_err(said)?;
+    let run = guarded.id().clone();
+    let other = |kept: &Kept| kept.run == run && is_open(&guarded.run, kept);
+    if guarded.run.paused.is_none()
+        && twins
+            .take(&twin.key, twin.side.word(), other)
+            .map_err(said)?
+            .is_some()
+    {
+        return Ok(Say::Nothing.into());
+    }
+    let before = guarded.run.seq;
+    let answer = judge(guarded)?;
+    if !matches!(
+        answer.say,
+        Say::Nothing | Say::Allow(_) | Say::Rewrite { .. }
+    ) {
+        return Ok(answer);
+    }
+    let allowed = guarded
+        .run
+        .calls
+        .iter()
+        .find(|call| call.begun_seq >= before);
+    let left: Vec<Kept> = allowed
+        .into_iter()
+        .flat_map(|call| {
+            let others = Side::ALL.into_iter().filter(|side| *side != twin.side);
+            others.map(|side| Kept {
+                run: run.clone(),
+                call: call.id.clone(),
+                entered_seq: call.entered_seq,
+                key: twin.key.clone(),
+                side: side.word().to_owned(),
+            })
+        })
+        .collect();
+    let alive = |kept: &Kept| kept.run == run && is_open(&guarded.run, kept);
+    twins.leave(left, alive).map_err(said)?;
+    Ok(answer)
+}
+
+/// Tells whether a call is still under way in the stay it was allowed in.
+fn is_open(run: &Run, kept: &Kept) -> bool {
+    let call = run.calls.iter().find(|call| call.id == kept.call);
+    call.is_some_and(|call| {
+        let frame = run.frame(&call.path);
+        !call.asked
+            && call.entered_seq == kept.entered_seq
+            && frame.is_some_and(|frame| {
+                frame.entered_seq == kept.entered_seq && frame.parked.is_none()
+            })
+    })
+}

@@ -1,0 +1,174 @@
+//! The files of a call of a server's tool.
+
+use interlock_shell::Dialect;
+use serde_json::Value;
+
+use super::{Finder, Found, LINES, optional};
+use crate::{
+    disk::Disk,
+    edit::{OldText, Replacement},
+    lines,
+    place::Located,
+    protected::Deed,
+    served::{FileUse, TextUse, named},
+    shape::Shape,
+    shell,
+};
+
+impl Finder<'_> {
+    /// Finds what a tool of a server does with the files its arguments name.
+    pub(super) fn served(&mut self, input: &Value, files: &FileUse) -> Found {
+        if let Some(line) = &files.line {
+            let shape = Shape::Shell {
+                dialect: Dialect::Unknown,
+                line: "",
+                directory: None,
+            };
+            self.shell(input, shape, line, None)?;
+        }
+        if files.sure {
+            let fields = [&files.reads, &files.removes, &files.writes];
+            fields
+                .into_iter()
+                .flatten()
+                .try_for_each(|field| is_text(input, field))?;
+        }
+        for field in &files.reads {
+            for path in local(input, field) {
+                self.read_one(path).or_else(|why| excused(files, why))?;
+            }
+        }
+        for field in &files.removes {
+            for path in local(input, field) {
+                match self.file(path, Deed::Remove) {
+                    Ok(file) => {
+                        let moved = !files.writes.is_empty();
+                        let old = OldText::read(&file.real, self.disk);
+                        let lines = if moved { 0 } else { old.touched_by_removal() };
+                        self.written(&file, Some(lines), true);
+                    }
+                    Err(why) => excused(files, why)?,
+                }
+            }
+        }
+        for field in &files.writes {
+            for path in local(input, field) {
+                match self.file(path, Deed::Write) {
+                    Ok(file) => {
+                        let lines = touched_lines(input, &files.text, &file, self.disk)?;
+                        let known = lines.is_some()
+                            && self.facts.writes.iter().all(|write| write.lines.is_some());
+                        self.written(&file, lines, false);
+                        if !known {
+                            self.facts.edit_lines = None;
+                        }
+                    }
+                    Err(why) => excused(files, why)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for what is protected in the command lines of a tool about which nothing is known.
+    pub(super) fn protect_lines(&mut self, input: &Value) {
+        let lines: Vec<String> = LINES
+            .iter()
+            .filter_map(|field| match input.get(field)? {
+                Value::String(line) => Some(line.clone()),
+                Value::Array(words) => {
+                    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                    Some(words.join(" "))
+                }
+                _ => None,
+            })
+            .collect();
+        for line in lines {
+            let surroundings = self.surroundings;
+            let here = &surroundings.working_directory;
+            let read = shell::read(&line, surroundings.shell, here, surroundings, self.disk);
+            let thing = self.guarded.in_line(&line, &read.shell, &read.touched);
+            self.protect(thing);
+        }
+    }
+}
+
+/// Returns what an argument names on this machine: no address of another scheme than `file:`.
+fn local<'v>(input: &'v Value, field: &str) -> impl Iterator<Item = &'v str> {
+    named(input, field).into_iter().filter(|path| {
+        let scheme = path.split_once("://").map(|(scheme, _)| scheme);
+        !path.is_empty()
+            && scheme.is_none_or(|scheme| {
+                scheme.eq_ignore_ascii_case("file")
+                    || !scheme
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+            })
+    })
+}
+
+/// Refuses what stands where a file should be named and is no text.
+fn is_text(input: &Value, field: &str) -> Found {
+    let texts = |items: &[Value]| named(input, field).len() == items.len();
+    match input.get(field) {
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
+        Some(Value::Array(items)) if texts(items) => Ok(()),
+        Some(_) => Err(format!("`{field}` is not text")),
+    }
+}
+
+/// Lets a guess about an argument go that turns out to be no path.
+fn excused(files: &FileUse, why: String) -> Found {
+    if files.sure { Err(why) } else { Ok(()) }
+}
+
+/// Counts the lines that a server's tool touches in a file; `None`: that cannot be seen.
+fn touched_lines(
+    input: &Value,
+    text: &TextUse,
+    file: &Located,
+    disk: &dyn Disk,
+) -> Result<Option<u64>, String> {
+    let old = || OldText::read(&file.real, disk);
+    Ok(match text {
+        TextUse::Unknown => None,
+        TextUse::Nothing => Some(0),
+        TextUse::Whole(field) => {
+            let new = optional(input, field)?.unwrap_or_default();
+            Some(old().touched_by_write(new))
+        }
+        TextUse::Part(fields) => {
+            let texts: Vec<&str> = fields
+                .iter()
+                .filter_map(|field| input.get(field)?.as_str())
+                .collect();
+            let lines = texts.iter().map(|text| lines::count(text));
+            (!texts.is_empty()).then(|| lines.fold(0, u64::saturating_add))
+        }
+        TextUse::Edits {
+            list,
+            old: goes,
+            new: comes,
+        } => {
+            let edits = match list.as_ref().map(|list| (list, input.get(list))) {
+                None => std::slice::from_ref(input),
+                Some((_, None)) => &[],
+                Some((_, Some(Value::Array(edits)))) => edits.as_slice(),
+                Some((list, Some(_))) => return Err(format!("`{list}` is not a list")),
+            };
+            let mut text = old();
+            let mut sum = 0_u64;
+            for edit in edits {
+                let replacement = Replacement {
+                    old: optional(edit, goes)?.unwrap_or_default(),
+                    new: optional(edit, comes)?.unwrap_or_default(),
+                    all: false,
+                };
+                let (lines, after) = replacement.apply(text);
+                sum = sum.saturating_add(lines);
+                text = after;
+            }
+            Some(sum)
+        }
+    })
+}

@@ -1,0 +1,340 @@
+//! What a tool of an MCP server does with the files that its arguments name.
+//!
+//! Servers name their tools as they like. Those of the file servers in common
+//! use stand in a table; of any other the words of its name are taken for what
+//! it does, and what a server says of itself only takes away from that.
+
+use serde_json::Value;
+
+/// Which arguments of a call name files, and what becomes of those.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileUse {
+    /// Arguments that name files it reads.
+    pub reads: Vec<String>,
+    /// Arguments that name files it writes.
+    pub writes: Vec<String>,
+    /// Arguments that name files it removes or moves away.
+    pub removes: Vec<String>,
+    /// How the written text is told.
+    pub text: TextUse,
+    /// The argument that holds a shell line it runs.
+    pub line: Option<String>,
+    /// Whether a file must be where an argument says so; else what is no path is let go.
+    pub sure: bool,
+}
+
+/// How a call tells the text that it writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum TextUse {
+    /// It does not, or nobody knows.
+    #[default]
+    Unknown,
+    /// It writes none: a directory is made, a file is moved.
+    Nothing,
+    /// This argument is the whole new text.
+    Whole(String),
+    /// This argument, if it is there, is part of the new text.
+    Part(Vec<String>),
+    /// This argument lists replacements, each with an old and a new text.
+    Edits {
+        /// The list; `None`: the call itself is the replacement.
+        list: Option<String>,
+        /// Holds the text that goes.
+        old: String,
+        /// Holds the text that comes.
+        new: String,
+    },
+}
+
+/// What a row of the table does with its files.
+enum Deed {
+    Read,
+    Make,
+    Write(&'static str),
+    Edit(Option<&'static str>, &'static str, &'static str),
+    Remove,
+    Move,
+    Copy,
+}
+
+/// Tools of file servers in common use: names, the arguments that name files, what becomes of those.
+const TABLE: &[(&[&str], &[&str], Deed)] = &[
+    (
+        &[
+            "read_file",
+            "read_text_file",
+            "read_media_file",
+            "list_directory",
+            "list_directory_with_sizes",
+            "directory_tree",
+            "search_files",
+            "get_file_info",
+        ],
+        &["path"],
+        Deed::Read,
+    ),
+    (&["read_multiple_files"], &["paths"], Deed::Read),
+    (
+        &["write_file", "create_file"],
+        &["path", "file_path"],
+        Deed::Write("content"),
+    ),
+    (
+        &["create_text_file", "write_text_file"],
+        &["relative_path", "path"],
+        Deed::Write("content"),
+    ),
+    (
+        &["create_new_file_with_text", "replace_file_text_by_path"],
+        &["pathInProject"],
+        Deed::Write("text"),
+    ),
+    (
+        &["edit_file"],
+        &["path", "file_path"],
+        Deed::Edit(Some("edits"), "oldText", "newText"),
+    ),
+    (
+        &["edit_block"],
+        &["file_path"],
+        Deed::Edit(None, "old_string", "new_string"),
+    ),
+    (&["create_directory"], &["path"], Deed::Make),
+    (
+        &["delete_file", "remove_file"],
+        &["path", "file_path"],
+        Deed::Remove,
+    ),
+    (
+        &["move_file", "rename_file"],
+        &["source", "destination"],
+        Deed::Move,
+    ),
+    (&["copy_file"], &["source", "destination"], Deed::Copy),
+];
+
+/// Arguments that name files, whatever the tool.
+const PATHS: [&str; 24] = [
+    "path",
+    "paths",
+    "file",
+    "files",
+    "file_path",
+    "filePath",
+    "filepath",
+    "file_paths",
+    "filePaths",
+    "filename",
+    "file_name",
+    "fileName",
+    "relative_path",
+    "relativePath",
+    "pathInProject",
+    "absolute_path",
+    "target_file",
+    "targetFile",
+    "notebook_path",
+    "output_path",
+    "outputPath",
+    "directory",
+    "uri",
+    "new_path",
+];
+/// Arguments that name where something is taken from.
+const SOURCES: [&str; 6] = [
+    "source",
+    "src",
+    "from",
+    "old_path",
+    "oldPath",
+    "source_path",
+];
+/// Arguments that name where something is put.
+const DESTINATIONS: [&str; 8] = [
+    "destination",
+    "dest",
+    "dst",
+    "to",
+    "newPath",
+    "destination_path",
+    "target_path",
+    "output",
+];
+/// Arguments that hold text to be written.
+const TEXTS: [&str; 12] = [
+    "content",
+    "contents",
+    "text",
+    "new_text",
+    "newText",
+    "new_string",
+    "new_str",
+    "new_content",
+    "file_text",
+    "data",
+    "patch",
+    "diff",
+];
+
+/// Words of a tool's name that say that it changes what it names.
+const WRITES: [&str; 18] = [
+    "write",
+    "edit",
+    "create",
+    "update",
+    "append",
+    "patch",
+    "replace",
+    "insert",
+    "save",
+    "put",
+    "modify",
+    "overwrite",
+    "touch",
+    "mkdir",
+    "make",
+    "apply",
+    "format",
+    "download",
+];
+/// Words that say that it takes away what it names.
+const REMOVES: [&str; 4] = ["delete", "remove", "unlink", "rm"];
+/// Words that say that it puts what it names elsewhere.
+const MOVES: [&str; 3] = ["move", "rename", "mv"];
+/// Words that say that it doubles what it names.
+const COPIES: [&str; 2] = ["copy", "cp"];
+
+impl FileUse {
+    /// Finds out what the tool that some client calls `name` does with files.
+    ///
+    /// `read_only` is what its server says of it; a tool of the table does what it does.
+    #[must_use]
+    pub fn of(name: &str, input: &Value, read_only: bool) -> Self {
+        let known = TABLE
+            .iter()
+            .find(|(names, _, _)| names.iter().any(|known| ends_with(name, known)));
+        if let Some((_, fields, deed)) = known
+            && fields.iter().any(|field| names_something(input, field))
+        {
+            return of_row(fields, deed, input);
+        }
+        let there = |fields: &[&str]| -> Vec<String> {
+            let named = fields.iter().filter(|field| names_something(input, field));
+            named.map(|field| (*field).to_owned()).collect()
+        };
+        let (paths, from, to) = (there(&PATHS), there(&SOURCES), there(&DESTINATIONS));
+        let words = words(name);
+        let says = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let mut found = Self {
+            text: TextUse::Part(TEXTS.iter().map(|field| (*field).to_owned()).collect()),
+            ..Self::default()
+        };
+        if read_only {
+            found.reads = [paths, from, to].concat();
+        } else if says(&REMOVES) {
+            found.removes = [paths, from, to].concat();
+        } else if says(&MOVES) {
+            found.removes = [paths, from].concat();
+            found.writes = to;
+            found.text = TextUse::Nothing;
+        } else if says(&COPIES) {
+            found.reads = [paths, from].concat();
+            found.writes = to;
+            found.text = TextUse::Nothing;
+        } else if says(&WRITES) {
+            found.reads = from;
+            found.writes = [paths, to].concat();
+        } else {
+            found.reads = [paths, from].concat();
+        }
+        found
+    }
+
+    /// Tells whether the call changes a file.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        !self.writes.is_empty() || !self.removes.is_empty()
+    }
+}
+
+fn of_row(fields: &[&str], deed: &Deed, input: &Value) -> FileUse {
+    let there = fields.iter().filter(|field| names_something(input, field));
+    let mut paths: Vec<String> = there.map(|field| (*field).to_owned()).collect();
+    let mut found = FileUse {
+        sure: true,
+        text: TextUse::Nothing,
+        ..FileUse::default()
+    };
+    match deed {
+        Deed::Read => found.reads = paths,
+        Deed::Make => found.writes = paths,
+        Deed::Write(content) => {
+            found.writes = paths;
+            found.text = TextUse::Whole((*content).to_owned());
+        }
+        Deed::Edit(list, old, new) => {
+            found.writes = paths;
+            found.text = TextUse::Edits {
+                list: list.map(str::to_owned),
+                old: (*old).to_owned(),
+                new: (*new).to_owned(),
+            };
+        }
+        Deed::Remove => found.removes = paths,
+        Deed::Move | Deed::Copy => {
+            found.writes = paths.split_off(paths.len().min(1));
+            if matches!(deed, Deed::Move) {
+                found.removes = paths;
+            } else {
+                found.reads = paths;
+            }
+        }
+    }
+    found
+}
+
+/// Returns what an argument names: a text, a list of them, or of objects that hold one.
+pub(crate) fn named<'v>(input: &'v Value, field: &str) -> Vec<&'v str> {
+    match input.get(field) {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| match item {
+                Value::String(text) => Some(text.as_str()),
+                Value::Object(_) => PATHS.iter().find_map(|field| item.get(field)?.as_str()),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn names_something(input: &Value, field: &str) -> bool {
+    named(input, field).iter().any(|text| !text.is_empty())
+}
+
+/// Tells whether a name as some client writes it is that of the server's tool `tool`.
+fn ends_with(name: &str, tool: &str) -> bool {
+    name.strip_suffix(tool)
+        .is_some_and(|before| before.is_empty() || before.ends_with(['_', '-', ':', '.', '/']))
+}
+
+/// Takes a name apart into words, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let own = name.rsplit("__").next().unwrap_or(name);
+    let mut words: Vec<String> = vec![String::new()];
+    let mut before_small = false;
+    for c in own.chars() {
+        let separates = !c.is_alphanumeric();
+        if (separates || c.is_uppercase() && before_small)
+            && words.last().is_some_and(|word| !word.is_empty())
+        {
+            words.push(String::new());
+        }
+        before_small = c.is_lowercase();
+        if !separates && let Some(word) = words.last_mut() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
+}

@@ -1,0 +1,258 @@
+//! Tools of MCP servers: the files that their arguments name.
+
+use interlock_core::{
+    call::{CallKind, ToolCall},
+    names::CallId,
+};
+use interlock_facts::{
+    FileUse, GivenDisk, Proposal, Shape, Surroundings, TextUse, facts, served_facts,
+};
+use serde_json::{Value, json};
+
+fn disk() -> GivenDisk {
+    GivenDisk::empty()
+        .with("/p", "a.py", "x\nkeep\nx\n")
+        .with("/p", ".interlock/config.toml", "")
+}
+
+fn surroundings() -> Surroundings {
+    Surroundings {
+        home: Some("/home/you".to_owned()),
+        state_directory: Some("/home/you/.local/state/interlock".to_owned()),
+        ..Surroundings::of_project("/p")
+    }
+}
+
+fn proposal<'a>(tool: &'a str, input: &'a Value) -> Proposal<'a> {
+    Proposal {
+        id: CallId::from("1"),
+        tool,
+        common: None,
+        shape: Shape::Other,
+        input,
+        doubled: None,
+        agent: None,
+        branch: None,
+    }
+}
+
+fn found(tool: &str, input: &Value) -> ToolCall {
+    facts(proposal(tool, input), &surroundings(), &disk())
+}
+
+/// Writes what a call does in a line: kind, reads, writes (`-` before what goes), lines.
+fn told(call: &ToolCall) -> String {
+    let facts = &call.facts;
+    let writes: Vec<String> = facts
+        .writes
+        .iter()
+        .map(|write| {
+            let mark = if write.removes { "-" } else { "" };
+            let path = write.relative.as_deref().or(write.path.as_deref());
+            format!("{mark}{}", path.unwrap_or("?"))
+        })
+        .collect();
+    let lines = facts
+        .edit_lines
+        .map_or("?".to_owned(), |lines| lines.to_string());
+    let kind = match call.kind {
+        CallKind::Edit => "edit",
+        CallKind::Shell => "shell",
+        _ => "other",
+    };
+    format!(
+        "{kind} r[{}] w[{}] {lines}",
+        facts.reads.join(","),
+        writes.join(",")
+    )
+}
+
+#[test]
+fn a_tool_of_a_file_server_writes_what_it_says() {
+    let rows = [
+        (
+            "mcp__fs__write_file",
+            json!({"path": "/p/new.py", "content": "1\n2\n"}),
+            "edit r[] w[new.py] 2",
+        ),
+        (
+            "mcp__fs__write_file",
+            json!({"path": "a.py", "content": "x\nkeep\ny\n"}),
+            "edit r[] w[a.py] 1",
+        ),
+        (
+            "mcp__interlock__fs__edit_file",
+            json!({"path": "a.py", "edits": [{"oldText": "x\nkeep", "newText": "y\nkeep\nz"}]}),
+            "edit r[] w[a.py] 2",
+        ),
+        (
+            "mcp_fs_move_file",
+            json!({"source": "a.py", "destination": "b.py"}),
+            "edit r[] w[-a.py,b.py] 0",
+        ),
+        (
+            "fs-create_directory",
+            json!({"path": "lib/deep"}),
+            "edit r[] w[lib/deep] 0",
+        ),
+        (
+            "MCP:read_text_file",
+            json!({"path": "file:///p/a.py"}),
+            "other r[a.py] w[] ?",
+        ),
+        (
+            "fs_read_multiple_files",
+            json!({"paths": ["a.py", "./b.py"]}),
+            "other r[a.py,b.py] w[] ?",
+        ),
+        (
+            "mcp__fs__delete_file",
+            json!({"path": "a.py"}),
+            "edit r[] w[-a.py] 3",
+        ),
+    ];
+    for (tool, input, expected) in rows {
+        assert_eq!(told(&found(tool, &input)), expected, "{tool} {input}");
+    }
+}
+
+#[test]
+fn the_words_of_an_unknown_tools_name_say_what_it_does() {
+    let rows = [
+        (
+            "mcp__docs__updatePage",
+            json!({"filePath": "doc/a.md", "text": "1\n2\n3"}),
+            "edit r[] w[doc/a.md] 3",
+        ),
+        (
+            "mcp__docs__save-all",
+            json!({"files": [{"path": "a.py", "content": "1"}, {"path": "b.py"}]}),
+            "edit r[] w[a.py,b.py] ?",
+        ),
+        (
+            "mcp__docs__rename",
+            json!({"from": "a.py", "to": "b.py"}),
+            "edit r[] w[-a.py,b.py] 0",
+        ),
+        (
+            "mcp__docs__lookup",
+            json!({"path": "a.py"}),
+            "other r[a.py] w[] ?",
+        ),
+        // No file is named: an issue tracker has words of the same kind.
+        (
+            "mcp__tracker__create_issue",
+            json!({"title": "x", "content": "y"}),
+            "other r[] w[] ?",
+        ),
+        (
+            "mcp__web__save_page",
+            json!({"uri": "https://example.org/a"}),
+            "edit r[] w[] ?",
+        ),
+    ];
+    for (tool, input, expected) in rows {
+        assert_eq!(told(&found(tool, &input)), expected, "{tool} {input}");
+    }
+}
+
+#[test]
+fn what_a_server_says_of_itself_only_takes_away() {
+    let input = json!({"path": "a.py", "content": "x"});
+    let guessed = FileUse::of("save_note", &input, true);
+    assert!(!guessed.changes(), "a guess gives way");
+    let known = FileUse::of("write_file", &input, true);
+    assert!(known.changes(), "what is known does not");
+}
+
+#[test]
+fn a_setting_takes_the_place_of_every_guess() {
+    let files = FileUse {
+        writes: vec!["target".to_owned()],
+        text: TextUse::Whole("body".to_owned()),
+        sure: true,
+        ..FileUse::default()
+    };
+    let input = json!({"target": "a.py", "body": "x\nkeep\nx\nmore\n", "path": "b.py"});
+    let call = served_facts(
+        proposal("mcp__x__store", &input),
+        &files,
+        &surroundings(),
+        &disk(),
+    );
+    assert_eq!(told(&call), "edit r[] w[a.py] 1");
+    let line = FileUse {
+        line: Some("what".to_owned()),
+        sure: true,
+        ..FileUse::default()
+    };
+    let input = json!({"what": "rm a.py"});
+    let call = served_facts(
+        proposal("mcp__x__do", &input),
+        &line,
+        &surroundings(),
+        &disk(),
+    );
+    assert_eq!(call.kind, CallKind::Shell);
+    assert_eq!(told(&call), "shell r[] w[-a.py] ?");
+    let input = json!({"target": 5, "body": ""});
+    let call = served_facts(
+        proposal("mcp__x__store", &input),
+        &files,
+        &surroundings(),
+        &disk(),
+    );
+    assert!(call.facts.malformed.is_some(), "what is set must be text");
+}
+
+#[test]
+fn protected_things_are_found_whatever_the_tool_and_the_way_the_path_is_written() {
+    for (tool, input) in [
+        (
+            "mcp__fs__write_file",
+            json!({"path": "/p/.interlock/config.toml", "content": ""}),
+        ),
+        (
+            "mcp__fs__write_file",
+            json!({"path": "x/../.interlock/config.toml", "content": ""}),
+        ),
+        (
+            "mcp__fs__write_file",
+            json!({"path": "file:///p/.interlock/config.toml", "content": ""}),
+        ),
+        (
+            "mcp__fs__write_file",
+            json!({"path": "/p/.mcp.json", "content": ""}),
+        ),
+        (
+            "mcp__fs__move_file",
+            json!({"source": "x", "destination": ".claude/settings.json"}),
+        ),
+        (
+            "mcp__fs__read_text_file",
+            json!({"path": "/home/you/.local/state/interlock/token.json"}),
+        ),
+        (
+            "mcp__x__innocent",
+            json!({"deep": [{"er": "/p/.interlock/workflows/w.json"}]}),
+        ),
+        ("mcp__sh__run", json!({"command": "interlock approve"})),
+        (
+            "mcp__sh__run",
+            json!({"command": ["rm", "-rf", ".interlock"]}),
+        ),
+    ] {
+        let call = found(tool, &input);
+        assert!(call.facts.protected.is_some(), "{tool} {input}");
+    }
+    for (tool, input) in [
+        (
+            "mcp__fs__write_file",
+            json!({"path": "/p/src/a.rs", "content": "interlock approve"}),
+        ),
+        ("mcp__sh__run", json!({"command": "cargo test"})),
+    ] {
+        let call = found(tool, &input);
+        assert_eq!(call.facts.protected, None, "{tool} {input}");
+    }
+}

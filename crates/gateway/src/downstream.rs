@@ -1,0 +1,3 @@
+//! How clients reach a session.
+
+pub mod stdio;

@@ -1,0 +1,195 @@
+//! A client at the other end of two streams of bytes, a message a line.
+//!
+//! What is no message is answered here; a session gets messages only. An array
+//! of messages is taken apart, and its answers go back in one array.
+
+use std::io;
+
+use tokio::{
+    io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    sync::mpsc,
+};
+
+use crate::{
+    lines::{Line, read_line, write_batch, write_line},
+    link::Link,
+    message::{Frame, INVALID_REQUEST, Id, Malformed, Message, Parcel, read_client},
+};
+
+/// Refusals that wait to be written before reading stops.
+const REFUSED_MAX: usize = 16;
+
+/// What the reader tells the writer.
+enum Told {
+    /// Something was no message: this is the answer.
+    Refused(Parcel),
+    /// An array was read: its answers belong together.
+    Batch(Batch),
+}
+
+/// An array of messages, on its way to be answered.
+struct Batch {
+    waiting: Vec<Id>,
+    ready: Vec<Parcel>,
+}
+
+/// Carries messages between a client and `link` until one of them is gone.
+///
+/// When the client has said its last, what it asked for is still answered.
+///
+/// # Errors
+/// The streams cannot be read or written.
+pub async fn serve(
+    reader: impl tokio::io::AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+    link: Link,
+    bytes_max: usize,
+) -> io::Result<()> {
+    let mut reader = BufReader::with_capacity(65_536, reader);
+    let Link {
+        outgoing,
+        mut incoming,
+    } = link;
+    let (tell, mut told) = mpsc::channel(REFUSED_MAX);
+    let reading = async {
+        let read = read_all(&mut reader, &outgoing, &tell, bytes_max).await;
+        // The session learns that the client is gone by this.
+        drop((outgoing, tell));
+        read
+    };
+    let writing = async { write_all(&mut writer, &mut incoming, &mut told).await };
+    tokio::pin!(reading, writing);
+    tokio::select! {
+        written = &mut writing => written,
+        read = &mut reading => {
+            let written = writing.await;
+            read.and(written)
+        }
+    }
+}
+
+async fn read_all(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    session: &mpsc::Sender<Parcel>,
+    tell: &mpsc::Sender<Told>,
+    bytes_max: usize,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        let frame = match read_line(reader, &mut line, bytes_max).await? {
+            Line::End => return Ok(()),
+            Line::Whole if line.trim_ascii().is_empty() => continue,
+            Line::Whole => read_client(&line),
+            Line::TooLong => Err(Malformed {
+                code: INVALID_REQUEST,
+                message: format!("the message is longer than {bytes_max} bytes"),
+                id: None,
+            }),
+        };
+        let parcels = match frame {
+            Ok(Frame::One(parcel)) => vec![parcel],
+            Ok(Frame::Batch(several)) => {
+                let (batch, parcels) = taken_apart(several);
+                if tell.send(Told::Batch(batch)).await.is_err() {
+                    return Ok(());
+                }
+                parcels
+            }
+            Err(malformed) => {
+                if tell.send(Told::Refused(malformed.answer())).await.is_err() {
+                    return Ok(());
+                }
+                continue;
+            }
+        };
+        for parcel in parcels {
+            if session.send(parcel).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn taken_apart(several: Vec<Result<Parcel, Malformed>>) -> (Batch, Vec<Parcel>) {
+    let mut batch = Batch {
+        waiting: Vec::new(),
+        ready: Vec::new(),
+    };
+    let mut parcels = Vec::new();
+    for one in several {
+        match one {
+            Ok(parcel) => {
+                if let Message::Request(request) = &parcel.message {
+                    batch.waiting.push(request.id.clone());
+                }
+                parcels.push(parcel);
+            }
+            Err(malformed) => batch.ready.push(malformed.answer()),
+        }
+    }
+    (batch, parcels)
+}
+
+async fn write_all(
+    writer: &mut (impl AsyncWrite + Unpin),
+    session: &mut mpsc::Receiver<Parcel>,
+    told: &mut mpsc::Receiver<Told>,
+) -> io::Result<()> {
+    let (mut buffer, mut batches) = (Vec::new(), Vec::new());
+    let mut reading = true;
+    loop {
+        tokio::select! {
+            // An array is known before its answers are.
+            biased;
+            what = told.recv(), if reading => match what {
+                Some(Told::Refused(parcel)) => write_line(writer, &mut buffer, &parcel).await?,
+                Some(Told::Batch(batch)) => {
+                    batches.push(batch);
+                    write_answered(writer, &mut buffer, &mut batches).await?;
+                }
+                None => reading = false,
+            },
+            parcel = session.recv() => match parcel {
+                Some(parcel) => match claimed(&mut batches, parcel) {
+                    Some(parcel) => write_line(writer, &mut buffer, &parcel).await?,
+                    None => write_answered(writer, &mut buffer, &mut batches).await?,
+                },
+                None => return writer.flush().await,
+            },
+        }
+        if session.is_empty() {
+            writer.flush().await?;
+        }
+    }
+}
+
+/// Puts an answer to the array that waits for it, or gives it back.
+fn claimed(batches: &mut [Batch], parcel: Parcel) -> Option<Parcel> {
+    let Message::Response(response) = &parcel.message else {
+        return Some(parcel);
+    };
+    let id = response.id.as_ref();
+    let waits = |batch: &Batch| batch.waiting.iter().position(|waiting| Some(waiting) == id);
+    for batch in batches {
+        if let Some(at) = waits(batch) {
+            batch.waiting.swap_remove(at);
+            batch.ready.push(parcel);
+            return None;
+        }
+    }
+    Some(parcel)
+}
+
+async fn write_answered(
+    writer: &mut (impl AsyncWrite + Unpin),
+    buffer: &mut Vec<u8>,
+    batches: &mut Vec<Batch>,
+) -> io::Result<()> {
+    while let Some(at) = batches.iter().position(|batch| batch.waiting.is_empty()) {
+        let batch = batches.swap_remove(at);
+        if !batch.ready.is_empty() {
+            write_batch(writer, buffer, &batch.ready).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! What a session of the gateway asks before it lets something pass.
+//!
+//! A session knows MCP and no run; who governs knows the run and no protocol.
+//! Calls may wait for the disk: a session makes them where that stalls nobody else.
+
+mod cached;
+mod files;
+mod governor;
+mod lists;
+mod opened;
+mod results;
+
+use interlock_core::{
+    machine::Object,
+    names::{CallId, RunId},
+};
+use serde_json::{Value, value::RawValue};
+
+pub use governor::Governor;
+
+/// Who opens a session of the gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// The client that started this process.
+    Stdio,
+    /// Whoever reaches the port, without a credential of a run.
+    Nobody,
+    /// The holder of a run's credential.
+    Run(RunId),
+}
+
+/// A tool of a server, as a client may list it.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedTool<'a> {
+    /// The name of the server in the configuration; empty: the one that is wrapped.
+    pub server: &'a str,
+    /// The server's own name of the tool.
+    pub name: &'a str,
+    /// The name under which the client sees it.
+    pub shown: &'a str,
+    /// Its definition as the server gave it last; null: the server lists no such tool.
+    pub definition: &'a Value,
+}
+
+/// A call of a tool of a server.
+#[derive(Debug, Clone, Copy)]
+pub struct GatewayCall<'a> {
+    /// The tool.
+    pub tool: ListedTool<'a>,
+    /// The arguments, exact.
+    pub arguments: &'a Object,
+    /// The call's `_meta`: a client may name its own id of the call there.
+    pub meta: Option<&'a Object>,
+    /// The `requestState` with which it goes on with a call that wanted input (2026-07-28).
+    pub request_state: Option<&'a Value>,
+    /// When it came, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// What else a client asks a server for.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// The name of the server in the configuration; empty: the one that is wrapped.
+    pub server: &'a str,
+    /// What it asks for.
+    pub of: ReadingOf<'a>,
+    /// When it came, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// What a client asks a server for beside calls of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadingOf<'a> {
+    /// A resource, by its address: `resources/read`, `resources/subscribe`.
+    Resource(&'a str),
+    /// A prompt, by its name: `prompts/get`.
+    Prompt(&'a str),
+}
+
+/// A reading that may not be: the error of the answer, with the code for invalid parameters (-32602).
+#[derive(Debug, Clone, PartialEq)]
+pub struct NotRead {
+    /// The sentence.
+    pub message: String,
+    /// The same as a value, for the error's `data`.
+    pub data: Value,
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone)]
+pub enum Ruling {
+    /// It goes to the server.
+    Pass(Ticket),
+    /// It is answered here, with a `CallToolResult`.
+    Answer(Value),
+    /// A person is to be asked first.
+    Ask(Question),
+}
+
+/// Names a call that passed, so that its result is told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    /// The call in the run's log; `None`: no run holds the session.
+    pub call: Option<CallId>,
+    /// Bytes of the result that pass; `None`: all.
+    pub bytes_max: Option<u64>,
+}
+
+/// What a person is asked before a call passes.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// What to show to the person.
+    pub message: String,
+    /// What the answer belongs to; opaque to the session, never shown to the model.
+    pub key: String,
+    /// The `CallToolResult` where no person can be asked here.
+    pub unasked: Value,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PersonSaid {
+    /// Yes.
+    Yes,
+    /// No, with a note for the agent.
+    No {
+        /// The note; empty: none.
+        note: String,
+    },
+    /// Neither: the question was closed.
+    Nothing,
+}
+
+/// Governs one session of the gateway.
+pub trait Govern: Send {
+    /// Returns the definitions of the gateway's own tools, in order.
+    fn own_tools(&self) -> Vec<Value>;
+
+    /// Returns what the model is told about the own tools.
+    fn instructions(&self) -> String;
+
+    /// Answers a call of an own tool with a `CallToolResult`; `None`: no own tool has the name.
+    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling>;
+
+    /// Tells for each tool, in order, whether the client sees it now.
+    fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool>;
+
+    /// Rules on a call of a server's tool.
+    fn call(&mut self, call: &GatewayCall<'_>) -> Ruling;
+
+    /// Rules on a reading; `Some`: it does not go to the server.
+    fn read(&mut self, reading: &Reading<'_>) -> Option<NotRead>;
+
+    /// Rules again once a person answered.
+    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling;
+
+    /// Records the result of a call that passed; `Some`: what the client gets in its place.
+    ///
+    /// A result that only names a task, or that wants input, leaves the call open:
+    /// what the task ends with is told here later, with the same ticket.
+    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value>;
+
+    /// Tells whether other tools may be visible than when this was asked last.
+    fn changed(&mut self) -> bool;
+}
+
+/// A call of one of the gateway's own tools.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnCall<'a> {
+    /// The arguments, exact.
+    pub arguments: &'a Object,
+    /// The call's `_meta`.
+    pub meta: Option<&'a Object>,
+    /// When it came, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// How a call of a server's tool ended.
+#[derive(Debug, Clone, Copy)]
+pub enum CallEnd<'a> {
+    /// With a `CallToolResult`, `isError` or not.
+    Result(&'a RawValue),
+    /// With a JSON-RPC error.
+    Error(&'a RawValue),
+    /// Cancelled, or the server is gone: it is not known what it did.
+    Unknown,
+}

@@ -1,0 +1,57 @@
+//! Whether anything that binds sessions to runs has changed since it was looked at.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+/// A file system may show two changes this close together as one.
+const SETTLED: Duration = Duration::from_millis(100);
+
+/// When some directories changed last; `None`: one is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp<const N: usize>([Option<SystemTime>; N]);
+
+impl<const N: usize> Stamp<N> {
+    /// Looks at `places` below `home`.
+    pub(super) fn look(home: &Path, places: [&str; N]) -> Self {
+        Self(places.map(|place| {
+            let data = fs::metadata(home.join(place));
+            data.and_then(|data| data.modified()).ok()
+        }))
+    }
+
+    /// Tells whether a later change would surely show.
+    fn is_settled(self) -> bool {
+        let now = SystemTime::now();
+        let since = |at: &SystemTime| now.duration_since(*at).ok();
+        let mut at = self.0.iter().flatten();
+        at.all(|at| since(at).is_some_and(|since| since > SETTLED))
+    }
+}
+
+/// Something that was found out and holds until a directory changes.
+#[derive(Debug, Clone)]
+pub(super) struct Cached<T, const N: usize>(Option<(Stamp<N>, T)>);
+
+impl<T, const N: usize> Cached<T, N> {
+    pub(super) const fn new() -> Self {
+        Self(None)
+    }
+
+    /// Returns what was found out, where nothing has changed since.
+    pub(super) fn get(&self, now: Stamp<N>) -> Option<&T> {
+        let (then, found) = self.0.as_ref()?;
+        (*then == now).then_some(found)
+    }
+
+    /// Keeps what was found out after `seen` was looked at.
+    pub(super) fn keep(&mut self, seen: Stamp<N>, found: T) {
+        self.0 = seen.is_settled().then_some((seen, found));
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.0 = None;
+    }
+}

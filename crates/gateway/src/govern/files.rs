@@ -1,0 +1,146 @@
+//! What a call of a server's tool would do, found where that server works.
+
+use std::path::Path;
+
+use interlock_clients::{HookSetting, surroundings};
+use interlock_core::{
+    call::ToolCall,
+    names::{AgentId, CallId},
+    tools::served_names,
+};
+use interlock_facts::{FileUse, Proposal, RealDisk, Shape, Surroundings, TextUse, served_facts};
+use interlock_project::{Config, Servers, ToolConfig, Transport};
+use serde_json::Value;
+
+use super::{ListedTool, Reading, ReadingOf};
+
+/// How `resources/read` is called in rules.
+const RESOURCE: &str = "resources/read";
+/// How `prompts/get` is called in rules.
+const PROMPT: &str = "prompts/get";
+
+/// Where servers work, and what is set about their tools.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    around: Surroundings,
+    servers: Servers,
+}
+
+/// A call to be judged: who makes it, and under which id.
+#[derive(Debug, Clone)]
+pub(super) struct Identity {
+    pub(super) id: CallId,
+    pub(super) agent: Option<AgentId>,
+}
+
+impl Files {
+    /// Describes where the servers of the project at `root` work.
+    pub(super) fn new(
+        setting: &HookSetting,
+        root: &Path,
+        person: &Config,
+        servers: Servers,
+    ) -> Self {
+        let directory = root.to_str().unwrap_or("/");
+        let mut around = surroundings(setting, root, directory, None);
+        around.opened.clone_from(&person.protect.allow);
+        around.allowed_by_person.clone_from(&person.shell.allow);
+        Self {
+            around: around.resolved(&RealDisk),
+            servers,
+        }
+    }
+
+    /// Finds what a call would do.
+    pub(super) fn call(&self, tool: &ListedTool<'_>, input: &Value, who: Identity) -> ToolCall {
+        let names = served_names(tool.server, tool.name);
+        let files = self.set(tool).map_or_else(
+            || FileUse::of(tool.name, input, says_read_only(tool.definition)),
+            file_use,
+        );
+        let mut call = served_facts(
+            proposal(&names, input, who),
+            &files,
+            &self.around_of(tool.server),
+            &RealDisk,
+        );
+        call.served_as = names;
+        call
+    }
+
+    /// Finds what a reading would show.
+    pub(super) fn reading(&self, reading: &Reading<'_>, who: Identity) -> ToolCall {
+        let (method, input) = match reading.of {
+            ReadingOf::Resource(uri) => (RESOURCE, serde_json::json!({"uri": uri})),
+            ReadingOf::Prompt(name) => (PROMPT, serde_json::json!({"name": name})),
+        };
+        let mut names = served_names(reading.server, method);
+        // By its plain name first: that is how the log shows it.
+        names.rotate_right(1);
+        let files = FileUse {
+            reads: vec!["uri".to_owned()],
+            ..FileUse::default()
+        };
+        let around = self.around_of(reading.server);
+        let mut call = served_facts(proposal(&names, &input, who), &files, &around, &RealDisk);
+        call.served_as = names;
+        call
+    }
+
+    fn set(&self, tool: &ListedTool<'_>) -> Option<&ToolConfig> {
+        let (_, server) = self
+            .servers
+            .iter()
+            .find(|(name, _)| name.as_str() == tool.server)?;
+        server.tools.get(tool.name)
+    }
+
+    /// Describes where a server works: relative paths count from its own directory.
+    fn around_of(&self, server: &str) -> Surroundings {
+        let mut around = self.around.clone();
+        let known = self
+            .servers
+            .iter()
+            .find(|(name, _)| name.as_str() == server);
+        if let Some((_, config)) = known
+            && let Transport::Stdio(stdio) = &config.transport
+            && let Some(cwd) = stdio.cwd.as_deref().and_then(Path::to_str)
+        {
+            let below = Path::new(&around.project_root).join(cwd);
+            if let Some(below) = below.to_str() {
+                below.clone_into(&mut around.working_directory);
+            }
+        }
+        around
+    }
+}
+
+fn proposal<'a>(names: &'a [String], input: &'a Value, who: Identity) -> Proposal<'a> {
+    Proposal {
+        id: who.id,
+        tool: names.first().map_or("", String::as_str),
+        common: None,
+        shape: Shape::Other,
+        input,
+        doubled: None,
+        agent: who.agent,
+        branch: None,
+    }
+}
+
+/// Tells whether a server says that a tool changes nothing.
+fn says_read_only(definition: &Value) -> bool {
+    definition.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
+}
+
+/// Reads what a person has set about a tool: nothing else is assumed of it then.
+fn file_use(set: &ToolConfig) -> FileUse {
+    FileUse {
+        reads: set.reads.clone(),
+        writes: set.writes.clone(),
+        removes: set.removes.clone(),
+        text: set.content.clone().map_or(TextUse::Unknown, TextUse::Whole),
+        line: set.command.clone(),
+        sure: true,
+    }
+}

@@ -1,0 +1,463 @@
+//! Governs a session: the run that holds it, asked about every call.
+//!
+//! INVARIANT: where a run holds the session, or may, every failure of ours is a denial.
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use interlock_clients::HookSetting;
+use interlock_core::{
+    Reply, briefing,
+    call::{CallResult, ToolCall},
+    command::Ask,
+    names::{CallId, RunId},
+    notice,
+    refusal::Code,
+};
+use interlock_project::{Config, Servers};
+use interlock_store::{NotedTool, StoreError};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    CallEnd, Caller, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
+    Ruling, Ticket,
+    files::{Files, Identity},
+    lists::{self, Standing},
+    opened::Opened,
+    results::Outcome,
+};
+use crate::{
+    answer::{Answer, Said},
+    control::{Control, Held, Incoming, several},
+    error::GatewayError,
+    live::Live,
+    refused::{Refused, Word},
+    settings::Settings,
+    tools,
+};
+
+/// Where Claude Code says which of the model's calls this is.
+const CALL_ID_KEY: &str = "claudecode/toolUseId";
+/// Calls of one session whose end is waited for at most; older ones are forgotten.
+const OPEN_MAX: usize = 4_096;
+
+/// Governs one session of the gateway.
+#[derive(Debug)]
+pub struct Governor {
+    settings: Settings,
+    who: Caller,
+    control: Control,
+    opened: Opened,
+    files: Files,
+    /// Calls that passed and have not ended.
+    open: BTreeMap<CallId, Passed>,
+    /// What the list depended on when it was asked about last.
+    listed: Option<(Option<RunId>, Standing)>,
+    calls: u64,
+    begun: String,
+}
+
+/// A call that passed.
+#[derive(Debug, Clone)]
+struct Passed {
+    run: RunId,
+    number: u64,
+    /// Whether its tool promises structured content.
+    has_schema: bool,
+    digest: interlock_core::names::Digest,
+    /// With what the client goes on, where the server wanted input.
+    state: Option<Value>,
+}
+
+impl Governor {
+    /// Makes the governor of a session that `who` opens in front of `servers`.
+    ///
+    /// # Errors
+    /// The person's configuration cannot be read, or the system gives no random bytes.
+    pub fn new(settings: Settings, who: Caller, servers: &Servers) -> Result<Self, GatewayError> {
+        let person = Config::of_person(settings.configuration.as_deref())
+            .map_err(|error| GatewayError::Settings(error.to_string()))?;
+        let begun = interlock_store::random_word()
+            .map_err(|error| GatewayError::Settings(error.to_string()))?;
+        let setting = HookSetting {
+            home: settings.home.clone(),
+            configuration: settings.configuration.clone(),
+            program: std::env::current_exe().ok(),
+            environment: std::env::vars_os().collect(),
+            at_ms: 0,
+        };
+        let control = Control::of_caller(settings.clone(), who.clone());
+        let files = Files::new(&setting, control.project_root(), &person, servers.clone());
+        Ok(Self {
+            opened: Opened::new(who.clone(), settings.home.clone()),
+            control,
+            files,
+            who,
+            settings,
+            open: BTreeMap::new(),
+            listed: None,
+            calls: 0,
+            begun,
+        })
+    }
+
+    fn rule(&mut self, call: &GatewayCall<'_>) -> Result<Ruling, Refused> {
+        let incoming = incoming(call.arguments, call.meta, call.at_ms);
+        let tool = NotedTool::served(call.tool.shown);
+        let (held, noted) = self.opened.of_call(&self.control, tool, &incoming)?;
+        let run = match held {
+            Held::Nothing => return Ok(pass_freely()),
+            Held::Several(runs) => return Err(several(runs)),
+            Held::Run(run) => run,
+        };
+        let id = self.next_id();
+        let who = Identity {
+            id: id.clone(),
+            agent: noted.agent().cloned(),
+        };
+        let input = Value::Object(call.arguments.clone());
+        let proposed = self.files.call(&call.tool, &input, who);
+        let live = self.opened.live(&run)?;
+        if live.run.is_over() {
+            return self.after_the_end(&run, &proposed);
+        }
+        let state = call.request_state;
+        let goes_on = |passed: &&Passed| {
+            passed.run == run && passed.digest == proposed.digest && passed.state.as_ref() == state
+        };
+        if state.is_some()
+            && let Some((id, passed)) = self.open.iter().find(|(_, passed)| goes_on(passed))
+        {
+            let (id, number) = (id.clone(), passed.number);
+            return Ok(self.opened.live(&run)?.pass(&id, number));
+        }
+        let has_schema = call.tool.definition.get("outputSchema").is_some();
+        self.propose(&run, proposed, has_schema, call.at_ms)
+    }
+
+    /// Asks the run whether the call may be made.
+    fn propose(
+        &mut self,
+        run: &RunId,
+        call: ToolCall,
+        has_schema: bool,
+        at_ms: u64,
+    ) -> Result<Ruling, Refused> {
+        let live = self.opened.live(run)?;
+        let (id, digest) = (call.id.clone(), call.digest.clone());
+        let decision = live.ask(at_ms, Ask::Propose(Box::new(call)))?;
+        match &decision.reply {
+            Reply::Accepted | Reply::Parked { .. } => {
+                self.calls += 1;
+                let passed = Passed {
+                    run: run.clone(),
+                    number: self.calls,
+                    has_schema,
+                    digest,
+                    state: None,
+                };
+                let ruling = live.pass(&id, passed.number);
+                self.remember(id, passed);
+                Ok(ruling)
+            }
+            Reply::Ask(refusal) | Reply::Refused(refusal) => {
+                let said = Said {
+                    message: String::new(),
+                    events: &decision.events,
+                    focus: Some(&decision.path),
+                };
+                Ok(Ruling::Answer(
+                    Answer::no(live, refusal, &said).into_result(),
+                ))
+            }
+        }
+    }
+
+    /// Rules on a call of a session whose run has ended: nothing is guarded any more.
+    ///
+    /// Under a project policy what is protected stays so; a credential ends with its run.
+    fn after_the_end(&mut self, run: &RunId, call: &ToolCall) -> Result<Ruling, Refused> {
+        if matches!(self.who, Caller::Run(_)) {
+            let message = format!("run `{run}` is over, and the credential with it");
+            return Err(Refused::new(Word::Engine(Code::RunOver), message));
+        }
+        let policy = Config::of_project(self.control.project_root())?.workflow;
+        match (&call.facts.protected, policy) {
+            (Some(thing), Some(_)) => Err(Refused::new(
+                Word::Engine(Code::Protected),
+                format!("{thing} is protected in this project"),
+            )),
+            _ => Ok(pass_freely()),
+        }
+    }
+
+    /// Records how a call ended, and says what the client gets in place of its result.
+    fn record(
+        &mut self,
+        id: &CallId,
+        passed: &Passed,
+        result: CallEnd<'_>,
+        at_ms: u64,
+    ) -> Result<Option<Value>, StoreError> {
+        let (mut outcome, error_bytes) = match result {
+            CallEnd::Result(text) => (Outcome::read(text.get()), length(text)),
+            CallEnd::Error(text) => (None, length(text)),
+            CallEnd::Unknown => (None, 0),
+        };
+        let live = self.opened.live(&passed.run)?;
+        if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.goes_on()) {
+            let passed = Passed {
+                state: outcome.request_state().cloned(),
+                ..passed.clone()
+            };
+            self.remember(id.clone(), passed);
+            return Ok(None);
+        }
+        // What it wrote is not known: it counts as done when a transition is asked for.
+        if matches!(result, CallEnd::Unknown) && live.may_have_written(id) {
+            return Ok(None);
+        }
+        let ok = outcome.as_ref().is_some_and(Outcome::is_ok);
+        let mut bytes = outcome.as_ref().map_or(error_bytes, Outcome::bytes);
+        let mut changed = false;
+        if let Some((left, limit)) = live.bytes_left(id)
+            && let Some(outcome) = outcome.as_mut().filter(|_| bytes > left)
+        {
+            outcome.cut(left, passed.has_schema, limit);
+            bytes = left;
+            changed = true;
+        }
+        let ended = CallResult {
+            id: Some(id.clone()),
+            ok,
+            exit: None,
+            bytes,
+            wrote: Vec::new(),
+        };
+        let decision = live.ask(at_ms, Ask::Record(ended))?;
+        if let Some(notice) = notice(&live.machine, &live.run, &decision.events)
+            && let Some(outcome) = &mut outcome
+        {
+            let now = briefing(&live.machine, &live.run, Some(&decision.path));
+            outcome.add(&format!("[Interlock: {notice}\n{now}]"));
+            changed = true;
+        }
+        Ok(outcome.filter(|_| changed).map(Outcome::into_value))
+    }
+
+    fn remember(&mut self, id: CallId, passed: Passed) {
+        self.open.insert(id, passed);
+        if self.open.len() > OPEN_MAX {
+            let oldest = self.open.iter().min_by_key(|(_, passed)| passed.number);
+            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
+                self.open.remove(&oldest);
+            }
+        }
+    }
+
+    /// Makes the id of a call: unique in any run.
+    fn next_id(&mut self) -> CallId {
+        self.calls += 1;
+        CallId::new(format!("gateway-{}-{}", self.begun, self.calls))
+    }
+
+    fn own(&mut self, tool: interlock_core::call::ControlTool, call: &OwnCall<'_>) -> Answer {
+        let incoming = incoming(call.arguments, call.meta, call.at_ms);
+        let answer = self.control.answer(tool, &incoming);
+        self.opened.forget();
+        answer
+    }
+
+    fn judge_reading(&mut self, reading: &Reading<'_>) -> Result<Option<NotRead>, Refused> {
+        let run = match self.opened.of_session(&self.control, reading.at_ms)? {
+            Held::Nothing => return Ok(None),
+            Held::Several(runs) => return Err(several(runs)),
+            Held::Run(run) => run,
+        };
+        let who = Identity {
+            id: self.next_id(),
+            agent: None,
+        };
+        let call = self.files.reading(reading, who);
+        let live = self.opened.live(&run)?;
+        if live.run.is_over() {
+            return Ok(None);
+        }
+        let names = call.names();
+        let disallowed = live.run.open_leaves().iter().all(|path| {
+            lists::state(&live.machine, &live.run, path)
+                .is_some_and(|state| state.policy.disallows(&names))
+        });
+        if call.facts.protected.is_none() && call.facts.malformed.is_none() && !disallowed {
+            return Ok(None);
+        }
+        let decision = live.ask(reading.at_ms, Ask::Propose(Box::new(call)))?;
+        Ok(match &decision.reply {
+            Reply::Refused(refusal) | Reply::Ask(refusal) => {
+                let said = Said {
+                    message: String::new(),
+                    events: &decision.events,
+                    focus: Some(&decision.path),
+                };
+                Some(not_read(Answer::no(live, refusal, &said)))
+            }
+            Reply::Accepted | Reply::Parked { .. } => None,
+        })
+    }
+
+    /// Returns where the run that holds the session stands.
+    fn stand(&mut self) -> Result<(Option<RunId>, Standing), Refused> {
+        match self.opened.of_session(&self.control, crate::now_ms())? {
+            Held::Nothing => Ok((None, None)),
+            Held::Several(runs) => Err(several(runs)),
+            Held::Run(run) => {
+                let standing = lists::standing(&self.opened.live(&run)?.run);
+                Ok((Some(run), standing))
+            }
+        }
+    }
+
+    fn shown_now(&mut self, tools: &[ListedTool<'_>]) -> Result<Vec<bool>, Refused> {
+        match self.stand()? {
+            (Some(run), Some(_)) => {
+                let live = self.opened.live(&run)?;
+                Ok(lists::shown(&live.machine, &live.run, tools))
+            }
+            _ => Ok(vec![true; tools.len()]),
+        }
+    }
+}
+
+impl Govern for Governor {
+    fn own_tools(&self) -> Vec<Value> {
+        let prefix = self.settings.tool_prefix;
+        let tools = tools::listed_tools().iter();
+        tools.map(|tool| tool.definition(prefix)).collect()
+    }
+
+    fn instructions(&self) -> String {
+        tools::instructions(self.settings.tool_prefix)
+    }
+
+    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
+        let tool = tools::control_tool(name)?;
+        let answer = guarded(|| Ok(self.own(tool, call)));
+        Some(Ruling::Answer(
+            answer.unwrap_or_else(Answer::from).into_result(),
+        ))
+    }
+
+    fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool> {
+        // Where it is not known what may be called nothing is shown; a call says why.
+        guarded(|| self.shown_now(tools)).unwrap_or_else(|_| vec![false; tools.len()])
+    }
+
+    fn call(&mut self, call: &GatewayCall<'_>) -> Ruling {
+        guarded(|| self.rule(call)).unwrap_or_else(denied)
+    }
+
+    fn read(&mut self, reading: &Reading<'_>) -> Option<NotRead> {
+        guarded(|| self.judge_reading(reading))
+            .unwrap_or_else(|refused| Some(not_read(refused.into())))
+    }
+
+    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> Ruling {
+        denied(Refused::new(
+            Word::Engine(Code::NothingPending),
+            "nothing waits for this answer",
+        ))
+    }
+
+    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value> {
+        let id = ticket.call.as_ref()?;
+        let passed = self.open.remove(id)?;
+        guarded(|| Ok(self.record(id, &passed, result, at_ms)?)).unwrap_or_else(|refused| {
+            let message = format!(
+                "the call was made, and what came of it is withheld because it cannot be recorded: {}",
+                refused.message
+            );
+            Some(Answer::from(Refused { message, ..refused }).into_result())
+        })
+    }
+
+    fn changed(&mut self) -> bool {
+        let now = guarded(|| self.stand()).ok();
+        let changed = now != self.listed;
+        self.listed = now;
+        changed
+    }
+}
+
+impl Live {
+    /// Lets a call pass, with what its result may still bring.
+    fn pass(&self, id: &CallId, _number: u64) -> Ruling {
+        Ruling::Pass(Ticket {
+            call: Some(id.clone()),
+            bytes_max: self.bytes_left(id).map(|(left, _)| left),
+        })
+    }
+
+    /// Returns the bytes of results that are left in the stay a call belongs to, and all it had.
+    fn bytes_left(&self, id: &CallId) -> Option<(u64, u64)> {
+        let call = self.run.calls.iter().find(|call| call.id == *id)?;
+        let frame = self.run.frame(&call.path)?;
+        if frame.entered_seq != call.entered_seq {
+            return None;
+        }
+        let state = lists::state(&self.machine, &self.run, &call.path)?;
+        let limit = state.policy.result_bytes_max?;
+        Some((limit.saturating_sub(frame.used.bytes), limit))
+    }
+
+    /// Tells whether a call is open that may have written.
+    fn may_have_written(&self, id: &CallId) -> bool {
+        let call = self.run.calls.iter().find(|call| call.id == *id);
+        call.is_some_and(|call| call.marks.writes || !call.marks.hits.is_empty())
+    }
+}
+
+/// Does something that may fail or, by a mistake of ours, panic.
+fn guarded<T>(act: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
+    // A panic in between has left no half-made change in it: everything that counts is in the store.
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| {
+        let message = "Interlock failed while it answered; nothing is certain but what `interlock log` shows: call again, or tell a person";
+        Err(Refused::new(Word::Unavailable, message))
+    })
+}
+
+fn denied(refused: Refused) -> Ruling {
+    Ruling::Answer(Answer::from(refused).into_result())
+}
+
+const fn pass_freely() -> Ruling {
+    Ruling::Pass(Ticket {
+        call: None,
+        bytes_max: None,
+    })
+}
+
+fn not_read(answer: Answer) -> NotRead {
+    NotRead {
+        message: answer.text,
+        data: Value::Object(answer.structured),
+    }
+}
+
+fn length(text: &RawValue) -> u64 {
+    u64::try_from(text.get().len()).unwrap_or(u64::MAX)
+}
+
+fn incoming(
+    arguments: &interlock_core::machine::Object,
+    meta: Option<&interlock_core::machine::Object>,
+    at_ms: u64,
+) -> Incoming {
+    let id = meta.and_then(|meta| meta.get(CALL_ID_KEY)?.as_str());
+    Incoming {
+        arguments: arguments.clone(),
+        call: id.map(CallId::new),
+        at_ms,
+    }
+}

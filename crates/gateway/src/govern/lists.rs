@@ -1,0 +1,59 @@
+//! Which tools a client sees where its run stands. A courtesy: each call is judged anyway.
+
+use interlock_core::{
+    machine::{Machine, State},
+    names::{FramePath, StateName},
+    policy::{OnDenied, Policy},
+    run::Run,
+    tools::served_names,
+};
+
+use super::ListedTool;
+
+/// What the list depends on: where every line of the run stands; `None`: nothing is held back.
+pub(super) type Standing = Option<Vec<(FramePath, StateName)>>;
+
+/// Says where every line of an open run stands.
+pub(super) fn standing(run: &Run) -> Standing {
+    if run.is_over() {
+        return None;
+    }
+    let leaves = run.open_leaves().into_iter();
+    let at = leaves.filter_map(|path| {
+        let at = run.frame(&path)?.at.clone();
+        Some((path, at))
+    });
+    Some(at.collect())
+}
+
+/// Tells for each tool whether some line of the run may call it, or ask for it.
+pub(super) fn shown(machine: &Machine, run: &Run, tools: &[ListedTool<'_>]) -> Vec<bool> {
+    if run.is_over() {
+        return vec![true; tools.len()];
+    }
+    let policies: Vec<&Policy> = run
+        .open_leaves()
+        .iter()
+        .filter_map(|path| Some(&state(machine, run, path)?.policy))
+        .collect();
+    tools
+        .iter()
+        .map(|tool| {
+            let names = served_names(tool.server, tool.name);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            policies.iter().any(|policy| passes(policy, &names))
+        })
+        .collect()
+}
+
+/// Returns the state in which a line of the run stands.
+pub(super) fn state<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Option<&'m State> {
+    let frame = run.frame(path)?;
+    let own = machine.called(frame.machine.as_ref())?;
+    own.states.get(&frame.at)
+}
+
+fn passes(policy: &Policy, names: &[&str]) -> bool {
+    let listed = policy.lists_as_written(names) || policy.on_denied == OnDenied::Ask;
+    listed && !policy.disallows(names)
+}

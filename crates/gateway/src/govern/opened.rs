@@ -1,0 +1,126 @@
+//! The run that holds a session, found again for each call and kept open in between.
+
+use interlock_core::names::RunId;
+use interlock_store::{Home, NotedTool, StoreError};
+
+use super::{
+    Caller,
+    cached::{Cached, Stamp},
+};
+use crate::{
+    control::{Control, Held, Incoming, Noted},
+    live::Live,
+    refused::Refused,
+};
+
+/// What changes whenever a session is bound or a run made.
+const BOUND: [&str; 3] = ["runs", "sessions", "projects"];
+/// What changes whenever a note is left or taken.
+const NOTES: [&str; 1] = ["notes"];
+
+/// The run that holds a session.
+#[derive(Debug)]
+pub(super) struct Opened {
+    who: Caller,
+    home: Home,
+    live: Option<Live>,
+    held: Cached<Held, 3>,
+    no_notes: Cached<(), 1>,
+}
+
+impl Opened {
+    pub(super) const fn new(who: Caller, home: Home) -> Self {
+        Self {
+            who,
+            home,
+            live: None,
+            held: Cached::new(),
+            no_notes: Cached::new(),
+        }
+    }
+
+    /// Finds the run that a call is for, and what its hook said.
+    pub(super) fn of_call(
+        &mut self,
+        control: &Control,
+        tool: NotedTool,
+        incoming: &Incoming,
+    ) -> Result<(Held, Noted), Refused> {
+        if let Caller::Run(run) = &self.who {
+            return Ok((Held::Run(run.clone()), Noted::default()));
+        }
+        let noted = self.noted(control, tool, incoming)?;
+        if noted.is_there() {
+            return Ok((control.held(&noted, incoming)?, noted));
+        }
+        Ok((self.without_note(control, incoming)?, noted))
+    }
+
+    /// Finds the run that holds the session, where no call says more.
+    pub(super) fn of_session(&mut self, control: &Control, at_ms: u64) -> Result<Held, Refused> {
+        match &self.who {
+            Caller::Run(run) => Ok(Held::Run(run.clone())),
+            Caller::Stdio | Caller::Nobody => {
+                let incoming = Incoming {
+                    arguments: interlock_core::machine::Object::new(),
+                    call: None,
+                    at_ms,
+                };
+                self.without_note(control, &incoming)
+            }
+        }
+    }
+
+    /// Opens a run, or brings it to what its log says now.
+    pub(super) fn live(&mut self, run: &RunId) -> Result<&mut Live, StoreError> {
+        let known = self.live.take().filter(|live| live.id() == run);
+        let live = match known {
+            Some(mut live) => {
+                live.catch_up()?;
+                live
+            }
+            None => Live::open(&self.home, run)?,
+        };
+        Ok(self.live.insert(live))
+    }
+
+    /// Forgets which run it was: a control tool may have started one.
+    pub(super) fn forget(&mut self) {
+        self.held.forget();
+    }
+
+    fn noted(
+        &mut self,
+        control: &Control,
+        tool: NotedTool,
+        incoming: &Incoming,
+    ) -> Result<Noted, Refused> {
+        let seen = Stamp::look(self.home.path(), NOTES);
+        if self.no_notes.get(seen).is_some() {
+            return Ok(Noted::default());
+        }
+        let noted = control.caller(tool, incoming)?;
+        if !noted.is_there() && !self.home.has_notes()? {
+            self.no_notes.keep(seen, ());
+        }
+        Ok(noted)
+    }
+
+    fn without_note(&mut self, control: &Control, incoming: &Incoming) -> Result<Held, Refused> {
+        let seen = Stamp::look(self.home.path(), BOUND);
+        match self.held.get(seen) {
+            Some(Held::Run(run)) => {
+                let run = run.clone();
+                if !self.live(&run)?.run.is_over() {
+                    return Ok(Held::Run(run));
+                }
+            }
+            Some(Held::Nothing) => return Ok(Held::Nothing),
+            // Runs may have ended since, which no directory shows.
+            Some(Held::Several(_)) | None => {}
+        }
+        let held = control.held(&Noted::default(), incoming)?;
+        self.held.keep(seen, held.clone());
+        Ok(held)
+    }
+}

@@ -1,0 +1,124 @@
+//! The results of calls: how many bytes they have, and how they are cut.
+
+use serde_json::{Map, Value, json};
+
+/// A result as far as it is read.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// All but the content.
+    value: Map<String, Value>,
+    content: Option<Vec<Value>>,
+}
+
+impl Outcome {
+    /// Reads a `CallToolResult`; `None`: it is none.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut value: Map<String, Value> = serde_json::from_str(text).ok()?;
+        let content = match value.get_mut("content") {
+            Some(Value::Array(items)) => Some(std::mem::take(items)),
+            _ => None,
+        };
+        Some(Self { value, content })
+    }
+
+    /// Tells whether the call is not over: it wants input, or goes on as a task.
+    pub(super) fn goes_on(&self) -> bool {
+        let kind = self.value.get("resultType").and_then(Value::as_str);
+        matches!(kind, Some("input_required" | "task"))
+            || self.value.get("task").is_some_and(Value::is_object) && self.content.is_none()
+    }
+
+    /// Returns the state with which the client goes on, where input is wanted.
+    pub(super) fn request_state(&self) -> Option<&Value> {
+        self.value.get("requestState")
+    }
+
+    /// Tells whether the tool says that it succeeded.
+    pub(super) fn is_ok(&self) -> bool {
+        self.value.get("isError") != Some(&Value::Bool(true))
+    }
+
+    /// Counts what an agent may read of it: text and structured content say the same, the larger counts.
+    pub(super) fn bytes(&self) -> u64 {
+        let items = self.content.iter().flatten().map(item_bytes);
+        let items = items.fold(0, u64::saturating_add);
+        let structured = self.value.get("structuredContent");
+        items.max(structured.map_or(0, json_bytes))
+    }
+
+    /// Cuts it to `max` bytes and says so; returns how many are left.
+    ///
+    /// Structured content cannot be cut and is left out: the result is then an
+    /// error, of which no schema wants any.
+    pub(super) fn cut(&mut self, max: u64, has_schema: bool, limit: u64) -> u64 {
+        let whole = self.bytes();
+        let mut left = max;
+        let mut kept = Vec::new();
+        for mut item in self.content.take().unwrap_or_default() {
+            let bytes = item_bytes(&item);
+            if bytes <= left {
+                left -= bytes;
+                kept.push(item);
+            } else if let Some(Value::String(text)) = item.get_mut("text")
+                && left > 0
+            {
+                let end = usize::try_from(left).unwrap_or(usize::MAX);
+                text.truncate(text.floor_char_boundary(end));
+                left -= u64::try_from(text.len()).unwrap_or(left);
+                kept.push(item);
+                break;
+            } else {
+                break;
+            }
+        }
+        let passed = max - left;
+        self.content = Some(kept);
+        let structured = self.value.remove("structuredContent").is_some();
+        if structured || has_schema {
+            self.value.insert("isError".to_owned(), Value::Bool(true));
+        }
+        self.add(&format!(
+            "[Interlock: cut here: {passed} of {whole} bytes are shown, {} are left out. This phase allows {limit} bytes of tool results and they are used up: decide on a transition now.]",
+            whole.saturating_sub(passed)
+        ));
+        passed
+    }
+
+    /// Puts a text behind what it says.
+    pub(super) fn add(&mut self, text: &str) {
+        let item = json!({"type": "text", "text": text});
+        self.content.get_or_insert_default().push(item);
+    }
+
+    pub(super) fn into_value(mut self) -> Value {
+        if let Some(items) = self.content {
+            // Stands where it stood, if it was there.
+            self.value.insert("content".to_owned(), items.into());
+        }
+        Value::Object(self.value)
+    }
+}
+
+/// Counts the bytes of an item of content: its text or data, else all of it.
+fn item_bytes(item: &Value) -> u64 {
+    let resource = item.get("resource").unwrap_or(&Value::Null);
+    let held = [
+        item.get("text"),
+        item.get("data"),
+        resource.get("text"),
+        resource.get("blob"),
+    ];
+    let texts = held.into_iter().flatten().filter_map(Value::as_str);
+    let sum: usize = texts.map(str::len).sum();
+    if sum > 0 || item.get("text").is_some() {
+        u64::try_from(sum).unwrap_or(u64::MAX)
+    } else {
+        json_bytes(item)
+    }
+}
+
+fn json_bytes(value: &Value) -> u64 {
+    serde_json::to_string(value).map_or(u64::MAX, |text| {
+        u64::try_from(text.len()).unwrap_or(u64::MAX)
+    })
+}

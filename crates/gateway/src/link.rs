@@ -1,0 +1,40 @@
+//! A connection to one other side, whatever carries it.
+//!
+//! A transport (a process's pipes, HTTP) drives one end, a session the other.
+//! Either end closes the connection by dropping it. A request that its sender
+//! no longer wants is cancelled by `notifications/cancelled` in both eras: a
+//! transport whose protocol says that otherwise (a closed stream) translates.
+
+use tokio::sync::mpsc;
+
+use crate::message::Parcel;
+
+/// How many parcels wait before the sender does.
+pub const WAITING_MAX: usize = 64;
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Link {
+    /// To the other side.
+    pub outgoing: mpsc::Sender<Parcel>,
+    /// From the other side, in its order.
+    pub incoming: mpsc::Receiver<Parcel>,
+}
+
+impl Link {
+    /// Makes both ends.
+    #[must_use]
+    pub fn pair() -> (Self, Self) {
+        let (there, from_here) = mpsc::channel(WAITING_MAX);
+        let (here, from_there) = mpsc::channel(WAITING_MAX);
+        let one = Self {
+            outgoing: there,
+            incoming: from_there,
+        };
+        let other = Self {
+            outgoing: here,
+            incoming: from_here,
+        };
+        (one, other)
+    }
+}

@@ -1,0 +1,527 @@
+//! From bytes to messages: strict with what a client sends, patient with a server.
+//!
+//! A client's message is judged, so it must mean one thing: a key that stands
+//! twice is refused at any depth. What a server answers is nobody's to judge.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+    fmt,
+};
+
+use interlock_core::machine::Object;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Number, Value, value::RawValue};
+
+use super::{
+    INVALID_REQUEST, Id, Message, Notification, Outcome, PARSE_ERROR, Parcel, Request, Response,
+    raw,
+};
+
+/// How `serde_json` tells a visitor that a number comes, digits kept.
+const NUMBER_KEY: &str = "$serde_json::private::Number";
+
+/// What one piece of text held.
+#[derive(Debug)]
+pub enum Frame {
+    /// One message.
+    One(Parcel),
+    /// Several in an array, each read by itself.
+    Batch(Vec<Result<Parcel, Malformed>>),
+}
+
+/// A text that holds no message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Malformed {
+    /// The code of JSON-RPC for it.
+    pub code: i64,
+    /// What is wrong with it.
+    pub message: String,
+    /// The request that was meant, where that can be told.
+    pub id: Option<Id>,
+}
+
+impl Malformed {
+    fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            id: None,
+        }
+    }
+
+    fn of(mut self, id: Option<Id>) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Returns the answer to it.
+    #[must_use]
+    pub fn answer(&self) -> Parcel {
+        Message::Response(Response {
+            id: self.id.clone(),
+            outcome: Outcome::error(self.code, &self.message),
+        })
+        .into()
+    }
+}
+
+/// Reads what a client sent, strictly.
+///
+/// # Errors
+/// It is no JSON, says something twice, or is no message.
+pub fn read_client(text: &[u8]) -> Result<Frame, Malformed> {
+    let value = match serde_json::from_slice::<Strict>(text) {
+        Ok(Strict(value)) => value,
+        Err(error) => return Err(refused(text, &error)),
+    };
+    match value {
+        Value::Array(several) if several.is_empty() => {
+            Err(Malformed::new(INVALID_REQUEST, "the batch is empty"))
+        }
+        Value::Array(several) => Ok(Frame::Batch(several.into_iter().map(parcel).collect())),
+        one => parcel(one).map(Frame::One),
+    }
+}
+
+/// Says what is wrong with a text, to the request that was meant where that can be told.
+fn refused(text: &[u8], error: &serde_json::Error) -> Malformed {
+    // Reads no value, so that nothing in one can trouble it.
+    let Ok(fields) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(text) else {
+        let (code, what) = if error.is_data() {
+            (INVALID_REQUEST, "the message is refused")
+        } else {
+            (PARSE_ERROR, "the message is no JSON")
+        };
+        return Malformed::new(code, format!("{what}: {error}"));
+    };
+    let id = fields.get("id").filter(|_| fields.contains_key("method"));
+    let id = id.and_then(|id| serde_json::from_str(id.get()).ok());
+    Malformed::new(INVALID_REQUEST, format!("the message is refused: {error}"))
+        .of(id.and_then(|id: Value| Id::from_value(&id)))
+}
+
+fn parcel(value: Value) -> Result<Parcel, Malformed> {
+    let Value::Object(mut object) = value else {
+        return Err(Malformed::new(
+            INVALID_REQUEST,
+            "a message is a JSON object",
+        ));
+    };
+    let id = object.shift_remove("id");
+    let known = id.as_ref().and_then(Id::from_value);
+    let refuse = |what: &str| Malformed::new(INVALID_REQUEST, what).of(known.clone());
+    if object.shift_remove("jsonrpc") != Some(Value::from("2.0")) {
+        return Err(refuse("`jsonrpc` must be \"2.0\""));
+    }
+    let (result, error) = (object.shift_remove("result"), object.shift_remove("error"));
+    let message = match (object.shift_remove("method"), result, error) {
+        (Some(Value::String(method)), None, None) => {
+            let params = params(object.shift_remove("params")).map_err(refuse)?;
+            match (id, known.clone()) {
+                (None, _) => Message::Notification(Notification { method, params }),
+                (Some(_), Some(id)) => Message::Request(Request { id, method, params }),
+                (Some(_), None) => return Err(refuse("`id` must be a text or a number")),
+            }
+        }
+        (Some(_), None, None) => return Err(refuse("`method` must be a text")),
+        (None, Some(result), None) => answer(known.clone(), Outcome::Result(raw(&result)))?,
+        (None, None, Some(error)) => answer(known.clone(), Outcome::Error(raw(&error)))?,
+        (None, None, None) => return Err(refuse("a message needs `method`, `result` or `error`")),
+        _ => {
+            return Err(refuse("`method`, `result` and `error` exclude each other"));
+        }
+    };
+    Ok(Parcel {
+        message,
+        about: None,
+        extra: object,
+    })
+}
+
+fn params(value: Option<Value>) -> Result<Option<Object>, &'static str> {
+    match value {
+        None => Ok(None),
+        Some(Value::Object(params)) => Ok(Some(params)),
+        Some(_) => Err("`params` must be an object"),
+    }
+}
+
+fn answer(id: Option<Id>, outcome: Outcome) -> Result<Message, Malformed> {
+    // An error about a message of ours that could not be read has no id; nobody waits for it.
+    if id.is_none() && matches!(outcome, Outcome::Result(_)) {
+        return Err(Malformed::new(INVALID_REQUEST, "a result needs an `id`"));
+    }
+    Ok(Message::Response(Response { id, outcome }))
+}
+
+/// Reads what a server sent; a result keeps its text.
+///
+/// # Errors
+/// It is no message.
+pub fn read_server(text: &[u8]) -> Result<Vec<Parcel>, Malformed> {
+    let stray = |error: serde_json::Error| Malformed::new(PARSE_ERROR, error.to_string());
+    if text.trim_ascii_start().starts_with(b"[") {
+        let several: Vec<Envelope<'_>> = serde_json::from_slice(text).map_err(stray)?;
+        return several.into_iter().map(Envelope::parcel).collect();
+    }
+    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(stray)?;
+    Ok(vec![envelope.parcel()?])
+}
+
+/// A server's message, read only as far as needed.
+#[derive(Default)]
+struct Envelope<'a> {
+    version: bool,
+    id: Option<Value>,
+    method: Option<String>,
+    params: Option<Value>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    extra: Object,
+}
+
+impl<'a> Envelope<'a> {
+    fn parcel(self) -> Result<Parcel, Malformed> {
+        let stray = |what: &str| Malformed::new(INVALID_REQUEST, what);
+        if !self.version {
+            return Err(stray("no message of JSON-RPC 2.0"));
+        }
+        let id = self.id.as_ref().and_then(Id::from_value);
+        let message = match (self.method, self.result, self.error) {
+            (Some(method), None, None) => {
+                let params = match self.params {
+                    Some(Value::Object(params)) => Some(params),
+                    None | Some(Value::Null) => None,
+                    Some(_) => return Err(stray("`params` is no object")),
+                };
+                match id {
+                    Some(id) => Message::Request(Request { id, method, params }),
+                    None => Message::Notification(Notification { method, params }),
+                }
+            }
+            (None, Some(result), None) => Message::Response(Response {
+                id,
+                outcome: Outcome::Result(result.to_owned()),
+            }),
+            // Some servers write both, the one of them as null.
+            (None, None, Some(error)) => Message::Response(Response {
+                id,
+                outcome: Outcome::Error(error.to_owned()),
+            }),
+            (None, Some(result), Some(error)) if error.get() == "null" => {
+                Message::Response(Response {
+                    id,
+                    outcome: Outcome::Result(result.to_owned()),
+                })
+            }
+            (None, Some(_), Some(error)) => Message::Response(Response {
+                id,
+                outcome: Outcome::Error(error.to_owned()),
+            }),
+            _ => return Err(stray("neither a request nor an answer")),
+        };
+        Ok(Parcel {
+            message,
+            about: None,
+            extra: self.extra,
+        })
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EnvelopeVisitor)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        let mut seen = HashSet::new();
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match key.as_ref() {
+                "jsonrpc" => envelope.version = map.next_value::<Value>()? == "2.0",
+                "id" => envelope.id = Some(map.next_value()?),
+                "method" => envelope.method = Some(map.next_value()?),
+                "params" => envelope.params = Some(map.next_value()?),
+                "result" => envelope.result = Some(map.next_value()?),
+                "error" => envelope.error = Some(map.next_value()?),
+                other => {
+                    let other = other.to_owned();
+                    let value = map.next_value()?;
+                    envelope.extra.insert(other, value);
+                }
+            }
+            // Whose answer it is must be plain.
+            if !seen.insert(key.clone()) {
+                return Err(A::Error::custom(format!("`{key}` stands twice")));
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+/// A value no object of which has a key twice.
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StrictVisitor).map(Self)
+    }
+}
+
+struct StrictVisitor;
+
+impl<'de> Visitor<'de> for StrictVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut object = Object::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if key == NUMBER_KEY {
+                let digits: String = map.next_value()?;
+                if map.next_key::<IgnoredAny>()?.is_some() {
+                    return Err(A::Error::custom("a number has no further fields"));
+                }
+                let number: Number = digits.parse().map_err(A::Error::custom)?;
+                return Ok(Value::Number(number));
+            }
+            if object.contains_key(&key) {
+                return Err(A::Error::custom(format!("the key `{key}` stands twice")));
+            }
+            let Strict(value) = map.next_value()?;
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn one(text: &str) -> Parcel {
+        match read_client(text.as_bytes()) {
+            Ok(Frame::One(parcel)) => parcel,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn written(parcel: &Parcel) -> String {
+        let mut line = Vec::new();
+        parcel.write(&mut line);
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn what_is_read_is_written_alike() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"z":1.0,"a":[1e+400,-0.0,"\u0000é"]}}"#,
+            r#"{"jsonrpc":"2.0","id":"x","method":"a"}"#,
+            r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"a","params":{}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/a","params":{"_meta":{"k":null}}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"a","trace":{"deep":[{}]}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{"b":1,"a":2}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"m","data":{"x":1.50}}}"#,
+        ] {
+            assert_eq!(written(&one(text)), text);
+            let [read] = <[Parcel; 1]>::try_from(read_server(text.as_bytes()).unwrap()).unwrap();
+            assert_eq!(written(&read), text, "from a server");
+        }
+    }
+
+    #[test]
+    fn a_result_keeps_its_text_on_one_line() {
+        let text = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\n  \"a\": 1.0,\r\n  \"a\": 2\n}}";
+        let read = read_server(text.as_bytes()).unwrap();
+        assert_eq!(
+            written(&read[0]),
+            r#"{"jsonrpc":"2.0","id":1,"result":{   "a": 1.0,    "a": 2 }}"#
+        );
+    }
+
+    #[test]
+    fn what_no_client_may_send_is_refused_with_its_code() {
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{"x":{}{}}}}}"#,
+            "[".repeat(200),
+            "]".repeat(200)
+        );
+        for (text, code, id) in [
+            ("", PARSE_ERROR, None),
+            ("{", PARSE_ERROR, None),
+            ("nonsense", PARSE_ERROR, None),
+            (deep.as_str(), INVALID_REQUEST, Some(1)),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"a"} x"#,
+                PARSE_ERROR,
+                None,
+            ),
+            ("7", INVALID_REQUEST, None),
+            ("[]", INVALID_REQUEST, None),
+            (r#"{"id":3,"method":"a"}"#, INVALID_REQUEST, Some(3)),
+            (
+                r#"{"jsonrpc":"1.0","id":3,"method":"a"}"#,
+                INVALID_REQUEST,
+                Some(3),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#,
+                INVALID_REQUEST,
+                None,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":[1],"method":"a"}"#,
+                INVALID_REQUEST,
+                None,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":7}"#,
+                INVALID_REQUEST,
+                Some(3),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"a","params":[1]}"#,
+                INVALID_REQUEST,
+                Some(3),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"a","result":{}}"#,
+                INVALID_REQUEST,
+                Some(3),
+            ),
+            (r#"{"jsonrpc":"2.0","id":3}"#, INVALID_REQUEST, Some(3)),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"a","params":{"x":1,"x":2}}"#,
+                INVALID_REQUEST,
+                Some(3),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"a","params":{"l":[{"x":1,"\u0078":2}]}}"#,
+                INVALID_REQUEST,
+                Some(3),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"a","method":"b"}"#,
+                INVALID_REQUEST,
+                Some(3),
+            ),
+        ] {
+            let refused = read_client(text.as_bytes()).expect_err(text);
+            assert_eq!(
+                (refused.code, refused.id.clone()),
+                (code, id.map(Id::from)),
+                "{text}"
+            );
+            assert!(!refused.message.is_empty());
+        }
+        assert_eq!(
+            read_client(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}")
+                .unwrap_err()
+                .code,
+            PARSE_ERROR
+        );
+    }
+
+    #[test]
+    fn a_batch_is_read_message_by_message() {
+        let text = r#"[{"jsonrpc":"2.0","id":1,"method":"a"},7,{"jsonrpc":"2.0","method":"n"}]"#;
+        let Ok(Frame::Batch(read)) = read_client(text.as_bytes()) else {
+            panic!("no batch");
+        };
+        let kinds: Vec<bool> = read.iter().map(Result::is_ok).collect();
+        assert_eq!(kinds, [true, false, true]);
+        let answered =
+            r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#;
+        assert_eq!(read_server(answered.as_bytes()).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_a_server_prints_beside_messages_is_stray() {
+        for text in [
+            "listening",
+            r#"{"level":"info","msg":"up"}"#,
+            r#"{"jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"result":{}}"#,
+            "42",
+            "",
+        ] {
+            assert!(read_server(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_result_beside_a_null_error_is_a_result() {
+        let read =
+            read_server(br#"{"jsonrpc":"2.0","id":1,"result":{"a":1},"error":null}"#).unwrap();
+        let Message::Response(response) = &read[0].message else {
+            panic!("{read:?}");
+        };
+        assert!(
+            matches!(&response.outcome, Outcome::Result(result) if result.get() == r#"{"a":1}"#)
+        );
+    }
+
+    #[test]
+    fn an_answer_to_what_could_not_be_read_has_no_id() {
+        let refused = read_client(b"{").unwrap_err();
+        let answer: Value = serde_json::from_str(&written(&refused.answer())).unwrap();
+        assert_eq!(answer["id"], json!(null));
+        assert_eq!(answer["error"]["code"], PARSE_ERROR);
+    }
+}

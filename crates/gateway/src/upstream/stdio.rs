@@ -1,0 +1,241 @@
+//! A server as a process: its pipes carry the messages, its end ends the connection.
+
+use std::{
+    collections::BTreeMap, ffi::OsString, io, path::PathBuf, process::Stdio, time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWriteExt as _, BufReader},
+    process::{Child, ChildStderr, ChildStdin, Command},
+    sync::mpsc,
+    time::timeout,
+};
+
+use super::{Connection, Dial, Dialing, Fate, Surroundings};
+use crate::{
+    lines::{Line, answered_number, read_line, write_line},
+    link::Link,
+    message::{INTERNAL_ERROR, Id, Outcome, Parcel, read_server},
+};
+
+/// What a server never gets of our environment: with it, it could act as the person.
+const WITHHELD: [&str; 1] = ["INTERLOCK_TOKEN"];
+/// How long a server may take to end once nobody talks to it.
+const END_TIME: Duration = Duration::from_millis(700);
+/// How long a server may take to end once it was told to.
+const TERM_TIME: Duration = Duration::from_secs(1);
+/// How long output is read after the process is gone: what it started may hold the pipe.
+const DRAIN_TIME: Duration = Duration::from_millis(250);
+/// Bytes of a line of a server's standard error that are passed on.
+const STDERR_BYTES_MAX: usize = 65_536;
+
+/// How a server is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Process {
+    /// The program.
+    pub command: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables added to our own environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// Where it runs; `None`: where we do.
+    pub cwd: Option<PathBuf>,
+}
+
+impl Dial for Process {
+    fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a> {
+        Box::pin(async move {
+            connect(self, around)
+                .map_err(|error| format!("`{}` cannot be started: {error}", self.command.display()))
+        })
+    }
+}
+
+/// Starts the server and connects to it.
+///
+/// # Errors
+/// It cannot be started.
+pub fn connect(process: &Process, around: &Surroundings) -> io::Result<Connection> {
+    let mut command = Command::new(&process.command);
+    command
+        .args(&process.args)
+        .envs(&process.env)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    for name in WITHHELD {
+        command.env_remove(name);
+    }
+    if let Some(cwd) = &process.cwd {
+        command.current_dir(cwd);
+    }
+    #[cfg(unix)]
+    command.process_group(0);
+    let child = command.spawn()?;
+    let (near, far) = Link::pair();
+    let fate = Fate::default();
+    tokio::spawn(carry(child, far, around.clone(), fate.clone()));
+    Ok(Connection { link: near, fate })
+}
+
+/// Carries messages until either side is gone, then ends the process.
+async fn carry(mut child: Child, link: Link, around: Surroundings, fate: Fate) {
+    let Link {
+        outgoing,
+        mut incoming,
+    } = link;
+    let group = child.id();
+    let stdin = child.stdin.take();
+    if let Some(stderr) = child.stderr.take() {
+        tokio::spawn(pass_stderr(stderr, around.clone()));
+    }
+    {
+        let stdout = child.stdout.take();
+        let reading = async {
+            if let Some(stdout) = stdout {
+                read_all(stdout, &outgoing, &around).await;
+            }
+        };
+        let writing = write_all(stdin, &mut incoming);
+        tokio::pin!(reading, writing);
+        tokio::select! {
+            () = &mut reading => {}
+            () = &mut writing => {}
+            status = child.wait() => {
+                fate.say(ended(status));
+                timeout(DRAIN_TIME, reading).await.ok();
+            }
+        }
+    }
+    let status = end(&mut child, group).await;
+    fate.say(ended(status));
+    // Only now the other end learns of it: it finds the reason said.
+    drop(outgoing);
+    drop(around.running);
+}
+
+fn ended(status: io::Result<std::process::ExitStatus>) -> String {
+    status.map_or_else(
+        |error| format!("ended, nobody knows how: {error}"),
+        |status| format!("ended ({status})"),
+    )
+}
+
+async fn read_all(
+    stdout: impl AsyncRead + Unpin,
+    session: &mpsc::Sender<Parcel>,
+    around: &Surroundings,
+) {
+    let mut reader = BufReader::with_capacity(65_536, stdout);
+    let mut line = Vec::new();
+    loop {
+        let read = read_line(&mut reader, &mut line, around.bytes_max).await;
+        let parcels = match read {
+            Ok(Line::End) | Err(_) => return,
+            Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
+            Ok(Line::Whole) => match read_server(&line) {
+                Ok(parcels) => parcels,
+                Err(_) => {
+                    let text = String::from_utf8_lossy(&line);
+                    let start: String = text.chars().take(200).collect();
+                    around.notes.tell(&format!(
+                        "interlock: {} printed a line that is no message: {start}",
+                        around.label
+                    ));
+                    continue;
+                }
+            },
+            Ok(Line::TooLong) => too_long(&line, around),
+        };
+        for parcel in parcels {
+            if session.send(parcel).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Answers a request in the place of a message that is too long to be read.
+fn too_long(ends: &[u8], around: &Surroundings) -> Vec<Parcel> {
+    let what = format!(
+        "a message of {} is longer than {} bytes",
+        around.label, around.bytes_max
+    );
+    around.notes.tell(&format!("interlock: {what}"));
+    let id = answered_number(ends).map(Id::from);
+    let answer = |id| Parcel::response(id, Outcome::error(INTERNAL_ERROR, &what));
+    id.map(answer).into_iter().collect()
+}
+
+/// Writes until the session is gone.
+async fn write_all(stdin: Option<ChildStdin>, session: &mut mpsc::Receiver<Parcel>) {
+    let mut stdin = stdin;
+    let mut buffer = Vec::new();
+    while let Some(parcel) = session.recv().await {
+        let Some(open) = &mut stdin else {
+            continue;
+        };
+        let mut written = write_line(open, &mut buffer, &parcel).await;
+        if session.is_empty() {
+            written = written.and(open.flush().await);
+        }
+        // It reads no more, but may still say something.
+        if written.is_err() {
+            stdin = None;
+        }
+    }
+}
+
+async fn pass_stderr(stderr: ChildStderr, around: Surroundings) {
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    while let Ok(read) = read_line(&mut reader, &mut line, STDERR_BYTES_MAX).await {
+        if read == Line::End {
+            return;
+        }
+        let text = String::from_utf8_lossy(&line);
+        around
+            .notes
+            .pass(&format!("[{}] {text}", around.label))
+            .await;
+    }
+}
+
+/// Ends a process whose standard input is closed, and all it started.
+async fn end(child: &mut Child, group: Option<u32>) -> io::Result<std::process::ExitStatus> {
+    if let Ok(status) = timeout(END_TIME, child.wait()).await {
+        signal(group, Signal::Kill);
+        return status;
+    }
+    signal(group, Signal::Terminate);
+    if let Ok(status) = timeout(TERM_TIME, child.wait()).await {
+        signal(group, Signal::Kill);
+        return status;
+    }
+    signal(group, Signal::Kill);
+    child.kill().await?;
+    child.wait().await
+}
+
+enum Signal {
+    Terminate,
+    Kill,
+}
+
+#[cfg(unix)]
+fn signal(group: Option<u32>, signal: Signal) {
+    use rustix::process::{self, Pid};
+    let group = group.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    let signal = match signal {
+        Signal::Terminate => process::Signal::TERM,
+        Signal::Kill => process::Signal::KILL,
+    };
+    if let Some(group) = group {
+        // None is left: that is what was wanted.
+        process::kill_process_group(group, signal).ok();
+    }
+}
+
+#[cfg(not(unix))]
+fn signal(_group: Option<u32>, _signal: Signal) {}

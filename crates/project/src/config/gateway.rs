@@ -1,0 +1,42 @@
+//! `[gateway]`: the bounds of the gateway.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+/// The bounds of the gateway.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GatewayConfig {
+    /// Bytes of one message, in either direction.
+    pub message_bytes_max: Option<NonZeroU32>,
+    /// Requests of one session under way at once.
+    pub calls_max: Option<NonZeroU32>,
+    /// Sessions open at once.
+    pub sessions_max: Option<NonZeroU32>,
+}
+
+impl GatewayConfig {
+    /// Returns how many bytes one message may have: 32 MiB unless set.
+    #[must_use]
+    pub fn message_bytes_max(&self) -> usize {
+        bound(self.message_bytes_max, 32 * 1024 * 1024)
+    }
+
+    /// Returns how many requests of a session may be under way: 1,000 unless set.
+    #[must_use]
+    pub fn calls_max(&self) -> usize {
+        bound(self.calls_max, 1_000)
+    }
+
+    /// Returns how many sessions may be open: 10,000 unless set.
+    #[must_use]
+    pub fn sessions_max(&self) -> usize {
+        bound(self.sessions_max, 10_000)
+    }
+}
+
+fn bound(set: Option<NonZeroU32>, default: usize) -> usize {
+    set.and_then(|bound| usize::try_from(bound.get()).ok())
+        .unwrap_or(default)
+}

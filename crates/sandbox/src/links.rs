@@ -1,0 +1,104 @@
+//! Paths without links, each directory looked up once.
+//!
+//! Protected things lie in few directories, and asking the system for a path
+//! asks for every part of it anew. INVARIANT: what is remembered counts until
+//! the command starts and no longer.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Paths looked up before one command starts.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    known: RefCell<BTreeMap<PathBuf, Option<PathBuf>>>,
+}
+
+impl Links {
+    /// Returns `path` without links; `None`: it is not there or cannot be looked at.
+    pub(crate) fn real(&self, path: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.known.borrow().get(path) {
+            return known.clone();
+        }
+        let found = self.look(path);
+        self.known
+            .borrow_mut()
+            .insert(path.to_path_buf(), found.clone());
+        found
+    }
+
+    fn look(&self, path: &Path) -> Option<PathBuf> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return path.canonicalize().ok();
+        };
+        if parent.as_os_str().is_empty() {
+            return path.canonicalize().ok();
+        }
+        let here = self.real(parent)?.join(name);
+        match fs::read_link(&here) {
+            Ok(_) => here.canonicalize().ok(),
+            // There, and no link.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Some(here),
+            Err(_) => None,
+        }
+    }
+
+    /// Resolves the links above `path`, as far as it is there; its own name is kept.
+    pub(crate) fn real_above(&self, path: &Path) -> PathBuf {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return path.to_path_buf();
+        };
+        match self.real(parent) {
+            Some(real) => real.join(name),
+            None => self.real_above(parent).join(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_is_what_the_system_says() -> io::Result<()> {
+        let room = tempfile::tempdir()?;
+        let room = room.path().canonicalize()?;
+        fs::create_dir_all(room.join("a/b"))?;
+        fs::write(room.join("a/b/file"), "")?;
+        std::os::unix::fs::symlink("a/b", room.join("link"))?;
+        std::os::unix::fs::symlink("nowhere", room.join("a/broken"))?;
+        std::os::unix::fs::symlink("../a", room.join("a/b/up"))?;
+        let links = Links::default();
+        for path in [
+            "",
+            "a",
+            "a/b/file",
+            "a/b/file/x",
+            "link",
+            "link/file",
+            "link/up/b",
+            "link/none",
+            "a/broken",
+            "a/broken/x",
+            "a/../link/file",
+            "a/b/up/b/up/b/file",
+            "none/x",
+        ] {
+            let path = room.join(path);
+            assert_eq!(links.real(&path), path.canonicalize().ok(), "{path:?}");
+        }
+        assert_eq!(
+            links.real_above(&room.join("link/none")),
+            room.join("a/b/none")
+        );
+        assert_eq!(
+            links.real_above(&room.join("link/no/x")),
+            room.join("a/b/no/x")
+        );
+        assert_eq!(links.real_above(&room.join("link")), room.join("link"));
+        Ok(())
+    }
+}

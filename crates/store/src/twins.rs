@@ -1,0 +1,126 @@
+//! Calls that a client tells of twice: what the hook that is still to come will ask.
+
+use std::{fs::File, path::PathBuf};
+
+use interlock_core::names::{CallId, Digest, RunId};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bindings::SessionKey,
+    chain::ChainHash,
+    error::StoreError,
+    files::{self, Sync, Versioned},
+    home::Home,
+};
+
+const TWINS: &str = "twins";
+
+/// The other telling of an allowed call, which is still to come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Twin {
+    /// The run that allowed the call.
+    pub run: RunId,
+    /// The call.
+    pub call: CallId,
+    /// When its state was entered.
+    pub entered_seq: u64,
+    /// Of what both tellings say.
+    pub key: Digest,
+    /// Which hook tells it.
+    pub side: String,
+}
+
+/// The twins of a session, as they are kept.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    twins: Vec<Twin>,
+}
+
+impl Versioned for Kept {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 1_048_576;
+}
+
+/// The twins of a session, to be changed; no other hook of it changes them meanwhile.
+#[derive(Debug)]
+pub struct Twins {
+    path: PathBuf,
+    kept: Kept,
+    _lock: File,
+}
+
+impl Home {
+    /// Holds the twins of a session still, for one process at a time, until dropped.
+    ///
+    /// # Errors
+    /// They cannot be read, or another process holds on for too long.
+    pub fn lock_twins(&self, session: &SessionKey) -> Result<Twins, StoreError> {
+        let directory = self.made_place(TWINS)?;
+        let client = session.client.as_deref().unwrap_or_default();
+        let name = ChainHash::of_parts(&[client.as_bytes(), session.session.as_bytes()]);
+        // One for all sessions: it is held for a moment, and never removed.
+        let lock = files::lock(&directory.join("twins.lock"))?;
+        let path = directory.join(format!("{name}.json"));
+        Ok(Twins {
+            kept: files::read(&path)?.unwrap_or_default(),
+            path,
+            _lock: lock,
+        })
+    }
+
+    /// Removes the twins of a session: none of its calls is under way.
+    ///
+    /// # Errors
+    /// They cannot be removed.
+    pub fn drop_twins(&self, session: &SessionKey) -> Result<(), StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(());
+        };
+        if !root.join(TWINS).exists() {
+            return Ok(());
+        }
+        let twins = self.lock_twins(session)?;
+        files::remove(&twins.path).map(|_| ())
+    }
+}
+
+impl Twins {
+    /// Takes the oldest twin of this side that `fits`; nobody else gets it.
+    ///
+    /// # Errors
+    /// What is left cannot be written.
+    pub fn take(
+        &mut self,
+        key: &Digest,
+        side: &str,
+        fits: impl Fn(&Twin) -> bool,
+    ) -> Result<Option<Twin>, StoreError> {
+        let is_it = |twin: &Twin| twin.key == *key && twin.side == side && fits(twin);
+        let Some(at) = self.kept.twins.iter().position(is_it) else {
+            return Ok(None);
+        };
+        let twin = self.kept.twins.remove(at);
+        self.write()?;
+        Ok(Some(twin))
+    }
+
+    /// Leaves twins, and drops those that are not `alive` any more.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn leave(
+        &mut self,
+        twins: impl IntoIterator<Item = Twin>,
+        alive: impl Fn(&Twin) -> bool,
+    ) -> Result<(), StoreError> {
+        self.kept.twins.retain(alive);
+        self.kept.twins.extend(twins);
+        self.write()
+    }
+
+    fn write(&self) -> Result<(), StoreError> {
+        files::write(&self.path, &self.kept, Sync::Later)
+    }
+}
