@@ -268,7 +268,7 @@ impl Session {
         let mut open = true;
         while open || !early.is_empty() {
             let waits = !*greeted.borrow_and_update();
-            if let (false, Some(parcel)) = (waits, early.pop_front()) {
+            if !waits && let Some(parcel) = early.pop_front() {
                 self.receive(parcel, &mut tasks);
                 continue;
             }

@@ -422,7 +422,9 @@ impl Upstream {
         }
         if announce {
             for list in ["tools", "prompts", "resources"] {
-                if live.can(list) {
+                // That tools may change is said of every server.
+                let told = list == "tools" || live.can_also(list, "listChanged");
+                if told && live.can(list) {
                     let method = format!("notifications/{list}/list_changed");
                     self.announce(&method, None, None, To::All).await;
                 }
