@@ -154,14 +154,15 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
                     .is_none_or(|named| named == client.word())
         }
         InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
-        InputLine::Transition(_)
-        | InputLine::Approve(_)
+        // A sub-agent asks for transitions through the server, which is not played here.
+        InputLine::Transition(line) => line.agent.is_none(),
+        InputLine::Approve(_)
         | InputLine::Reject(_)
         | InputLine::Pause
         | InputLine::Resume
         | InputLine::Cancel
         | InputLine::State => true,
-        InputLine::Activity(_) | InputLine::Advance(_) => false,
+        InputLine::Activity(_) | InputLine::Advance(_) | InputLine::Stopped(_) => false,
     })
 }
 

@@ -73,6 +73,7 @@ impl Protocol for ClaudeCode {
             },
             "SessionEnd" => Event::SessionEnd,
             "SubagentStart" => Event::SubagentStart,
+            "SubagentStop" => Event::SubagentStop,
             _ => Event::Other,
         };
         Ok(Input {

@@ -64,6 +64,7 @@ impl Protocol for Codex {
                 again: told.is_set("stop_hook_active"),
             },
             "SubagentStart" => Event::SubagentStart,
+            "SubagentStop" => Event::SubagentStop,
             "SessionEnd" => Event::SessionEnd,
             _ => Event::Other,
         };

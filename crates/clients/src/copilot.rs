@@ -44,7 +44,7 @@ const ONCE: [&str; 13] = [
 ];
 
 /// Events by their names in camel case, in Pascal case, and in short.
-const EVENTS: [(Kind, &[&str]); 9] = [
+const EVENTS: [(Kind, &[&str]); 10] = [
     (Kind::Start, &["sessionStart", "SessionStart", "start"]),
     (
         Kind::Prompt,
@@ -58,12 +58,11 @@ const EVENTS: [(Kind, &[&str]); 9] = [
     ),
     (Kind::Stop, &["agentStop", "Stop", "stop"]),
     (Kind::SubagentStart, &["subagentStart", "SubagentStart"]),
+    (Kind::SubagentStop, &["subagentStop", "SubagentStop"]),
     (Kind::End, &["sessionEnd", "SessionEnd", "end"]),
     (
         Kind::Other,
         &[
-            "subagentStop",
-            "SubagentStop",
             "errorOccurred",
             "ErrorOccurred",
             "preCompact",
@@ -86,6 +85,7 @@ enum Kind {
     Failed,
     Stop,
     SubagentStart,
+    SubagentStop,
     End,
     Other,
 }
@@ -238,6 +238,7 @@ fn event_of(kind: Kind, told: &Told, directory: &Path) -> Result<Event, String> 
             again: told.is_set("stopHookActive") || told.is_set("stop_hook_active"),
         },
         Kind::SubagentStart => Event::SubagentStart,
+        Kind::SubagentStop => Event::SubagentStop,
         Kind::End => Event::SessionEnd,
         Kind::Other => Event::Other,
     })

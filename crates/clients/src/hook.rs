@@ -219,7 +219,7 @@ fn of_sub_agent(input: &Input, agent: AgentId) -> Input {
     seen.agent = Some(agent);
     match seen.event {
         Event::SessionStart | Event::Prompt => seen.event = Event::SubagentStart,
-        Event::Stop { .. } | Event::SessionEnd => seen.event = Event::Other,
+        Event::Stop { .. } | Event::SessionEnd => seen.event = Event::SubagentStop,
         _ => {}
     }
     seen
@@ -289,6 +289,7 @@ fn answer_event(
             Ok(brief(guarded, input))
         }
         Event::Menu => Ok(menu(guarded)),
+        Event::SubagentStop => released(guarded, input),
         Event::Stop { again: false } => Ok(unfinished(guarded)),
         Event::Stop { again: true } | Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
@@ -322,6 +323,16 @@ fn session_ended(setting: &HookSetting, key: &SessionKey) -> Result<Answer, Stri
 
 fn open(setting: &HookSetting, binding: Binding) -> Result<Guarded, String> {
     Guarded::open(setting, binding).map_err(|error| error.to_string())
+}
+
+/// Leaves what a sub-agent did not finish to others.
+fn released(guarded: &mut Guarded, input: &Input) -> Result<Answer, String> {
+    if let Some(agent) = input.agent.clone() {
+        guarded
+            .ask(Ask::ReleaseAgent { agent })
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(Say::Nothing.into())
 }
 
 /// Says where the run stands, seen from the branch of the sub-agent that acts.

@@ -94,6 +94,8 @@ pub enum Event {
     },
     /// A sub-agent begins.
     SubagentStart,
+    /// A sub-agent has stopped.
+    SubagentStop,
     /// The session ends.
     SessionEnd,
     /// Anything else.

@@ -137,13 +137,19 @@ impl Speaks for ClientId {
         let carries = !matches!(self, Self::Gemini | Self::Cursor);
         let wants_it = ["evidence", "_env", "env:", "\"env\"", "env_overrides"];
         let fits = carries || !wants_it.iter().any(|word| workflow.contains(word));
-        fits && failures(case).all(|(shell, result)| match self {
-            Self::ClaudeCode | Self::Copilot | Self::Cursor => true,
-            // They tell of no tool that threw.
-            Self::Codex | Self::Opencode => shell,
-            // It calls every line a success.
-            Self::Gemini => !shell && result.exit.is_none(),
-        })
+        let names_agents = matches!(self, Self::ClaudeCode | Self::Codex);
+        let has_agents = case
+            .steps
+            .iter()
+            .any(|step| matches!(&step.line, InputLine::Tool(line) if line.agent.is_some()));
+        fits && (names_agents || !has_agents)
+            && failures(case).all(|(shell, result)| match self {
+                Self::ClaudeCode | Self::Copilot | Self::Cursor => true,
+                // They tell of no tool that threw.
+                Self::Codex | Self::Opencode => shell,
+                // It calls every line a success.
+                Self::Gemini => !shell && result.exit.is_none(),
+            })
     }
 
     fn plain(self, line: &ToolLine) -> Value {
@@ -212,6 +218,9 @@ impl Speaks for ClientId {
         }
         if !matches!(self, Self::Gemini | Self::Copilot | Self::Opencode) {
             input["tool_use_id"] = json!(call);
+        }
+        if let Some(agent) = &line.agent {
+            input["agent_id"] = json!(agent);
         }
         Said { argument, input }
     }
