@@ -48,6 +48,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   interlock init                    show the changes, ask once, make them
   interlock init --yes              make them without asking
+  interlock init codex gemini       for these clients only
+  interlock init --floor review     rules of the clients' own as well
   interlock init --remove           take out exactly what init put in
   interlock init --user             in your own settings, for every project")]
     Init(InitArgs),
@@ -168,6 +170,9 @@ pub(crate) struct JsonArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
+    /// The clients: claude-code, codex, gemini, copilot, cursor, opencode; left out: those found here.
+    #[arg(value_name = "CLIENT")]
+    pub(crate) clients: Vec<String>,
     /// Take out exactly what init put in.
     #[arg(long)]
     pub(crate) remove: bool,
@@ -177,6 +182,15 @@ pub(crate) struct InitArgs {
     /// Do not ask.
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Show the changes and make none.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Also put what no state of this workflow allows into the clients' own rules.
+    #[arg(long, value_name = "WORKFLOW", conflicts_with = "remove")]
+    pub(crate) floor: Option<String>,
+    /// Leave it to Codex to ask whether its hooks are to be trusted.
+    #[arg(long)]
+    pub(crate) no_trust: bool,
     /// Also write this shipped workflow into `.interlock/workflows/`.
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
