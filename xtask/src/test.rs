@@ -13,6 +13,7 @@ const END_TO_END: &[&str] = &[
     "e2e_escape",
     "hook_process",
     "kernel_alone",
+    "real_clients",
 ];
 /// What `interlock test` plays.
 const CASES: &[&str] = &["tests/cases", "workflows"];

@@ -24,11 +24,12 @@ pub(crate) use menu::menu;
 const ADDED_MAX: usize = 9_500;
 
 /// Keys of the input that decide something, and so may not stand twice.
-const ONCE: [&str; 5] = [
+const ONCE: [&str; 6] = [
     "session_id",
     "hook_event_name",
     "tool_name",
     "tool_input",
+    "mcp_context",
     "cwd",
 ];
 
@@ -50,8 +51,8 @@ impl Protocol for Gemini {
             "BeforeAgent" => Event::Prompt,
             // A sub-agent has other tools than these; a name it lacks would be an error.
             "BeforeToolSelection" if !mentions(stdin, ENDS_A_SUB_AGENT) => Event::Menu,
-            "BeforeTool" => Event::BeforeTool(told.tool(None)?),
-            "AfterTool" => after(&told, told.tool(None)?),
+            "BeforeTool" => Event::BeforeTool(used(&told)?),
+            "AfterTool" => after(&told, used(&told)?),
             "AfterAgent" => Event::Stop {
                 again: told.is_set("stop_hook_active"),
             },
@@ -127,6 +128,16 @@ impl Protocol for Gemini {
         let seen = response.get("llmContent").unwrap_or(response);
         protocol::text_bytes(seen)
     }
+}
+
+/// Reads a call, that of a server's tool with its common name.
+fn used(told: &Told) -> Result<ToolUse, String> {
+    let mut used = told.tool(None)?;
+    let said = |key: &str| told.get("mcp_context")?.get(key)?.as_str();
+    if let (Some(server), Some(tool)) = (said("server_name"), said("tool_name")) {
+        used.common = Some(format!("mcp__{server}__{tool}"));
+    }
+    Ok(used)
 }
 
 /// Reads what became of a call.
