@@ -1,6 +1,6 @@
 //! What the command line may hold. The table of commands; help, man page and completions come from it.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -100,8 +100,15 @@ pub(crate) enum Command {
   interlock send PASS --data '{\"coverage\":92}' --branch lint")]
     Send(SendArgs),
     /// Say yes to what waits for a person.
+    #[command(after_help = "Examples:
+  interlock approve                 all that waits at the one state that waits
+  interlock approve 01j a12         one of several, by its id
+  interlock approve 01j a12 --data '{\"version\":\"1.4.1\"}'")]
     Approve(ApproveArgs),
     /// Say no to what waits for a person.
+    #[command(after_help = "Examples:
+  interlock reject --note 'the plan lacks a rollback'
+  interlock reject 01j a12")]
     Reject(RejectArgs),
     /// Make a run stand still.
     Pause(PauseArgs),
@@ -123,8 +130,26 @@ pub(crate) enum Command {
     List(ListArgs),
     /// See it work: a guarded agent in a temporary folder.
     Demo(DemoArgs),
-    /// Show a token that lets scripts of yours answer for you.
+    /// Show the tools of MCP servers that a run has seen, or accept one that changed.
+    #[command(after_help = "Examples:
+  interlock tools
+  interlock tools 01j --accept github create_issue")]
+    Tools(ToolsArgs),
+    /// Show a token that lets scripts of yours answer for you, or one that holds an agent to a run.
+    #[command(after_help = "Examples:
+  interlock token                   a token for INTERLOCK_TOKEN, in place of the one before
+  interlock token 01j               a bearer token for `interlock serve`, good until the run ends
+  interlock token 01j --revoke      make every token of the run worthless")]
     Token(TokenArgs),
+    /// Serve MCP over HTTP, with the servers of the configuration behind it.
+    #[command(after_help = "Examples:
+  interlock serve
+  interlock serve --listen 127.0.0.1:0 --json
+  interlock serve --listen 0.0.0.0:4680 --token-file ~/.config/interlock/serve.token --allow-host build.example
+
+The endpoint is /mcp; clients of the transport before 2025 use /sse. /healthz and /metrics are for operators.
+An agent is held to a run by a bearer token of `interlock token RUN`, or by the address /run/TOKEN/mcp.")]
+    Serve(ServeArgs),
     /// Answer a hook of an agent client (used by the client).
     #[command(hide = true)]
     Hook(HookArgs),
@@ -326,7 +351,8 @@ pub(crate) struct SendArgs {
 pub(crate) struct ApproveArgs {
     /// The run; the newest of this project when left out.
     pub(crate) run: Option<String>,
-    /// The state that waits, when several do.
+    /// The approval that `status` names, such as a12, or the state that waits; all of the one state that waits when left out.
+    #[arg(value_name = "ID|STATE")]
     pub(crate) path: Option<String>,
     /// An object that corrects the agent's data.
     #[arg(long, value_name = "JSON")]
@@ -337,10 +363,23 @@ pub(crate) struct ApproveArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ToolsArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// Take a tool as its server defines it now.
+    #[arg(long, num_args = 2, value_names = ["SERVER", "TOOL"])]
+    pub(crate) accept: Option<Vec<String>>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RejectArgs {
     /// The run; the newest of this project when left out.
     pub(crate) run: Option<String>,
-    /// The state that waits, when several do.
+    /// The approval that `status` names, such as a12, or the state that waits; all of the one state that waits when left out.
+    #[arg(value_name = "ID|STATE")]
     pub(crate) path: Option<String>,
     /// What the agent is told.
     #[arg(long, value_name = "TEXT")]
@@ -414,7 +453,9 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
-    /// Make the token that is in use worthless.
+    /// Make a bearer token of this run: its id, a unique prefix of it or its name.
+    pub(crate) run: Option<String>,
+    /// Make the token that is in use worthless; with a run: every token of it.
     #[arg(long)]
     pub(crate) revoke: bool,
 }
@@ -464,6 +505,46 @@ pub(crate) struct ExecArgs {
     /// One word: a shell line. Several: a command with its operands.
     #[arg(required = true, last = true, value_name = "LINE")]
     pub(crate) line: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4680")]
+    pub(crate) listen: SocketAddr,
+    /// A file with the token that every client must show; needed beyond 127.0.0.1.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Another name under which this server is reached; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+    /// Another origin whose pages may call this server; may be repeated.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Publish this server as an OAuth-protected resource with this address.
+    #[arg(long, value_name = "URL", requires = "authorization_server")]
+    pub(crate) resource: Option<String>,
+    /// Who gives tokens for it, for clients to know; may be repeated.
+    #[arg(long, value_name = "URL", requires = "resource")]
+    pub(crate) authorization_server: Vec<String>,
+    /// How long a session may rest before it is closed, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1_800, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) idle: u64,
+    /// How long what is under way may go on after an interruption, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) grace: u64,
+    /// What the names of the control tools begin with.
+    #[arg(long, value_name = "PREFIX", default_value = "interlock")]
+    pub(crate) tool_prefix: String,
+    /// Write a line for each request to standard error.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Print the address as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The command of one server, in the place of those of the configuration.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]

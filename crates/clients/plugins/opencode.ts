@@ -1,5 +1,4 @@
 // Written by interlock init; interlock init --remove takes it out.
-//
 // Interlock for opencode: every tool is judged by `interlock hook opencode` before it runs.
 //
 // Whatever goes wrong here throws, so that a tool that was not judged does not run.

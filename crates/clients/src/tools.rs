@@ -10,7 +10,7 @@ use interlock_facts::{EditFields, Shape};
 use interlock_shell::Dialect;
 use serde_json::Value;
 
-use crate::client::ClientId;
+use crate::{client::ClientId, served::gateway_prefix};
 
 /// What is known of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -364,14 +364,7 @@ pub fn plain_call<'a>(
 /// Returns which control tool `client` calls `name`; only the server `interlock` has any.
 #[must_use]
 pub fn control_tool(client: ClientId, name: &str) -> Option<ControlTool> {
-    let server = match client {
-        ClientId::ClaudeCode | ClientId::Codex => "mcp__interlock__",
-        ClientId::Gemini => "mcp_interlock_",
-        ClientId::Copilot => "interlock-",
-        ClientId::Cursor => "MCP:",
-        ClientId::Opencode => "interlock_",
-    };
-    let own = name.strip_prefix(server)?;
+    let own = name.strip_prefix(gateway_prefix(client))?;
     let rest = own
         .strip_prefix("interlock_")
         .or_else(|| own.strip_prefix("statewright_"))?;

@@ -8,6 +8,8 @@ mod files;
 mod governor;
 mod lists;
 mod opened;
+mod pins;
+mod policy;
 mod results;
 
 use interlock_core::{
@@ -17,6 +19,9 @@ use interlock_core::{
 use serde_json::{Value, value::RawValue};
 
 pub use governor::Governor;
+
+/// The client by which sessions of the gateway are bound that no hook knows.
+pub(crate) const CLIENT: &str = "gateway";
 
 /// Who opens a session of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]

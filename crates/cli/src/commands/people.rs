@@ -33,6 +33,7 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     let by = authority::person(app)?;
     let data = live::object("--data", args.data.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
+    let before = live.run.seq;
     answer(
         app,
         live,
@@ -41,6 +42,8 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
             data,
             note: None,
             path: args.path,
+            // What is asked while the answer is on its way, nobody has seen.
+            before: Some(before),
         }),
         args.json,
     )
@@ -53,6 +56,7 @@ pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {
         by,
         note: args.note,
         path: args.path,
+        before: Some(live.run.seq),
         ..Answer::default()
     };
     answer(app, live, Ask::Reject(answered), args.json)

@@ -74,8 +74,8 @@ fn harmless(client: &Footprint, directory: &Path) -> Value {
     match client.form() {
         Some(form) => (form.probe)(session, &directory),
         None => json!({
-            "tool": "read", "sessionID": session, "callID": session, "directory": directory,
-            "args": { "filePath": format!("{directory}/nothing") },
+            "event": "tool.execute.before", "session": session, "directory": directory,
+            "call": session, "tool": "read", "args": { "filePath": format!("{directory}/nothing") },
         }),
     }
 }

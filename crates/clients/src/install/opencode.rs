@@ -6,11 +6,12 @@ use serde_json::json;
 
 use super::{
     Scope, Site,
+    edit::MARK,
     footprint::{Footprint, HooksAs, ServersAs},
     json::Syntax,
     servers::ServerForm,
 };
-use crate::client::ClientId;
+use crate::{client::ClientId, opencode::PLUGIN};
 
 pub(super) static FOOTPRINT: Footprint = Footprint {
     client: ClientId::Opencode,
@@ -67,21 +68,38 @@ fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Stands in the plugin where the program's path goes, as JSON text.
-const PROGRAM: &str = "\"interlock\" /* the program that init writes here */";
+/// Stands in the plugin before the program that it calls, as JSON text.
+const BEFORE: &str = "\nconst PROGRAM = ";
+const SHIPPED: &str = "\"interlock\"";
 
 /// Returns the plugin with the program to call.
 pub(crate) fn plugin(site: &Site) -> String {
     let program = serde_json::Value::from(site.program.display().to_string());
-    PLUGIN.replace(PROGRAM, &program.to_string())
+    let (shipped, own) = (format!("{BEFORE}{SHIPPED}"), format!("{BEFORE}{program}"));
+    format!("//{MARK}\n{}", PLUGIN.replacen(&shipped, &own, 1))
 }
 
 /// Finds the program that a plugin calls.
 pub(crate) fn program_in(plugin: &str) -> Option<String> {
-    let (before, _) = PLUGIN.split_once(PROGRAM)?;
-    let rest = plugin.strip_prefix(before)?;
+    let (_, rest) = plugin.split_once(BEFORE)?;
     let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
     values.next()?.ok()
 }
 
-const PLUGIN: &str = include_str!("../../plugins/opencode.ts");
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use std::path::Path;
+
+    use super::{Site, plugin, program_in};
+
+    #[test]
+    fn the_plugin_calls_the_program_that_was_asked_for() {
+        let here = Path::new("/p");
+        let site = Site::new(here, here, Path::new("/opt/my \"tools\"/interlock"));
+        let text = plugin(&site);
+        assert_eq!(Path::new(&program_in(&text).unwrap()), site.program);
+        assert!(!text.contains("const PROGRAM = \"interlock\""));
+    }
+}

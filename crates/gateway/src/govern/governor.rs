@@ -10,22 +10,24 @@ use std::{
 use interlock_clients::HookSetting;
 use interlock_core::{
     Reply, briefing,
-    call::{CallResult, ToolCall},
+    call::{CallResult, ControlTool, ToolCall},
     command::Ask,
-    names::{CallId, RunId},
+    names::{CallId, Digest, RunId},
     notice,
     refusal::Code,
 };
 use interlock_project::{Config, Servers};
-use interlock_store::{NotedTool, StoreError};
+use interlock_store::{GatewayCard, KeptCard, NotedTool, ServedTool, StoreError};
 use serde_json::{Value, value::RawValue};
 
 use super::{
     CallEnd, Caller, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
     Ruling, Ticket,
-    files::{Files, Identity},
+    files::{Files, Identity, says_read_only},
     lists::{self, Standing},
     opened::Opened,
+    pins::{self, Pins},
+    policy::ProjectPolicy,
     results::Outcome,
 };
 use crate::{
@@ -51,12 +53,16 @@ pub struct Governor {
     control: Control,
     opened: Opened,
     files: Files,
+    pins: Pins,
+    policy: ProjectPolicy,
     /// Calls that passed and have not ended.
     open: BTreeMap<CallId, Passed>,
     /// What the list depended on when it was asked about last.
     listed: Option<(Option<RunId>, Standing)>,
     calls: u64,
     begun: String,
+    /// What this gateway shows, told to the hooks of its client.
+    card: Option<(KeptCard, Vec<ServedTool>)>,
 }
 
 /// A call that passed.
@@ -66,7 +72,7 @@ struct Passed {
     number: u64,
     /// Whether its tool promises structured content.
     has_schema: bool,
-    digest: interlock_core::names::Digest,
+    digest: Digest,
     /// With what the client goes on, where the server wanted input.
     state: Option<Value>,
 }
@@ -90,16 +96,22 @@ impl Governor {
         };
         let control = Control::of_caller(settings.clone(), who.clone());
         let files = Files::new(&setting, control.project_root(), &person, servers.clone());
+        // A process of this machine that goes with the session; over HTTP there is none.
+        let process = settings.ancestors.first().filter(|_| who == Caller::Stdio);
+        let policy = ProjectPolicy::new(setting, control.project_root(), &begun, process.cloned());
         Ok(Self {
+            policy,
             opened: Opened::new(who.clone(), settings.home.clone()),
             control,
             files,
+            pins: Pins::default(),
             who,
             settings,
             open: BTreeMap::new(),
             listed: None,
             calls: 0,
             begun,
+            card: None,
         })
     }
 
@@ -108,7 +120,11 @@ impl Governor {
         let tool = NotedTool::served(call.tool.shown);
         let (held, noted) = self.opened.of_call(&self.control, tool, &incoming)?;
         let run = match held {
-            Held::Nothing => return Ok(pass_freely()),
+            Held::Nothing if noted.is_there() => return Ok(pass_freely()),
+            Held::Nothing => match self.begin_by_policy(call.at_ms)? {
+                Some(run) => run,
+                None => return Ok(pass_freely()),
+            },
             Held::Several(runs) => return Err(several(runs)),
             Held::Run(run) => run,
         };
@@ -118,23 +134,63 @@ impl Governor {
             agent: noted.agent().cloned(),
         };
         let input = Value::Object(call.arguments.clone());
-        let proposed = self.files.call(&call.tool, &input, who);
+        let mut proposed = self.files.call(&call.tool, &input, who);
+        let has_schema = call.tool.definition.get("outputSchema").is_some();
         let live = self.opened.live(&run)?;
         if live.run.is_over() {
             return self.after_the_end(&run, &proposed);
+        }
+        if let Some(Some(change)) = self.pins.compare(live, &[call.tool])?.pop() {
+            proposed.facts.protected = Some(pins::thing(&change, &run));
+            live.ask(call.at_ms, Ask::ReportTool(change))?;
+        }
+        let client = self.settings.ancestors.first();
+        let changed = proposed.facts.protected.is_some() || proposed.facts.malformed.is_some();
+        if let Some(judged) = noted.judged(live, client).filter(|_| !changed) {
+            return self.pass_judged(&run, judged, proposed.digest, has_schema);
         }
         let state = call.request_state;
         let goes_on = |passed: &&Passed| {
             passed.run == run && passed.digest == proposed.digest && passed.state.as_ref() == state
         };
         if state.is_some()
-            && let Some((id, passed)) = self.open.iter().find(|(_, passed)| goes_on(passed))
+            && let Some((id, _)) = self.open.iter().find(|(_, passed)| goes_on(passed))
         {
-            let (id, number) = (id.clone(), passed.number);
-            return Ok(self.opened.live(&run)?.pass(&id, number));
+            let id = id.clone();
+            return Ok(self.opened.live(&run)?.pass(&id));
         }
-        let has_schema = call.tool.definition.get("outputSchema").is_some();
         self.propose(&run, proposed, has_schema, call.at_ms)
+    }
+
+    /// Begins the run by which the project guards every session, where it does.
+    fn begin_by_policy(&mut self, at_ms: u64) -> Result<Option<RunId>, Refused> {
+        let run = self.policy.begin(at_ms)?;
+        if let Some(run) = &run {
+            self.control.adopt(run.clone());
+            self.opened.forget();
+        }
+        Ok(run)
+    }
+
+    /// Lets a call pass that its hook has judged and counted.
+    fn pass_judged(
+        &mut self,
+        run: &RunId,
+        id: CallId,
+        digest: Digest,
+        has_schema: bool,
+    ) -> Result<Ruling, Refused> {
+        self.calls += 1;
+        let passed = Passed {
+            run: run.clone(),
+            number: self.calls,
+            has_schema,
+            digest,
+            state: None,
+        };
+        let ruling = self.opened.live(run)?.pass(&id);
+        self.remember(id, passed);
+        Ok(ruling)
     }
 
     /// Asks the run whether the call may be made.
@@ -158,7 +214,7 @@ impl Governor {
                     digest,
                     state: None,
                 };
-                let ruling = live.pass(&id, passed.number);
+                let ruling = live.pass(&id);
                 self.remember(id, passed);
                 Ok(ruling)
             }
@@ -263,16 +319,29 @@ impl Governor {
         CallId::new(format!("gateway-{}-{}", self.begun, self.calls))
     }
 
-    fn own(&mut self, tool: interlock_core::call::ControlTool, call: &OwnCall<'_>) -> Answer {
+    fn own(&mut self, tool: ControlTool, call: &OwnCall<'_>) -> Result<Answer, Refused> {
         let incoming = incoming(call.arguments, call.meta, call.at_ms);
+        let about_a_run = matches!(
+            tool,
+            ControlTool::GetState | ControlTool::Transition | ControlTool::Pause
+        );
+        if about_a_run
+            && !self.opened.has_notes()?
+            && matches!(self.opened.of_session(&self.control)?, Held::Nothing)
+        {
+            self.begin_by_policy(call.at_ms)?;
+        }
         let answer = self.control.answer(tool, &incoming);
         self.opened.forget();
-        answer
+        Ok(answer)
     }
 
     fn judge_reading(&mut self, reading: &Reading<'_>) -> Result<Option<NotRead>, Refused> {
-        let run = match self.opened.of_session(&self.control, reading.at_ms)? {
-            Held::Nothing => return Ok(None),
+        let run = match self.opened.of_session(&self.control)? {
+            Held::Nothing => match self.begin_by_policy(reading.at_ms)? {
+                Some(run) => run,
+                None => return Ok(None),
+            },
             Held::Several(runs) => return Err(several(runs)),
             Held::Run(run) => run,
         };
@@ -309,7 +378,7 @@ impl Governor {
 
     /// Returns where the run that holds the session stands.
     fn stand(&mut self) -> Result<(Option<RunId>, Standing), Refused> {
-        match self.opened.of_session(&self.control, crate::now_ms())? {
+        match self.opened.of_session(&self.control)? {
             Held::Nothing => Ok((None, None)),
             Held::Several(runs) => Err(several(runs)),
             Held::Run(run) => {
@@ -319,13 +388,51 @@ impl Governor {
         }
     }
 
+    /// Tells the hooks of this client which tools are whose.
+    fn tell_hooks(&mut self, tools: &[ListedTool<'_>]) -> Result<(), StoreError> {
+        if self.who != Caller::Stdio || self.settings.ancestors.is_empty() {
+            return Ok(());
+        }
+        let served: Vec<ServedTool> = tools.iter().map(served_tool).collect();
+        if self.card.as_ref().is_some_and(|(_, told)| *told == served) {
+            return Ok(());
+        }
+        let card = GatewayCard {
+            above: self.settings.ancestors.clone(),
+            tools: served.clone(),
+        };
+        let kept = match self.card.take() {
+            Some((kept, _)) => {
+                kept.renew(&card)?;
+                kept
+            }
+            None => {
+                let alive = |process| interlock_clients::process::look(process).is_some();
+                self.settings.home.keep_card(&card, alive)?
+            }
+        };
+        self.card = Some((kept, served));
+        Ok(())
+    }
+
     fn shown_now(&mut self, tools: &[ListedTool<'_>]) -> Result<Vec<bool>, Refused> {
         match self.stand()? {
             (Some(run), Some(_)) => {
                 let live = self.opened.live(&run)?;
-                Ok(lists::shown(&live.machine, &live.run, tools))
+                let changes = self.pins.compare(live, tools)?;
+                for change in changes.iter().flatten() {
+                    live.ask(crate::now_ms(), Ask::ReportTool(change.clone()))?;
+                }
+                let shown = lists::shown(&live.machine, &live.run, tools).into_iter();
+                // What a changed definition says does not reach the model before a person has seen it.
+                let same = |(shown, change): (bool, &Option<_>)| shown && change.is_none();
+                Ok(shown.zip(&changes).map(same).collect())
             }
-            _ => Ok(vec![true; tools.len()]),
+            (None, _) => {
+                let by_policy = self.policy.shown(tools)?;
+                Ok(by_policy.unwrap_or_else(|| vec![true; tools.len()]))
+            }
+            (Some(_), None) => Ok(vec![true; tools.len()]),
         }
     }
 }
@@ -343,13 +450,15 @@ impl Govern for Governor {
 
     fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
         let tool = tools::control_tool(name)?;
-        let answer = guarded(|| Ok(self.own(tool, call)));
+        let answer = guarded(|| self.own(tool, call));
         Some(Ruling::Answer(
             answer.unwrap_or_else(Answer::from).into_result(),
         ))
     }
 
     fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool> {
+        // Without the card a call counts twice; it is judged all the same.
+        let _ = self.tell_hooks(tools);
         // Where it is not known what may be called nothing is shown; a call says why.
         guarded(|| self.shown_now(tools)).unwrap_or_else(|_| vec![false; tools.len()])
     }
@@ -392,7 +501,7 @@ impl Govern for Governor {
 
 impl Live {
     /// Lets a call pass, with what its result may still bring.
-    fn pass(&self, id: &CallId, _number: u64) -> Ruling {
+    fn pass(&self, id: &CallId) -> Ruling {
         Ruling::Pass(Ticket {
             call: Some(id.clone()),
             bytes_max: self.bytes_left(id).map(|(left, _)| left),
@@ -425,6 +534,15 @@ fn guarded<T>(act: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
         let message = "Interlock failed while it answered; nothing is certain but what `interlock log` shows: call again, or tell a person";
         Err(Refused::new(Word::Unavailable, message))
     })
+}
+
+fn served_tool(tool: &ListedTool<'_>) -> ServedTool {
+    ServedTool {
+        shown: tool.shown.to_owned(),
+        server: tool.server.to_owned(),
+        tool: tool.name.to_owned(),
+        read_only: says_read_only(tool.definition),
+    }
 }
 
 fn denied(refused: Refused) -> Ruling {

@@ -7,6 +7,7 @@
 )]
 
 mod drafts;
+mod governed;
 mod moves;
 mod protocol;
 mod start;
