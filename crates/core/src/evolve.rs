@@ -10,7 +10,7 @@ use crate::{
         ProtectedChange, ToolChange,
     },
     machine::Object,
-    names::{AgentId, CallId, FramePath, StateName},
+    names::{AgentId, CallId, Digest, FramePath, StateName},
     run::{
         AcceptedTool, Asked, Child, Confined, Frame, Handling, Line, OpenCall, Parked, Pause,
         Phase, Run, Seen, Settlement, Used,
