@@ -14,6 +14,7 @@ pub(crate) mod log;
 pub(crate) mod pages;
 pub(crate) mod people;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod start;
 pub(crate) mod status;

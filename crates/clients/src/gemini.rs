@@ -60,6 +60,7 @@ impl Protocol for Gemini {
         };
         Ok(Input {
             client: ClientId::Gemini,
+            borrowed: false,
             session: told.text("session_id")?,
             parent: None,
             directory: told.text("cwd")?,

@@ -3,6 +3,7 @@
 //! Decides nothing about a call; every failure of ours ends as a denial.
 
 mod answer;
+mod app_server;
 mod calls;
 mod claude_code;
 mod client;

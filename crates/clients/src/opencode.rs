@@ -23,7 +23,7 @@ use crate::{
     protocol::{self, Carrying, Protocol, needs_a_person},
 };
 
-/// The plugin; `PROGRAM` in it is to be replaced by the path of this program.
+/// The plugin, with the bare name of this program in the place of its path.
 pub const PLUGIN: &str = include_str!("../plugins/opencode.ts");
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -74,6 +74,7 @@ impl Protocol for Opencode {
         };
         Ok(Input {
             client: ClientId::Opencode,
+            borrowed: false,
             directory: told.text("directory")?,
             // The plugin has looked whether opencode asks about lines.
             mode: if told.get("carries") == Some(&Value::Bool(true)) {
@@ -148,6 +149,7 @@ fn tool(told: &Told) -> Result<ToolUse, String> {
         name,
         input: told.get("args").cloned().unwrap_or(Value::Null),
         doubled: told.doubled_below("/args"),
+        wrote: None,
     })
 }
 

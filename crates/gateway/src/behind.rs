@@ -8,7 +8,7 @@ use std::{
 };
 
 use interlock_project::{
-    Config, ServerConfig, Servers, StdioConfig, Transport, expand, project_root,
+    Config, HttpConfig, ServerConfig, Servers, StdioConfig, Transport, expand, project_root,
 };
 
 use crate::{
@@ -18,7 +18,11 @@ use crate::{
     office::Nobody,
     session::{Bounds, Gateway},
     settings::Settings,
-    upstream::{Dial, Running, Server, stdio::Process},
+    upstream::{
+        Dial, Running, Server,
+        http::{HttpServer, Speaks},
+        stdio::Process,
+    },
 };
 
 /// The servers behind a gateway, and its bounds.
@@ -110,16 +114,24 @@ fn server(name: &str, config: &ServerConfig, root: &Path) -> Result<Server, Gate
     let failed = |why: String| GatewayError::Settings(format!("the server `{name}`: {why}"));
     let dial: Box<dyn Dial> = match &config.transport {
         Transport::Stdio(stdio) => Box::new(process(stdio, root).map_err(failed)?),
-        Transport::Http(_) | Transport::Sse(_) => {
-            return Err(failed(
-                "servers with a `url` are not reached yet".to_owned(),
-            ));
-        }
+        Transport::Http(http) => Box::new(called(http, Speaks::Any).map_err(failed)?),
+        Transport::Sse(http) => Box::new(called(http, Speaks::OneStream).map_err(failed)?),
     };
     let mut server = Server::new(name, dial);
     server.shared = config.shared;
     server.timeout = config.timeout_ms.map(Duration::from_millis);
     Ok(server)
+}
+
+fn called(http: &HttpConfig, speaks: Speaks) -> Result<HttpServer, String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let url = expand(&http.url, variable)?;
+    let mut headers = Vec::new();
+    for (name, value) in &http.headers {
+        headers.push((name.as_str(), expand(value, variable)?));
+    }
+    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+    HttpServer::new(&url, headers, speaks).map_err(|error| error.to_string())
 }
 
 fn process(stdio: &StdioConfig, root: &Path) -> Result<Process, String> {

@@ -220,8 +220,6 @@ struct State {
     parked: park::Parking,
     routes: resources::Routes,
     tasks: tasks::Tasks,
-    /// Grows whenever other tools may be visible.
-    moves: u64,
 }
 
 /// The servers as one way of introducing the client sees them.
@@ -534,7 +532,13 @@ impl Session {
     /// The same, before anything else is done.
     async fn look_now(&self, about: Option<Id>) {
         if self.office.ask(|govern| govern.changed()).await == Some(true) {
-            self.state().moves += 1;
+            self.moved(about).await;
+        }
+    }
+
+    /// Says that other tools may be visible now; the gateway's own always are.
+    async fn moved(&self, about: Option<Id>) {
+        if !self.gateway.servers.is_empty() {
             self.hear("notifications/tools/list_changed", None, about, To::All)
                 .await;
         }

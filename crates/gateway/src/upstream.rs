@@ -1,5 +1,6 @@
 //! The servers behind a gateway, and how they are reached.
 
+pub mod http;
 mod inbound;
 pub(crate) mod kept;
 mod shake;

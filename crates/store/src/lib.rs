@@ -12,6 +12,7 @@
 //! projects/HASH.json      the run that waits for a project's next session
 //! notes/HASH-TIME-X.json  what a hook knows of a control call under way
 //! tickets/HASH.json       leave for one allowed shell line to run once
+//! credentials/HASH.json   the run that a credential was made for
 //! kin/HASH.json           the session that started a sub-agent's session
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
@@ -25,6 +26,7 @@
 mod baseline;
 mod bindings;
 mod chain;
+mod credentials;
 mod error;
 mod files;
 mod gateways;

@@ -32,7 +32,8 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
     Ok(serve_stdio(&settings, &behind)?)
 }
 
-fn wrapped(command: Vec<OsString>) -> Option<Process> {
+/// Returns the server that a command line names.
+pub(crate) fn wrapped(command: Vec<OsString>) -> Option<Process> {
     let mut words = command.into_iter();
     Some(Process {
         command: words.next()?,
