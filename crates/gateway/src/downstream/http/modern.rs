@@ -42,16 +42,13 @@ pub(crate) fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
         // Revisions are dates; what is none is answered with those that there are.
         version.as_bytes() >= MODERN.as_bytes()
     });
-    match frame {
-        Frame::One(Parcel {
-            message: Message::Request(request),
-            ..
-        }) => match request.method.as_str() {
-            "initialize" => false,
-            "server/discover" => true,
-            _ => by_header || meta(request).is_some_and(|meta| meta.contains_key(META_VERSION)),
-        },
-        Frame::One(_) | Frame::Batch(_) => by_header,
+    let Some(request) = frame.request() else {
+        return by_header;
+    };
+    match request.method.as_str() {
+        "initialize" => false,
+        "server/discover" => true,
+        _ => by_header || meta(request).is_some_and(|meta| meta.contains_key(META_VERSION)),
     }
 }
 

@@ -142,14 +142,12 @@ impl House {
         caller: &Caller,
         frame: Frame,
     ) -> Result<Response<Body>, Refused> {
-        if let Frame::One(Parcel {
-            message: Message::Request(request),
-            ..
-        }) = &frame
-            && request.method == "initialize"
+        if frame
+            .request()
+            .is_some_and(|request| request.method == "initialize")
         {
             return match frame {
-                Frame::One(parcel) => self.initialize(caller, parcel).await,
+                Frame::One(parcel) => self.initialize(caller, *parcel).await,
                 Frame::Batch(_) => Err(Refused::invalid(None, "`initialize` comes alone")),
             };
         }
@@ -182,7 +180,7 @@ impl House {
         frame: Frame,
     ) -> Result<(Vec<Parcel>, Vec<Malformed>), Refused> {
         let several = match frame {
-            Frame::One(parcel) => return Ok((vec![parcel], Vec::new())),
+            Frame::One(parcel) => return Ok((vec![*parcel], Vec::new())),
             Frame::Batch(several) => several,
         };
         if !session.has_batches() {
