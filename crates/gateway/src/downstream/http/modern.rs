@@ -19,7 +19,7 @@ use super::{
 use crate::{
     mcp_headers::{self, VERSION, single},
     message::{
-        Frame, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Parcel, Request, read_server,
+        Frame, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, read_server,
     },
 };
 
@@ -86,7 +86,7 @@ impl House {
                 check_known(headers)?;
                 // Ids are each client's own: to give up a request is to close its stream.
                 if told.method != "notifications/cancelled" {
-                    self.shared(caller)?.tell(parcel).await?;
+                    self.shared(caller)?.tell(*parcel).await?;
                 }
                 return Ok(empty(StatusCode::ACCEPTED));
             }
@@ -99,7 +99,7 @@ impl House {
         };
         let listens = matches!(&parcel.message, Message::Request(request) if request.method == "subscriptions/listen");
         let held = conversation.hold();
-        let asked = conversation.ask(vec![parcel]).await?;
+        let asked = conversation.ask(vec![*parcel]).await?;
         let begin = if listens {
             Begin::Late
         } else {
