@@ -48,6 +48,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   interlock init                    show the changes, ask once, make them
   interlock init --yes              make them without asking
+  interlock init codex gemini       for these clients only
+  interlock init --floor review     rules of the clients' own as well
   interlock init --remove           take out exactly what init put in
   interlock init --user             in your own settings, for every project")]
     Init(InitArgs),
@@ -98,12 +100,23 @@ pub(crate) enum Command {
   interlock send PASS --data '{\"coverage\":92}' --branch lint")]
     Send(SendArgs),
     /// Say yes to what waits for a person.
+    #[command(after_help = "Examples:
+  interlock approve                 all that waits at the one state that waits
+  interlock approve 01j a12         one of several, by its id
+  interlock approve 01j a12 --data '{\"version\":\"1.4.1\"}'")]
     Approve(ApproveArgs),
     /// Say no to what waits for a person.
+    #[command(after_help = "Examples:
+  interlock reject --note 'the plan lacks a rollback'
+  interlock reject 01j a12")]
     Reject(RejectArgs),
     /// Make a run stand still.
     Pause(PauseArgs),
-    /// Let a paused run go on, or bind a session to an open run.
+    /// Let a paused run go on, or bind another session to an open run.
+    #[command(after_help = "Examples:
+  interlock resume
+  interlock resume 01j --next       the next session of this project goes on with it
+  interlock resume 01j --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c")]
     Resume(ResumeArgs),
     /// End a run.
     Cancel(RunArgs),
@@ -117,6 +130,11 @@ pub(crate) enum Command {
     List(ListArgs),
     /// See it work: a guarded agent in a temporary folder.
     Demo(DemoArgs),
+    /// Show the tools of MCP servers that a run has seen, or accept one that changed.
+    #[command(after_help = "Examples:
+  interlock tools
+  interlock tools 01j --accept github create_issue")]
+    Tools(ToolsArgs),
     /// Show a token that lets scripts of yours answer for you, or one that holds an agent to a run.
     #[command(after_help = "Examples:
   interlock token                   a token for INTERLOCK_TOKEN, in place of the one before
@@ -177,6 +195,9 @@ pub(crate) struct JsonArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
+    /// The clients: claude-code, codex, gemini, copilot, cursor, opencode; left out: those found here.
+    #[arg(value_name = "CLIENT")]
+    pub(crate) clients: Vec<String>,
     /// Take out exactly what init put in.
     #[arg(long)]
     pub(crate) remove: bool,
@@ -186,6 +207,15 @@ pub(crate) struct InitArgs {
     /// Do not ask.
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Show the changes and make none.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Also put what no state of this workflow allows into the clients' own rules.
+    #[arg(long, value_name = "WORKFLOW", conflicts_with = "remove")]
+    pub(crate) floor: Option<String>,
+    /// Leave it to Codex to ask whether its hooks are to be trusted.
+    #[arg(long)]
+    pub(crate) no_trust: bool,
     /// Also write this shipped workflow into `.interlock/workflows/`.
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
@@ -321,7 +351,8 @@ pub(crate) struct SendArgs {
 pub(crate) struct ApproveArgs {
     /// The run; the newest of this project when left out.
     pub(crate) run: Option<String>,
-    /// The state that waits, when several do.
+    /// The approval that `status` names, such as a12, or the state that waits; all of the one state that waits when left out.
+    #[arg(value_name = "ID|STATE")]
     pub(crate) path: Option<String>,
     /// An object that corrects the agent's data.
     #[arg(long, value_name = "JSON")]
@@ -332,10 +363,23 @@ pub(crate) struct ApproveArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ToolsArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// Take a tool as its server defines it now.
+    #[arg(long, num_args = 2, value_names = ["SERVER", "TOOL"])]
+    pub(crate) accept: Option<Vec<String>>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RejectArgs {
     /// The run; the newest of this project when left out.
     pub(crate) run: Option<String>,
-    /// The state that waits, when several do.
+    /// The approval that `status` names, such as a12, or the state that waits; all of the one state that waits when left out.
+    #[arg(value_name = "ID|STATE")]
     pub(crate) path: Option<String>,
     /// What the agent is told.
     #[arg(long, value_name = "TEXT")]
@@ -364,6 +408,9 @@ pub(crate) struct ResumeArgs {
     /// Bind the client session with this id.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Hand the run to the next session of this project, whatever client it is of.
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) next: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,7 +6,7 @@ use interlock_core::{
     Decision, Reply,
     command::{Ask, Command},
     machine::{Machine, Object},
-    report,
+    report::{self, pending},
     run::Run,
 };
 use interlock_formats::{Loaded, load as load_workflow, render};
@@ -72,13 +72,17 @@ impl Live {
             .map(|decision| &decision.path)
             .filter(|path| !path.is_root());
         if let Value::Object(report) =
-            serde_json::to_value(report(&self.machine, &self.run, focus))?
+            serde_json::to_value(report::report(&self.machine, &self.run, focus))?
         {
             for (key, value) in report {
                 put(&mut line, &key, value);
             }
         }
-        put(&mut line, "pending", pending(&self.machine, &self.run));
+        put(
+            &mut line,
+            "pending",
+            serde_json::to_value(pending(&self.machine, &self.run))?,
+        );
         put(&mut line, "confinement", confinement(&self.run));
         if !self.run.changed.is_empty() {
             put(&mut line, "changed", json!(self.run.changed));
@@ -91,10 +95,10 @@ impl Live {
 pub(crate) fn reply(reply: &Reply) -> (bool, Option<&'static str>, String) {
     match reply {
         Reply::Accepted => (true, None, String::new()),
-        Reply::Parked { message } => (
+        Reply::Parked { message, id } => (
             true,
             None,
-            format!("a person has to approve this: {message}"),
+            format!("a person has to approve this ({id}): {message}"),
         ),
         Reply::Ask(refusal) => (true, None, refusal.message.clone()),
         Reply::Refused(refusal) => (false, Some(refusal.code.as_str()), refusal.message.clone()),
@@ -113,28 +117,6 @@ fn confinement(run: &Run) -> Value {
         "writing": named(reached.writing, &reached.writing_not_held),
         "last_line": run.confined,
     })
-}
-
-/// Lists what waits for a person: transitions, then calls.
-fn pending(machine: &Machine, run: &Run) -> Value {
-    let mut all = Vec::new();
-    for path in run.open_leaves() {
-        let shown = interlock_core::report::shown_path(machine, run, &path);
-        if let Some(parked) = run.frame(&path).and_then(|frame| frame.parked.as_ref()) {
-            all.push(json!({
-                "kind": "approval", "path": shown, "event": parked.event,
-                "message": parked.message, "data": parked.data, "by": parked.by,
-            }));
-        }
-    }
-    for grant in run.grants.iter().filter(|grant| grant.granted_by.is_none()) {
-        let shown = interlock_core::report::shown_path(machine, run, &grant.path);
-        all.push(json!({
-            "kind": "grant", "path": shown, "tool": grant.tool,
-            "summary": grant.summary, "digest": grant.digest,
-        }));
-    }
-    Value::Array(all)
 }
 
 pub(crate) fn put(line: &mut Value, key: &str, value: Value) {

@@ -5,10 +5,9 @@ mod shell;
 use std::path::Path;
 
 use interlock_core::{
-    Reply,
+    Question, Reply,
     call::{CallKind, ControlTool, ToolCall},
-    command::{Ask, Command, TransitionRequest},
-    decide,
+    command::{Ask, TransitionRequest},
     machine::Object,
     names::{CallId, RunId},
     refusal::Refusal,
@@ -24,6 +23,7 @@ use crate::{
     hook::HookSetting,
     input::{Input, ToolUse},
     protocol, rewrite,
+    served::Served,
     session::{self, Guarded},
     tools::{Tool, control_tool, plain_call, tool},
 };
@@ -40,7 +40,14 @@ pub(crate) fn before_tool(
         return shell::before_line(setting, guarded, input, used);
     }
     let place = place(setting, guarded, input)?;
-    let call = call_of(&place, input, used);
+    let served = Served::find(setting, input.client, &used.name)?;
+    let config = |root: &Path| Config::of_project(root).map_err(|error| error.to_string());
+    let of_gateway = if served.is_empty() {
+        None
+    } else {
+        served.call(&place, input, used, &config(&guarded.binding.project_root)?)
+    };
+    let call = of_gateway.unwrap_or_else(|| call_of(&place, input, used));
     let control = match call.kind {
         CallKind::Control(tool) => Some(tool),
         _ => None,
@@ -52,7 +59,24 @@ pub(crate) fn before_tool(
         (Reply::Accepted | Reply::Parked { .. }, Some(tool)) => {
             let_control_pass(setting, guarded, input, used, tool)
         }
-        (reply, _) => Ok(answer(setting, guarded, input, reply)),
+        (reply, _) => {
+            let asks = matches!(reply, Reply::Ask(_));
+            let passes = matches!(reply, Reply::Accepted | Reply::Parked { .. });
+            let attended = rewrite::is_attended(setting, input);
+            if !served.is_empty() && (passes || asks && attended) {
+                let binding = &guarded.binding;
+                let whose = (&binding.session, binding.project_root.as_path());
+                // The tool is put in for each gateway.
+                let note = Note {
+                    run: Some(guarded.id().clone()),
+                    asked: asks,
+                    judged: used.id.clone(),
+                    ..note(setting, input, used, ControlTool::GetState, whose)
+                };
+                served.leave(setting, &note)?;
+            }
+            Ok(answer(setting, guarded, input, reply))
+        }
     }
 }
 
@@ -190,11 +214,12 @@ fn let_control_pass(
     let note = Note {
         run,
         asked: question.is_some(),
+        question: question.as_ref().map(|asked| asked.digest.clone()),
         ..note(setting, input, used, tool, whose)
     };
     leave(setting, &note)?;
     let say = match question {
-        Some(question) => Say::Ask(question),
+        Some(question) => Say::Ask(question.message),
         None => Say::Allow("Interlock answers this itself".to_owned()),
     };
     Ok(say.into())
@@ -217,7 +242,9 @@ fn note(
         tool: tool.into(),
         digest: interlock_facts::control_digest(&used.input),
         asked: false,
+        question: None,
         unattended: !rewrite::is_attended(setting, input),
+        judged: None,
         at_ms: setting.at_ms,
     }
 }
@@ -230,7 +257,7 @@ fn leave(setting: &HookSetting, note: &Note) -> Result<(), String> {
 }
 
 /// Returns what a person has to be asked before the transition, if it would park.
-fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<String> {
+fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<Question> {
     let text = |key: &str| {
         arguments
             .get(key)
@@ -249,12 +276,5 @@ fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<Strin
         by: "agent".to_owned(),
         approved_by: None,
     };
-    let command = Command {
-        at_ms: 0,
-        ask: Ask::Transition(request),
-    };
-    match decide(&guarded.machine, &guarded.run, &command).reply {
-        Reply::Parked { message } => Some(message),
-        _ => None,
-    }
+    interlock_core::question(&guarded.machine, &guarded.run, &request)
 }

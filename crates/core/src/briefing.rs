@@ -11,7 +11,7 @@ use crate::{
     names::FramePath,
     policy::Policy,
     report::{self, report},
-    run::{Frame, Run},
+    run::{Frame, Run, Settled, Settlement},
 };
 
 use text::{cut, listed, plain};
@@ -75,7 +75,8 @@ pub fn teach(machine: &Machine, run: &Run, focus: Option<&FramePath>) -> String 
         Some(place) if !run.is_over() => {
             let tools = tools(machine, run, &path, TEACH_MAX / 3);
             let ways = ways::transitions(place, TEACH_MAX / 2);
-            cut(&format!("{tools} {ways}"), TEACH_MAX)
+            let note = note(place, TEACH_MAX / 3).map_or_else(String::new, |note| note + " ");
+            cut(&format!("{note}{tools} {ways}"), TEACH_MAX)
         }
         _ => String::new(),
     }
@@ -275,12 +276,48 @@ fn detour(place: Place<'_>, max: usize) -> Option<String> {
     ))
 }
 
+/// Says what people answered no to in this stay, newest first, and what came to nothing.
 fn note(place: Place<'_>, max: usize) -> Option<String> {
+    let here = |settled: &&Settled| {
+        settled.path == *place.path && settled.entered_seq == place.frame.entered_seq
+    };
+    let answers = place.run.settled.iter().rev().filter(here);
+    let noes: Vec<String> = answers
+        .take_while(|settled| settled.how != Settlement::Approved)
+        .map(|settled| no(settled, max / 2))
+        .collect();
+    if !noes.is_empty() && place.frame.parked.is_none() {
+        return Some(cut(&noes.join(" "), max));
+    }
     let note = place.frame.note.as_deref()?;
     Some(format!(
         "A reviewer said no: {}",
         cut(&plain(note), max.saturating_sub(20))
     ))
+}
+
+fn no(settled: &Settled, max: usize) -> String {
+    let about = cut(&plain(&settled.about), 40);
+    let why = settled.note.as_deref().filter(|why| !why.is_empty());
+    let why = why.map_or_else(
+        || ".".to_owned(),
+        |why| format!(": {}", stopped(cut(&plain(why), max.saturating_sub(20)))),
+    );
+    match settled.how {
+        Settlement::Void => format!("What was asked about {about} is void{why}"),
+        Settlement::Approved | Settlement::Rejected => {
+            format!("A reviewer said no to {about}{why}")
+        }
+    }
+}
+
+/// Ends a sentence that may have its end already.
+fn stopped(text: String) -> String {
+    if text.ends_with(['.', '!', '?', '…']) {
+        text
+    } else {
+        text + "."
+    }
 }
 
 fn other_branches(place: Place<'_>, max: usize) -> Option<String> {

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
-    event::ProtectedChange,
+    event::{ProtectedChange, ToolChange},
     machine::Object,
-    names::{AgentId, CallId, FramePath},
+    names::{AgentId, CallId, Digest, FramePath},
 };
 
 /// A command, with the time it is given at.
@@ -38,6 +38,11 @@ pub enum Ask {
     EndLine(LineEnd),
     /// Take a transition.
     Transition(TransitionRequest),
+    /// A sub-agent has stopped; others may take the branch it left unfinished.
+    ReleaseAgent {
+        /// The sub-agent.
+        agent: AgentId,
+    },
     /// A person says yes to what waits.
     Approve(Answer),
     /// A person says no to what waits.
@@ -65,6 +70,17 @@ pub enum Ask {
     ReportProtected {
         /// What is different, each path once.
         changes: Vec<ProtectedChange>,
+    },
+    /// A tool of a server is not what it was when the run saw it first.
+    ReportTool(ToolChange),
+    /// A person takes a tool of a server as it was reported last.
+    AcceptTool {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+        /// Who asks.
+        by: String,
     },
     /// End without an outcome.
     Cancel {
@@ -112,8 +128,28 @@ pub struct TransitionRequest {
     pub agent: Option<AgentId>,
     /// Who asks: `agent`, or a person's name.
     pub by: String,
-    /// The person who has already said yes in the client's own prompt.
-    pub approved_by: Option<String>,
+    /// The yes a person has already given in the client's own prompt.
+    pub approved_by: Option<Consent>,
+}
+
+/// Who asks where the agent does, main or sub-agent.
+pub const AGENT: &str = "agent";
+
+impl TransitionRequest {
+    /// Tells whether a person asks, who may act in any branch.
+    #[must_use]
+    pub fn is_by_a_person(&self) -> bool {
+        self.agent.is_none() && self.by != AGENT
+    }
+}
+
+/// A yes that a person gave before the run was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consent {
+    /// Who.
+    pub by: String,
+    /// To exactly what; anything else is asked anew.
+    pub question: Digest,
 }
 
 /// A person's answer to what waits.
@@ -125,8 +161,10 @@ pub struct Answer {
     pub data: Object,
     /// Told to the agent.
     pub note: Option<String>,
-    /// The state or branch path meant; `None`: the only one waiting.
+    /// The approval's id, or the state or branch path meant; `None`: the only state waiting.
     pub path: Option<String>,
+    /// Only what was asked before this event of the run; `None`: whatever waits.
+    pub before: Option<u64>,
 }
 
 /// How an activity ended.

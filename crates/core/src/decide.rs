@@ -6,7 +6,9 @@ mod calls;
 mod interrupts;
 mod people;
 mod protected;
+mod question;
 mod settle;
+mod tools;
 mod transitions;
 
 pub(crate) use address::in_fork;
@@ -14,11 +16,11 @@ pub(crate) use calls::bench_of;
 pub use calls::shell_finding;
 
 use crate::{
-    command::{Ask, Command},
+    command::{Ask, Command, TransitionRequest},
     event::Event,
     evolve,
     machine::{Machine, Object},
-    names::{AgentId, FramePath},
+    names::{AgentId, ApprovalId, Digest, FramePath},
     refusal::{Code, Refusal},
     run::{Frame, Phase, Run},
 };
@@ -43,6 +45,8 @@ pub enum Reply {
     Parked {
         /// What the person is asked.
         message: String,
+        /// The id that names it.
+        id: ApprovalId,
     },
     /// The call needs a person's grant.
     Ask(Refusal),
@@ -57,7 +61,7 @@ pub enum Reply {
 pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
     if let (Ask::Propose(call), Phase::Open) = (&command.ask, &run.phase) {
         // The path taken most: no copy of the run is made.
-        return calls::propose(machine, run, call);
+        return calls::propose(machine, run, call, command.at_ms);
     }
     let mut work = Work {
         machine,
@@ -73,12 +77,15 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::StartLine(start) => work.start_line(start),
         Ask::EndLine(end) => work.end_line(end),
         Ask::Transition(request) => work.transition(request),
+        Ask::ReleaseAgent { agent } => work.release_agent(agent),
         Ask::Approve(answer) => work.approve(answer),
         Ask::Reject(answer) => work.reject(answer),
         Ask::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
         Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
         Ask::Resume { by } => work.resume(by),
         Ask::ReportProtected { changes } => work.report_protected(changes),
+        Ask::ReportTool(change) => work.report_tool(change),
+        Ask::AcceptTool { server, tool, by } => work.accept_tool(server, tool, by),
         Ask::Cancel { by } => work.cancel(by),
         Ask::Advance => work.advance(),
     };
@@ -100,7 +107,43 @@ pub fn addressed(
     branch: Option<&str>,
     agent: Option<&AgentId>,
 ) -> Result<FramePath, Refusal> {
+    if let (Some(_), None) = (branch, agent) {
+        // Looking is free: whoever works there.
+        return address::locate_for_person(run, branch);
+    }
     address::locate(machine, run, branch, agent).map(|address| address.path)
+}
+
+/// What a person would be asked before a transition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What they are asked.
+    pub message: String,
+    /// Of all that a yes rests on.
+    pub digest: Digest,
+}
+
+/// Returns what a person would be asked if `request` came now; `None`: nothing.
+#[must_use]
+pub fn question(machine: &Machine, run: &Run, request: &TransitionRequest) -> Option<Question> {
+    let command = Command {
+        at_ms: 0,
+        ask: Ask::Transition(request.clone()),
+    };
+    let decision = decide(machine, run, &command);
+    // The last is the one that parks: a request asks for one transition.
+    decision
+        .events
+        .into_iter()
+        .rev()
+        .find_map(|event| match event {
+            Event::ApprovalRequested {
+                message,
+                question: Some(digest),
+                ..
+            } => Some(Question { message, digest }),
+            _ => None,
+        })
 }
 
 /// What a command is told, or why not.
@@ -174,6 +217,16 @@ impl<'a> Work<'a> {
             Phase::Ended { .. } | Phase::Cancelled => Ok(Reply::Accepted),
             Phase::New | Phase::Open => self.open().map(|()| Reply::Accepted),
         }
+    }
+
+    /// A sub-agent has stopped: what it left unfinished is free for others.
+    fn release_agent(&mut self, agent: &AgentId) -> Answered {
+        if self.run.agents.contains_key(agent) && !self.run.away.contains(agent) {
+            self.emit(Event::AgentReleased {
+                agent: agent.clone(),
+            });
+        }
+        Ok(Reply::Accepted)
     }
 
     fn pause(&mut self, by: &str, reason: Option<&String>) -> Answered {

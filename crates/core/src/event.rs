@@ -7,7 +7,8 @@ use crate::{
     call::WrittenPath,
     machine::{Object, Outcome},
     names::{
-        AgentId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId, StateName,
+        AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
+        StateName,
     },
     refusal::Refusal,
 };
@@ -62,6 +63,9 @@ pub enum Event {
         refusal: Refusal,
         /// What follows from it once it runs.
         marks: CallMarks,
+        /// When, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ms: Option<u64>,
     },
     /// A person granted one call.
     GrantIssued {
@@ -71,6 +75,12 @@ pub enum Event {
         digest: Digest,
         /// Who.
         by: String,
+        /// Which approval; `None` in logs that name none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<ApprovalId>,
+        /// When, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ms: Option<u64>,
     },
     /// A person refused one call.
     GrantDenied {
@@ -82,6 +92,12 @@ pub enum Event {
         by: String,
         /// Told to the agent.
         note: Option<String>,
+        /// Which approval; `None` in logs that name none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<ApprovalId>,
+        /// When, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ms: Option<u64>,
     },
     /// A grant was used up by the call it was for.
     GrantConsumed {
@@ -89,6 +105,9 @@ pub enum Event {
         path: FramePath,
         /// The call's digest.
         digest: Digest,
+        /// Which approval; `None` in logs that name none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<ApprovalId>,
     },
     /// An allowed call ended.
     CallEnded {
@@ -132,6 +151,11 @@ pub enum Event {
         /// The branch.
         path: FramePath,
     },
+    /// A sub-agent has stopped; its branch is free for others.
+    AgentReleased {
+        /// The sub-agent.
+        agent: AgentId,
+    },
     /// A frame moved.
     TransitionTaken {
         /// The frame.
@@ -174,6 +198,12 @@ pub enum Event {
         message: String,
         /// Who asked for the transition.
         by: String,
+        /// Of all that the answer rests on; `None` in logs that do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Digest>,
+        /// When, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ms: Option<u64>,
     },
     /// A person said yes.
     ApprovalGranted {
@@ -181,6 +211,12 @@ pub enum Event {
         path: FramePath,
         /// Who.
         by: String,
+        /// Which approval; `None` in logs that name none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<ApprovalId>,
+        /// When, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ms: Option<u64>,
     },
     /// A person said no.
     ApprovalRejected {
@@ -190,6 +226,12 @@ pub enum Event {
         by: String,
         /// Told to the agent.
         note: Option<String>,
+        /// Which approval; `None` in logs that name none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<ApprovalId>,
+        /// When, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ms: Option<u64>,
     },
     /// An approval lapsed because its guards no longer hold.
     ApprovalDropped {
@@ -197,6 +239,12 @@ pub enum Event {
         path: FramePath,
         /// Why.
         refusal: Refusal,
+        /// Which approval; `None` in logs that name none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<ApprovalId>,
+        /// When, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ms: Option<u64>,
     },
     /// A written file moved a frame to a handler.
     InterruptRaised {
@@ -287,6 +335,19 @@ pub enum Event {
     ProtectedChanged {
         /// What is different, each path once.
         changes: Vec<ProtectedChange>,
+    },
+    /// A tool of a server is not what it was when the run saw it first.
+    ToolChanged(ToolChange),
+    /// A person takes a tool of a server as it is now.
+    ToolAccepted {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+        /// Of its definition.
+        digest: Digest,
+        /// Who.
+        by: String,
     },
     /// The run stands still.
     RunPaused {
@@ -462,6 +523,21 @@ pub struct ProtectedChange {
     pub undone: bool,
 }
 
+/// A tool of a server that is not what it was when the run saw it first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolChange {
+    /// The server; empty: the one that is wrapped.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    /// Of the definition it had.
+    pub pinned: Digest,
+    /// Of the definition it has now; empty: its server lists it no more.
+    pub found: Digest,
+    /// The fields of the definition that differ.
+    pub parts: Vec<String>,
+}
+
 /// What became of a protected thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -504,6 +580,7 @@ impl Event {
             Self::LineConfined { .. } => "LineConfined",
             Self::LineEnded { .. } => "LineEnded",
             Self::AgentBound { .. } => "AgentBound",
+            Self::AgentReleased { .. } => "AgentReleased",
             Self::TransitionTaken { .. } => "TransitionTaken",
             Self::TransitionRejected { .. } => "TransitionRejected",
             Self::ApprovalRequested { .. } => "ApprovalRequested",
@@ -520,6 +597,8 @@ impl Event {
             Self::MachineReturned { .. } => "MachineReturned",
             Self::ActivityEnded { .. } => "ActivityEnded",
             Self::ProtectedChanged { .. } => "ProtectedChanged",
+            Self::ToolChanged(_) => "ToolChanged",
+            Self::ToolAccepted { .. } => "ToolAccepted",
             Self::RunPaused { .. } => "RunPaused",
             Self::RunResumed { .. } => "RunResumed",
             Self::RunCancelled { .. } => "RunCancelled",

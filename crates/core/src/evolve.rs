@@ -1,19 +1,22 @@
 //! Folds an event into a run: the only way a run changes.
 
-use std::collections::{BTreeMap, VecDeque};
+mod approvals;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{
     event::{
         BranchOutcome, BranchStart, CallMarks, CallRecord, Event, How, InterruptHit,
-        ProtectedChange,
+        ProtectedChange, ToolChange,
     },
     machine::Object,
-    names::{CallId, Digest, FramePath, StateName},
+    names::{AgentId, CallId, Digest, FramePath, StateName},
     run::{
-        Child, Confined, Frame, Grant, Handling, Line, OpenCall, Parked, Pause, Phase, Run, Seen,
-        Used,
+        AcceptedTool, Asked, Child, Confined, Frame, Handling, Line, OpenCall, Parked, Pause,
+        Phase, Run, Seen, Settlement, Used,
     },
 };
+use approvals::{Which, Word};
 
 /// Open calls remembered at most; `decide` settles older ones first.
 const OPEN_CALLS_MAX: usize = 256;
@@ -44,23 +47,10 @@ fn apply(run: &mut Run, event: &Event) {
         Event::CallAllowed {
             path, call, marks, ..
         } => allow(run, path, call, marks),
-        Event::GrantRequested {
-            path, call, marks, ..
-        } => request_grant(run, path, call, marks),
-        Event::GrantIssued { path, digest, by } => {
-            if let Some(grant) = find_grant(run, path, digest) {
-                grant.granted_by = Some(by.clone());
-            }
-        }
-        Event::GrantDenied {
-            path, digest, note, ..
-        } => {
-            drop_grant(run, path, digest);
-            if let Some(frame) = run.frame_mut(path) {
-                frame.note.clone_from(note);
-            }
-        }
-        Event::GrantConsumed { path, digest } => drop_grant(run, path, digest),
+        Event::GrantRequested { .. }
+        | Event::GrantIssued { .. }
+        | Event::GrantDenied { .. }
+        | Event::GrantConsumed { .. } => apply_grant(run, event),
         Event::CallEnded {
             call,
             ok,
@@ -98,8 +88,11 @@ fn apply(run: &mut Run, event: &Event) {
                 });
             }
         }
-        Event::AgentBound { agent, path } => {
-            run.agents.insert(agent.clone(), path.clone());
+        Event::AgentBound { agent, path } => bind(run, agent, path),
+        Event::AgentReleased { agent } => {
+            if run.agents.contains_key(agent) {
+                run.away.insert(agent.clone());
+            }
         }
         Event::TransitionTaken {
             path,
@@ -119,7 +112,11 @@ fn apply(run: &mut Run, event: &Event) {
             data,
             message,
             by,
+            question,
+            at_ms,
         } => {
+            let seq = run.seq;
+            let asked = question.clone().zip(*at_ms);
             if let Some(frame) = run.frame_mut(path) {
                 frame.parked = Some(Parked {
                     event: event.clone(),
@@ -127,14 +124,18 @@ fn apply(run: &mut Run, event: &Event) {
                     data: data.clone(),
                     message: message.clone(),
                     by: by.clone(),
+                    asked: asked.map(|(question, at_ms)| Asked {
+                        seq,
+                        at_ms,
+                        question,
+                    }),
                 });
                 frame.note = None;
             }
         }
-        Event::ApprovalGranted { path, .. } | Event::ApprovalDropped { path, .. } => {
-            unpark(run, path, None)
-        }
-        Event::ApprovalRejected { path, note, .. } => unpark(run, path, note.as_ref()),
+        Event::ApprovalGranted { .. }
+        | Event::ApprovalDropped { .. }
+        | Event::ApprovalRejected { .. } => apply_answer(run, event),
         Event::InterruptRaised {
             path,
             interrupt,
@@ -152,6 +153,7 @@ fn apply(run: &mut Run, event: &Event) {
                     return_to: from.clone(),
                 });
             }
+            approvals::forget_interrupted(run, path, *at_ms);
         }
         Event::InterruptQueued {
             path,
@@ -215,12 +217,23 @@ fn apply(run: &mut Run, event: &Event) {
             });
         }
         Event::ProtectedChanged { changes } => report_protected(run, changes),
+        Event::ToolChanged(change) => report_tool(run, change),
+        Event::ToolAccepted {
+            server,
+            tool,
+            digest,
+            ..
+        } => accept_tool(run, server, tool, digest),
         Event::RunResumed { .. } => {
             run.paused = None;
             accept_changes(run);
         }
-        Event::RunCancelled { .. } => end_run(run, Phase::Cancelled),
+        Event::RunCancelled { .. } => {
+            approvals::void_below(run, &FramePath::root(), "the run was cancelled");
+            end_run(run, Phase::Cancelled);
+        }
         Event::RunEnded { outcome, cause } => {
+            approvals::void_below(run, &FramePath::root(), "the run has ended");
             end_run(
                 run,
                 Phase::Ended {
@@ -243,18 +256,112 @@ fn allow(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMarks) 
     remember(run, path, call, marks, false);
 }
 
-fn request_grant(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMarks) {
-    let Some(frame) = run.frame(path) else { return };
-    let entered_seq = frame.entered_seq;
-    run.grants.push(Grant {
-        path: path.clone(),
-        entered_seq,
-        digest: call.digest.clone(),
-        tool: call.tool.clone(),
-        summary: call.summary.clone(),
-        granted_by: None,
-    });
-    remember(run, path, call, marks, true);
+fn apply_grant(run: &mut Run, event: &Event) {
+    match event {
+        Event::GrantRequested {
+            path,
+            call,
+            marks,
+            at_ms,
+            ..
+        } => approvals::request_grant(run, path, call, marks, *at_ms),
+        Event::GrantIssued {
+            path,
+            digest,
+            by,
+            id,
+            at_ms,
+        } => {
+            let id = id.as_ref();
+            let word = Word {
+                how: Settlement::Approved,
+                by: Some(by),
+                at_ms: *at_ms,
+                note: None,
+            };
+            approvals::issue_grant(run, Which { path, digest, id }, word);
+        }
+        Event::GrantDenied {
+            path,
+            digest,
+            by,
+            note,
+            id,
+            at_ms,
+        } => {
+            let id = id.as_ref();
+            let word = Word {
+                how: Settlement::Rejected,
+                by: Some(by),
+                at_ms: *at_ms,
+                note: note.as_deref(),
+            };
+            approvals::deny_grant(run, Which { path, digest, id }, word);
+        }
+        Event::GrantConsumed { path, digest, id } => {
+            let id = id.as_ref();
+            approvals::drop_grant(run, Which { path, digest, id });
+        }
+        _ => {}
+    }
+}
+
+fn apply_answer(run: &mut Run, event: &Event) {
+    match event {
+        Event::ApprovalGranted {
+            path, by, at_ms, ..
+        } => {
+            let word = Word {
+                how: Settlement::Approved,
+                by: Some(by),
+                at_ms: *at_ms,
+                note: None,
+            };
+            approvals::unpark(run, path, word);
+        }
+        Event::ApprovalRejected {
+            path,
+            by,
+            note,
+            at_ms,
+            ..
+        } => {
+            let word = Word {
+                how: Settlement::Rejected,
+                by: Some(by),
+                at_ms: *at_ms,
+                note: note.as_deref(),
+            };
+            approvals::unpark(run, path, word);
+        }
+        Event::ApprovalDropped {
+            path,
+            refusal,
+            at_ms,
+            ..
+        } => approvals::unpark(run, path, Word::void(&refusal.message, *at_ms)),
+        _ => {}
+    }
+}
+
+/// Binds a sub-agent; one that had stopped there has it no more.
+fn bind(run: &mut Run, agent: &AgentId, path: &FramePath) {
+    run.away.remove(agent);
+    let Run { agents, away, .. } = run;
+    let lost: BTreeSet<AgentId> = away
+        .iter()
+        .filter(|gone| {
+            agents
+                .get(*gone)
+                .is_some_and(|held| held.holds(path) || path.holds(held))
+        })
+        .cloned()
+        .collect();
+    for gone in lost {
+        away.remove(&gone);
+        agents.remove(&gone);
+    }
+    agents.insert(agent.clone(), path.clone());
 }
 
 fn count(run: &mut Run, path: &FramePath, marks: &CallMarks) {
@@ -291,7 +398,7 @@ fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64)
     };
     if call.asked {
         // The client's own prompt said yes: the call ran, so it counts from here.
-        drop_grant(run, &call.path, &call.digest);
+        approvals::settle_in_prompt(run, &call);
         count(run, &call.path, &call.marks);
         if call.marks.writes {
             run.last_write = Some(run.seq);
@@ -329,17 +436,6 @@ fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64)
     }
 }
 
-fn find_grant<'a>(run: &'a mut Run, path: &FramePath, digest: &Digest) -> Option<&'a mut Grant> {
-    run.grants
-        .iter_mut()
-        .find(|grant| grant.path == *path && grant.digest == *digest)
-}
-
-fn drop_grant(run: &mut Run, path: &FramePath, digest: &Digest) {
-    run.grants
-        .retain(|grant| grant.path != *path || grant.digest != *digest);
-}
-
 fn take_transition(
     run: &mut Run,
     path: &FramePath,
@@ -362,7 +458,7 @@ fn take_transition(
         }
         enter(frame, to, seq, at_ms);
     }
-    forget_stay(run, path);
+    approvals::forget_stay(run, path, at_ms);
 }
 
 fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
@@ -375,15 +471,10 @@ fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.children = Vec::new();
 }
 
-/// Drops grants of stays that are over.
-fn forget_stay(run: &mut Run, path: &FramePath) {
-    run.grants.retain(|grant| grant.path != *path);
-}
-
-fn unpark(run: &mut Run, path: &FramePath, note: Option<&String>) {
+/// Puts what a person said where the agent is told.
+fn enter_note(run: &mut Run, path: &FramePath, note: Option<&str>) {
     if let Some(frame) = run.frame_mut(path) {
-        frame.parked = None;
-        frame.note = note.cloned();
+        frame.note = note.map(str::to_owned);
     }
 }
 
@@ -421,6 +512,7 @@ fn child_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Child> {
 }
 
 fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {
+    approvals::void_below(run, path, "its branch has ended");
     if let Some(child) = child_mut(run, path) {
         child.ended = Some(outcome);
         child.frame.parked = None;
@@ -434,15 +526,19 @@ fn close_children(run: &mut Run, path: &FramePath, merged: &Object) {
         frame.children = Vec::new();
         frame.context.extend(merged.clone());
     }
-    run.agents
-        .retain(|_, bound| bound == path || !path.holds(bound));
-    run.grants
-        .retain(|grant| grant.path == *path || !path.holds(&grant.path));
+    free(run, |bound| bound != path && path.holds(bound));
+    approvals::void_grants_below(run, path);
 }
 
 fn release(run: &mut Run, path: &FramePath) {
-    run.agents.retain(|_, bound| !path.holds(bound));
-    run.grants.retain(|grant| !path.holds(&grant.path));
+    free(run, |bound| path.holds(bound));
+}
+
+/// Takes their branch from the sub-agents that `is` there.
+fn free(run: &mut Run, is: impl Fn(&FramePath) -> bool) {
+    run.agents.retain(|_, bound| !is(bound));
+    let Run { agents, away, .. } = run;
+    away.retain(|agent| agents.contains_key(agent));
 }
 
 /// Keeps the newest report of each protected thing until a person has seen it.
@@ -464,13 +560,37 @@ fn accept_changes(run: &mut Run) {
     }
 }
 
+/// Keeps the newest report of each changed tool until a person has seen it.
+fn report_tool(run: &mut Run, change: &ToolChange) {
+    run.tools_changed
+        .retain(|known| known.server != change.server || known.tool != change.tool);
+    if run.tools_changed.len() < CHANGES_MAX {
+        run.tools_changed.push(change.clone());
+    }
+}
+
+fn accept_tool(run: &mut Run, server: &str, tool: &str, digest: &Digest) {
+    run.tools_changed
+        .retain(|known| known.server != server || known.tool != tool);
+    run.tools_accepted
+        .retain(|known| known.server != server || known.tool != tool);
+    run.tools_accepted.push(AcceptedTool {
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        digest: digest.clone(),
+    });
+}
+
 fn end_run(run: &mut Run, phase: Phase) {
     run.phase = phase;
     run.paused = None;
     run.calls = VecDeque::new();
     run.agents = BTreeMap::new();
+    run.away = BTreeSet::new();
     run.grants = Vec::new();
     run.changed = Vec::new();
+    run.tools_changed = Vec::new();
+    run.tools_accepted = Vec::new();
 }
 
 impl Child {

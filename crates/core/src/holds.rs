@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
@@ -43,6 +43,57 @@ pub fn unmet(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Unmet> {
         .iter()
         .filter_map(|guard| check_ref(scope, guard, 0).err())
         .collect()
+}
+
+/// Returns what `guards` read, in order: values of the context and the output, and evidence.
+///
+/// Evidence that counts since the last edit rests on that edit, too.
+pub(crate) fn read(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Value> {
+    let mut seen = Vec::new();
+    for guard in guards {
+        read_ref(scope, guard, 0, &mut seen);
+    }
+    seen
+}
+
+fn read_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize, seen: &mut Vec<Value>) {
+    let guard = match guard {
+        GuardRef::Inline(guard) => guard.as_ref(),
+        GuardRef::Named(name) => match scope.machine.guards.get(name) {
+            Some(guard) => guard,
+            None => return,
+        },
+    };
+    if depth > DEPTH_MAX {
+        return;
+    }
+    match guard {
+        // A missing value is an empty list, so that it is not null.
+        Guard::Field(field) => seen.push(Value::Array(
+            read_field(scope.frame, field)
+                .cloned()
+                .into_iter()
+                .collect(),
+        )),
+        Guard::All(items) | Guard::Any(items) => {
+            for item in items {
+                read_ref(scope, item, depth + 1, seen);
+            }
+        }
+        Guard::Not(item) => read_ref(scope, item, depth + 1, seen),
+        Guard::Evidence(evidence) => {
+            let exit = scope
+                .run
+                .evidence
+                .get(&evidence.of.key())
+                .map(|seen| seen.exit);
+            let edit = match evidence.since {
+                Since::LastEdit => scope.run.last_write,
+                Since::StateEntry | Since::RunStart => None,
+            };
+            seen.push(json!([exit, edit]));
+        }
+    }
 }
 
 fn check_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize) -> Result<(), Unmet> {

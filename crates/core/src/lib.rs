@@ -12,6 +12,7 @@ pub mod facts;
 pub mod glob;
 pub mod guard;
 pub mod holds;
+pub mod instant;
 pub mod machine;
 pub mod names;
 pub mod nearest;
@@ -29,7 +30,7 @@ mod evolve;
 mod judge;
 
 pub use briefing::{briefing, notice, teach};
-pub use decide::{Decision, Reply, addressed, decide, shell_finding};
+pub use decide::{Decision, Question, Reply, addressed, decide, question, shell_finding};
 pub use effects::effects;
 pub use evolve::evolve;
 pub use judge::{Finding, Hold, Objection, Rule, hold};

@@ -63,6 +63,16 @@ names! {
     AgentId
     /// SHA-256 of a tool call's name and arguments, in lower-case hex.
     Digest
+    /// Id of something that waits for a person, unique within its run, such as `a12`.
+    ApprovalId
+}
+
+impl ApprovalId {
+    /// Names what event number `seq` of the run asks.
+    #[must_use]
+    pub fn of(seq: u64) -> Self {
+        Self(format!("a{seq}"))
+    }
 }
 
 /// Where a frame stands in the tree of a run: branch and machine names, outermost first.

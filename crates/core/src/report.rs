@@ -4,6 +4,7 @@
 //! order is part of the contract. Judges nothing.
 
 mod events;
+mod pending;
 mod place;
 
 use serde::{
@@ -21,6 +22,7 @@ use crate::{
 };
 
 pub use events::{EventReport, Targets};
+pub use pending::{About, Pending, pending};
 pub use place::{StatePaths, focus, machine_of, shown_path};
 
 pub(crate) use events::{guards_hold, resolved, ways_on};

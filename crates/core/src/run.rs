@@ -10,10 +10,11 @@ use serde_json::Value;
 
 use crate::{
     call::WrittenPath,
-    event::{BranchOutcome, CallMarks, Cause, InterruptHit, ProtectedChange},
+    event::{BranchOutcome, CallMarks, Cause, InterruptHit, ProtectedChange, ToolChange},
     machine::{Object, Outcome},
     names::{
-        AgentId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId, StateName,
+        AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
+        StateName,
     },
 };
 
@@ -38,8 +39,14 @@ pub struct Run {
     pub calls: VecDeque<OpenCall>,
     /// The branch each sub-agent works in.
     pub agents: BTreeMap<AgentId, FramePath>,
+    /// Sub-agents that have stopped; what they left is free for others.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub away: BTreeSet<AgentId>,
     /// Requests for grants, and grants not used yet.
     pub grants: Vec<Grant>,
+    /// What became of the last requests to a person, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub settled: VecDeque<Settled>,
     /// How far the kernel held the line started last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<Confined>,
@@ -49,6 +56,23 @@ pub struct Run {
     /// What a person has accepted of them: the digest by path, `None` for nothing there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted: BTreeMap<String, Option<String>>,
+    /// Tools of servers that changed and that no person has accepted, the newest report of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools_changed: Vec<ToolChange>,
+    /// What a person has accepted of them: each with the digest of its definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools_accepted: Vec<AcceptedTool>,
+}
+
+/// A changed tool of a server as a person has accepted it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceptedTool {
+    /// The server.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// Of its definition.
+    pub digest: Digest,
 }
 
 /// How far the kernel held a shell line.
@@ -142,6 +166,61 @@ pub struct Parked {
     pub message: String,
     /// Who asked for the transition.
     pub by: String,
+    /// When it was asked and what the answer rests on; `None` in logs that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+/// When a person was asked, and what the answer rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Sequence number of the request.
+    pub seq: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Of all that the answer rests on.
+    pub question: Digest,
+}
+
+impl Asked {
+    /// Returns the id of what was asked.
+    #[must_use]
+    pub fn id(&self) -> ApprovalId {
+        ApprovalId::of(self.seq)
+    }
+}
+
+/// A request to a person that is settled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// Which.
+    pub id: ApprovalId,
+    /// The frame that asked.
+    pub path: FramePath,
+    /// When that frame had entered its state.
+    pub entered_seq: u64,
+    /// The event or the tool it was about.
+    pub about: String,
+    /// How it was settled.
+    pub how: Settlement,
+    /// Who answered; `None`: nobody, it is void.
+    pub by: Option<String>,
+    /// When, in milliseconds since 1970, where the log says.
+    pub at_ms: Option<u64>,
+    /// What the person said, or why it is void.
+    pub note: Option<String>,
+}
+
+/// How a request to a person was settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// With a yes.
+    Approved,
+    /// With a no.
+    Rejected,
+    /// It was void before anybody answered.
+    Void,
 }
 
 /// An interrupt being handled.
@@ -224,6 +303,15 @@ pub struct Grant {
     pub summary: String,
     /// Who said yes; `None`: nobody yet.
     pub granted_by: Option<String>,
+    /// When it was asked; `None` in logs that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+    /// The sub-agent that asked; nobody else may use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// Sequence number of the yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted_seq: Option<u64>,
 }
 
 impl Run {
@@ -240,10 +328,14 @@ impl Run {
             last_write: None,
             calls: VecDeque::new(),
             agents: BTreeMap::new(),
+            away: BTreeSet::new(),
             grants: Vec::new(),
+            settled: VecDeque::new(),
             confined: None,
             changed: Vec::new(),
             accepted: BTreeMap::new(),
+            tools_changed: Vec::new(),
+            tools_accepted: Vec::new(),
         }
     }
 

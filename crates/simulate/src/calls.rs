@@ -3,7 +3,7 @@
 use interlock_clients::{ClientId, Tool, plain_call, tool};
 use interlock_core::{
     call::{ToolCall, WrittenPath},
-    names::CallId,
+    names::{AgentId, CallId},
 };
 use interlock_facts::{Disk, GivenDisk, Proposal, Shape, Surroundings, facts, locate};
 use interlock_shell::Dialect;
@@ -35,7 +35,7 @@ pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn
         shape: under_exec(shape),
         input,
         doubled: None,
-        agent: None,
+        agent: line.agent.clone().map(AgentId::new),
         branch: line.branch.clone(),
     };
     let mut call = facts(proposal, &surroundings(setting).resolved(disk), disk);

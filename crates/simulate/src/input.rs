@@ -28,6 +28,8 @@ pub enum InputLine {
     Approve(AnswerLine),
     /// A person says no.
     Reject(AnswerLine),
+    /// A sub-agent has stopped, by its id.
+    Stopped(String),
     /// A task, a stage or a question ended.
     Activity(ActivityLine),
     /// A person or the agent pauses the run.
@@ -51,6 +53,8 @@ pub struct ToolLine {
     pub input: Value,
     /// The branch it is for.
     pub branch: Option<String>,
+    /// The sub-agent that proposes it.
+    pub agent: Option<String>,
     /// The client that proposes it.
     pub client: Option<String>,
     /// The current text of files, by path.
@@ -104,6 +108,8 @@ pub struct TransitionLine {
     pub data: Object,
     /// The branch it is for.
     pub branch: Option<String>,
+    /// The sub-agent that asks.
+    pub agent: Option<String>,
 }
 
 /// A person's answer.
@@ -139,10 +145,11 @@ pub struct BadLine {
 }
 
 /// The key that makes a line what it is, and the keys it may have beside it.
-const SHAPES: [(&str, &[&str]); 12] = [
-    ("tool", &["input", "branch", "client", "files"]),
+const SHAPES: [(&str, &[&str]); 13] = [
+    ("tool", &["input", "branch", "agent", "client", "files"]),
     ("result", &[]),
-    ("transition", &["data", "branch"]),
+    ("transition", &["data", "branch", "agent"]),
+    ("stopped", &[]),
     ("approve", &[]),
     ("reject", &[]),
     ("activity", &[]),
@@ -182,7 +189,9 @@ impl InputLine {
                 event: fields.text("transition")?,
                 data: fields.optional_object("data")?,
                 branch: fields.optional_text("branch")?,
+                agent: fields.optional_text("agent")?,
             }),
+            "stopped" => Self::Stopped(fields.text("stopped")?),
             "advance" => Self::Advance(duration::parse_ms(&fields.text("advance")?)?),
             "message" => {
                 return Err(
@@ -276,6 +285,7 @@ fn tool(fields: &mut Fields) -> Result<ToolLine, String> {
         tool,
         input,
         branch: fields.optional_text("branch")?,
+        agent: fields.optional_text("agent")?,
         client: fields.optional_text("client")?,
         files,
     })

@@ -10,7 +10,7 @@ use interlock_core::{
     event::Event,
     evolve,
     machine::{Machine, Object},
-    names::{FramePath, RunId},
+    names::{AgentId, FramePath, RunId},
     report,
     run::Run,
     shell_finding,
@@ -171,6 +171,11 @@ impl Simulation {
                 let focus = line.path.is_some();
                 self.answer(Ask::Reject(answer(line)), said, focus)
             }
+            InputLine::Stopped(agent) => {
+                let said = format!("sub-agent `{agent}` has stopped");
+                let agent = AgentId::new(agent);
+                self.answer(Ask::ReleaseAgent { agent }, said, false)
+            }
             InputLine::Activity(line) => {
                 let focus = line.path.is_some();
                 let ask = Ask::EndActivity {
@@ -211,7 +216,7 @@ impl Simulation {
     /// Answers a proposed call.
     fn judge(&mut self, call: ToolCall) -> OutputLine {
         let said = format!("`{}` may run", call.tool);
-        let branch = call.branch.is_some();
+        let branch = call.branch.is_some() || call.agent.is_some();
         let decision = self.command(Ask::Propose(Box::new(call)));
         self.open_call = decision.reply == Reply::Accepted && !self.run.is_over();
         let verdict = match &decision.reply {
@@ -228,13 +233,13 @@ impl Simulation {
     }
 
     fn transition(&mut self, line: TransitionLine) -> OutputLine {
-        let named = line.branch.is_some();
+        let named = line.branch.is_some() || line.agent.is_some();
         let said = format!("`{}` taken", line.event);
         let request = TransitionRequest {
             event: line.event,
             data: line.data,
             branch: line.branch,
-            agent: None,
+            agent: line.agent.map(AgentId::new),
             by: AGENT.to_owned(),
             approved_by: None,
         };
@@ -288,7 +293,7 @@ impl Simulation {
                 let message = wording::accepted(&self.machine, &self.run, &decision.events, said);
                 (true, None, message)
             }
-            Reply::Parked { message } => (
+            Reply::Parked { message, .. } => (
                 true,
                 None,
                 format!("a person has to approve this: {message}"),
@@ -329,6 +334,7 @@ fn answer(line: AnswerLine) -> Answer {
         data: line.data,
         note: line.note,
         path: line.path,
+        before: None,
     }
 }
 

@@ -71,9 +71,15 @@ pub struct Note {
     pub digest: Digest,
     /// Whether the client was told to ask its person, so that the call's coming is a yes.
     pub asked: bool,
+    /// What exactly it asked; a yes to anything else does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Digest>,
     /// Whether nobody sits at the client to be asked.
     #[serde(default)]
     pub unattended: bool,
+    /// The call in the run's log under which it was judged and counted already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<CallId>,
     /// When it was judged, in milliseconds since 1970.
     pub at_ms: u64,
 }

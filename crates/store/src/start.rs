@@ -53,7 +53,7 @@ pub enum StartError {
 fn refusal(decision: &Decision) -> &str {
     match &decision.reply {
         Reply::Ask(refusal) | Reply::Refused(refusal) => &refusal.message,
-        Reply::Parked { message } => message,
+        Reply::Parked { message, .. } => message,
         Reply::Accepted => "",
     }
 }

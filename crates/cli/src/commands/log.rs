@@ -2,7 +2,10 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use interlock_core::event::{Event, ProtectedChange};
+use interlock_core::{
+    event::{Event, ProtectedChange},
+    names::ApprovalId,
+};
 use interlock_store::{EventLog as _, Recorded};
 use serde_json::{Value, json};
 
@@ -118,6 +121,13 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
+    let asked = match &recorded.event {
+        Event::ApprovalRequested { at_ms: Some(_), .. }
+        | Event::GrantRequested { at_ms: Some(_), .. } => {
+            format!("{} ", ApprovalId::of(recorded.seq))
+        }
+        _ => String::new(),
+    };
     let what = match recorded.event.name() {
         "TransitionTaken" | "InterruptRaised" => {
             format!(
@@ -129,7 +139,7 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
         }
         "CallAllowed" => format!("{} {}", call("tool"), call("summary")),
         "CallDenied" => format!("{} {} ({})", call("tool"), call("summary"), refusal("code")),
-        "GrantRequested" => format!("{} {}", call("tool"), call("summary")),
+        "GrantRequested" => format!("{asked}{} {}", call("tool"), call("summary")),
         "TransitionRejected" => format!(
             "{} ({}: {})",
             get("name"),
@@ -156,9 +166,10 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
             };
             format!("{} exit {exit}{wrote}", get("call"))
         }
-        "ApprovalRequested" => format!("{}: {}", get("name"), get("message")),
+        "ApprovalRequested" => format!("{asked}{}: {}", get("name"), get("message")),
         "ProtectedChanged" => changes(&recorded.event),
-        _ => ["by", "outcome", "reason", "note"]
+        "ToolChanged" | "ToolAccepted" => tool_of_server(&recorded.event),
+        _ => ["id", "agent", "by", "outcome", "reason", "note"]
             .map(get)
             .into_iter()
             .filter(|text| !text.is_empty())
@@ -172,8 +183,8 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
         format!(" [{path}]")
     };
     let style = match recorded.event.name() {
-        "ProtectedChanged" | "CallDenied" | "TransitionRejected" | "ApprovalRejected"
-        | "GrantDenied" => Style::Red,
+        "ProtectedChanged" | "ToolChanged" | "CallDenied" | "TransitionRejected"
+        | "ApprovalRejected" | "GrantDenied" => Style::Red,
         "CallAllowed" | "LineConfined" | "LineEnded" => Style::Dim,
         _ => Style::Bold,
     };
@@ -192,6 +203,20 @@ fn changes(event: &Event) -> String {
     };
     let sentences: Vec<String> = changes.iter().map(ProtectedChange::sentence).collect();
     sentences.join(", ")
+}
+
+/// Names a tool of a server, and what became of it.
+fn tool_of_server(event: &Event) -> String {
+    match event {
+        Event::ToolChanged(change) => {
+            let parts = change.parts.join(", ");
+            format!("{} {}: {parts}", change.server, change.tool)
+        }
+        Event::ToolAccepted {
+            server, tool, by, ..
+        } => format!("{server} {tool} by {by}"),
+        _ => String::new(),
+    }
 }
 
 /// The last millisecond that RFC 3339 can write.

@@ -46,11 +46,13 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
             Some("grant") => format!("grant for {} {}", get("tool"), get("summary")),
             _ => format!("approval of {}: {}", get("event"), get("message")),
         };
+        let id = get("id");
         row(
             "waiting",
             format!(
-                "{what} (at {}; `interlock approve` or `interlock reject`)",
-                get("path")
+                "{id} {what} (at {}; `interlock approve {run} {id}`, or `reject`)",
+                get("path"),
+                run = text("run"),
             ),
         )?;
     }

@@ -82,7 +82,7 @@ fn progress_of_two_calls_with_equal_tokens_reaches_the_client_for_each() {
                 assert_eq!(told["params"]["progressToken"], token, "{way:?}: {told}");
                 assert_eq!(
                     told["params"]["total"].to_string(),
-                    "2.50",
+                    "1.0",
                     "{way:?}: {told}"
                 );
                 assert_eq!(told["params"]["unknown"], "kept", "{way:?}: {told}");

@@ -99,6 +99,7 @@ fn what_stands_in_the_way_is_told() {
         data: Object::new(),
         message: "Ship it?".to_owned(),
         by: "agent".to_owned(),
+        asked: None,
     });
     run.root.handling = Some(Handling {
         interrupt: "check".into(),

@@ -7,17 +7,40 @@ use crate::{
     run::{Child, Frame, Run},
 };
 
-/// The frame a command is for, and the sub-agent to be bound to it first.
+/// The frame a command is for, and the sub-agent to be bound first.
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) path: FramePath,
-    pub(super) bind: Option<AgentId>,
+    pub(super) bind: Option<Bind>,
+}
+
+/// A sub-agent and the frame it is to hold.
+#[derive(Debug)]
+pub(super) struct Bind {
+    pub(super) agent: AgentId,
+    pub(super) path: FramePath,
+}
+
+impl Address {
+    const fn at(path: FramePath) -> Self {
+        Self { path, bind: None }
+    }
+
+    /// Binds `agent`, where there is one, to the frame itself.
+    fn binding(path: FramePath, agent: Option<&AgentId>) -> Self {
+        let bind = agent.map(|agent| Bind {
+            agent: agent.clone(),
+            path: path.clone(),
+        });
+        Self { path, bind }
+    }
 }
 
 /// Finds the frame for a command of `agent` that may name a `branch`.
 ///
 /// A named branch wins, then the branch the sub-agent is bound to, then the
-/// first free one for a new sub-agent, else the first unfinished one.
+/// first free one. What a sub-agent holds is nobody else's, be it a sibling or
+/// the main agent, until it stops or its branch ends.
 pub(super) fn locate(
     machine: &Machine,
     run: &Run,
@@ -26,48 +49,103 @@ pub(super) fn locate(
 ) -> Result<Address, Refusal> {
     let bound = agent.and_then(|agent| run.agents.get(agent));
     if let Some(name) = branch {
-        let path = named(run, name)?;
-        if let Some(bound) = bound.filter(|bound| !bound.holds(&path)) {
+        return locate_named(run, name, agent, bound);
+    }
+    if let Some(bound) = bound {
+        let path = first_free(run, bound, agent).ok_or_else(|| none_open(run))?;
+        return Ok(Address {
+            path,
+            bind: returning(run, agent, bound),
+        });
+    }
+    match first_free(run, &FramePath::root(), agent) {
+        Some(path) if in_fork(machine, run) => Ok(Address::binding(path, agent)),
+        Some(path) => Ok(Address::at(path)),
+        None if run.open_leaves().is_empty() => Err(none_open(run)),
+        None => Err(Refusal::new(
+            Code::UnknownBranch,
+            "every open branch has a sub-agent of its own already: wait until one of them ends",
+        )),
+    }
+}
+
+fn locate_named(
+    run: &Run,
+    name: &str,
+    agent: Option<&AgentId>,
+    bound: Option<&FramePath>,
+) -> Result<Address, Refusal> {
+    let named = named(run, name)?;
+    if let Some(bound) = bound {
+        let leaf = first_open(run.frame(&named), &named).unwrap_or_else(|| named.clone());
+        if !bound.holds(&leaf) {
             return Err(Refusal::new(
                 Code::UnknownBranch,
                 format!("this sub-agent works in branch `{bound}` and may not act in `{name}`"),
             ));
         }
-        let bind = agent
-            .filter(|_| bound.is_none() && !path.is_root())
-            .cloned();
-        return Ok(Address { path, bind });
+        return Ok(Address {
+            path: leaf,
+            bind: returning(run, agent, bound),
+        });
     }
-    if let Some(bound) = bound {
-        let below = first_open(run.frame(bound), bound);
-        return below
-            .map(|path| Address { path, bind: None })
-            .ok_or_else(|| none_open(run));
-    }
-    match agent {
-        Some(agent) if in_fork(machine, run) => {
-            let free = run
-                .open_leaves()
-                .into_iter()
-                .find(|leaf| !run.agents.values().any(|taken| taken.holds(leaf)));
-            match free {
-                Some(path) => Ok(Address {
-                    path,
-                    bind: Some(agent.clone()),
-                }),
-                None => Err(Refusal::new(
-                    Code::UnknownBranch,
-                    "every open branch has a sub-agent of its own already",
-                )),
-            }
-        }
-        _ => {
-            let root = FramePath::root();
-            first_open(Some(&run.root), &root)
-                .map(|path| Address { path, bind: None })
-                .ok_or_else(|| none_open(run))
-        }
-    }
+    let path = first_free(run, &named, agent).ok_or_else(|| held(run, &named, name))?;
+    let newcomer = agent.filter(|_| !path.is_root());
+    Ok(Address::binding(path, newcomer))
+}
+
+/// Finds the frame that a person means, whoever works there.
+pub(super) fn locate_for_person(run: &Run, branch: Option<&str>) -> Result<FramePath, Refusal> {
+    let path = branch.map_or_else(|| Ok(FramePath::root()), |name| named(run, name))?;
+    first_open(run.frame(&path), &path).ok_or_else(|| none_open(run))
+}
+
+/// Finds the frame that holds the open branches, for what belongs to none of them.
+pub(super) fn above_branches(run: &Run) -> Option<FramePath> {
+    let leaf = run.open_leaves().into_iter().next()?;
+    leaf.split_last().map(|(above, _)| above)
+}
+
+/// Binds a sub-agent that had stopped to what it left, where nobody took it.
+fn returning(run: &Run, agent: Option<&AgentId>, bound: &FramePath) -> Option<Bind> {
+    let agent = agent.filter(|agent| run.away.contains(*agent))?;
+    Some(Bind {
+        agent: agent.clone(),
+        path: bound.clone(),
+    })
+}
+
+/// Returns the first open frame at or below `path` that no other sub-agent holds.
+fn first_free(run: &Run, path: &FramePath, agent: Option<&AgentId>) -> Option<FramePath> {
+    let leaves = run.open_leaves();
+    let mut below = leaves.into_iter().filter(|leaf| path.holds(leaf));
+    below.find(|leaf| holder(run, leaf).is_none_or(|holder| Some(holder) == agent))
+}
+
+/// Returns the sub-agent at work that holds the frame at `leaf`.
+fn holder<'r>(run: &'r Run, leaf: &FramePath) -> Option<&'r AgentId> {
+    let mut at_work = run
+        .agents
+        .iter()
+        .filter(|(agent, _)| !run.away.contains(*agent));
+    at_work
+        .find(|(_, bound)| bound.holds(leaf))
+        .map(|(agent, _)| agent)
+}
+
+fn held(run: &Run, path: &FramePath, name: &str) -> Refusal {
+    let leaf = first_open(run.frame(path), path);
+    let who = leaf
+        .as_ref()
+        .and_then(|leaf| holder(run, leaf))
+        .map_or_else(
+            || "another sub-agent".to_owned(),
+            |agent| format!("sub-agent `{agent}`"),
+        );
+    Refusal::new(
+        Code::UnknownBranch,
+        format!("branch `{name}` is worked in by {who}: nobody else may act there until it ends"),
+    )
 }
 
 /// Tells whether branches are open somewhere in the run.
@@ -95,7 +173,7 @@ fn first_open(frame: Option<&Frame>, path: &FramePath) -> Option<FramePath> {
     open(frame).find_map(|child| first_open(Some(&child.frame), &path.child(&child.name)))
 }
 
-/// Finds the frame that a branch name such as `outer/inner` means.
+/// Finds the open frame that a branch name such as `outer/inner` means.
 ///
 /// Names of called machines may be left out: a call has one frame below it.
 fn named(run: &Run, name: &str) -> Result<FramePath, Refusal> {
@@ -135,7 +213,9 @@ fn named(run: &Run, name: &str) -> Result<FramePath, Refusal> {
             }
         }
     }
-    first_open(Some(frame), &path).ok_or_else(unknown)
+    first_open(Some(frame), &path)
+        .map(|_| path)
+        .ok_or_else(unknown)
 }
 
 fn none_open(run: &Run) -> Refusal {

@@ -1,6 +1,9 @@
 //! Tool calls: the verdict before, the record after.
 
-use super::{Answered, Decision, Reply, Work, address};
+use super::{
+    Answered, Decision, Reply, Work,
+    address::{self, Address, Bind},
+};
 use crate::{
     briefing::teach,
     call::{CallKind, CallResult, ToolCall},
@@ -10,30 +13,23 @@ use crate::{
     machine::Machine,
     names::FramePath,
     refusal::{Code, Refusal},
-    run::{Frame, Run},
+    run::{Asked, Frame, Grant, Run},
 };
 
 /// Judges a proposed call in an open run.
-pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall) -> Decision {
-    let (address, found) =
-        match address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref()) {
-            Ok(address) => {
-                let found = bench_of(machine, run, call, &address.path);
-                (address, found)
-            }
-            Err(refusal) => {
-                return denied(machine, run, call, FramePath::root(), Vec::new(), refusal);
-            }
-        };
+pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall, at_ms: u64) -> Decision {
+    let address = match place_of(machine, run, call) {
+        Ok(address) => address,
+        Err(refusal) => {
+            return denied(machine, run, call, FramePath::root(), Vec::new(), refusal);
+        }
+    };
     let mut events = Vec::new();
-    if let Some(agent) = address.bind {
-        events.push(Event::AgentBound {
-            agent,
-            path: address.path.clone(),
-        });
+    if let Some(Bind { agent, path }) = address.bind {
+        events.push(Event::AgentBound { agent, path });
     }
     let path = address.path;
-    let Some(bench) = found else {
+    let Some(bench) = bench_of(machine, run, call, &path) else {
         let refusal = Refusal::new(
             Code::UnknownBranch,
             "the run stands in a state its machine does not have",
@@ -42,8 +38,25 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall) -> Decision
     };
     match judge::judge(bench) {
         Verdict::Allow => allowed(bench, path, events),
-        Verdict::Ask(refusal) => asked(bench, path, events, refusal),
+        Verdict::Ask(refusal) => asked(bench, path, events, refusal, at_ms),
         Verdict::Deny(refusal) => denied(machine, run, call, path, events, refusal),
+    }
+}
+
+/// Finds the frame a call is for.
+///
+/// Where every branch has a sub-agent, what belongs to none of them is the
+/// main agent's still: its control tools, and the tool that starts sub-agents.
+fn place_of(machine: &Machine, run: &Run, call: &ToolCall) -> Result<Address, Refusal> {
+    let found = address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref());
+    let of_none = matches!(call.kind, CallKind::Control(_) | CallKind::SubAgent);
+    match found {
+        Err(refusal) if of_none && call.branch.is_none() && call.agent.is_none() => {
+            address::above_branches(run)
+                .map(|path| Address { path, bind: None })
+                .ok_or(refusal)
+        }
+        found => found,
     }
 }
 
@@ -68,33 +81,55 @@ pub(crate) fn bench_of<'a>(
         .called(frame.machine.as_ref())?
         .states
         .get(&frame.at)?;
-    let granted = granted(run, frame, path, call);
     Some(Bench {
         machine,
         run,
         frame,
         state,
         call,
-        granted,
+        granted: granted(run, frame, path, call).is_some(),
     })
 }
 
-fn granted(run: &Run, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
-    run.grants.iter().any(|grant| {
-        grant.path == *path
-            && grant.entered_seq == frame.entered_seq
-            && grant.digest == call.digest
+/// Finds the yes that `call` may use up.
+fn granted<'r>(
+    run: &'r Run,
+    frame: &Frame,
+    path: &FramePath,
+    call: &ToolCall,
+) -> Option<&'r Grant> {
+    run.grants.iter().find(|grant| {
+        is_for(grant, frame, path, call)
             && grant.granted_by.is_some()
+            && still_good(run, grant, call)
     })
+}
+
+/// Tells whether a grant is for exactly this call, by the one who asked.
+fn is_for(grant: &Grant, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
+    // Logs that do not say when something was asked do not say who asked.
+    let asker = grant.asked.is_none() || grant.agent == call.agent;
+    grant.path == *path
+        && grant.entered_seq == frame.entered_seq
+        && grant.digest == call.digest
+        && asker
+}
+
+/// A yes to a shell line is void once a file was written: the line may run other text than was looked at.
+fn still_good(run: &Run, grant: &Grant, call: &ToolCall) -> bool {
+    let written = run.last_write.zip(grant.granted_seq);
+    call.kind != CallKind::Shell || written.is_none_or(|(write, yes)| write < yes)
 }
 
 fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decision {
     let source = if matches!(bench.call.kind, CallKind::Control(_)) {
         AllowSource::Control
     } else if bench.granted && !bench.call.is_listed(&bench.state.policy) {
+        let grant = granted(bench.run, bench.frame, &path, bench.call);
         events.push(Event::GrantConsumed {
             path: path.clone(),
             digest: bench.call.digest.clone(),
+            id: grant.and_then(|grant| grant.asked.as_ref()).map(Asked::id),
         });
         AllowSource::Grant
     } else {
@@ -113,12 +148,22 @@ fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decisio
     }
 }
 
-fn asked(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>, refusal: Refusal) -> Decision {
-    let open = bench.run.grants.iter().any(|grant| {
-        grant.path == path
-            && grant.entered_seq == bench.frame.entered_seq
-            && grant.digest == bench.call.digest
-    });
+fn asked(
+    bench: Bench<'_>,
+    path: FramePath,
+    mut events: Vec<Event>,
+    refusal: Refusal,
+    at_ms: u64,
+) -> Decision {
+    // Asked already; the client's own prompt may still let this very call run.
+    let open = bench
+        .run
+        .calls
+        .iter()
+        .any(|open| open.asked && open.id == bench.call.id && open.digest == bench.call.digest)
+        && bench.run.grants.iter().any(|grant| {
+            is_for(grant, bench.frame, &path, bench.call) && grant.granted_by.is_none()
+        });
     let refusal = taught(bench.machine, bench.run, &path, refusal);
     if !open {
         events.push(Event::GrantRequested {
@@ -126,6 +171,7 @@ fn asked(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>, refusal: Ref
             call: record(bench.call),
             refusal: refusal.clone(),
             marks: judge::marks(bench),
+            at_ms: Some(at_ms),
         });
     }
     Decision {

@@ -1,56 +1,65 @@
 //! What a person answers: approvals of transitions, grants of calls.
 
-use super::{Answered, Reply, Work, transitions::Taking};
+use super::{Answered, Reply, Work, question::Subject, transitions::Taking};
 use crate::{
     command::Answer,
     event::Event,
-    machine::Object,
-    names::{Digest, FramePath},
+    instant::utc,
+    machine::{Object, Target},
+    names::{ApprovalId, FramePath},
     refusal::{Code, Refusal},
-    report::shown_path,
+    report::{About, Pending, pending},
+    run::{Asked, Parked, Run, Settled, Settlement},
 };
-
-/// Something that waits for a person.
-#[derive(Debug, Clone)]
-struct Waiting {
-    path: FramePath,
-    shown: String,
-    /// The call, for a grant; `None`: a parked transition.
-    digest: Option<Digest>,
-}
 
 impl Work<'_> {
     /// A person says yes.
     pub(super) fn approve(&mut self, answer: &Answer) -> Answered {
-        self.open()?;
+        self.answerable(answer)?;
         if let Some(key) = answer.data.keys().find(|key| key.starts_with('_')) {
             return Err(Refusal::new(
                 Code::ReservedKey,
                 format!("`{key}` is reserved: leave out keys that begin with `_`"),
             ));
         }
-        for waiting in self.meant(answer)? {
+        let meant = self.meant(answer)?;
+        let only_calls = meant
+            .iter()
+            .all(|one| matches!(one.about, About::Call { .. }));
+        if only_calls && !answer.data.is_empty() {
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                "a call is granted as it was proposed, without data: say no to it and tell the agent what to propose instead",
+            ));
+        }
+        for waiting in meant {
             if !self.still_waits(&waiting) {
                 continue;
             }
             self.path = waiting.path.clone();
-            match waiting.digest {
-                Some(digest) => {
-                    self.emit(Event::GrantIssued {
-                        path: waiting.path,
-                        digest,
-                        by: answer.by.clone(),
-                    });
-                }
-                None => self.approve_parked(&waiting.path, answer)?,
+            match &waiting.about {
+                About::Call { digest, .. } => self.emit(Event::GrantIssued {
+                    path: waiting.path.clone(),
+                    digest: digest.clone(),
+                    by: answer.by.clone(),
+                    id: waiting.id.clone(),
+                    at_ms: Some(self.at_ms),
+                }),
+                About::Transition { .. } => self.approve_parked(&waiting, answer)?,
             }
         }
         Ok(Reply::Accepted)
     }
 
-    fn approve_parked(&mut self, path: &FramePath, answer: &Answer) -> Result<(), Refusal> {
+    fn approve_parked(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
+        let path = &waiting.path;
+        let (frame, _) = self.stand(path)?;
+        let Some(parked) = frame.parked.clone() else {
+            return Ok(());
+        };
         let target = match self
             .recheck(path)
+            .and_then(|target| self.unchanged(path, &parked).map(|()| target))
             .and_then(|target| self.possible(path, &target).map(|()| target))
         {
             Ok(target) => target,
@@ -58,20 +67,22 @@ impl Work<'_> {
                 self.emit(Event::ApprovalDropped {
                     path: path.clone(),
                     refusal: refusal.clone(),
+                    id: waiting.id.clone(),
+                    at_ms: Some(self.at_ms),
                 });
                 self.raise_kept(path)?;
                 return Err(refusal);
             }
         };
-        let (frame, _) = self.stand(path)?;
-        let Some(parked) = frame.parked.clone() else {
-            return Ok(());
-        };
         let mut data: Object = parked.data;
         data.extend(answer.data.clone());
+        // Before the yes is recorded: what cannot be merged leaves the question open.
+        self.check_context(path, &data)?;
         self.emit(Event::ApprovalGranted {
             path: path.clone(),
             by: answer.by.clone(),
+            id: waiting.id.clone(),
+            at_ms: Some(self.at_ms),
         });
         self.take_kept_along(
             path,
@@ -84,11 +95,46 @@ impl Work<'_> {
         )
     }
 
+    /// Refuses where what the person was asked about is not what it was.
+    fn unchanged(&self, path: &FramePath, parked: &Parked) -> Result<(), Refusal> {
+        let Some(asked) = &parked.asked else {
+            return Ok(());
+        };
+        let (frame, machine) = self.stand(path)?;
+        let rule = machine
+            .states
+            .get(&frame.at)
+            .and_then(|state| state.on.get(&parked.event));
+        let now = match rule.and_then(|rule| rule.transitions.get(parked.index)) {
+            Some(transition) => self.question(
+                path,
+                Subject {
+                    event: &parked.event,
+                    index: parked.index,
+                    transition,
+                    data: &parked.data,
+                },
+            )?,
+            None => return Ok(()),
+        };
+        if now == asked.question {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::GuardFailed,
+            format!(
+                "what the guards of `{}` read has changed since `{}` was asked, so the question is void: ask for the transition again",
+                parked.event,
+                asked.id()
+            ),
+        ))
+    }
+
     /// Takes an approved transition; a match kept while parked is raised after it.
     fn take_kept_along(
         &mut self,
         path: &FramePath,
-        target: &crate::machine::Target,
+        target: &Target,
         taking: Taking,
     ) -> Result<(), Refusal> {
         let kept = self
@@ -119,25 +165,30 @@ impl Work<'_> {
 
     /// A person says no.
     pub(super) fn reject(&mut self, answer: &Answer) -> Answered {
-        self.open()?;
+        self.answerable(answer)?;
         for waiting in self.meant(answer)? {
             if !self.still_waits(&waiting) {
                 continue;
             }
             self.path = waiting.path.clone();
-            let (path, by, note) = (waiting.path, answer.by.clone(), answer.note.clone());
-            match waiting.digest {
-                Some(digest) => self.emit(Event::GrantDenied {
+            let (by, note) = (answer.by.clone(), answer.note.clone());
+            let (path, id, at_ms) = (waiting.path, waiting.id, Some(self.at_ms));
+            match waiting.about {
+                About::Call { digest, .. } => self.emit(Event::GrantDenied {
                     path,
                     digest,
                     by,
                     note,
+                    id,
+                    at_ms,
                 }),
-                None => {
+                About::Transition { .. } => {
                     self.emit(Event::ApprovalRejected {
                         path: path.clone(),
                         by,
                         note,
+                        id,
+                        at_ms,
                     });
                     self.raise_kept(&path)?;
                 }
@@ -146,33 +197,47 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Returns what the answer is for: all that waits at one state.
-    fn meant(&self, answer: &Answer) -> Result<Vec<Waiting>, Refusal> {
-        let all = self.waiting();
-        if all.is_empty() {
+    /// Refuses an answer to a run that takes none; one that came too late is told so.
+    fn answerable(&self, answer: &Answer) -> Result<(), Refusal> {
+        self.open().map_err(|refusal| {
+            match answer
+                .path
+                .as_deref()
+                .and_then(|name| settled(&self.run, name))
+            {
+                Some(late) => Refusal::new(
+                    refusal.code,
+                    format!("{}; {}", sentence(late), refusal.message),
+                ),
+                None => refusal,
+            }
+        })
+    }
+
+    /// Returns what the answer is for: what it names, else all that waits at one state.
+    fn meant(&self, answer: &Answer) -> Result<Vec<Pending>, Refusal> {
+        let seen = |one: &Pending| match (&one.asked, answer.before) {
+            (Some(asked), Some(before)) => asked.seq < before,
+            _ => true,
+        };
+        let all: Vec<Pending> = pending(self.machine, &self.run)
+            .into_iter()
+            .filter(seen)
+            .collect();
+        if let Some(wanted) = &answer.path {
+            return self.named(&all, wanted);
+        }
+        let Some(first) = all.first().map(|waiting| waiting.shown.clone()) else {
+            let last = self
+                .run
+                .settled
+                .back()
+                .map_or_else(String::new, |last| format!("; {}", sentence(last)));
             return Err(Refusal::new(
                 Code::NothingPending,
-                "nothing waits for an answer: it was answered already, or never asked",
+                format!("nothing waits for an answer{last}"),
             ));
-        }
-        if let Some(wanted) = &answer.path {
-            let meant: Vec<Waiting> = all
-                .iter()
-                .filter(|waiting| waiting.shown == *wanted || waiting.path.to_string() == *wanted)
-                .cloned()
-                .collect();
-            if meant.is_empty() {
-                return Err(Refusal::new(
-                    Code::UnknownBranch,
-                    format!("nothing waits at `{wanted}`; waiting: {}", names(&all)),
-                ));
-            }
-            return Ok(meant);
-        }
-        let first = all
-            .first()
-            .map(|waiting| waiting.shown.clone())
-            .unwrap_or_default();
+        };
         if all.iter().any(|waiting| waiting.shown != first) {
             return Err(Refusal::new(
                 Code::UnknownBranch,
@@ -185,55 +250,90 @@ impl Work<'_> {
         Ok(all)
     }
 
+    fn named(&self, all: &[Pending], wanted: &str) -> Result<Vec<Pending>, Refusal> {
+        let meant: Vec<Pending> = all
+            .iter()
+            .filter(|one| one.is_named(wanted))
+            .cloned()
+            .collect();
+        let by_id = |one: &Pending| one.id.as_ref().is_some_and(|id| id.as_str() == wanted);
+        if meant.len() > 1 && meant.iter().any(by_id) {
+            return Err(Refusal::new(
+                Code::UnknownBranch,
+                format!(
+                    "`{wanted}` is both an approval and a state, name one otherwise: {}",
+                    names(&meant)
+                ),
+            ));
+        }
+        if !meant.is_empty() {
+            return Ok(meant);
+        }
+        let late = settled(&self.run, wanted);
+        if let Some(late) = late {
+            return Err(Refusal::new(Code::NothingPending, sentence(late)));
+        }
+        if all.is_empty() {
+            return Err(Refusal::new(
+                Code::NothingPending,
+                format!("nothing waits at `{wanted}`, nor anywhere else in this run"),
+            ));
+        }
+        Err(Refusal::new(
+            Code::UnknownBranch,
+            format!("nothing waits at `{wanted}`; waiting: {}", names(all)),
+        ))
+    }
+
     /// Tells whether an earlier answer of the same command has not settled it.
-    fn still_waits(&self, waiting: &Waiting) -> bool {
-        match &waiting.digest {
-            None => self
+    fn still_waits(&self, waiting: &Pending) -> bool {
+        match &waiting.about {
+            About::Transition { .. } => self
                 .run
                 .frame(&waiting.path)
                 .is_some_and(|frame| frame.parked.is_some()),
-            Some(digest) => self
-                .run
-                .grants
-                .iter()
-                .any(|grant| grant.path == waiting.path && grant.digest == *digest),
+            About::Call { digest, .. } => self.run.grants.iter().any(|grant| {
+                let id = grant.asked.as_ref().map(Asked::id);
+                grant.path == waiting.path
+                    && grant.digest == *digest
+                    && id == waiting.id
+                    && grant.granted_by.is_none()
+            }),
         }
-    }
-
-    fn waiting(&self) -> Vec<Waiting> {
-        let mut all: Vec<Waiting> = Vec::new();
-        let shown = |path: &FramePath| shown_path(self.machine, &self.run, path);
-        let mut frames = vec![FramePath::root()];
-        while let Some(path) = frames.pop() {
-            let Some(frame) = self.run.frame(&path) else {
-                continue;
-            };
-            if frame.parked.is_some() {
-                all.push(Waiting {
-                    shown: shown(&path),
-                    path: path.clone(),
-                    digest: None,
-                });
-            }
-            let below = frame.children.iter().filter(|child| child.ended.is_none());
-            frames.extend(below.rev().map(|child| path.child(&child.name)));
-        }
-        let asked = self
-            .run
-            .grants
-            .iter()
-            .filter(|grant| grant.granted_by.is_none());
-        all.extend(asked.map(|grant| Waiting {
-            shown: shown(&grant.path),
-            path: grant.path.clone(),
-            digest: Some(grant.digest.clone()),
-        }));
-        all
     }
 }
 
-fn names(all: &[Waiting]) -> String {
-    let mut names: Vec<&str> = all.iter().map(|waiting| waiting.shown.as_str()).collect();
+/// Finds what became of the request with this id.
+fn settled<'r>(run: &'r Run, id: &str) -> Option<&'r Settled> {
+    let wanted = ApprovalId::from(id);
+    run.settled.iter().rev().find(|one| one.id == wanted)
+}
+
+/// Says who answered a request, what and when.
+fn sentence(settled: &Settled) -> String {
+    let Settled { id, about, .. } = settled;
+    let when = settled
+        .at_ms
+        .map_or_else(String::new, |at_ms| format!(" at {}", utc(at_ms)));
+    let by = settled.by.as_deref().unwrap_or("nobody");
+    match settled.how {
+        Settlement::Approved => format!("`{id}` (`{about}`) was answered by {by}{when}: yes"),
+        Settlement::Rejected => format!("`{id}` (`{about}`) was answered by {by}{when}: no"),
+        Settlement::Void => {
+            let why = settled.note.as_deref().unwrap_or("it is over");
+            format!("`{id}` (`{about}`) is void{when}: {why}")
+        }
+    }
+}
+
+fn names(all: &[Pending]) -> String {
+    let mut names: Vec<String> = all
+        .iter()
+        .map(|one| match &one.id {
+            Some(id) => format!("{} ({id})", one.shown),
+            None => one.shown.clone(),
+        })
+        .collect();
     names.dedup();
     names.join(", ")
 }

@@ -2,6 +2,7 @@
 
 use super::{
     Work,
+    question::Subject,
     transitions::{Taking, choose, done, error, is_failed, reasons, state_of},
 };
 use crate::{
@@ -399,11 +400,20 @@ impl Work<'_> {
             })),
         };
         match chosen {
-            Ok((index, transition)) => match transition.approval {
+            Ok((index, transition)) => match &transition.approval {
                 Some(approval) => {
                     let message = approval
                         .message
+                        .clone()
                         .unwrap_or_else(|| format!("may `{event}` be taken?"));
+                    let data = Object::new();
+                    let subject = Subject {
+                        event,
+                        index,
+                        transition: &transition,
+                        data: &data,
+                    };
+                    let question = self.question(path, subject)?;
                     self.emit(Event::ApprovalRequested {
                         path: path.clone(),
                         event: event.clone(),
@@ -411,6 +421,8 @@ impl Work<'_> {
                         data: Object::new(),
                         message,
                         by: "interlock".to_owned(),
+                        question: Some(question),
+                        at_ms: Some(self.at_ms),
                     });
                     Ok(())
                 }

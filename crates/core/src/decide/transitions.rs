@@ -1,12 +1,16 @@
 //! Transitions: which one an event takes, and what taking it means.
 
-use super::{Answered, Reply, Work, address};
+use super::{
+    Answered, Reply, Work,
+    address::{self, Bind},
+    question::Subject,
+};
 use crate::{
     command::TransitionRequest,
     event::{Event, How},
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
-    names::{EventName, FramePath, StateName},
+    names::{ApprovalId, Digest, EventName, FramePath, StateName},
     nearest::nearest,
     refusal::{Code, Refusal},
     run::{Frame, Parked},
@@ -36,20 +40,8 @@ impl Work<'_> {
                 format!("the run is paused by {}; a person resumes it", pause.by),
             ));
         }
-        let address = address::locate(
-            self.machine,
-            &self.run,
-            request.branch.as_deref(),
-            request.agent.as_ref(),
-        )?;
-        let path = address.path;
+        let path = self.addressed(request)?;
         self.path = path.clone();
-        if let Some(agent) = address.bind {
-            self.emit(Event::AgentBound {
-                agent,
-                path: path.clone(),
-            });
-        }
         let (frame, _) = self.stand(&path)?;
         if let Some(parked) = &frame.parked {
             return Err(waiting(parked));
@@ -69,6 +61,20 @@ impl Work<'_> {
             self.events.truncate(before.1);
         }
         answered
+    }
+
+    /// Finds the frame a request is for, and binds the sub-agent that makes it.
+    fn addressed(&mut self, request: &TransitionRequest) -> Result<FramePath, Refusal> {
+        let branch = request.branch.as_deref();
+        if request.is_by_a_person() {
+            return address::locate_for_person(&self.run, branch);
+        }
+        let agent = request.agent.as_ref();
+        let address = address::locate(self.machine, &self.run, branch, agent)?;
+        if let Some(Bind { agent, path }) = address.bind {
+            self.emit(Event::AgentBound { agent, path });
+        }
+        Ok(address.path)
     }
 
     /// Finds what the event leads to and takes it, or parks it.
@@ -95,28 +101,36 @@ impl Work<'_> {
             &request.data,
         )?;
         self.possible(path, &transition.target)?;
-        if let (Some(approval), None) = (&transition.approval, &request.approved_by) {
-            let message = approval.message.clone().unwrap_or_else(|| {
-                format!(
-                    "may `{event}` be taken from `{}`?",
-                    machine.shown(&frame.at)
-                )
-            });
-            self.emit(Event::ApprovalRequested {
-                path: path.clone(),
-                event,
-                index,
-                data: request.data.clone(),
-                message: message.clone(),
-                by: request.by.clone(),
-            });
-            return Ok(Reply::Parked { message });
-        }
-        if let (Some(_), Some(by)) = (&transition.approval, &request.approved_by) {
-            self.emit(Event::ApprovalGranted {
-                path: path.clone(),
-                by: by.clone(),
-            });
+        if let Some(approval) = &transition.approval {
+            let question = self.question(
+                path,
+                Subject {
+                    event: &event,
+                    index,
+                    transition: &transition,
+                    data: &request.data,
+                },
+            )?;
+            // A yes to anything but this very question is none.
+            let consent = request.approved_by.as_ref();
+            match consent.filter(|consent| consent.question == question) {
+                Some(consent) => self.emit(Event::ApprovalGranted {
+                    path: path.clone(),
+                    by: consent.by.clone(),
+                    id: None,
+                    at_ms: Some(self.at_ms),
+                }),
+                None => {
+                    let message = approval.message.clone().unwrap_or_else(|| {
+                        format!(
+                            "may `{event}` be taken from `{}`?",
+                            machine.shown(&frame.at)
+                        )
+                    });
+                    self.check_context(path, &request.data)?;
+                    return Ok(self.park(path, event, index, request, message, question));
+                }
+            }
         }
         let taking = Taking {
             event,
@@ -125,6 +139,30 @@ impl Work<'_> {
         };
         self.take(path, &transition.target, taking)?;
         Ok(Reply::Accepted)
+    }
+
+    /// Parks the frame until a person answers.
+    fn park(
+        &mut self,
+        path: &FramePath,
+        event: EventName,
+        index: usize,
+        request: &TransitionRequest,
+        message: String,
+        question: Digest,
+    ) -> Reply {
+        let id = ApprovalId::of(self.run.seq);
+        self.emit(Event::ApprovalRequested {
+            path: path.clone(),
+            event,
+            index,
+            data: request.data.clone(),
+            message: message.clone(),
+            by: request.by.clone(),
+            question: Some(question),
+            at_ms: Some(self.at_ms),
+        });
+        Reply::Parked { message, id }
     }
 
     fn unknown_event(
@@ -217,7 +255,7 @@ impl Work<'_> {
         depth
     }
 
-    fn check_context(&self, path: &FramePath, data: &Object) -> Result<(), Refusal> {
+    pub(super) fn check_context(&self, path: &FramePath, data: &Object) -> Result<(), Refusal> {
         let limit = self.machine.limits.context_bytes_max;
         let (frame, _) = self.stand(path)?;
         if data.is_empty() {

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use interlock_core::{
     call::{CallFacts, CallKind, CallResult, ControlTool, FileWrite, Place, ToolCall, WrittenPath},
-    command::{ActivityOutcome, Answer, Ask, Command, TransitionRequest},
+    command::{ActivityOutcome, Answer, Ask, Command, Consent, TransitionRequest},
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
     machine::{
         Activity, ApprovalRule, Branch, Call, Fork, Interrupt, Join, Machine, Object, Outcome,
@@ -317,7 +317,10 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
                 path: None,
                 outcome: outcome(dice),
             },
-            18 => match dice.below(4) {
+            18 => match dice.below(6) {
+                1 => Ask::ReleaseAgent {
+                    agent: AgentId::new(*dice.pick(&["a1", "a2", "a3"])),
+                },
                 0 => Ask::Pause {
                     by: "ana".to_owned(),
                     reason: None,
@@ -386,7 +389,10 @@ fn request(dice: &mut Dice, machine: &Machine) -> TransitionRequest {
             .then(|| (*dice.pick(&["left", "right", "nowhere", "left/right"])).to_owned()),
         agent: agent(dice),
         by: "agent".to_owned(),
-        approved_by: dice.one_in(10).then(|| "ana".to_owned()),
+        approved_by: dice.one_in(10).then(|| Consent {
+            by: "ana".to_owned(),
+            question: Digest::new("q"),
+        }),
     }
 }
 

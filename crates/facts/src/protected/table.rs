@@ -298,11 +298,11 @@ pub(super) const REPORTS: &[&str] = &[
 /// First words after it that do more: what is looked for where only text is known.
 pub(super) const ACTS: &[&str] = &[
     "approve", "cancel", "convert", "demo", "doctor", "exec", "gateway", "hook", "init", "pause",
-    "reject", "resume", "run", "schema", "send", "serve", "start", "token", "watch",
+    "reject", "resume", "run", "schema", "send", "serve", "start", "token", "tools", "watch",
 ];
 
 /// Those of them that only a person says.
-pub(super) const ANSWERS: &[&str] = &["approve", "reject", "resume", "cancel", "token"];
+pub(super) const ANSWERS: &[&str] = &["approve", "reject", "resume", "cancel", "token", "tools"];
 
 /// Names of the programs of clients.
 pub(super) const CLIENTS: &[&str] = &[

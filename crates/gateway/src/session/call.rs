@@ -6,14 +6,14 @@ use interlock_core::machine::Object;
 use serde_json::{Value, json};
 
 use super::{
-    Asking, Session, To,
+    Asking, Session,
     names::qualified,
     serve::{invalid, own},
 };
 use crate::{
     era::Era,
     govern::{CallEnd, GatewayCall, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket},
-    message::{Outcome, Request},
+    message::{Id, Outcome, Request},
     now_ms,
     office::{Office, unavailable},
     peer::Reply,
@@ -118,20 +118,12 @@ impl Session {
             return self.in_words_of(&asking.origin, "tools/call", outcome);
         };
         if changed {
-            self.moved(asking).await;
+            self.moved(stream_of(asking)).await;
         }
         match replaced {
             Some(value) => self.in_words_of(&asking.origin, "tools/call", Outcome::result(&value)),
             None => outcome,
         }
-    }
-
-    /// Says that other tools may be visible now.
-    async fn moved(&self, asking: &Asking) {
-        self.state().moves += 1;
-        let about = (asking.origin.era == Era::Legacy).then(|| asking.origin.id());
-        self.hear("notifications/tools/list_changed", None, about, To::All)
-            .await;
     }
 
     async fn call_own(
@@ -163,10 +155,9 @@ impl Session {
         };
         let ruled = self.settled(asking, ruling).await;
         if changed {
-            self.moved(asking).await;
+            self.moved(stream_of(asking)).await;
         } else {
-            let about = (asking.origin.era == Era::Legacy).then(|| asking.origin.id());
-            self.look_now(about).await;
+            self.look_now(stream_of(asking)).await;
         }
         let value = match ruled {
             Ruled::Answered(value) => value,
@@ -278,6 +269,11 @@ impl Session {
         }
         Ruled::Answered(unavailable())
     }
+}
+
+/// Returns in whose stream a change that a call made is told.
+fn stream_of(asking: &Asking) -> Option<Id> {
+    (asking.origin.era == Era::Legacy).then(|| asking.origin.id())
 }
 
 fn arguments<'a>(params: &'a Object, none: &'a Object) -> &'a Object {

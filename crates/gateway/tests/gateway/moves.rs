@@ -298,10 +298,23 @@ fn a_note_that_asked_is_used_up_by_its_call() {
 fn a_yes_from_before_the_state_was_entered_is_none() {
     let world = World::with(WORK);
     let run = in_review(&world);
-    // Asked in an earlier stay; the answer came when the run was back in the same state.
+    // Asked in an earlier stay; the answer came when the run was back in the same state,
+    // by a clock that does not tell the stays apart.
+    let asked = world.question(&run, SHIP);
+    assert!(asked.is_some());
+    let mut control = world.control();
+    for event in [
+        r#"{"event": "BACK"}"#,
+        r#"{"event": "READY"}"#,
+        r#"{"event": "DONE"}"#,
+    ] {
+        assert_eq!(code(&world.noted(&mut control, Transition, event)), "ok");
+    }
     world.note(Transition, SHIP, |note| {
         note.asked = true;
-        note.at_ms = NOW + 4;
+        note.process = Some(process(77));
+        note.question = asked;
+        note.at_ms = NOW + 1000;
     });
     let answer = call(&mut world.control(), Transition, SHIP);
     assert_eq!(at(&answer, "/status"), "awaiting_approval");

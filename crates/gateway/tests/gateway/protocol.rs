@@ -444,11 +444,14 @@ fn what_is_no_message_does_not_end_the_server() {
         client.open().await;
         for junk in [
             "",
-            "not json",
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/nonsense\"}",
+            "not json",
         ] {
             client.send(junk).await;
         }
+        let refused = client.next().await;
+        assert_eq!(refused["error"]["code"], -32700, "{refused}");
+        assert_eq!(refused["id"], Value::Null);
         let answer = client.ask("nonsense/method", json!({})).await;
         assert_eq!(answer["error"]["code"], -32601, "{answer}");
         let answer = client.ask("tools/call", json!({"arguments": {}})).await;

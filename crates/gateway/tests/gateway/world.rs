@@ -7,10 +7,11 @@ use std::{
 
 use interlock_core::{
     call::ControlTool,
-    command::{Answer as Said, Ask, Command},
+    command::{Answer as Said, Ask, Command, TransitionRequest},
     event::Event,
     machine::Object,
-    names::{AgentId, CallId, RunId},
+    names::{AgentId, CallId, Digest, RunId},
+    question,
     run::Run,
 };
 use interlock_facts::control_digest;
@@ -85,11 +86,31 @@ impl World {
             tool: tool.into(),
             digest: control_digest(&object(arguments).into()),
             asked: false,
+            question: None,
             unattended: false,
+            judged: None,
             at_ms: NOW,
         };
         change(&mut note);
+        if let (true, None, Some(run)) = (note.asked, &note.question, &note.run) {
+            note.question = self.question(run, arguments);
+        }
         self.home.leave_note(&note).unwrap();
+    }
+
+    /// Returns what a hook would ask a person about a transition now.
+    pub(crate) fn question(&self, run: &RunId, arguments: &str) -> Option<Digest> {
+        let arguments: Value = serde_json::from_str(arguments).unwrap();
+        let request = TransitionRequest {
+            event: arguments["event"].as_str()?.to_owned(),
+            data: arguments["data"].as_object().cloned().unwrap_or_default(),
+            branch: None,
+            agent: None,
+            by: "agent".to_owned(),
+            approved_by: None,
+        };
+        let machine = self.home.open_run(run).unwrap().machine().unwrap();
+        question(&machine, &self.run(run), &request).map(|asked| asked.digest)
     }
 
     /// Returns the run that holds a session.

@@ -21,7 +21,9 @@ fn note(session: &str, at_ms: u64) -> Note {
         tool: ControlTool::Transition.into(),
         digest: Digest::new("d1"),
         asked: false,
+        question: None,
         unattended: false,
+        judged: None,
         at_ms,
     }
 }

@@ -2,10 +2,11 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read},
+    net::TcpStream,
     process::{Child, Command, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::processes;
@@ -64,6 +65,31 @@ impl Listening {
         Err(io::Error::other(format!(
             "the program does not say where it listens: {said:?}"
         )))
+    }
+
+    /// Starts a program that does not say where it listens, and waits until `url` takes connections.
+    ///
+    /// # Errors
+    /// It cannot be started or nothing ever listens there.
+    pub fn start_at(mut command: Command, url: &str) -> io::Result<Listening> {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = processes::in_own_group(&mut command).spawn()?;
+        let mut listening = Listening {
+            child,
+            url: url.to_owned(),
+        };
+        let address = url.trim_start_matches("http://").split('/').next();
+        let until = Instant::now() + PATIENCE;
+        while TcpStream::connect(address.unwrap_or_default()).is_err() {
+            if !listening.is_running() || Instant::now() > until {
+                return Err(io::Error::other(format!("nothing listens at {url}")));
+            }
+            thread::yield_now();
+        }
+        Ok(listening)
     }
 
     /// The URL as it was printed.

@@ -1,0 +1,270 @@
+//! Folds what people are asked and what they answer.
+
+use super::{enter_note, remember};
+use crate::{
+    event::{CallMarks, CallRecord},
+    names::{AgentId, ApprovalId, Digest, FramePath},
+    run::{Asked, Frame, Grant, OpenCall, Run, Settled, Settlement},
+};
+
+/// Settled requests remembered at most.
+const SETTLED_MAX: usize = 32;
+
+/// Who answered, as far as the event says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word<'a> {
+    pub(super) how: Settlement,
+    pub(super) by: Option<&'a str>,
+    pub(super) at_ms: Option<u64>,
+    pub(super) note: Option<&'a str>,
+}
+
+impl<'a> Word<'a> {
+    pub(super) const fn void(why: &'a str, at_ms: Option<u64>) -> Self {
+        Self {
+            how: Settlement::Void,
+            by: None,
+            at_ms,
+            note: Some(why),
+        }
+    }
+}
+
+/// Which grant an event is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Which<'a> {
+    pub(super) path: &'a FramePath,
+    pub(super) digest: &'a Digest,
+    pub(super) id: Option<&'a ApprovalId>,
+}
+
+impl Which<'_> {
+    fn is(&self, grant: &Grant) -> bool {
+        match self.id {
+            Some(id) => grant.asked.as_ref().is_some_and(|asked| asked.id() == *id),
+            None => grant.path == *self.path && grant.digest == *self.digest,
+        }
+    }
+}
+
+pub(super) fn request_grant(
+    run: &mut Run,
+    path: &FramePath,
+    call: &CallRecord,
+    marks: &CallMarks,
+    at_ms: Option<u64>,
+) {
+    let Some(frame) = run.frame(path) else { return };
+    let entered_seq = frame.entered_seq;
+    let asked = at_ms.map(|at_ms| Asked {
+        seq: run.seq,
+        at_ms,
+        question: call.digest.clone(),
+    });
+    let agent: Option<AgentId> = asked.as_ref().and(call.agent.clone());
+    if asked.is_some() {
+        let same = |grant: &Grant| {
+            grant.path == *path
+                && grant.entered_seq == entered_seq
+                && grant.digest == call.digest
+                && grant.agent == agent
+        };
+        // A yes that is void makes room for the new question; an open one stands.
+        run.grants
+            .retain(|grant| !(same(grant) && grant.granted_by.is_some()));
+        if run.grants.iter().any(same) {
+            remember(run, path, call, marks, true);
+            return;
+        }
+    }
+    run.grants.push(Grant {
+        path: path.clone(),
+        entered_seq,
+        digest: call.digest.clone(),
+        tool: call.tool.clone(),
+        summary: call.summary.clone(),
+        granted_by: None,
+        asked,
+        agent,
+        granted_seq: None,
+    });
+    remember(run, path, call, marks, true);
+}
+
+pub(super) fn issue_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
+    let seq = run.seq;
+    let Some(grant) = run.grants.iter_mut().find(|grant| which.is(grant)) else {
+        return;
+    };
+    grant.granted_by = word.by.map(str::to_owned);
+    if grant.asked.is_some() {
+        grant.granted_seq = Some(seq);
+        let settled = of_grant(grant, word);
+        keep(run, settled);
+    }
+}
+
+pub(super) fn deny_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
+    let settled: Vec<Option<Settled>> = run
+        .grants
+        .iter()
+        .filter(|grant| which.is(grant))
+        .map(|grant| of_grant(grant, word))
+        .collect();
+    run.grants.retain(|grant| !which.is(grant));
+    for one in settled {
+        keep(run, one);
+    }
+    enter_note(run, which.path, word.note);
+}
+
+pub(super) fn drop_grant(run: &mut Run, which: Which<'_>) {
+    run.grants.retain(|grant| !which.is(grant));
+}
+
+/// Settles the grant of a call that ran because the client's own prompt said yes.
+pub(super) fn settle_in_prompt(run: &mut Run, call: &OpenCall) {
+    let own = |grant: &Grant| {
+        grant
+            .asked
+            .as_ref()
+            .is_some_and(|asked| asked.seq == call.begun_seq)
+    };
+    let alike = |grant: &Grant| grant.path == call.path && grant.digest == call.digest;
+    if !run.grants.iter().any(own) {
+        run.grants.retain(|grant| !alike(grant));
+        return;
+    }
+    let word = Word {
+        how: Settlement::Approved,
+        by: Some("the client's prompt"),
+        at_ms: None,
+        note: None,
+    };
+    let open = run.grants.iter().find(|grant| own(grant));
+    let settled = open
+        .filter(|grant| grant.granted_by.is_none())
+        .and_then(|grant| of_grant(grant, word));
+    run.grants.retain(|grant| !own(grant));
+    keep(run, settled);
+}
+
+/// Ends the wait of a parked transition; what was said is remembered.
+pub(super) fn unpark(run: &mut Run, path: &FramePath, word: Word<'_>) {
+    let settled = run
+        .frame(path)
+        .and_then(|frame| of_parked(path, frame, word));
+    keep(run, settled);
+    if let Some(frame) = run.frame_mut(path) {
+        frame.parked = None;
+    }
+    let said = (word.how == Settlement::Rejected)
+        .then_some(word.note)
+        .flatten();
+    enter_note(run, path, said);
+}
+
+/// Drops the grants of a stay that is over.
+pub(super) fn forget_stay(run: &mut Run, path: &FramePath, at_ms: u64) {
+    void_grants(run, "its state was left", Some(at_ms), |grant| {
+        grant.path == *path
+    });
+}
+
+/// Drops the grants of a stay that an interrupt ended.
+pub(super) fn forget_interrupted(run: &mut Run, path: &FramePath, at_ms: u64) {
+    // Logs that do not say when something was asked have kept them.
+    void_grants(run, "its state was left", Some(at_ms), |grant| {
+        grant.path == *path && grant.asked.is_some()
+    });
+}
+
+/// Drops all that waits at or below `path`.
+pub(super) fn void_below(run: &mut Run, path: &FramePath, why: &str) {
+    let word = Word::void(why, None);
+    let mut settled = Vec::new();
+    let mut frames = vec![path.clone()];
+    while let Some(path) = frames.pop() {
+        let Some(frame) = run.frame(&path) else {
+            continue;
+        };
+        settled.push(of_parked(&path, frame, word));
+        let below = frame.children.iter().filter(|child| child.ended.is_none());
+        frames.extend(below.map(|child| path.child(&child.name)));
+    }
+    for one in settled {
+        keep(run, one);
+    }
+    void_grants(run, why, None, |grant| path.holds(&grant.path));
+}
+
+/// Drops the grants below `path`, but not its own.
+pub(super) fn void_grants_below(run: &mut Run, path: &FramePath) {
+    void_grants(run, "its branch has ended", None, |grant| {
+        grant.path != *path && path.holds(&grant.path)
+    });
+}
+
+fn void_grants(run: &mut Run, why: &str, at_ms: Option<u64>, of: impl Fn(&Grant) -> bool) {
+    let word = Word::void(why, at_ms);
+    let open = run
+        .grants
+        .iter()
+        .filter(|grant| of(grant) && grant.granted_by.is_none());
+    let settled: Vec<Option<Settled>> = open.map(|grant| of_grant(grant, word)).collect();
+    run.grants.retain(|grant| !of(grant));
+    for one in settled {
+        keep(run, one);
+    }
+}
+
+fn of_grant(grant: &Grant, word: Word<'_>) -> Option<Settled> {
+    let asked = grant.asked.as_ref()?;
+    Some(settled(
+        asked,
+        &grant.path,
+        grant.entered_seq,
+        &grant.tool,
+        word,
+    ))
+}
+
+fn of_parked(path: &FramePath, frame: &Frame, word: Word<'_>) -> Option<Settled> {
+    let parked = frame.parked.as_ref()?;
+    let asked = parked.asked.as_ref()?;
+    Some(settled(
+        asked,
+        path,
+        frame.entered_seq,
+        parked.event.as_str(),
+        word,
+    ))
+}
+
+fn settled(
+    asked: &Asked,
+    path: &FramePath,
+    entered_seq: u64,
+    about: &str,
+    word: Word<'_>,
+) -> Settled {
+    Settled {
+        id: asked.id(),
+        path: path.clone(),
+        entered_seq,
+        about: about.to_owned(),
+        how: word.how,
+        by: word.by.map(str::to_owned),
+        at_ms: word.at_ms,
+        note: word.note.map(str::to_owned),
+    }
+}
+
+fn keep(run: &mut Run, settled: Option<Settled>) {
+    if let Some(settled) = settled {
+        if run.settled.len() >= SETTLED_MAX {
+            run.settled.pop_front();
+        }
+        run.settled.push_back(settled);
+    }
+}
