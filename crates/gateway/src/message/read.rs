@@ -33,20 +33,6 @@ pub enum Frame {
     Batch(Vec<Result<Parcel, Malformed>>),
 }
 
-impl Frame {
-    /// Returns the request that it is, alone.
-    #[must_use]
-    pub fn request(&self) -> Option<&Request> {
-        match self {
-            Self::One(parcel) => match &parcel.message {
-                Message::Request(request) => Some(request),
-                Message::Notification(_) | Message::Response(_) => None,
-            },
-            Self::Batch(_) => None,
-        }
-    }
-}
-
 /// A text that holds no message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

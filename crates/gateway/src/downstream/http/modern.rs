@@ -19,7 +19,7 @@ use super::{
 use crate::{
     mcp_headers::{self, VERSION, single},
     message::{
-        Frame, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, read_server,
+        Frame, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Parcel, Request, read_server,
     },
 };
 
@@ -42,13 +42,16 @@ pub(crate) fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
         // Revisions are dates; what is none is answered with those that there are.
         version.as_bytes() >= MODERN.as_bytes()
     });
-    let Some(request) = frame.request() else {
-        return by_header;
-    };
-    match request.method.as_str() {
-        "initialize" => false,
-        "server/discover" => true,
-        _ => by_header || meta(request).is_some_and(|meta| meta.contains_key(META_VERSION)),
+    match frame {
+        Frame::One(Parcel {
+            message: Message::Request(request),
+            ..
+        }) => match request.method.as_str() {
+            "initialize" => false,
+            "server/discover" => true,
+            _ => by_header || meta(request).is_some_and(|meta| meta.contains_key(META_VERSION)),
+        },
+        Frame::One(_) | Frame::Batch(_) => by_header,
     }
 }
 
@@ -86,7 +89,7 @@ impl House {
                 check_known(headers)?;
                 // Ids are each client's own: to give up a request is to close its stream.
                 if told.method != "notifications/cancelled" {
-                    self.shared(caller)?.tell(*parcel).await?;
+                    self.shared(caller)?.tell(parcel).await?;
                 }
                 return Ok(empty(StatusCode::ACCEPTED));
             }
@@ -99,7 +102,7 @@ impl House {
         };
         let listens = matches!(&parcel.message, Message::Request(request) if request.method == "subscriptions/listen");
         let held = conversation.hold();
-        let asked = conversation.ask(vec![*parcel]).await?;
+        let asked = conversation.ask(vec![parcel]).await?;
         let begin = if listens {
             Begin::Late
         } else {
