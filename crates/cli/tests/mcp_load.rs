@@ -157,7 +157,9 @@ fn two_hundred_clients_get_their_own_answers_while_a_server_is_killed() {
                         let all = std::panic::AssertUnwindSafe(|| {
                             let client = found.as_mut();
                             client.into_iter().for_each(|client| {
-                                rounds.for_each(|round| call(client, number, round, tally));
+                                rounds
+                                    .clone()
+                                    .for_each(|round| call(client, number, round, tally));
                             });
                         });
                         failed |= !failed && std::panic::catch_unwind(all).is_err();
