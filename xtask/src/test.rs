@@ -16,6 +16,7 @@ const END_TO_END: &[&str] = &[
     "mcp_conformance",
     "mcp_inspector",
     "mcp_load",
+    "real_clients",
 ];
 /// What `interlock test` plays.
 const CASES: &[&str] = &["tests/cases", "workflows"];
