@@ -156,8 +156,8 @@ impl House {
         let session = self.session(headers, caller)?;
         check_version(headers)?;
         session.conversation.touch();
-        let (parcels, malformed) = self.parcels(&session, frame)?;
-        let is_batch = parcels.len() + malformed.len() != 1 || !malformed.is_empty();
+        let is_batch = matches!(frame, Frame::Batch(_));
+        let (parcels, malformed) = taken_apart(&session, frame)?;
         let is_request = |parcel: &Parcel| matches!(parcel.message, Message::Request(_));
         if !parcels.iter().any(is_request) {
             if let Some(malformed) = malformed.into_iter().next() {
@@ -174,34 +174,6 @@ impl House {
         }
         self.ask_session(&session, parcels, malformed, is_batch)
             .await
-    }
-
-    fn parcels(
-        &self,
-        session: &Session,
-        frame: Frame,
-    ) -> Result<(Vec<Parcel>, Vec<Malformed>), Refused> {
-        let several = match frame {
-            Frame::One(parcel) => return Ok((vec![parcel], Vec::new())),
-            Frame::Batch(several) => several,
-        };
-        if !session.has_batches() {
-            let what = format!("only revision {BATCHES} has batches: send one message at a time");
-            return Err(Refused::invalid(None, &what));
-        }
-        let mut parcels = Vec::new();
-        let mut malformed = Vec::new();
-        for one in several {
-            match one {
-                Ok(parcel) => parcels.push(parcel),
-                Err(bad) => malformed.push(bad),
-            }
-        }
-        let begins = |parcel: &Parcel| matches!(&parcel.message, Message::Request(request) if request.method == "initialize");
-        if parcels.iter().any(begins) {
-            return Err(Refused::invalid(None, "`initialize` comes alone"));
-        }
-        Ok((parcels, malformed))
     }
 
     async fn ask_session(
@@ -336,6 +308,31 @@ impl Drop for Opened<'_> {
     fn drop(&mut self) {
         self.0.close();
     }
+}
+
+/// Takes a batch apart, where the session has batches.
+fn taken_apart(session: &Session, frame: Frame) -> Result<(Vec<Parcel>, Vec<Malformed>), Refused> {
+    let several = match frame {
+        Frame::One(parcel) => return Ok((vec![parcel], Vec::new())),
+        Frame::Batch(several) => several,
+    };
+    if !session.has_batches() {
+        let what = format!("only revision {BATCHES} has batches: send one message at a time");
+        return Err(Refused::invalid(None, &what));
+    }
+    let mut parcels = Vec::new();
+    let mut malformed = Vec::new();
+    for one in several {
+        match one {
+            Ok(parcel) => parcels.push(parcel),
+            Err(bad) => malformed.push(bad),
+        }
+    }
+    let begins = |parcel: &Parcel| matches!(&parcel.message, Message::Request(request) if request.method == "initialize");
+    if parcels.iter().any(begins) {
+        return Err(Refused::invalid(None, "`initialize` comes alone"));
+    }
+    Ok((parcels, malformed))
 }
 
 fn unknown_session() -> Refused {
