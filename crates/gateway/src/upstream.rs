@@ -88,12 +88,12 @@ impl Server {
         }
     }
 
-    /// Returns the era it spoke when it was last asked.
+    /// Returns the one era it speaks, where it has refused the other.
     pub(crate) fn seen(&self) -> Option<Era> {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers the era it speaks.
+    /// Remembers the one era it speaks.
     pub(crate) fn see(&self, era: Era) {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(era);
     }

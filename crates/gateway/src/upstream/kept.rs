@@ -357,7 +357,10 @@ impl Upstream {
         };
         let ended = match shaken {
             Shaken::Live(live) => {
-                self.server.see(live.era);
+                // One that speaks its client's era may speak the other as well.
+                if live.era != self.greeting.era {
+                    self.server.see(live.era);
+                }
                 self.settle(&live, was_up).await;
                 reading.await;
                 let answered = live.answered.load(Ordering::Acquire);
