@@ -212,9 +212,10 @@ fn differences(
             let (one, other) = (direct.get(name), through.get(name));
             let has_failed =
                 |found: Option<&(u32, u32)>| found.is_none_or(|(_, failed)| *failed > 0);
-            let is_form =
-                OF_THE_FORM.contains(&name.as_str()) && !has_failed(one) && !has_failed(other);
-            let improved = one.is_some_and(|(_, failed)| *failed > 0) && is_explained(&suite, name);
+            let is_explained = is_explained(&suite, name);
+            let may_differ = is_explained || OF_THE_FORM.contains(&name.as_str());
+            let is_form = may_differ && !has_failed(one) && !has_failed(other);
+            let improved = one.is_some_and(|(_, failed)| *failed > 0) && is_explained;
             if one != other && !improved && !is_form {
                 writeln!(
                     said,
