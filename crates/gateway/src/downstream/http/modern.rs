@@ -182,7 +182,7 @@ fn check_meta(headers: &HeaderMap, request: &Request) -> Result<(), Refused> {
 }
 
 /// Returns the status that belongs to an answer.
-fn status_of(events: &[Event]) -> StatusCode {
+pub(super) fn status_of(events: &[Event]) -> StatusCode {
     let [event] = events else {
         return StatusCode::OK;
     };

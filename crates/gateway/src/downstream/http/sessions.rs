@@ -19,6 +19,7 @@ use super::{
     conversation::{Conversation, Kind, result_of},
     events::{Event, Weight},
     lock,
+    modern::status_of,
     refuse::{Refused, empty},
 };
 use crate::{
@@ -213,11 +214,11 @@ impl House {
         let (mut response, version) = match answer::wait(&asked, Begin::Late).await {
             Answer::Whole(events) => {
                 asked.answered();
-                let response = answer::document(StatusCode::OK, &events, false);
                 let Some(version) = version_of(&events) else {
                     // Refused: there is no session.
-                    return Ok(response);
+                    return Ok(answer::document(status_of(&events), &events, false));
                 };
+                let response = answer::document(StatusCode::OK, &events, false);
                 (response, Some(version))
             }
             Answer::Partly(seen, reader) => {
