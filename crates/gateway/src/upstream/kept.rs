@@ -357,7 +357,6 @@ impl Upstream {
         };
         let ended = match shaken {
             Shaken::Live(live) => {
-                self.server.see(live.era);
                 self.settle(&live, was_up).await;
                 reading.await;
                 let answered = live.answered.load(Ordering::Acquire);
@@ -370,8 +369,8 @@ impl Upstream {
             Shaken::Broken => {
                 // Some servers of the legacy era end at words they do not know.
                 let probed = lock(&self.trying).take() == Some(Era::Modern);
-                if probed && self.server.seen() != Some(Era::Legacy) {
-                    self.server.see(Era::Legacy);
+                if probed && !self.server.refused(Era::Modern) {
+                    self.server.refuses(Era::Modern);
                     return (true, self.down("ended at words of the modern era"));
                 }
                 let fate = fate.said().unwrap_or("closed the connection");
@@ -422,7 +421,9 @@ impl Upstream {
         }
         if announce {
             for list in ["tools", "prompts", "resources"] {
-                if live.can(list) {
+                // That tools may change is said of every server.
+                let told = list == "tools" || live.can_also(list, "listChanged");
+                if told && live.can(list) {
                     let method = format!("notifications/{list}/list_changed");
                     self.announce(&method, None, None, To::All).await;
                 }
