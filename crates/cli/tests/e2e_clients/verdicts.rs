@@ -1,19 +1,12 @@
 //! The same workflow, the same ten proposals, the same ten verdicts, whichever client the model sits in.
 //!
 //! What was seen stands in `docs/src/same-verdicts.md`.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-
-#[path = "clients/by_hand.rs"]
-mod by_hand;
-#[path = "clients/guarded.rs"]
-mod guarded;
-#[path = "clients/page.rs"]
-mod page;
 
 use std::collections::BTreeMap;
 use std::thread;
 
-use guarded::Guarded;
+use crate::guarded::Guarded;
+use crate::page;
 use interlock_testkit::claude::Version;
 use interlock_testkit::client::{Client, Tools};
 use interlock_testkit::proposal::{Proposal, Script};

@@ -68,6 +68,8 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         json!({
             "command": site.program.display().to_string(),
             "args": ["gateway"],
+            // Codex hands servers no other variables; without them the state would be looked for elsewhere.
+            "env_vars": ["XDG_STATE_HOME", "XDG_CONFIG_HOME"],
         })
     },
     not_mediated: &[
