@@ -17,5 +17,7 @@ pub(crate) mod schema;
 pub(crate) mod simulate;
 pub(crate) mod start;
 pub(crate) mod status;
+pub(crate) mod telemetry;
 pub(crate) mod test;
 pub(crate) mod token;
+pub(crate) mod watch;

@@ -5,6 +5,7 @@
 //! [`claude`] runs the real Claude Code in a room against a scripted model, with no way out to any network.
 //! [`interlock`] calls the built `interlock` program in a room, as a person at a terminal would.
 //! [`mcp`] plays MCP clients, well-behaved and others; the programs beside it play servers.
+//! [`collector`] keeps the spans that are posted to it.
 //! [`picture`] tells what changed on the disk.
 //!
 //! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
@@ -12,6 +13,7 @@
 
 pub mod anthropic;
 pub mod claude;
+pub mod collector;
 mod confined;
 mod http;
 pub mod interlock;
