@@ -153,15 +153,25 @@ fn a_question_answered_elsewhere_leaves_the_screen() {
         .unwrap();
 }
 
+/// A session of this very process, which asks for one call.
+fn ask_for_a_page(room: &Room) {
+    let input = json!({ "url": "https://example.com/page" });
+    let call = before_tool(room, "s1", "t1", "WebFetch", &input);
+    let hook = interlock(room).hook(&call).unwrap();
+    assert!(hook.wait_with_output().unwrap().status.success());
+}
+
 #[test]
 fn a_grant_shows_the_call_it_is_for() {
     let room = room();
     started(&room, "s1");
-    let input = json!({ "url": "https://example.com/\u{1b}[31mred" });
-    let call = before_tool(&room, "s1", "t1", "WebFetch", &input);
-    let hook = interlock(&room).hook(&call).unwrap();
-    assert!(hook.wait_with_output().unwrap().status.success());
-    let mut terminal = open(&room, 30, 100);
+    // Made below this process, it is its person's own.
+    let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
+    let token = String::from_utf8(shown.stdout).unwrap();
+    ask_for_a_page(&room);
+    let mut command = watch(&room);
+    command.env("INTERLOCK_TOKEN", token.lines().last().unwrap());
+    let mut terminal = Terminal::start(&command, 30, 100).unwrap();
     terminal
         .wait_for("call", holds(&["WebFetch", "example.com"]))
         .unwrap();
@@ -173,6 +183,27 @@ fn a_grant_shows_the_call_it_is_for() {
     terminal
         .wait_for("answer", holds(&["said yes", "GrantIssued"]))
         .unwrap();
+}
+
+#[test]
+fn below_a_guarded_client_it_only_shows() {
+    let room = room();
+    let run = started(&room, "s1");
+    // The hook takes this process for the client, and the terminal is below it.
+    ask_for_a_page(&room);
+    let mut terminal = open(&room, 30, 160);
+    terminal
+        .wait_for("call", holds(&["WebFetch", "claude-code"]))
+        .unwrap();
+    terminal.press("a").unwrap();
+    terminal
+        .wait_for("box", holds(&["may this one call run?"]))
+        .unwrap();
+    terminal.press("y").unwrap();
+    terminal
+        .wait_for("refusal", holds(&["this runs below an agent"]))
+        .unwrap();
+    assert_eq!(status(&room, &run)["pending"].as_array().unwrap().len(), 1);
 }
 
 #[test]

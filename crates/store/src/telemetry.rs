@@ -15,6 +15,9 @@ use crate::{
     home::Home,
 };
 
+/// Bytes a `traceparent` may have; one of today has 55.
+const PARENT_BYTES_MAX: usize = 256;
+
 /// How far the log of a run has been told, and below what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +55,21 @@ impl Home {
             Some(path) => files::write(&path, told, Sync::Later),
             None => Ok(()),
         }
+    }
+
+    /// Keeps the trace that `run` was started in; text that is too long for one is left out.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn keep_trace_parent(&self, run: &RunId, parent: &str) -> Result<(), StoreError> {
+        if parent.len() > PARENT_BYTES_MAX {
+            return Ok(());
+        }
+        let told = Told {
+            parent: Some(parent.to_owned()),
+            ..self.told(run)?
+        };
+        self.keep_told(run, &told)
     }
 
     /// Takes the right to tell; `None`: another process has it.

@@ -74,15 +74,7 @@ pub(crate) fn keep_parent(home: &Home, run: &RunId) {
     let parent = variable("TRACEPARENT").and_then(|value| value.into_string().ok());
     if let Some(parent) = parent.filter(|text| Parent::parse(text).is_some()) {
         // A run is started all the same where its trace cannot be kept.
-        let _ = home.told(run).and_then(|told| {
-            home.keep_told(
-                run,
-                &interlock_store::Told {
-                    parent: Some(parent),
-                    ..told
-                },
-            )
-        });
+        let _ = home.keep_trace_parent(run, &parent);
     }
 }
 
