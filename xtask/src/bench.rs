@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{npm, tools};
 
-/// Where the state machine library is named that the engine is measured beside.
+/// Where the library is named that the engine is measured beside, and the gateways beside ours.
 const OTHERS: &str = "tests/bench";
 /// The smallest program of the same language.
 const HELLO: &str = "fn main() { println!(\"hello\"); }\n";
@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     // As it is shipped: together with the measurements it might get other features.
     build(&["--package", "interlock"])?;
     build(&["--package", "interlock-bench"])?;
+    build(&["--package", "interlock-fixture"])?;
     let hello = hello()?;
     let release = tools::built("release")?;
     let interlock = release.join("interlock");
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let bench = release.join("interlock-bench");
     let mut bench = tools::program(&bench.to_string_lossy(), arguments);
     bench.arg("--interlock").arg(interlock);
+    bench.arg("--fixture").arg(release.join("mcp-fixture"));
     bench.arg("--hello").arg(hello).arg("--beside").arg(script);
     let status = bench
         .status()

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::{chores, npm, pip, tools};
 
 /// Where the real clients are named that the end-to-end tests run.
 const CLIENTS: &str = "tests/e2e";
+/// Where the suite, servers and clients of MCP are named.
+pub(crate) const MCP: &str = "tests/mcp";
 /// What is said of the packages for Python beside them.
 const PYTHON: &str = "tests/e2e/python";
 
@@ -17,11 +19,27 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks the programs and installs the clients.
+/// Checks the programs and installs the clients and the packages for MCP.
 pub(crate) fn install() -> Result<()> {
     tools::check_programs()?;
     say(CLIENTS, npm::install(CLIENTS)?);
+    unpack()?;
+    say(MCP, npm::install(MCP)?);
     say(PYTHON, pip::install(CLIENTS)?);
+    Ok(())
+}
+
+/// Lets Copilot CLI unpack itself where every room of a test finds it, once.
+fn unpack() -> Result<()> {
+    let packages = tools::root().join(CLIENTS).join("node_modules");
+    let cache = packages.join(".cache");
+    if cache.join("copilot").is_dir() {
+        return Ok(());
+    }
+    let copilot = packages.join(".bin/copilot");
+    let mut version = tools::program(&copilot.to_string_lossy(), &["--version"]);
+    tools::answer(version.env("XDG_CACHE_HOME", &cache))
+        .context("Copilot CLI does not say its version")?;
     Ok(())
 }
 

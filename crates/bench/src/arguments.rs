@@ -11,6 +11,8 @@ pub(crate) struct Arguments {
     pub(crate) hello: String,
     /// The script that measures the library beside the engine.
     pub(crate) beside: String,
+    /// The MCP server that everyone stands in front of.
+    pub(crate) fixture: String,
     /// What is chosen; all of it when empty.
     chosen: Vec<String>,
 }
@@ -25,6 +27,7 @@ impl Arguments {
                 "--interlock" => &mut arguments.interlock,
                 "--hello" => &mut arguments.hello,
                 "--beside" => &mut arguments.beside,
+                "--fixture" => &mut arguments.fixture,
                 name if names.contains(&name) => {
                     arguments.chosen.push(word.clone());
                     continue;

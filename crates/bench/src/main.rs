@@ -8,6 +8,7 @@ mod arguments;
 mod beside;
 mod check;
 mod engine;
+mod gateway;
 mod log;
 mod memory;
 mod process;
@@ -35,6 +36,8 @@ const MEASUREMENTS: &[Measurement] = &[
     ("hook", process::hook),
     ("exec", process::exec),
     ("memory", memory::peak),
+    ("stdio", gateway::stdio),
+    ("http", gateway::http),
     ("beside", beside::transitions),
 ];
 

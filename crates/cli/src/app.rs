@@ -146,6 +146,8 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Watch => commands::watch::run(app),
         Command::List(args) => commands::list::run(app, &args),
         Command::Demo(args) => commands::demo::run(app, &args),
+        Command::Tools(args) => commands::tools::run(app, &args),
+        Command::Serve(args) => commands::serve::run(app, args),
         Command::Token(args) => commands::token::run(app, &args),
         Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
         Command::Gateway(args) => commands::gateway::run(app, args),

@@ -1,6 +1,6 @@
 //! What the command line may hold. The table of commands; help, man page and completions come from it.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   interlock init                    show the changes, ask once, make them
   interlock init --yes              make them without asking
+  interlock init codex gemini       for these clients only
+  interlock init --floor review     rules of the clients' own as well
   interlock init --remove           take out exactly what init put in
   interlock init --user             in your own settings, for every project")]
     Init(InitArgs),
@@ -110,7 +112,11 @@ pub(crate) enum Command {
     Reject(RejectArgs),
     /// Make a run stand still.
     Pause(PauseArgs),
-    /// Let a paused run go on, or bind a session to an open run.
+    /// Let a paused run go on, or bind another session to an open run.
+    #[command(after_help = "Examples:
+  interlock resume
+  interlock resume 01j --next       the next session of this project goes on with it
+  interlock resume 01j --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c")]
     Resume(ResumeArgs),
     /// End a run.
     Cancel(RunArgs),
@@ -136,8 +142,26 @@ Once an endpoint is configured this happens by itself while runs go on.")]
     Telemetry(TelemetryArgs),
     /// See it work: a guarded agent in a temporary folder.
     Demo(DemoArgs),
-    /// Show a token that lets scripts of yours answer for you.
+    /// Show the tools of MCP servers that a run has seen, or accept one that changed.
+    #[command(after_help = "Examples:
+  interlock tools
+  interlock tools 01j --accept github create_issue")]
+    Tools(ToolsArgs),
+    /// Show a token that lets scripts of yours answer for you, or one that holds an agent to a run.
+    #[command(after_help = "Examples:
+  interlock token                   a token for INTERLOCK_TOKEN, in place of the one before
+  interlock token 01j               a bearer token for `interlock serve`, good until the run ends
+  interlock token 01j --revoke      make every token of the run worthless")]
     Token(TokenArgs),
+    /// Serve MCP over HTTP, with the servers of the configuration behind it.
+    #[command(after_help = "Examples:
+  interlock serve
+  interlock serve --listen 127.0.0.1:0 --json
+  interlock serve --listen 0.0.0.0:4680 --token-file ~/.config/interlock/serve.token --allow-host build.example
+
+The endpoint is /mcp; clients of the transport before 2025 use /sse. /healthz and /metrics are for operators.
+An agent is held to a run by a bearer token of `interlock token RUN`, or by the address /run/TOKEN/mcp.")]
+    Serve(ServeArgs),
     /// Answer a hook of an agent client (used by the client).
     #[command(hide = true)]
     Hook(HookArgs),
@@ -152,7 +176,16 @@ Once an endpoint is configured this happens by itself while runs go on.")]
 Exit code: the line's own; 126 when nothing was started."
     )]
     Exec(ExecArgs),
-    /// Serve the control tools over MCP on standard input and output (used by the client).
+    /// Put MCP servers behind the state machine, on standard input and output (started by the client).
+    #[command(
+        after_help = "The servers are those of `[mcp.NAME]` in `.interlock/config.toml` and in your own configuration; with a
+command, only that one. Without any, the control tools alone are served.
+
+Examples:
+  interlock gateway
+  interlock gateway -- npx -y @modelcontextprotocol/server-filesystem .
+  claude mcp add interlock -- interlock gateway"
+    )]
     Gateway(GatewayArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "Example:
@@ -174,6 +207,9 @@ pub(crate) struct JsonArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
+    /// The clients: claude-code, codex, gemini, copilot, cursor, opencode; left out: those found here.
+    #[arg(value_name = "CLIENT")]
+    pub(crate) clients: Vec<String>,
     /// Take out exactly what init put in.
     #[arg(long)]
     pub(crate) remove: bool,
@@ -183,6 +219,15 @@ pub(crate) struct InitArgs {
     /// Do not ask.
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Show the changes and make none.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Also put what no state of this workflow allows into the clients' own rules.
+    #[arg(long, value_name = "WORKFLOW", conflicts_with = "remove")]
+    pub(crate) floor: Option<String>,
+    /// Leave it to Codex to ask whether its hooks are to be trusted.
+    #[arg(long)]
+    pub(crate) no_trust: bool,
     /// Also write this shipped workflow into `.interlock/workflows/`.
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
@@ -330,6 +375,18 @@ pub(crate) struct ApproveArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ToolsArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// Take a tool as its server defines it now.
+    #[arg(long, num_args = 2, value_names = ["SERVER", "TOOL"])]
+    pub(crate) accept: Option<Vec<String>>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RejectArgs {
     /// The run; the newest of this project when left out.
     pub(crate) run: Option<String>,
@@ -363,6 +420,9 @@ pub(crate) struct ResumeArgs {
     /// Bind the client session with this id.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Hand the run to the next session of this project, whatever client it is of.
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) next: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -420,7 +480,9 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
-    /// Make the token that is in use worthless.
+    /// Make a bearer token of this run: its id, a unique prefix of it or its name.
+    pub(crate) run: Option<String>,
+    /// Make the token that is in use worthless; with a run: every token of it.
     #[arg(long)]
     pub(crate) revoke: bool,
 }
@@ -473,8 +535,51 @@ pub(crate) struct ExecArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4680")]
+    pub(crate) listen: SocketAddr,
+    /// A file with the token that every client must show; needed beyond 127.0.0.1.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Another name under which this server is reached; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+    /// Another origin whose pages may call this server; may be repeated.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Publish this server as an OAuth-protected resource with this address.
+    #[arg(long, value_name = "URL", requires = "authorization_server")]
+    pub(crate) resource: Option<String>,
+    /// Who gives tokens for it, for clients to know; may be repeated.
+    #[arg(long, value_name = "URL", requires = "resource")]
+    pub(crate) authorization_server: Vec<String>,
+    /// How long a session may rest before it is closed, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1_800, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) idle: u64,
+    /// How long what is under way may go on after an interruption, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) grace: u64,
+    /// What the names of the control tools begin with.
+    #[arg(long, value_name = "PREFIX", default_value = "interlock")]
+    pub(crate) tool_prefix: String,
+    /// Write a line for each request to standard error.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Print the address as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The command of one server, in the place of those of the configuration.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct GatewayArgs {
     /// What the names of the control tools begin with.
     #[arg(long, value_name = "PREFIX", default_value = "interlock")]
     pub(crate) tool_prefix: String,
+    /// The one server to put behind it, in place of the configured ones.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }

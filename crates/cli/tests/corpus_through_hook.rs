@@ -1,9 +1,10 @@
 //! The conformance corpus once more, now through the real hook as a process.
 //!
-//! What the corpus says of tool calls is asked of `interlock hook claude-code`,
-//! everything else of the command line. Left out is what a hook cannot be told:
-//! branches of a tool call, other clients, activities, and paths only a
-//! simulation reports.
+//! What the corpus says of tool calls is asked of `interlock hook CLIENT`, with that
+//! client's tools and words, everything else of the command line. Claude Code is asked
+//! all of it, each other client the files of its turn. Left out is what a hook cannot be
+//! told: branches of a tool call, tools of another client, activities, and paths only a
+//! simulation reports; and of a client what it does not tell.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 #![expect(clippy::panic, reason = "a failed case names itself")]
 #![expect(
@@ -20,6 +21,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+#[path = "corpus/clients.rs"]
+mod clients;
+
+use interlock_clients::ClientId;
 use interlock_core::command::{Ask, Command, LineEnd, LineStart};
 use interlock_simulate::{
     InputLine,
@@ -30,10 +35,14 @@ use interlock_store::{EventLog as _, Home, submit};
 use interlock_testkit::{interlock::Interlock, room::Room, terminal};
 use serde_json::{Map, Value, json};
 
+use clients::{Speaks as _, Telling};
+
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKERS: usize = 4;
 /// Fewer would mean that the corpus is no longer played here.
 const PLAYED_MIN: usize = 400;
+/// The same for each other client.
+const SAMPLED_MIN: usize = 40;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -41,15 +50,48 @@ fn root() -> PathBuf {
 
 #[test]
 fn the_hook_answers_as_the_engine_does() {
+    let files = files();
+    let files: Vec<&PathBuf> = files.iter().collect();
+    let played = play(&files, ClientId::ClaudeCode);
+    assert!(played >= PLAYED_MIN, "only {played} cases were played");
+}
+
+#[test]
+fn the_hook_of_every_other_client_answers_alike() {
+    let files = files();
+    let others: Vec<ClientId> = ClientId::ALL
+        .iter()
+        .map(|(_, client)| *client)
+        .filter(|client| *client != ClientId::ClaudeCode)
+        .collect();
+    for (turn, client) in others.iter().enumerate() {
+        let own = |(index, _): &(usize, &PathBuf)| index % others.len() == turn;
+        let files: Vec<&PathBuf> = files
+            .iter()
+            .enumerate()
+            .filter(own)
+            .map(|(_, file)| file)
+            .collect();
+        let played = play(&files, *client);
+        assert!(played >= SAMPLED_MIN, "{client:?}: only {played} cases");
+    }
+}
+
+fn files() -> Vec<PathBuf> {
     let mut files = find_case_files(&root().join("tests/cases")).unwrap();
     files.extend(find_case_files(&root().join("workflows")).unwrap());
+    files
+}
+
+/// Plays the cases of these files through the hook of `client`; returns how many.
+fn play(files: &[&PathBuf], client: ClientId) -> usize {
     let next = AtomicUsize::new(0);
     let played = AtomicUsize::new(0);
     let failures: Vec<String> = thread::scope(|scope| {
         let work = || {
             let mut failures = Vec::new();
             while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let (count, mut wrong) = play_file(file);
+                let (count, mut wrong) = play_file(file, client);
                 played.fetch_add(count, Ordering::Relaxed);
                 failures.append(&mut wrong);
             }
@@ -64,14 +106,14 @@ fn the_hook_answers_as_the_engine_does() {
     let played = played.into_inner();
     assert!(
         failures.is_empty(),
-        "{} of {played} cases:\n{}",
+        "{client:?}: {} of {played} cases:\n{}",
         failures.len(),
         failures.join("\n")
     );
-    assert!(played >= PLAYED_MIN, "only {played} cases were played");
+    played
 }
 
-fn play_file(path: &Path) -> (usize, Vec<String>) {
+fn play_file(path: &Path, client: ClientId) -> (usize, Vec<String>) {
     let file = CaseFile::parse(&fs::read_to_string(path).unwrap()).unwrap();
     let text = match &file.workflow {
         WorkflowText::Inline(text) => text.clone(),
@@ -81,10 +123,14 @@ fn play_file(path: &Path) -> (usize, Vec<String>) {
         WorkflowText::File(relative) if relative.ends_with(".json") => "json",
         _ => "yaml",
     };
-    let playable: Vec<&Case> = file.cases.iter().filter(|case| is_playable(case)).collect();
+    let playable: Vec<&Case> = file
+        .cases
+        .iter()
+        .filter(|case| is_playable(case, client) && client.tells(&text, case))
+        .collect();
     let mut failures = Vec::new();
     for case in &playable {
-        if let Err(wrong) = Play::begin(&text, ending).run(case) {
+        if let Err(wrong) = Play::begin(&text, ending, client).run(case) {
             failures.push(format!(
                 "{}: {}: {wrong}",
                 path.strip_prefix(root()).unwrap().display(),
@@ -96,7 +142,7 @@ fn play_file(path: &Path) -> (usize, Vec<String>) {
 }
 
 /// Tells whether a hook can be told every step of a case.
-fn is_playable(case: &Case) -> bool {
+fn is_playable(case: &Case, client: ClientId) -> bool {
     case.steps.iter().all(|step| match &step.line {
         InputLine::Tool(line) => {
             let control = line.tool.starts_with("mcp__interlock__");
@@ -105,7 +151,7 @@ fn is_playable(case: &Case) -> bool {
                 && line
                     .client
                     .as_deref()
-                    .is_none_or(|client| client == "claude-code")
+                    .is_none_or(|named| named == client.word())
         }
         InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
         // A sub-agent asks for transitions through the server, which is not played here.
@@ -122,6 +168,7 @@ fn is_playable(case: &Case) -> bool {
 
 /// A case while it is played: a room with one run and one session.
 struct Play {
+    client: ClientId,
     room: Room,
     run: String,
     token: String,
@@ -133,8 +180,9 @@ struct Play {
 }
 
 impl Play {
-    fn begin(workflow: &str, ending: &str) -> Self {
+    fn begin(workflow: &str, ending: &str, client: ClientId) -> Self {
         let room = Room::new().unwrap();
+        client.prepare(&room);
         let name = format!("workflow.{ending}");
         fs::write(room.path(&name), workflow).unwrap();
         let path = room.path(&name);
@@ -149,6 +197,7 @@ impl Play {
             .unwrap()
             .to_owned();
         Self {
+            client,
             room,
             run,
             token,
@@ -194,21 +243,13 @@ impl Play {
             self.room.write(path, text).unwrap();
         }
         self.calls += 1;
-        let answer = self.hook("PreToolUse", line, &json!({}));
-        let get = |key: &str| {
-            answer["hookSpecificOutput"][key]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let answer = self.hook(&Telling::Before, line);
         let mut seen = self.status();
-        self.carried = answer["hookSpecificOutput"].get("updatedInput").cloned();
-        let (verdict, reason) = match get("permissionDecision").as_str() {
+        self.carried = self.client.carried(&answer);
+        let (verdict, reason) = match &self.carried {
             // What the client asks before it runs a carried line is the client's own.
-            _ if self.carried.is_some() => ("allow", String::new()),
-            "deny" => ("deny", get("permissionDecisionReason")),
-            "ask" => ("ask", String::new()),
-            _ => ("allow", String::new()),
+            Some(_) => ("allow", String::new()),
+            None => self.client.verdict(&answer),
         };
         if verdict == "allow" {
             self.open = Some(line.clone());
@@ -232,32 +273,23 @@ impl Play {
             self.end_line(&tool, &input, i64::from(!line.ok).max(exit));
             tool.input = input;
         }
-        if line.ok && exit == 0 {
-            let text = "x".repeat(usize::try_from(line.bytes).unwrap());
-            let response = match tool.tool.as_str() {
-                "Bash" => {
-                    json!({ "stdout": text, "stderr": "", "interrupted": false, "isImage": false })
-                }
-                _ => json!(text),
-            };
-            self.hook("PostToolUse", &tool, &json!({ "tool_response": response }));
-        } else {
-            let error = if exit == 0 {
-                "it failed".to_owned()
-            } else {
-                format!("Exit code {exit}")
-            };
-            self.hook("PostToolUseFailure", &tool, &json!({ "error": error }));
-        }
+        let bytes = usize::try_from(line.bytes).unwrap();
+        let telling = Telling::After {
+            ok: line.ok,
+            exit,
+            text: "x".repeat(bytes),
+        };
+        self.hook(&telling, &tool);
     }
 
     /// Does what `interlock exec` does of a line it has carried, but for running it.
     fn end_line(&self, tool: &ToolLine, input: &Value, exit: i64) {
         let carried = input["command"].as_str().unwrap();
+        let line_said = self.client.plain(tool);
         let (_, ticket) = carried.split_once(" exec --ticket ").unwrap();
         let (ticket, _) = ticket.split_once(" -- ").unwrap();
         let home = Home::at(self.room.state().join("interlock"));
-        let line = tool.input["command"].as_str().unwrap();
+        let line = line_said["command"].as_str().unwrap();
         let at_ms = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap()
@@ -283,20 +315,16 @@ impl Play {
         }
     }
 
-    fn hook(&self, event: &str, line: &ToolLine, more: &Value) -> Value {
-        let mut input = json!({
-            "session_id": "session", "cwd": self.room.project(), "hook_event_name": event,
-            "permission_mode": "default", "tool_name": line.tool, "tool_input": line.input,
-            "tool_use_id": format!("call-{}", self.calls),
-        });
-        if let Some(agent) = &line.agent {
-            input["agent_id"] = json!(agent);
-        }
-        for (key, value) in more.as_object().unwrap() {
-            input[key] = value.clone();
-        }
+    fn hook(&self, telling: &Telling, line: &ToolLine) -> Value {
+        let call = format!("call-{}", self.calls);
+        let said = self.client.says(telling, line, &self.room, &call);
         let output = Interlock::new(INTERLOCK, &self.room)
-            .hook(&input)
+            .hook_of(
+                self.client.word(),
+                said.argument,
+                &said.input,
+                self.client.variables(),
+            )
             .unwrap()
             .wait_with_output()
             .unwrap();

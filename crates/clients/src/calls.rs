@@ -19,6 +19,9 @@ use crate::{
 /// The argument of every client that holds the line a shell is started for.
 pub(crate) const LINE: &str = "command";
 
+/// Begins the ids that are not the client's.
+const OWN: &str = "hook-";
+
 /// Returns a call that is about to run with an id: the client's, or one of our own.
 ///
 /// Two hooks at once may read the same place in the log, but not have the same process.
@@ -30,7 +33,8 @@ pub(crate) fn proposed<'a>(
     if used.id.is_some() {
         return Cow::Borrowed(used);
     }
-    let id = format!("hook-{}-{}{}", run.seq, std::process::id(), of_agent(agent));
+    let process = std::process::id();
+    let id = format!("{OWN}{}-{process}{}", run.seq, of_agent(agent));
     let id = CallId::new(id);
     Cow::Owned(ToolUse {
         id: Some(id),
@@ -55,14 +59,24 @@ pub(crate) fn ended(
     if let Some(id) = &used.id {
         return Some(id.clone());
     }
+    let open = run.calls.iter().filter(|call| !call.asked);
+    if let Some(file) = &used.wrote {
+        let mut open = open;
+        let wrote = open.find(|call| call.marks.files.contains(file));
+        return wrote.map(|call| call.id.clone());
+    }
     let digest = as_proposed(input, used, program)?;
     let agent = of_agent(input.agent.as_ref());
+    // Another's calls, and those that have an id of the client, end by that.
     let is_theirs = |id: &str| {
-        id.split_once('@').map_or("", |(_, agent)| agent) == agent.trim_start_matches('@')
+        id.starts_with(OWN)
+            && id
+                .find('@')
+                .map_or("", |at| id.get(at..).unwrap_or_default())
+                == agent
     };
-    run.calls
-        .iter()
-        .find(|call| !call.asked && call.digest == digest && is_theirs(call.id.as_str()))
+    let mut open = open;
+    open.find(|call| call.digest == digest && is_theirs(call.id.as_str()))
         .map(|call| call.id.clone())
 }
 

@@ -50,6 +50,13 @@ pub(crate) struct ClaudeCode;
 impl Protocol for ClaudeCode {
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
         let told = Told::parse(stdin, &ONCE)?;
+        if let Some(client) = told.borrower() {
+            let read = protocol::of(client).read(stdin, event)?;
+            return Ok(Input {
+                borrowed: true,
+                ..read
+            });
+        }
         let named = told.event(event)?;
         let tool = || told.tool(Some(CallId::new(told.text("tool_use_id")?)));
         let event = match named.as_str() {
@@ -71,6 +78,7 @@ impl Protocol for ClaudeCode {
         };
         Ok(Input {
             client: ClientId::ClaudeCode,
+            borrowed: false,
             session: told.text("session_id")?,
             parent: None,
             directory: told.text("cwd")?,

@@ -70,6 +70,7 @@ impl Protocol for Codex {
         };
         Ok(Input {
             client: ClientId::Codex,
+            borrowed: false,
             session: told.text("session_id")?,
             parent: None,
             directory: told.text("cwd")?,
@@ -122,6 +123,11 @@ impl Protocol for Codex {
             && !sandbox::has_rules(setting, project);
         // Inside its sandbox `interlock exec` could not write down what it saw.
         if free { Carrying::Yes } else { Carrying::No }
+    }
+
+    /// What the agent types into a running line later is told to no hook.
+    fn silences(&self) -> bool {
+        true
     }
 
     fn objection(&self, call: &ToolCall) -> Option<String> {

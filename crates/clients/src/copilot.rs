@@ -5,6 +5,7 @@
 //! snake case. Calls have no ids. A sub-agent is a session of its own that names
 //! its parent.
 
+mod lines;
 mod rules;
 mod servers;
 
@@ -19,6 +20,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse, is_set},
     protocol::{self, Carrying, Protocol, needs_a_person},
+    twin::{Side, Twin},
 };
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -116,6 +118,7 @@ impl Protocol for Copilot {
         let agent = told.either("agentId", "agent_id")?;
         Ok(Input {
             client: ClientId::Copilot,
+            borrowed: false,
             // Where a sub-agent begins, the session is not always its own.
             session: match &agent {
                 Some(agent) => agent.clone(),
@@ -170,12 +173,28 @@ impl Protocol for Copilot {
         protocol::stops_but_a_second_stop(stdin, event)
     }
 
-    fn carrying(&self, setting: &HookSetting, _input: &Input, _project: &Path) -> Carrying {
-        if rules::asks_nobody(setting) {
+    fn carrying(&self, setting: &HookSetting, input: &Input, _project: &Path) -> Carrying {
+        if rules::asks_nobody(setting) && !input.borrowed {
             Carrying::Yes
         } else {
             Carrying::No
         }
+    }
+
+    /// It runs the hooks of Claude Code's settings too, so a call may be told of twice.
+    fn twin(&self, setting: &HookSetting, input: &Input) -> Option<Twin> {
+        let Event::BeforeTool(used) = &input.event else {
+            return None;
+        };
+        let side = match input.borrowed {
+            true => Side::Borrowed,
+            false if lines::are_borrowed(setting, Path::new(&input.directory)) => Side::General,
+            false => return None,
+        };
+        Some(Twin {
+            key: interlock_facts::digest(&used.name, &used.input),
+            side,
+        })
     }
 
     fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
@@ -225,9 +244,27 @@ fn event_of(kind: Kind, told: &Told, directory: &Path) -> Result<Event, String> 
     })
 }
 
+/// Returns Copilot's own name of a tool, which it shows to hooks in Pascal case under another.
+fn own_name<'n>(shown: &'n str, input: &Value) -> &'n str {
+    let patches =
+        || input.is_string() || input.get("patch").is_some() || input.get("input").is_some();
+    match shown {
+        "Bash" => "bash",
+        "Read" => "view",
+        "Edit" if patches() => "apply_patch",
+        "Edit" => "edit",
+        "Write" => "create",
+        "Grep" => "grep",
+        "Glob" => "glob",
+        "Task" | "Agent" => "task",
+        "WebFetch" => "web_fetch",
+        own => own,
+    }
+}
+
 /// Reads the call of a tool, whose arguments may be an object or the text of one.
 fn tool(told: &Told, directory: &Path) -> Result<ToolUse, String> {
-    let name = told
+    let shown = told
         .either("toolName", "tool_name")?
         .ok_or("the hook's input has no `toolName`")?;
     let (key, raw) = match (told.get("toolArgs"), told.get("tool_input")) {
@@ -236,6 +273,7 @@ fn tool(told: &Told, directory: &Path) -> Result<ToolUse, String> {
         (None, Some(raw)) => ("/tool_input", raw.clone()),
         (None, None) => ("/toolArgs", Value::Null),
     };
+    let name = own_name(&shown, &raw).to_owned();
     let doubled = told.doubled_below(key);
     let (input, doubled) = match raw {
         Value::String(text) => match interlock_facts::parse(text.as_bytes()) {
@@ -255,6 +293,7 @@ fn tool(told: &Told, directory: &Path) -> Result<ToolUse, String> {
         name,
         input,
         doubled,
+        wrote: None,
     })
 }
 

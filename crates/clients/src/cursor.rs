@@ -47,6 +47,7 @@ impl Protocol for Cursor {
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
         let told = Told::parse(stdin, &ONCE)?;
         let named = told.event(event)?;
+        let named = own_name(&named).to_owned();
         let own = told.either("conversation_id", "session_id")?;
         let own = own.ok_or("the hook's input has no `conversation_id`")?;
         let begins = named == "subagentStart";
@@ -60,13 +61,15 @@ impl Protocol for Cursor {
             None => begins.then_some(own),
         };
         let parent = parent.filter(|parent| *parent != session);
+        let directory = directory(&told)?;
         Ok(Input {
             client: ClientId::Cursor,
-            directory: directory(&told)?,
+            borrowed: false,
             mode: Mode::Other,
             transcript: None,
             agent: parent.is_some().then(|| AgentId::new(session.clone())),
-            event: event_of(&named, &told)?,
+            event: event_of(&named, &told, &directory)?,
+            directory,
             session,
             parent,
             named,
@@ -113,11 +116,13 @@ impl Protocol for Cursor {
         input.named == ASKING
     }
 
-    fn twin(&self, input: &Input) -> Option<Twin> {
+    fn twin(&self, _setting: &HookSetting, input: &Input) -> Option<Twin> {
         let Event::BeforeTool(used) = &input.event else {
             return None;
         };
-        let side = if input.named == "preToolUse" {
+        let side = if input.borrowed {
+            Side::Borrowed
+        } else if input.named == "preToolUse" {
             Side::General
         } else {
             Side::Particular
@@ -132,27 +137,42 @@ impl Protocol for Cursor {
 /// The one event whose question reaches a person.
 const ASKING: &str = "beforeShellExecution";
 
-fn event_of(named: &str, told: &Told) -> Result<Event, String> {
+/// Returns Cursor's own name of an event that a hook of Claude Code's settings is told.
+fn own_name(named: &str) -> &str {
+    match named {
+        "SessionStart" => "sessionStart",
+        "SessionEnd" => "sessionEnd",
+        "UserPromptSubmit" => "beforeSubmitPrompt",
+        "PreToolUse" => "preToolUse",
+        "PostToolUse" => "postToolUse",
+        "PostToolUseFailure" => "postToolUseFailure",
+        "SubagentStart" => "subagentStart",
+        "Stop" => "stop",
+        own => own,
+    }
+}
+
+fn event_of(named: &str, told: &Told, here: &str) -> Result<Event, String> {
     let id = || Ok::<_, String>(told.said("tool_use_id")?.map(CallId::new));
     Ok(match named {
         "sessionStart" => Event::SessionStart,
         "beforeSubmitPrompt" => Event::Prompt,
-        "preToolUse" => Event::BeforeTool(before::general(told, id()?)?),
+        "preToolUse" => Event::BeforeTool(before::general(told, id()?, here)?),
         ASKING | "beforeMCPExecution" | "beforeReadFile" => {
-            Event::BeforeTool(before::particular(named, told)?)
+            Event::BeforeTool(before::particular(named, told, here)?)
         }
         "postToolUse" => Event::AfterTool {
-            tool: before::general(told, id()?)?,
+            tool: before::general(told, id()?, here)?,
             ok: true,
             response: told.first(&["tool_output"]),
         },
         "postToolUseFailure" => Event::AfterTool {
-            tool: before::general(told, id()?)?,
+            tool: before::general(told, id()?, here)?,
             ok: false,
             response: told.first(&["error_message"]),
         },
         "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => Event::AfterTool {
-            tool: before::particular(named, told)?,
+            tool: before::particular(named, told, here)?,
             ok: true,
             response: told.first(&["output", "result_json"]),
         },

@@ -201,18 +201,22 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
     let own = SessionKey::new(input.client.word(), &input.session);
     let eldest = session::eldest(setting, &own, input.parent.as_deref());
     let answer = match eldest.map_err(|error| error.to_string())? {
-        Some(eldest) => judged(setting, &of_sub_agent(input), eldest)?,
-        None if input.agent.is_some() => judged(setting, &of_sub_agent(input), own)?,
+        Some((eldest, below)) => {
+            let agent = AgentId::new(below.session);
+            judged(setting, &of_sub_agent(input, agent), eldest)?
+        }
+        None if let Some(agent) = &input.agent => {
+            judged(setting, &of_sub_agent(input, agent.clone()), own)?
+        }
         None => judged(setting, input, own)?,
     };
     Ok(protocol::of(input.client).write(input, &answer))
 }
 
 /// Sees what a sub-agent's session tells as the doing of a sub-agent: it begins and ends no run.
-fn of_sub_agent(input: &Input) -> Input {
+fn of_sub_agent(input: &Input, agent: AgentId) -> Input {
     let mut seen = input.clone();
-    seen.agent
-        .get_or_insert_with(|| AgentId::new(input.session.clone()));
+    seen.agent = Some(agent);
     match seen.event {
         Event::SessionStart | Event::Prompt => seen.event = Event::SubagentStart,
         Event::Stop { .. } | Event::SessionEnd => seen.event = Event::SubagentStop,
@@ -406,12 +410,17 @@ fn after_tool(
         Shape::Shell { .. } => used.input.get(calls::LINE).and_then(Value::as_str),
         _ => None,
     };
+    // What `interlock exec` carried, it has told itself.
+    let exit = line
+        .filter(|line| !line::is_carried(program, line))
+        .and_then(|_| protocol.exit_code(used, ok, response));
+    let open = guarded.run.calls.iter().find(|call| call.id == id);
+    let seen = open.and_then(|call| call.line.as_ref()?.exit).or(exit);
+    // Some clients call every line a success that ended.
+    let ok = ok && seen.is_none_or(|exit| exit == 0);
     let result = CallResult {
         ok,
-        // What `interlock exec` carried, it has told itself.
-        exit: line
-            .filter(|line| !line::is_carried(program, line))
-            .and_then(|_| protocol.exit_code(used, ok, response)),
+        exit,
         bytes: protocol.result_bytes(used, response),
         wrote: failed::wrote(&guarded.run, &id, ok, &RealDisk),
         id: Some(id),

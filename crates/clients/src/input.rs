@@ -13,6 +13,8 @@ use crate::client::ClientId;
 pub struct Input {
     /// Whose hook it is.
     pub client: ClientId,
+    /// Whether the hook's line was written for another client, and this one runs it too.
+    pub borrowed: bool,
     /// The client's own name of what happened.
     pub named: String,
     /// The session.
@@ -113,6 +115,8 @@ pub struct ToolUse {
     pub input: Value,
     /// A key that stands twice in the arguments.
     pub doubled: Option<String>,
+    /// The file that a call was seen to write, where that alone is told of it.
+    pub wrote: Option<String>,
 }
 
 /// The JSON that a client writes to its hook, read strictly.
@@ -143,6 +147,19 @@ impl Told {
     /// Returns what stands under a key; null is nothing.
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         self.parsed.value.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Returns the client that wrote this to a hook of Claude Code's settings; `None`: that one.
+    ///
+    /// Cursor and Copilot CLI run those hooks too, each in words of its own.
+    pub(crate) fn borrower(&self) -> Option<ClientId> {
+        if self.get("conversation_id").is_some() || self.get("cursor_version").is_some() {
+            Some(ClientId::Cursor)
+        } else if self.get("timestamp").is_some() {
+            Some(ClientId::Copilot)
+        } else {
+            None
+        }
     }
 
     /// Returns a text that must be there.
@@ -215,6 +232,7 @@ impl Told {
             common: None,
             input: self.get("tool_input").cloned().unwrap_or(Value::Null),
             doubled: self.doubled_below("/tool_input"),
+            wrote: None,
         })
     }
 }

@@ -1,20 +1,45 @@
-//! What `init` writes into a client's settings, and takes out again.
+//! What `init` writes into the clients' settings, and takes out again.
 //!
-//! Planned from the text of the files, shown as a diff, then written. What
-//! others wrote there stays, with its order, blanks and comments.
+//! Planned from the text of the files, shown as a diff, then written, all or
+//! nothing. What others wrote there stays, with its order, blanks and comments.
 
+mod claude_code;
+pub(crate) mod codex;
+mod copilot;
+mod cursor;
+mod edit;
+mod floor;
+pub(crate) mod folders;
+pub(crate) mod footprint;
+mod gemini;
+pub(crate) mod hooks;
 mod json;
-mod settings;
+pub(crate) mod opencode;
+mod record;
+pub(crate) mod servers;
+mod site;
+mod toml;
+pub(crate) mod trust;
 mod words;
+mod write;
 
 use std::{
-    fs,
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
 };
 
-use json::Fault;
-pub use settings::{EVENTS, HookState};
+use crate::client::ClientId;
+use edit::{Edit, What};
+pub use floor::Floor;
+use folders::Trust;
+use footprint::footprint;
+pub use hooks::HookState;
+pub(crate) use json::Syntax;
+use record::{Added, Record};
+pub use site::Site;
+pub(crate) use words::shown;
+pub use write::apply;
+pub(crate) use write::read;
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,15 +50,19 @@ pub enum Scope {
     User,
 }
 
-/// Where the files lie, and what they should start.
-#[derive(Debug, Clone)]
-pub struct Site {
-    /// The project's root.
-    pub project_root: PathBuf,
-    /// The person's home directory.
-    pub home: PathBuf,
-    /// This program, absolute.
-    pub program: PathBuf,
+/// What is asked of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The clients.
+    pub clients: &'a [ClientId],
+    /// Whose settings are changed.
+    pub scope: Scope,
+    /// Whether things are taken out.
+    pub remove: bool,
+    /// What the clients' own rules should refuse as well.
+    pub floor: Option<&'a Floor>,
+    /// Whether Codex is told to trust the hooks.
+    pub trust: bool,
 }
 
 /// One file before and after.
@@ -45,6 +74,21 @@ pub struct FileChange {
     pub before: Option<String>,
     /// What it becomes; `None`: it goes.
     pub after: Option<String>,
+}
+
+/// What is to be written, all or nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The files.
+    pub changes: Vec<FileChange>,
+    /// What a person should know, in sentences.
+    pub notes: Vec<String>,
+    /// How many hooks Codex is told to trust.
+    pub trusts: usize,
+    /// Where it is kept what the files were before, and the new text of that; not shown.
+    record: Option<FileChange>,
+    /// Directories that stay although nothing is left in them.
+    roots: Vec<PathBuf>,
 }
 
 /// Why nothing was planned or written.
@@ -88,134 +132,362 @@ pub enum InstallError {
     },
 }
 
-impl Site {
-    /// Returns the settings file that holds the hooks.
-    #[must_use]
-    pub fn settings(&self, scope: Scope) -> PathBuf {
-        let base = match scope {
-            Scope::Project => &self.project_root,
-            Scope::User => &self.home,
-        };
-        base.join(".claude").join("settings.json")
-    }
+/// Why a text cannot be edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Fault {
+    /// Counted from 1; the column in characters.
+    line: usize,
+    column: usize,
+    reason: String,
+}
 
-    /// Returns the file that names the MCP servers.
-    #[must_use]
-    pub fn servers(&self, scope: Scope) -> PathBuf {
-        match scope {
-            Scope::Project => self.project_root.join(".mcp.json"),
-            Scope::User => self.home.join(".claude.json"),
+impl Fault {
+    /// Makes one of a place in bytes.
+    fn at(text: &str, start: usize, reason: String) -> Self {
+        let before = text.get(..start).unwrap_or_default();
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        Self {
+            line: before.matches('\n').count() + 1,
+            column: last.chars().count() + 1,
+            reason,
         }
     }
 
-    /// Returns the command line of the hook, as a shell reads it.
-    #[must_use]
-    pub fn hook_command(&self) -> String {
-        words::joined(&self.hook_words())
+    /// Says what is wrong with a file that is only read.
+    fn said(&self, path: &Path) -> String {
+        let (line, column) = (self.line, self.column);
+        format!("`{}:{line}:{column}`: {}", path.display(), self.reason)
     }
 
-    fn hook_words(&self) -> [String; 3] {
-        let program = self.program.display().to_string();
-        [program, "hook".to_owned(), "claude-code".to_owned()]
+    fn of_file(self, path: &Path) -> InstallError {
+        InstallError::Malformed {
+            path: path.to_owned(),
+            line: self.line,
+            column: self.column,
+            reason: self.reason,
+        }
     }
+}
+
+/// Finds the clients that are here: by a program on the `PATH`, or by a directory of their settings.
+#[must_use]
+pub fn detect(site: &Site) -> Vec<ClientId> {
+    let all = ClientId::ALL.iter().map(|(_, client)| *client);
+    all.filter(|client| footprint(*client).is_here(site))
+        .collect()
+}
+
+/// Returns the file that holds the hooks of a client.
+#[must_use]
+pub fn hook_file(client: ClientId, site: &Site, scope: Scope) -> PathBuf {
+    (footprint(client).hook_file)(site, scope)
+}
+
+/// Returns the file that names the MCP servers of a client.
+#[must_use]
+pub fn server_file(client: ClientId, site: &Site, scope: Scope) -> PathBuf {
+    (footprint(client).server_file)(site, scope)
+}
+
+/// Returns the hooks that are written for a client; none where it has a plugin instead.
+#[must_use]
+pub fn events(client: ClientId) -> &'static [&'static str] {
+    footprint(client).form().map_or(&[], |form| form.events)
+}
+
+/// Looks up an event in the parsed file of a client's hooks.
+#[must_use]
+pub fn hook_state(
+    client: ClientId,
+    settings: &serde_json::Value,
+    event: &str,
+    site: &Site,
+) -> HookState {
+    let form = footprint(client).form();
+    form.map_or(HookState::Missing, |form| form.state(settings, event, site))
 }
 
 /// Plans what `init` changes, or what `init --remove` takes out; no change: nothing is planned.
 ///
 /// # Errors
-/// A file is there and cannot be read, or is malformed.
-pub fn plan(site: &Site, scope: Scope, remove: bool) -> Result<Vec<FileChange>, InstallError> {
-    let hooks: Edit<'_> = if remove {
-        &settings::without_hooks
-    } else {
-        &settings::with_hooks
+/// A file is there and cannot be read, is malformed, or is a link that leads astray.
+pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
+    let mut desk = Desk::new(site, request.remove);
+    for client in request.clients {
+        for edit in Edit::of(footprint(*client), site, request.scope) {
+            if !request.remove || !is_needed_by_others(&edit, site, request) {
+                desk.work(&edit)?;
+            }
+        }
+        if request.remove || request.floor.is_some() {
+            for edit in floor::edits(*client, site, request.scope, request.floor) {
+                desk.work(&edit)?;
+            }
+        }
+    }
+    if request.clients.contains(&ClientId::Codex) {
+        trust_codex(&mut desk, request)?;
+    }
+    let mut plan = desk.finish();
+    if !request.remove {
+        let clients = request.clients.iter();
+        if request.scope == Scope::Project {
+            let unheard = clients
+                .clone()
+                .filter(|client| folders::trust(**client, site, None) == Trust::Missing);
+            plan.notes
+                .extend(unheard.map(|client| untrusted(*client, site)));
+        }
+        let floor = request.floor.into_iter();
+        plan.notes.extend(floor.flat_map(|floor| {
+            clients
+                .clone()
+                .filter_map(|client| floor::note(*client, floor))
+        }));
+    }
+    Ok(plan)
+}
+
+fn untrusted(client: ClientId, site: &Site) -> String {
+    format!(
+        "{} reads no hooks of a folder that it does not trust, and says nothing: start it in {} and say yes, or use `--user`",
+        footprint(client).title,
+        site.project_root.display()
+    )
+}
+
+/// Tells whether a client that stays reads the same file for the control server.
+fn is_needed_by_others(edit: &Edit, site: &Site, request: &Request<'_>) -> bool {
+    let What::Server(..) = edit.what else {
+        return false;
     };
-    let server: Edit<'_> = if remove {
-        &settings::without_server
-    } else {
-        &settings::with_server
+    let others = ClientId::ALL.iter().map(|(_, client)| *client);
+    let mut others = others.filter(|client| !request.clients.contains(client));
+    others.any(|client| {
+        let other = footprint(client);
+        (other.server_file)(site, request.scope) == edit.path
+            && read(&(other.hook_file)(site, request.scope))
+                .is_ok_and(|text| text.is_some_and(|text| text.contains(client.word())))
+    })
+}
+
+/// Plans the hashes under which Codex runs the hooks, which a person agrees to with the rest.
+fn trust_codex(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), InstallError> {
+    let codex = footprint(ClientId::Codex);
+    let site = desk.site;
+    let hooks = (codex.hook_file)(site, request.scope);
+    let edit = |trusted| Edit {
+        path: site.codex_home.join("config.toml"),
+        scope: Scope::User,
+        what: What::Trust(hooks.clone(), trusted),
     };
-    let mut changes = Vec::new();
-    for (path, edit) in [(site.settings(scope), hooks), (site.servers(scope), server)] {
-        let linked = leads(&path, site, scope)?;
-        let before = read(&path)?;
-        let after = edit(before.as_deref(), site).map_err(|fault| InstallError::Malformed {
-            path: path.clone(),
-            line: fault.line,
-            column: fault.column,
-            reason: fault.reason,
-        })?;
-        // A link stays; what it leads to is emptied.
-        let after = match after {
-            None if before.is_some() && linked => Some("{}\n".to_owned()),
-            after => after,
+    if request.remove {
+        let Some(before) = desk.before(&hooks) else {
+            return Ok(());
         };
-        if before != after {
-            changes.push(FileChange {
+        let keys = trust::keys(&before, &hooks, site).into_iter();
+        let trusted = keys.map(|key| trust::Trusted {
+            key,
+            hash: String::new(),
+        });
+        return desk.work(&edit(trusted.collect()));
+    }
+    let later = "start Codex and agree to the hooks with `/hooks`, else it skips them silently";
+    if !request.trust {
+        desk.notes
+            .push(format!("Codex trusts no hook yet: {later}"));
+        return Ok(());
+    }
+    let Some(program) = codex.program(site) else {
+        desk.notes.push(format!(
+            "`codex` is not on the PATH and cannot be asked for its hashes: {later}"
+        ));
+        return Ok(());
+    };
+    let planned = desk.after(&hooks).unwrap_or_default();
+    match trust::ask(&program, &planned, &hooks, site) {
+        Ok(trusted) => {
+            let count = trusted.len();
+            let changes = desk.changes();
+            desk.work(&edit(trusted))?;
+            if desk.changes() != changes {
+                desk.trusts = count;
+            }
+        }
+        Err(why) => desk.notes.push(format!(
+            "Codex did not say by which hashes it trusts hooks ({why}): {later}"
+        )),
+    }
+    Ok(())
+}
+
+/// The files that are being changed.
+struct Desk<'a> {
+    site: &'a Site,
+    remove: bool,
+    record: Record,
+    files: Vec<File>,
+    notes: Vec<String>,
+    trusts: usize,
+}
+
+/// One of them.
+struct File {
+    path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+    linked: bool,
+    added: Vec<Added>,
+}
+
+impl<'a> Desk<'a> {
+    fn new(site: &'a Site, remove: bool) -> Self {
+        Self {
+            site,
+            remove,
+            record: Record::read(site.record().as_deref()),
+            files: Vec::new(),
+            notes: Vec::new(),
+            trusts: 0,
+        }
+    }
+
+    fn work(&mut self, edit: &Edit) -> Result<(), InstallError> {
+        let (site, remove) = (self.site, self.remove);
+        let file = self.file(edit)?;
+        let faulty = |fault: Fault| fault.of_file(&edit.path);
+        if remove {
+            if let Some(text) = &file.after {
+                file.after = edit.take(text, site, &file.added).map_err(faulty)?;
+            }
+            return Ok(());
+        }
+        if let (What::Floor(rules), Some(text)) = (&edit.what, &file.after) {
+            // Another workflow's floor goes first.
+            file.after = floor::take(text, rules.language, &file.added).map_err(faulty)?;
+            file.added.clear();
+        }
+        let after = file.after.as_deref();
+        file.after = edit.put(after, site, &mut file.added).map_err(faulty)?;
+        Ok(())
+    }
+
+    fn file(&mut self, edit: &Edit) -> Result<&mut File, InstallError> {
+        let known = self.files.iter().position(|file| file.path == edit.path);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                let linked = write::leads(&edit.path, self.site, edit.scope)?;
+                let before = read(&edit.path)?;
+                let mut after = before.clone();
+                let mut added = self.record.added(&edit.path).to_vec();
+                if self.remove
+                    && let Some(now) = &before
+                    && let Some(earlier) = self.record.before(&edit.path, now)
+                {
+                    // What was there before may hold hooks of ours that are older still.
+                    after = earlier;
+                    added.clear();
+                }
+                self.files.push(File {
+                    path: edit.path.clone(),
+                    before,
+                    after,
+                    linked,
+                    added,
+                });
+                self.files.len() - 1
+            }
+        };
+        self.files
+            .get_mut(index)
+            .ok_or_else(|| InstallError::Changed {
+                path: edit.path.clone(),
+            })
+    }
+
+    fn before(&self, path: &Path) -> Option<String> {
+        let file = self.files.iter().find(|file| file.path == path)?;
+        file.before.clone()
+    }
+
+    fn after(&self, path: &Path) -> Option<String> {
+        let file = self.files.iter().find(|file| file.path == path)?;
+        file.after.clone()
+    }
+
+    fn changes(&self) -> usize {
+        let files = self.files.iter();
+        files.filter(|file| file.before != file.after).count()
+    }
+
+    fn finish(mut self) -> Plan {
+        let mut changes = Vec::new();
+        for file in self.files {
+            let after = match file.after {
+                // A link stays; what it leads to is emptied.
+                None if file.before.is_some() && file.linked => Some("{}\n".to_owned()),
+                after => after,
+            };
+            if self.remove {
+                self.record.forget(&file.path);
+            } else if file.before != after {
+                // What the file was before `init` was here at all.
+                let first = file.before.as_ref().and_then(|now| {
+                    let earlier = self.record.before(&file.path, now);
+                    earlier.map(|earlier| earlier.as_deref().map(str::to_owned))
+                });
+                let first = first.unwrap_or_else(|| file.before.clone());
+                self.record
+                    .keep(&file.path, first.as_deref(), after.as_deref(), file.added);
+            }
+            if file.before != after {
+                changes.push(FileChange {
+                    path: file.path,
+                    before: file.before,
+                    after,
+                });
+            }
+        }
+        let record = self.site.record().and_then(|path| {
+            let before = read(&path).ok().flatten();
+            let after = self.record.text();
+            (before != after).then_some(FileChange {
                 path,
                 before,
                 after,
-            });
+            })
+        });
+        Plan {
+            changes,
+            notes: self.notes,
+            trusts: self.trusts,
+            record,
+            roots: vec![self.site.project_root.clone(), self.site.home.clone()],
         }
     }
-    Ok(changes)
 }
 
-/// Changes the text of one file; `None`: no file.
-type Edit<'a> = &'a dyn Fn(Option<&str>, &Site) -> Result<Option<String>, Fault>;
-
-/// Tells whether `path` is a link, and refuses one that leads to nothing or out of the project.
-///
-/// A project that was checked out must not make `init` write elsewhere.
-fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, InstallError> {
-    let link = |where_to| InstallError::Link {
-        path: path.to_owned(),
-        where_to,
+/// Reads a JSON file as a client does; `None`: there is none.
+pub(crate) fn parsed(path: &Path, syntax: Syntax) -> Result<Option<serde_json::Value>, String> {
+    let Some(text) = read(path).map_err(|error| error.to_string())? else {
+        return Ok(None);
     };
-    let is_link = |path: &Path| {
-        path.symlink_metadata()
-            .is_ok_and(|known| known.is_symlink())
-    };
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    if (is_link(path) && !path.exists()) || (is_link(parent) && !parent.exists()) {
-        return Err(link("nowhere"));
+    match json::Text::of_file(Some(&text), syntax) {
+        Ok((_, settings)) => Ok(Some(settings)),
+        Err(fault) => Err(fault.said(path)),
     }
-    if scope == Scope::Project {
-        let place = path.canonicalize().or_else(|_| parent.canonicalize());
-        let root = site.project_root.canonicalize();
-        if let (Ok(place), Ok(root)) = (place, root)
-            && !place.starts_with(&root)
-        {
-            return Err(link("out of the project"));
-        }
-    }
-    Ok(is_link(path))
 }
 
-/// Writes planned changes, each file as a whole.
-///
-/// # Errors
-/// A file was changed meanwhile: nothing is written. One cannot be written: those before it are.
-pub fn apply(changes: &[FileChange]) -> Result<(), InstallError> {
-    for change in changes {
-        if read(&change.path)? != change.before {
-            return Err(InstallError::Changed {
-                path: change.path.clone(),
-            });
-        }
+/// Reads a TOML file; `None`: there is none.
+pub(crate) fn parsed_toml(path: &Path) -> Result<Option<serde_json::Value>, String> {
+    let Some(text) = read(path).map_err(|error| error.to_string())? else {
+        return Ok(None);
+    };
+    match toml::Text::parse(&text) {
+        Ok(text) => Ok(Some(text.as_json())),
+        Err(fault) => Err(fault.said(path)),
     }
-    for change in changes {
-        let failed = |source| InstallError::Io {
-            path: change.path.clone(),
-            what: "written",
-            source,
-        };
-        match &change.after {
-            Some(text) => write(&change.path, text).map_err(failed)?,
-            None => fs::remove_file(&change.path).map_err(failed)?,
-        }
-    }
-    Ok(())
 }
 
 /// Writes a planned change as a person reads it.
@@ -234,37 +506,4 @@ pub fn diff(change: &FileChange) -> String {
         .unified_diff()
         .header(&name(&change.before), &name(&change.after))
         .to_string()
-}
-
-pub(crate) fn read(path: &Path) -> Result<Option<String>, InstallError> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(InstallError::Io {
-            path: path.to_owned(),
-            what: "read",
-            source,
-        }),
-    }
-}
-
-/// Writes a file beside its place and renames it; permissions stay, and so does a link that leads somewhere.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let path = match path.canonicalize() {
-        Ok(path) => path,
-        Err(error) if path.symlink_metadata().is_ok() => return Err(error),
-        Err(_) => path.to_owned(),
-    };
-    let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(text.as_bytes())?;
-    let permissions = match fs::metadata(&path) {
-        Ok(known) => known.permissions(),
-        Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
-    };
-    file.as_file().set_permissions(permissions)?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(())
 }

@@ -23,6 +23,7 @@ use crate::{
     hook::HookSetting,
     input::{Input, ToolUse},
     protocol, rewrite,
+    served::Served,
     session::{self, Guarded},
     tools::{Tool, control_tool, plain_call, tool},
 };
@@ -39,7 +40,14 @@ pub(crate) fn before_tool(
         return shell::before_line(setting, guarded, input, used);
     }
     let place = place(setting, guarded, input)?;
-    let call = call_of(&place, input, used);
+    let served = Served::find(setting, input.client, &used.name)?;
+    let config = |root: &Path| Config::of_project(root).map_err(|error| error.to_string());
+    let of_gateway = if served.is_empty() {
+        None
+    } else {
+        served.call(&place, input, used, &config(&guarded.binding.project_root)?)
+    };
+    let call = of_gateway.unwrap_or_else(|| call_of(&place, input, used));
     let control = match call.kind {
         CallKind::Control(tool) => Some(tool),
         _ => None,
@@ -51,7 +59,24 @@ pub(crate) fn before_tool(
         (Reply::Accepted | Reply::Parked { .. }, Some(tool)) => {
             let_control_pass(setting, guarded, input, used, tool)
         }
-        (reply, _) => Ok(answer(setting, guarded, input, reply)),
+        (reply, _) => {
+            let asks = matches!(reply, Reply::Ask(_));
+            let passes = matches!(reply, Reply::Accepted | Reply::Parked { .. });
+            let attended = rewrite::is_attended(setting, input);
+            if !served.is_empty() && (passes || asks && attended) {
+                let binding = &guarded.binding;
+                let whose = (&binding.session, binding.project_root.as_path());
+                // The tool is put in for each gateway.
+                let note = Note {
+                    run: Some(guarded.id().clone()),
+                    asked: asks,
+                    judged: used.id.clone(),
+                    ..note(setting, input, used, ControlTool::GetState, whose)
+                };
+                served.leave(setting, &note)?;
+            }
+            Ok(answer(setting, guarded, input, reply))
+        }
     }
 }
 
@@ -219,6 +244,7 @@ fn note(
         asked: false,
         question: None,
         unattended: !rewrite::is_attended(setting, input),
+        judged: None,
         at_ms: setting.at_ms,
     }
 }

@@ -3,6 +3,7 @@
 //! Decides nothing about a call; every failure of ours ends as a denial.
 
 mod answer;
+mod app_server;
 mod calls;
 mod claude_code;
 mod client;
@@ -23,6 +24,7 @@ mod policy;
 pub mod process;
 mod protocol;
 mod rewrite;
+mod served;
 mod session;
 mod tools;
 mod twin;
@@ -31,6 +33,8 @@ mod watch;
 pub use client::ClientId;
 pub use confine::{level, plan_for_person};
 pub use hook::{HookAnswer, HookSetting};
+pub use policy::{policy_machine, start_policy};
 pub use protocol::{failure_stops, read};
+pub use served::file_use;
 pub use session::surroundings;
 pub use tools::{PlainCall, Tool, control_tool, plain_call, tool};

@@ -5,6 +5,15 @@ use std::path::Path;
 /// What stands between the program and the ticket.
 const CARRIES: &str = " exec --ticket ";
 
+/// Stands behind a line that is to read nothing.
+const SILENT: &str = " </dev/null";
+
+/// Lets a carried line read nothing from where it is started.
+#[must_use]
+pub(crate) fn silenced(carried: &str) -> String {
+    format!("{carried}{SILENT}")
+}
+
 /// Writes the line that runs `line` through `program` with a ticket.
 ///
 /// bash, zsh and sh all read back exactly `line`; a person sees it whole.
@@ -32,6 +41,7 @@ pub(crate) fn original(program: Option<&Path>, line: &str) -> Option<String> {
     }
     let (_, rest) = line.split_once(CARRIES)?;
     let (_, quoted) = rest.split_once(" -- ")?;
+    let quoted = quoted.strip_suffix(SILENT).unwrap_or(quoted);
     let inner = quoted.strip_prefix('\'')?.strip_suffix('\'')?;
     Some(inner.replace(r"'\''", "'"))
 }
@@ -82,6 +92,9 @@ mod tests {
                 assert!(!is_carried(Some(program), line), "{line}");
                 assert_eq!(original(Some(program), &carried).as_deref(), Some(line));
                 assert_eq!(original(Some(program), line), None);
+                let silent = silenced(&carried);
+                assert!(is_carried(Some(program), &silent), "{silent}");
+                assert_eq!(original(Some(program), &silent).as_deref(), Some(line));
             }
         }
     }

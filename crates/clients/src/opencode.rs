@@ -21,9 +21,10 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     protocol::{self, Carrying, Protocol, needs_a_person},
+    tools::of_server,
 };
 
-/// The plugin; `PROGRAM` in it is to be replaced by the path of this program.
+/// The plugin, with the bare name of this program in the place of its path.
 pub const PLUGIN: &str = include_str!("../plugins/opencode.ts");
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -74,6 +75,7 @@ impl Protocol for Opencode {
         };
         Ok(Input {
             client: ClientId::Opencode,
+            borrowed: false,
             directory: told.text("directory")?,
             // The plugin has looked whether opencode asks about lines.
             mode: if told.get("carries") == Some(&Value::Bool(true)) {
@@ -137,17 +139,22 @@ impl Protocol for Opencode {
 }
 
 fn tool(told: &Told) -> Result<ToolUse, String> {
-    let name = told.text("tool")?;
-    let common = told.said("server")?.and_then(|server| {
-        let tool = name.strip_prefix(server.as_str())?.strip_prefix('_')?;
-        Some(format!("mcp__{server}__{tool}"))
-    });
+    let mut name = told.text("tool")?;
+    let mut common = None;
+    if let Some(server) = told.said("server")? {
+        let tool = name.strip_prefix(server.as_str());
+        common = tool
+            .and_then(|tool| tool.strip_prefix('_'))
+            .map(|tool| format!("mcp__{server}__{tool}"));
+        name = of_server(ClientId::Opencode, name, &server);
+    }
     Ok(ToolUse {
         id: told.said("call")?.map(CallId::new),
         common,
         name,
         input: told.get("args").cloned().unwrap_or(Value::Null),
         doubled: told.doubled_below("/args"),
+        wrote: None,
     })
 }
 

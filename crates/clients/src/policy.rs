@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use interlock_core::machine::Object;
+use interlock_core::machine::{Machine, Object};
 use interlock_formats::{Source, load, render};
 use interlock_project::{Config, Library};
-use interlock_store::{BindError, Binding, Durability, NewRun, SessionKey, SourceFile};
+use interlock_store::{
+    BindError, Binding, ClientProcess, Durability, NewRun, SessionKey, SourceFile,
+};
 
 use crate::{hook::HookSetting, process};
 
@@ -19,14 +21,47 @@ pub(crate) fn workflow(root: &Path) -> Result<Option<(Config, String)>, String> 
     Ok(named.map(|workflow| (config, workflow)))
 }
 
+/// Returns the machine that guards every session of the project at `root`, if one does.
+///
+/// # Errors
+/// The project's configuration, or the workflow it names, cannot be used.
+pub fn policy_machine(setting: &HookSetting, root: &Path) -> Result<Option<Machine>, String> {
+    let Some((_, workflow)) = workflow(root)? else {
+        return Ok(None);
+    };
+    loaded(setting, root, &workflow).map(|(_, machine)| Some(machine))
+}
+
+/// Starts a run of the workflow that guards every session of the project, and binds a session to it.
+///
+/// # Errors
+/// The configuration or the workflow cannot be used, or the store fails.
+pub fn start_policy(
+    setting: &HookSetting,
+    root: &Path,
+    key: &SessionKey,
+    process: Option<ClientProcess>,
+) -> Result<Option<Binding>, String> {
+    let Some(policy) = workflow(root)? else {
+        return Ok(None);
+    };
+    start_for(setting, root, (key, process), &policy, None).map(Some)
+}
+
 /// Starts a run of the policy's workflow and binds the session to it.
 pub(crate) fn start(
     setting: &HookSetting,
     root: &Path,
     key: &SessionKey,
-    (config, workflow): &(Config, String),
+    policy: &(Config, String),
     ended: Option<&Binding>,
 ) -> Result<Binding, String> {
+    let process = process::client_above();
+    start_for(setting, root, (key, process), policy, ended)
+}
+
+/// Reads the workflow of a policy, which a project that is not trusted may limit only.
+fn loaded(setting: &HookSetting, root: &Path, workflow: &str) -> Result<(Source, Machine), String> {
     let library = Library::new(root, setting.configuration.as_deref());
     let found: Source = library.open(workflow).map_err(|error| error.to_string())?;
     let loaded = load(&found, None, &library).map_err(|found| render(&found, false))?;
@@ -35,12 +70,23 @@ pub(crate) fn start(
     library
         .check_trust(&loaded.machine, &found.name, root, &person)
         .map_err(|error| error.to_string())?;
+    Ok((found, loaded.machine))
+}
+
+fn start_for(
+    setting: &HookSetting,
+    root: &Path,
+    (key, process): (&SessionKey, Option<ClientProcess>),
+    (config, workflow): &(Config, String),
+    ended: Option<&Binding>,
+) -> Result<Binding, String> {
+    let (found, machine) = loaded(setting, root, workflow)?;
     let source = SourceFile {
         name: found.name.clone(),
         text: found.text.clone(),
     };
     let new = NewRun {
-        machine: &loaded.machine,
+        machine: &machine,
         source: &source,
         project_root: root,
         name: None,
@@ -75,7 +121,7 @@ pub(crate) fn start(
         run: started.log.run().clone(),
         session: key.clone(),
         project_root: root.to_owned(),
-        process: process::client_above(),
+        process,
         at_ms: setting.at_ms,
     };
     bindings

@@ -81,8 +81,13 @@ pub(crate) trait Protocol: Sync {
     }
 
     /// Returns which telling of a call this is, where the client tells of each more than once.
-    fn twin(&self, _input: &Input) -> Option<Twin> {
+    fn twin(&self, _setting: &HookSetting, _input: &Input) -> Option<Twin> {
         None
+    }
+
+    /// Tells whether a carried line is to read nothing from where it is started.
+    fn silences(&self) -> bool {
+        false
     }
 
     /// Returns why a call cannot be judged by its facts, for what this client makes of it.

@@ -28,21 +28,24 @@ pub(crate) struct Guarded {
     at_ms: u64,
 }
 
-/// Finds the session at the top of those that started the session of `input`.
+/// Finds the session at the top of those that started this one, and the one just below it.
 ///
-/// What a sub-agent's session does belongs to its run.
+/// What a sub-agent's session does belongs to the run of the topmost. Whatever that
+/// sub-agent starts in its turn works where it works itself.
 pub(crate) fn eldest(
     setting: &HookSetting,
     key: &SessionKey,
     parent: Option<&str>,
-) -> Result<Option<SessionKey>, StoreError> {
+) -> Result<Option<(SessionKey, SessionKey)>, StoreError> {
     if let Some(parent) = parent {
         let parent = SessionKey {
             client: key.client.clone(),
             session: parent.to_owned(),
         };
         setting.home.remember_parent(key, &parent, setting.at_ms)?;
-        return Ok(Some(setting.home.eldest(key)?.unwrap_or(parent)));
+        return Ok(Some(
+            setting.home.eldest(key)?.unwrap_or((parent, key.clone())),
+        ));
     }
     setting.home.eldest(key)
 }

@@ -10,7 +10,7 @@ use interlock_facts::{EditFields, Shape};
 use interlock_shell::Dialect;
 use serde_json::Value;
 
-use crate::client::ClientId;
+use crate::{client::ClientId, served::gateway_prefix};
 
 /// What is known of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -364,14 +364,7 @@ pub fn plain_call<'a>(
 /// Returns which control tool `client` calls `name`; only the server `interlock` has any.
 #[must_use]
 pub fn control_tool(client: ClientId, name: &str) -> Option<ControlTool> {
-    let server = match client {
-        ClientId::ClaudeCode | ClientId::Codex => "mcp__interlock__",
-        ClientId::Gemini => "mcp_interlock_",
-        ClientId::Copilot => "interlock-",
-        ClientId::Cursor => "MCP:",
-        ClientId::Opencode => "interlock_",
-    };
-    let own = name.strip_prefix(server)?;
+    let own = name.strip_prefix(gateway_prefix(client))?;
     let rest = own
         .strip_prefix("interlock_")
         .or_else(|| own.strip_prefix("statewright_"))?;
@@ -379,6 +372,16 @@ pub fn control_tool(client: ClientId, name: &str) -> Option<ControlTool> {
         .iter()
         .find(|(known, _)| *known == rest)
         .map(|(_, control)| *control)
+}
+
+/// Names a tool of the server `server`, which may only look like a control tool.
+///
+/// `a_b` and `c` may be joined to what `a` and `b_c` are joined to.
+pub(crate) fn of_server(client: ClientId, name: String, server: &str) -> String {
+    if server != "interlock" && control_tool(client, &name).is_some() {
+        return format!("{server}:{name}");
+    }
+    name
 }
 
 /// Tells whether `client` has a tool of its own that it calls `name`.

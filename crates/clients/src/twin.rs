@@ -54,7 +54,7 @@ pub(crate) fn judged_once(
     input: &Input,
     judge: impl FnOnce(&mut Guarded) -> Result<Answer, String>,
 ) -> Result<Answer, String> {
-    let Some(twin) = protocol::of(input.client).twin(input) else {
+    let Some(twin) = protocol::of(input.client).twin(setting, input) else {
         return judge(guarded);
     };
     let said = |error: interlock_store::StoreError| error.to_string();

@@ -1,6 +1,6 @@
 //! What `doctor` says of installations that hold and of those that do not.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
 
 use std::{
     fs,
@@ -10,8 +10,9 @@ use std::{
 };
 
 use interlock_clients::{
-    doctor::{Check, Examination, Health, examine, fails},
-    install::{Scope, Site, apply, plan},
+    ClientId,
+    doctor::{Check, Examination, Found, Health, Report, examine},
+    install::{Request, Scope, Site, apply, hook_file, plan},
 };
 use serde_json::{Value, json};
 
@@ -28,7 +29,8 @@ const ANSWERS: &str = r#"#!/bin/sh
 case "$1" in
 hook) cat > /dev/null; echo '{}' ;;
 exec) echo done ;;
-gateway) read -r hello; echo '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"x","version":"1"}}}' ;;
+gateway) read -r hello; echo '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"x","version":"1"}}}'
+    read -r ready; read -r list; echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"}]}}' ;;
 esac
 "#;
 
@@ -46,7 +48,7 @@ impl Machine {
     /// A client of this version, and Interlock not installed.
     fn new(version: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        for part in ["project/.claude", "home/.claude", "bin", "etc"] {
+        for part in ["project/.claude", "home/.claude", "bin"] {
             fs::create_dir_all(directory.path().join(part)).unwrap();
         }
         let machine = Self {
@@ -60,28 +62,55 @@ impl Machine {
         machine
     }
 
+    /// Another client with Interlock installed for it, and no other.
+    fn of(client: ClientId, program: &str, text: &str, scope: Scope) -> Self {
+        let machine = Self::new("0");
+        fs::remove_file(&machine.client).unwrap();
+        for part in ["project/.claude", "home/.claude"] {
+            fs::remove_dir(machine.directory.path().join(part)).unwrap();
+        }
+        write_program(&machine.directory.path().join("bin").join(program), text);
+        machine.install_for(client, scope)
+    }
+
     fn site(&self) -> Site {
         let below = |part: &str| self.directory.path().join(part);
         Site {
-            project_root: below("project"),
-            home: below("home"),
-            program: below("bin/interlock"),
+            programs: vec![below("bin")],
+            ..Site::new(&below("project"), &below("home"), &below("bin/interlock"))
         }
     }
 
     fn install(self) -> Self {
-        apply(&plan(&self.site(), Scope::Project, false).unwrap()).unwrap();
+        self.install_for(ClientId::ClaudeCode, Scope::Project)
+    }
+
+    fn install_for(self, client: ClientId, scope: Scope) -> Self {
+        let request = Request {
+            clients: &[client],
+            scope,
+            remove: false,
+            floor: None,
+            trust: true,
+        };
+        apply(&plan(&self.site(), &request).unwrap()).unwrap();
         self
     }
 
     fn write(self, path: &str, content: &Value) -> Self {
-        fs::write(self.directory.path().join(path), content.to_string()).unwrap();
+        self.write_text(path, &content.to_string())
+    }
+
+    fn write_text(self, path: &str, text: &str) -> Self {
+        let path = self.directory.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
         self
     }
 
     /// Changes the installed settings at a JSON Pointer.
     fn set(self, pointer: &str, value: Value) -> Self {
-        let path = self.site().settings(Scope::Project);
+        let path = hook_file(ClientId::ClaudeCode, &self.site(), Scope::Project);
         let mut settings: Value =
             serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         *settings.pointer_mut(pointer).unwrap() = value;
@@ -97,14 +126,17 @@ impl Machine {
     }
 
     fn program(self, text: &str) -> Self {
-        write_program(&self.site().program, text);
+        self.program_named("interlock", text)
+    }
+
+    fn program_named(self, name: &str, text: &str) -> Self {
+        write_program(&self.directory.path().join("bin").join(name), text);
         self
     }
 
-    fn examine(&self) -> Vec<Check> {
+    fn report(&self) -> Report {
         examine(&Examination {
-            client: self.client.clone(),
-            managed: self.directory.path().join("etc/managed.json"),
+            machine: self.directory.path().join("machine"),
             ..Examination::new(
                 self.site(),
                 self.directory.path().join("state"),
@@ -112,6 +144,14 @@ impl Machine {
             )
         })
     }
+
+    fn examine(&self) -> Vec<Check> {
+        self.report().checks
+    }
+}
+
+fn fails(checks: &[Check]) -> bool {
+    checks.iter().any(|check| check.health == Health::Fail)
 }
 
 fn write_program(path: &Path, text: &str) {
@@ -235,7 +275,7 @@ fn each_gap_is_found() {
         (
             "only managed hooks",
             new().install().write(
-                "etc/managed.json",
+                "machine/etc/claude-code/managed-settings.json",
                 &json!({ "allowManagedHooksOnly": true }),
             ),
             "settings",
@@ -290,7 +330,11 @@ fn each_gap_is_found() {
 fn settings_that_cannot_be_read_are_a_failure() {
     let _alone = alone();
     let machine = Machine::new("2.1.329").install();
-    fs::write(machine.site().settings(Scope::Project), "{ not json").unwrap();
+    fs::write(
+        hook_file(ClientId::ClaudeCode, &machine.site(), Scope::Project),
+        "{ not json",
+    )
+    .unwrap();
     let checks = machine.examine();
     assert_eq!(health(&checks, "settings"), [Health::Fail]);
     assert!(fails(&checks));
@@ -315,5 +359,225 @@ fn a_check_is_written_as_json() {
     assert_eq!(
         *first,
         json!({ "of": "claude-code", "what": "version", "health": "ok", "seen": "2.1.329", "advice": "" })
+    );
+}
+
+/// Where a client is trusted, as its own files say it.
+fn trusted(machine: Machine, client: ClientId) -> Machine {
+    let root = machine.site().project_root.display().to_string();
+    match client {
+        ClientId::Gemini => machine.write(
+            "home/.gemini/trustedFolders.json",
+            &json!({ root: "TRUST_FOLDER" }),
+        ),
+        ClientId::Copilot => machine.write_text(
+            "home/.copilot/config.json",
+            &format!("// written by the client\n{{\"trustedFolders\": [\"{root}\"],}}"),
+        ),
+        _ => machine,
+    }
+}
+
+/// The other clients, each with what its program says of its version.
+const OTHERS: [(ClientId, &str, &str); 4] = [
+    (ClientId::Gemini, "gemini", "0.61.0"),
+    (ClientId::Copilot, "copilot", "GitHub Copilot CLI 1.0.102."),
+    (ClientId::Cursor, "cursor-agent", "2026.10.01"),
+    (ClientId::Opencode, "opencode", "1.18.33"),
+];
+
+fn says(version: &str) -> String {
+    format!("#!/bin/sh\necho '{version}'\n")
+}
+
+#[test]
+fn every_client_has_a_row() {
+    let _alone = alone();
+    for (client, program, version) in OTHERS {
+        let machine = Machine::of(client, program, &says(version), Scope::Project);
+        let report = trusted(machine, client).report();
+        let [row] = report.clients.as_slice() else {
+            panic!("{:?}", report.clients);
+        };
+        assert_eq!(row.client, client.word());
+        assert!(version.contains(row.version.as_deref().unwrap()), "{row:?}");
+        assert_eq!(row.hooks, Found::All, "{report:?}");
+        assert!(
+            row.answers_ms.is_some() && row.gateway == Some(true),
+            "{row:?}"
+        );
+        assert!(!report.fails(), "{report:#?}");
+    }
+}
+
+#[test]
+fn a_folder_that_the_client_does_not_trust_is_not_guarded() {
+    let _alone = alone();
+    for (client, program, version) in OTHERS {
+        let asks = matches!(client, ClientId::Gemini | ClientId::Copilot);
+        let report = Machine::of(client, program, &says(version), Scope::Project).report();
+        assert_eq!(report.fails(), asks, "{report:#?}");
+        let trusts = report.clients.first().unwrap().trusted;
+        assert_eq!(trusts, asks.then_some(false), "{client:?}");
+        // The person's own hooks count in every folder.
+        let report = Machine::of(client, program, &says(version), Scope::User).report();
+        assert!(!report.fails(), "{report:#?}");
+    }
+}
+
+/// Codex as an app server: it lists what is in the files, and trusts what its configuration says.
+const CODEX: &str = r#"#!/usr/bin/env python3
+import json, os, sys, pathlib
+if "--version" in sys.argv:
+    print("codex-cli 0.169.0"); sys.exit()
+home = pathlib.Path(os.environ.get("CODEX_HOME", os.path.expanduser("~/.codex"))).resolve()
+config = (home / "config.toml").read_text() if (home / "config.toml").exists() else ""
+def snake(name):
+    return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
+def listed(path):
+    for event, groups in json.loads(path.read_text())["hooks"].items():
+        for i, group in enumerate(groups):
+            for j, hook in enumerate(group["hooks"]):
+                key = f"{path}:{snake(event)}:{i}:{j}"
+                digest = "sha256:" + str(sum(map(ord, json.dumps([event, hook]))))
+                known = f'"{key}"]\ntrusted_hash = "{digest}"' in config
+                yield {"key": key, "currentHash": digest, "enabled": True,
+                       "trustStatus": "trusted" if known else "untrusted"}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked: continue
+    result = {}
+    if asked["method"] == "hooks/list":
+        cwd = pathlib.Path(asked["params"]["cwds"][0]).resolve()
+        files = {home / "hooks.json"}
+        if f'[projects."{cwd}"]' in config: files.add(cwd / ".codex/hooks.json")
+        hooks = [hook for path in files if path.exists() for hook in listed(path)]
+        result = {"data": [{"cwd": str(cwd), "hooks": hooks, "warnings": [], "errors": []}]}
+    print(json.dumps({"id": asked["id"], "result": result}), flush=True)
+"#;
+
+fn codex(scope: Scope) -> Machine {
+    let machine = Machine::of(ClientId::Codex, "codex", CODEX, scope);
+    let home = machine.site().codex_home;
+    let text = CODEX.replace("os.path.expanduser(\"~/.codex\")", &format!("{:?}", home));
+    machine.program_named("codex", &text)
+}
+
+#[test]
+fn codex_is_asked_which_hooks_it_trusts() {
+    let _alone = alone();
+    // The person's own hooks: the hashes that were written are enough.
+    let report = codex(Scope::User).report();
+    assert_eq!(
+        report.clients.first().unwrap().trusted,
+        Some(true),
+        "{report:#?}"
+    );
+    assert!(!report.fails());
+    // A project's: Codex looks at none before it trusts the project.
+    let machine = codex(Scope::Project);
+    let report = machine.report();
+    assert_eq!(
+        report.clients.first().unwrap().trusted,
+        Some(false),
+        "{report:#?}"
+    );
+    assert!(report.fails());
+    let root = machine.site().project_root.canonicalize().unwrap();
+    let path = machine.site().codex_home.join("config.toml");
+    let config = fs::read_to_string(&path).unwrap();
+    let more = format!(
+        "\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+        root.display()
+    );
+    fs::write(&path, format!("{config}{more}")).unwrap();
+    let report = machine.report();
+    assert_eq!(
+        report.clients.first().unwrap().trusted,
+        Some(true),
+        "{report:#?}"
+    );
+    assert!(!report.fails());
+    // Another line is another hash.
+    let hooks = hook_file(ClientId::Codex, &machine.site(), Scope::Project);
+    let changed = fs::read_to_string(&hooks)
+        .unwrap()
+        .replace("86400", "86401");
+    fs::write(&hooks, changed).unwrap();
+    let report = machine.report();
+    assert_eq!(
+        report.clients.first().unwrap().trusted,
+        Some(false),
+        "{report:#?}"
+    );
+}
+
+#[test]
+fn each_switch_of_each_client_is_found() {
+    let _alone = alone();
+    let cases = [
+        (
+            ClientId::Codex,
+            "home/.codex/config.toml",
+            "[features]\nhooks = false\n",
+        ),
+        (
+            ClientId::Codex,
+            "project/.codex/config.toml",
+            "features.codex_hooks = false\n",
+        ),
+        (
+            ClientId::Codex,
+            "machine/etc/codex/requirements.toml",
+            "allow_managed_hooks_only = true\n",
+        ),
+        (
+            ClientId::Gemini,
+            "home/.gemini/settings.json",
+            "{\"hooksConfig\": {\"enabled\": false}} // off",
+        ),
+        (
+            ClientId::Gemini,
+            "machine/etc/gemini-cli/settings.json",
+            "{\"hooksConfig\": {\"disabled\": [\"interlock\"]}}",
+        ),
+        (
+            ClientId::Copilot,
+            "home/.copilot/settings.json",
+            "{\"disableAllHooks\": true}",
+        ),
+        (
+            ClientId::Copilot,
+            "project/.github/copilot/settings.json",
+            "{\"disableAllHooks\": true,}",
+        ),
+    ];
+    for (client, path, text) in cases {
+        let scope = if path.starts_with("home") {
+            Scope::Project
+        } else {
+            Scope::User
+        };
+        let program = client.word();
+        let machine = Machine::of(client, program, &says("1.0"), scope).write_text(path, text);
+        let checks = machine.examine();
+        assert_eq!(
+            health(&checks, "settings"),
+            [Health::Fail],
+            "{path}: {checks:#?}"
+        );
+    }
+}
+
+#[test]
+fn hooks_of_the_project_and_of_the_person_are_said_to_be_two() {
+    let _alone = alone();
+    let machine = Machine::of(ClientId::Gemini, "gemini", &says("0.61.0"), Scope::Project);
+    let machine = machine.install_for(ClientId::Gemini, Scope::User);
+    let checks = machine.examine();
+    assert_eq!(
+        health(&checks, "hooks"),
+        [Health::Ok, Health::Ok, Health::Warn],
+        "{checks:#?}"
     );
 }

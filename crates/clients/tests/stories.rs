@@ -1,11 +1,13 @@
-//! One test a file below `tests/claude-code`: hook input in, answers out.
+//! One test a file below `tests/CLIENT`: hook input in, answers out.
 //!
 //! A file holds a `workflow`, how a run of it comes to guard sessions
 //! (`start`: `waiting`, `session` or `policy`; left out: not at all), `files`,
 //! and `steps`. A step is one of
 //!
-//! - `hook`: the client's JSON; what every input has is added. `session` names
-//!   another session than the first. `answer`: what is printed; in it
+//! - `hook`: the client's JSON; what every input has is added, and a null takes it
+//!   away. `session` names another session than the first, `argument` the event where
+//!   the hook's line does, `through` the client for which that line was written.
+//!   `answer`: what is printed; in it
 //!   `{"holds": […]}` stands for a text with all of these. `refused`: exit code
 //!   2 with all of these in the sentence.
 //! - `event`: the transition a server or a person asks the first session's run
@@ -41,13 +43,14 @@ use tempfile::TempDir;
 const SESSION: &str = "s1";
 
 struct Story {
+    client: ClientId,
     room: TempDir,
     setting: HookSetting,
     workflow: String,
 }
 
 impl Story {
-    fn new(told: &Value) -> Self {
+    fn new(client: ClientId, told: &Value) -> Self {
         let room = tempfile::tempdir().unwrap();
         let base = room.path().canonicalize().unwrap();
         let project = base.join("project");
@@ -80,6 +83,7 @@ impl Story {
             at_ms: 1_000,
         };
         let story = Self {
+            client,
             room,
             setting,
             workflow: told["workflow"].to_string(),
@@ -135,24 +139,28 @@ impl Story {
     }
 
     fn hook(&self, step: &Value) -> Result<Value, String> {
-        let mut input = json!({
-            "session_id": step["session"].as_str().unwrap_or(SESSION),
-            "cwd": self.project(),
-            "permission_mode": "default",
-        });
+        let session = step["session"].as_str().unwrap_or(SESSION);
+        let snake = step["hook"].get("hook_event_name").is_some();
+        let mut input = common(self.client, session, &self.project(), snake);
         for (key, value) in step["hook"].as_object().unwrap() {
             input[key] = value.clone();
         }
+        input
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
         let text = input
             .to_string()
             .replace("ROOT", self.project().to_str().unwrap());
-        let input = read(ClientId::ClaudeCode, text.as_bytes(), None)?;
+        let through = step["through"].as_str().and_then(ClientId::named);
+        let client = through.unwrap_or(self.client);
+        let input = read(client, text.as_bytes(), step["argument"].as_str())?;
         respond(&self.setting, &input)
     }
 
     fn transition(&self, event: &str, agent: Option<&str>) -> Reply {
         let home = &self.setting.home;
-        let key = SessionKey::new("claude-code", SESSION);
+        let key = SessionKey::new(self.client.word(), SESSION);
         let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
             return Reply::Accepted;
         };
@@ -179,7 +187,7 @@ impl Story {
     /// Says what `interlock exec` would, had it carried the line of a call.
     fn end_line(&self, exit: i64, call: &str) {
         let home = &self.setting.home;
-        let key = SessionKey::new("claude-code", SESSION);
+        let key = SessionKey::new(self.client.word(), SESSION);
         let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
             return;
         };
@@ -252,6 +260,25 @@ impl Story {
     }
 }
 
+/// Returns what every input of a client has.
+fn common(client: ClientId, session: &str, project: &Path, snake: bool) -> Value {
+    match client {
+        ClientId::ClaudeCode | ClientId::Codex => {
+            json!({"session_id": session, "cwd": project, "permission_mode": "default"})
+        }
+        ClientId::Gemini => json!({"session_id": session, "cwd": project}),
+        ClientId::Copilot if snake => json!({"session_id": session, "cwd": project}),
+        ClientId::Copilot => json!({"sessionId": session, "cwd": project, "timestamp": 1}),
+        ClientId::Cursor => json!({
+            "conversation_id": session,
+            "generation_id": "g1",
+            "cursor_version": "3.9.16",
+            "workspace_roots": [project],
+        }),
+        ClientId::Opencode => json!({"session": session, "directory": project}),
+    }
+}
+
 fn holds(words: &Value, text: &str) -> bool {
     let mut words = words.as_array().into_iter().flatten();
     words.all(|word| text.contains(word.as_str().unwrap()))
@@ -275,7 +302,9 @@ fn fits(wanted: &Value, answer: &Value) -> bool {
 
 fn story(path: &Path) -> datatest_stable::Result<()> {
     let told: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
-    let story = Story::new(&told);
+    let client = path.parent().and_then(Path::file_name).unwrap();
+    let client = ClientId::named(client.to_str().unwrap()).unwrap();
+    let story = Story::new(client, &told);
     for (index, step) in told["steps"].as_array().unwrap().iter().enumerate() {
         story
             .take(step)
@@ -286,4 +315,9 @@ fn story(path: &Path) -> datatest_stable::Result<()> {
 
 datatest_stable::harness! {
     { test = story, root = "tests/claude-code", pattern = r"\.json$" },
+    { test = story, root = "tests/codex", pattern = r"\.json$" },
+    { test = story, root = "tests/copilot", pattern = r"\.json$" },
+    { test = story, root = "tests/cursor", pattern = r"\.json$" },
+    { test = story, root = "tests/gemini", pattern = r"\.json$" },
+    { test = story, root = "tests/opencode", pattern = r"\.json$" },
 }

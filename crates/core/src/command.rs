@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
-    event::ProtectedChange,
+    event::{ProtectedChange, ToolChange},
     machine::Object,
     names::{AgentId, CallId, Digest, FramePath},
 };
@@ -70,6 +70,17 @@ pub enum Ask {
     ReportProtected {
         /// What is different, each path once.
         changes: Vec<ProtectedChange>,
+    },
+    /// A tool of a server is not what it was when the run saw it first.
+    ReportTool(ToolChange),
+    /// A person takes a tool of a server as it was reported last.
+    AcceptTool {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+        /// Who asks.
+        by: String,
     },
     /// End without an outcome.
     Cancel {

@@ -8,6 +8,7 @@ mod people;
 mod protected;
 mod question;
 mod settle;
+mod tools;
 mod transitions;
 
 pub(crate) use address::in_fork;
@@ -83,6 +84,8 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
         Ask::Resume { by } => work.resume(by),
         Ask::ReportProtected { changes } => work.report_protected(changes),
+        Ask::ReportTool(change) => work.report_tool(change),
+        Ask::AcceptTool { server, tool, by } => work.accept_tool(server, tool, by),
         Ask::Cancel { by } => work.cancel(by),
         Ask::Advance => work.advance(),
     };

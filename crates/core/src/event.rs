@@ -336,6 +336,19 @@ pub enum Event {
         /// What is different, each path once.
         changes: Vec<ProtectedChange>,
     },
+    /// A tool of a server is not what it was when the run saw it first.
+    ToolChanged(ToolChange),
+    /// A person takes a tool of a server as it is now.
+    ToolAccepted {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+        /// Of its definition.
+        digest: Digest,
+        /// Who.
+        by: String,
+    },
     /// The run stands still.
     RunPaused {
         /// Who asked.
@@ -510,6 +523,21 @@ pub struct ProtectedChange {
     pub undone: bool,
 }
 
+/// A tool of a server that is not what it was when the run saw it first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolChange {
+    /// The server; empty: the one that is wrapped.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    /// Of the definition it had.
+    pub pinned: Digest,
+    /// Of the definition it has now; empty: its server lists it no more.
+    pub found: Digest,
+    /// The fields of the definition that differ.
+    pub parts: Vec<String>,
+}
+
 /// What became of a protected thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -569,6 +597,8 @@ impl Event {
             Self::MachineReturned { .. } => "MachineReturned",
             Self::ActivityEnded { .. } => "ActivityEnded",
             Self::ProtectedChanged { .. } => "ProtectedChanged",
+            Self::ToolChanged(_) => "ToolChanged",
+            Self::ToolAccepted { .. } => "ToolAccepted",
             Self::RunPaused { .. } => "RunPaused",
             Self::RunResumed { .. } => "RunResumed",
             Self::RunCancelled { .. } => "RunCancelled",

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::{
     event::{
         BranchOutcome, BranchStart, CallMarks, CallRecord, Event, How, InterruptHit,
-        ProtectedChange,
+        ProtectedChange, ToolChange,
     },
     machine::Object,
-    names::{AgentId, CallId, FramePath, StateName},
+    names::{AgentId, CallId, Digest, FramePath, StateName},
     run::{
-        Asked, Child, Confined, Frame, Handling, Line, OpenCall, Parked, Pause, Phase, Run, Seen,
-        Settlement, Used,
+        AcceptedTool, Asked, Child, Confined, Frame, Handling, Line, OpenCall, Parked, Pause,
+        Phase, Run, Seen, Settlement, Used,
     },
 };
 use approvals::{Which, Word};
@@ -217,6 +217,13 @@ fn apply(run: &mut Run, event: &Event) {
             });
         }
         Event::ProtectedChanged { changes } => report_protected(run, changes),
+        Event::ToolChanged(change) => report_tool(run, change),
+        Event::ToolAccepted {
+            server,
+            tool,
+            digest,
+            ..
+        } => accept_tool(run, server, tool, digest),
         Event::RunResumed { .. } => {
             run.paused = None;
             accept_changes(run);
@@ -553,6 +560,27 @@ fn accept_changes(run: &mut Run) {
     }
 }
 
+/// Keeps the newest report of each changed tool until a person has seen it.
+fn report_tool(run: &mut Run, change: &ToolChange) {
+    run.tools_changed
+        .retain(|known| known.server != change.server || known.tool != change.tool);
+    if run.tools_changed.len() < CHANGES_MAX {
+        run.tools_changed.push(change.clone());
+    }
+}
+
+fn accept_tool(run: &mut Run, server: &str, tool: &str, digest: &Digest) {
+    run.tools_changed
+        .retain(|known| known.server != server || known.tool != tool);
+    run.tools_accepted
+        .retain(|known| known.server != server || known.tool != tool);
+    run.tools_accepted.push(AcceptedTool {
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        digest: digest.clone(),
+    });
+}
+
 fn end_run(run: &mut Run, phase: Phase) {
     run.phase = phase;
     run.paused = None;
@@ -561,6 +589,8 @@ fn end_run(run: &mut Run, phase: Phase) {
     run.away = BTreeSet::new();
     run.grants = Vec::new();
     run.changed = Vec::new();
+    run.tools_changed = Vec::new();
+    run.tools_accepted = Vec::new();
 }
 
 impl Child {

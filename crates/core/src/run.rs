@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     call::WrittenPath,
-    event::{BranchOutcome, CallMarks, Cause, InterruptHit, ProtectedChange},
+    event::{BranchOutcome, CallMarks, Cause, InterruptHit, ProtectedChange, ToolChange},
     machine::{Object, Outcome},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
@@ -56,6 +56,23 @@ pub struct Run {
     /// What a person has accepted of them: the digest by path, `None` for nothing there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted: BTreeMap<String, Option<String>>,
+    /// Tools of servers that changed and that no person has accepted, the newest report of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools_changed: Vec<ToolChange>,
+    /// What a person has accepted of them: each with the digest of its definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools_accepted: Vec<AcceptedTool>,
+}
+
+/// A changed tool of a server as a person has accepted it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceptedTool {
+    /// The server.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// Of its definition.
+    pub digest: Digest,
 }
 
 /// How far the kernel held a shell line.
@@ -317,6 +334,8 @@ impl Run {
             confined: None,
             changed: Vec::new(),
             accepted: BTreeMap::new(),
+            tools_changed: Vec::new(),
+            tools_accepted: Vec::new(),
         }
     }
 

@@ -1,3 +1,4 @@
 //! How clients reach a session.
 
+pub mod http;
 pub mod stdio;

@@ -3,11 +3,14 @@
 //! A session knows MCP and no run; who governs knows the run and no protocol.
 //! Calls may wait for the disk: a session makes them where that stalls nobody else.
 
+mod asking;
 mod cached;
 mod files;
 mod governor;
 mod lists;
 mod opened;
+mod pins;
+mod policy;
 mod results;
 
 use interlock_core::{
@@ -17,6 +20,9 @@ use interlock_core::{
 use serde_json::{Value, value::RawValue};
 
 pub use governor::Governor;
+
+/// The client by which sessions of the gateway are bound that no hook knows.
+pub(crate) const CLIENT: &str = "gateway";
 
 /// Who opens a session of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,26 +6,37 @@
 
 mod answer;
 mod arguments;
+mod behind;
 mod control;
 pub mod downstream;
+mod era;
 mod error;
+mod fields;
 pub mod govern;
 mod lines;
 pub mod link;
 mod live;
+mod mcp_headers;
 pub mod message;
+pub mod metrics;
 pub mod notes;
+mod office;
+mod origin;
+mod peer;
 mod refused;
-mod server;
+pub mod serve;
+pub mod session;
 mod settings;
+mod sse;
+pub mod stdio;
 mod tools;
 pub mod upstream;
 
 pub use answer::Answer;
+pub use behind::Behind;
 pub use control::{Control, Incoming};
 pub use error::GatewayError;
 pub use refused::Word;
-pub use server::{serve, serve_stdio};
 pub use settings::{Settings, ToolPrefix, UnknownPrefix};
 pub use tools::{ToolText, control_tool, instructions, listed_tools};
 

@@ -13,7 +13,7 @@ use interlock_core::{
     report::{self, Status},
     run::{Phase, Run},
 };
-use interlock_store::{EventLog as _, Home, RunLog, StoreError, submit};
+use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit};
 
 use crate::tools::ToolText;
 
@@ -51,6 +51,21 @@ impl Live {
             self.run = self.log.load()?;
         }
         Ok(())
+    }
+
+    /// Tells whether its log lies where it was opened.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.log.is_in_place()
+    }
+
+    /// Reads the tools of servers that the run has pinned.
+    pub(crate) fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
+        self.log.tool_pins()
+    }
+
+    /// Pins the tools that the run has not seen yet; returns all that are pinned.
+    pub(crate) fn pin_tools(&self, seen: Vec<ToolPin>) -> Result<Vec<ToolPin>, StoreError> {
+        self.log.pin_tools(seen)
     }
 
     /// Takes a run that has just begun.

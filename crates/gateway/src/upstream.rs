@@ -1,12 +1,103 @@
 //! The servers behind a gateway, and how they are reached.
 
+pub mod http;
+mod inbound;
+pub(crate) mod kept;
+mod shake;
+pub(crate) mod shelf;
 pub mod stdio;
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
 
 use tokio::sync::mpsc;
 
-use crate::link::Link;
+use crate::{era::Era, link::Link, notes::Notes};
+
+/// A server behind the gateway, as it is configured.
+#[derive(Debug)]
+pub struct Server {
+    /// Its name; empty: the one that is wrapped.
+    pub name: String,
+    /// How it is reached.
+    pub dial: Box<dyn Dial>,
+    /// Whether all sessions share one connection.
+    pub shared: bool,
+    /// How long a request may take; `None`: as long as the client waits.
+    pub timeout: Option<Duration>,
+    /// The era it spoke when it was last asked.
+    seen: Mutex<Option<Era>>,
+}
+
+/// A connection that is being made.
+pub type Dialing<'a> = Pin<Box<dyn Future<Output = Result<Connection, String>> + Send + 'a>>;
+
+/// Connects to a server, again and again.
+pub trait Dial: fmt::Debug + Send + Sync {
+    /// Connects once; the error says why not.
+    fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a>;
+}
+
+/// What a connection of any server needs to know.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// What people call the server.
+    pub label: String,
+    /// The longest message, in bytes.
+    pub bytes_max: usize,
+    /// Where its standard error goes.
+    pub notes: Notes,
+    /// Held as long as the process may run.
+    pub running: Running,
+}
+
+impl Server {
+    /// Names a server and how it is reached.
+    #[must_use]
+    pub fn new(name: &str, dial: Box<dyn Dial>) -> Self {
+        Self {
+            name: name.to_owned(),
+            dial,
+            shared: false,
+            timeout: None,
+            seen: Mutex::new(None),
+        }
+    }
+
+    /// Returns what people call it.
+    #[must_use]
+    pub fn label(&self) -> String {
+        if self.name.is_empty() {
+            "the server".to_owned()
+        } else {
+            format!("the server `{}`", self.name)
+        }
+    }
+
+    /// Returns what stands before `__` where a name of one of its tools is not unique.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        if self.name.is_empty() {
+            "server"
+        } else {
+            &self.name
+        }
+    }
+
+    /// Returns the era it spoke when it was last asked.
+    pub(crate) fn seen(&self) -> Option<Era> {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the era it speaks.
+    pub(crate) fn see(&self, era: Era) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(era);
+    }
+}
 
 /// A connection to a server.
 #[derive(Debug)]

@@ -209,6 +209,10 @@ impl Config {
             ("trust.projects", self.trust.projects.is_empty()),
             ("telemetry.endpoint", self.telemetry.endpoint.is_none()),
             ("telemetry.capture_content", !self.telemetry.capture_content),
+            (
+                "gateway.approvals_over_http",
+                !self.gateway.approvals_over_http,
+            ),
         ]
         .into_iter()
         .find_map(|(key, unset)| (!unset).then_some(key))

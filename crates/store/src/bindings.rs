@@ -250,6 +250,30 @@ impl Bindings<'_> {
         }
     }
 
+    /// Lets a run that a session holds wait for the next one of the project.
+    ///
+    /// The session that had it stays guarded by it: should it go on after all, both are.
+    ///
+    /// # Errors
+    /// Another run waits, or the files cannot be read or written.
+    pub fn hand_on(&self, run: &RunId, project_root: &Path) -> Result<(), BindError> {
+        if let Some(other) = waiting_of(&self.root, project_root)?
+            && other.run != *run
+        {
+            return Err(BindError::OtherWaits { run: other.run });
+        }
+        self.let_go(run)?;
+        self.wait_for_next(run, project_root, None)
+    }
+
+    /// Lets a run be bound to another session; the one that had it stays guarded by it.
+    ///
+    /// # Errors
+    /// The files cannot be written.
+    pub fn let_go(&self, run: &RunId) -> Result<(), StoreError> {
+        files::remove(&self.holder_path(run)?).map(|_| ())
+    }
+
     /// Ends what binds a run to its session, and lets it wait no more.
     ///
     /// # Errors

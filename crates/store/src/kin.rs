@@ -78,11 +78,16 @@ impl Home {
         files::write(&path, &kin, Sync::Later)
     }
 
-    /// Returns the session at the top of those that started this one; `None`: nobody did.
+    /// Returns the session at the top of those that started this one, and the one just below it.
+    ///
+    /// `None`: nobody started it.
     ///
     /// # Errors
     /// What is known of a session cannot be read, or they started each other.
-    pub fn eldest(&self, child: &SessionKey) -> Result<Option<SessionKey>, StoreError> {
+    pub fn eldest(
+        &self,
+        child: &SessionKey,
+    ) -> Result<Option<(SessionKey, SessionKey)>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(None);
         };
@@ -94,7 +99,7 @@ impl Home {
             match files::read::<Kin>(&path)? {
                 Some(kin) if kin.child == at => {
                     at = kin.parent;
-                    eldest = Some(at.clone());
+                    eldest = Some((at.clone(), kin.child));
                 }
                 Some(_) => {
                     return Err(StoreError::damaged(

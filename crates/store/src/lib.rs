@@ -12,6 +12,7 @@
 //! projects/HASH.json      the run that waits for a project's next session
 //! notes/HASH-TIME-X.json  what a hook knows of a control call under way
 //! tickets/HASH.json       leave for one allowed shell line to run once
+//! credentials/HASH.json   the run that a credential was made for
 //! kin/HASH.json           the session that started a sub-agent's session
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
@@ -25,8 +26,10 @@
 mod baseline;
 mod bindings;
 mod chain;
+mod credentials;
 mod error;
 mod files;
+mod gateways;
 mod home;
 mod id;
 mod kin;
@@ -42,12 +45,14 @@ mod submit;
 mod telemetry;
 mod tickets;
 mod token;
+mod tool_pins;
 mod twins;
 mod verify;
 
 pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionKey};
 pub use chain::ChainHash;
 pub use error::StoreError;
+pub use gateways::{GatewayCard, KeptCard, ServedTool};
 pub use home::Home;
 pub use id::{random_word, run_id};
 pub use list::{Listed, RunCard, RunSummary};
@@ -59,5 +64,6 @@ pub use start::{StartError, Started};
 pub use submit::submit;
 pub use telemetry::Told;
 pub use tickets::{TICKET_AGE_MAX_MS, Ticket, TicketError, line_digest};
+pub use tool_pins::ToolPin;
 pub use twins::{Twin, Twins};
 pub use verify::{Broken, FirstBroken, VerifyError};

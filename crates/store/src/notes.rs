@@ -77,6 +77,9 @@ pub struct Note {
     /// Whether nobody sits at the client to be asked.
     #[serde(default)]
     pub unattended: bool,
+    /// The call in the run's log under which it was judged and counted already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<CallId>,
     /// When it was judged, in milliseconds since 1970.
     pub at_ms: u64,
 }

@@ -5,6 +5,9 @@ mod tests;
 mod walk;
 
 use std::{
+    fs,
+    io::Read as _,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -45,6 +48,17 @@ pub struct RunLog {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
     pub(crate) head: PinHead,
+    /// Device and number of the file that was opened.
+    file: Option<(u64, u64)>,
+}
+
+/// What every database of this kind begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// Returns what tells the file at `path` from every other one there is now.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let data = fs::symlink_metadata(path).ok()?;
+    data.is_file().then(|| (data.dev(), data.ino()))
 }
 
 impl RunLog {
@@ -56,6 +70,7 @@ impl RunLog {
         sqlite::configure(&connection, &path, head.durability)?;
         Ok(Self {
             run: run.clone(),
+            file: identity(&path),
             path,
             connection,
             head,
@@ -63,14 +78,10 @@ impl RunLog {
     }
 
     /// Takes a database that was just made.
-    pub(crate) const fn made(
-        run: RunId,
-        path: PathBuf,
-        connection: Connection,
-        head: PinHead,
-    ) -> Self {
+    pub(crate) fn made(run: RunId, path: PathBuf, connection: Connection, head: PinHead) -> Self {
         Self {
             run,
+            file: identity(&path),
             path,
             connection,
             head,
@@ -91,6 +102,16 @@ impl RunLog {
         &self.run
     }
 
+    /// Tells whether the file that was opened is still there, and a database.
+    ///
+    /// For those who keep a log open: what they have in memory would hide that it was damaged.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        let mut begin = [0; MAGIC.len()];
+        let read = fs::File::open(&self.path).and_then(|mut file| file.read_exact(&mut begin));
+        read.is_ok() && begin == *MAGIC && self.file == identity(&self.path)
+    }
+
     /// Returns the directory that is the run's own.
     #[must_use]
     pub fn directory(&self) -> &Path {
@@ -108,7 +129,7 @@ impl RunLog {
         files::make_directory(&directory)?;
         let name = ChainHash::of_parts(&[call.as_str().as_bytes()]);
         let path = directory.join(format!("{name}.txt"));
-        std::fs::write(&path, text).map_err(|error| StoreError::io("write", &path, error))
+        fs::write(&path, text).map_err(|error| StoreError::io("write", &path, error))
     }
 
     /// Returns what the run's events survive.

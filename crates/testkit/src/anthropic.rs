@@ -6,23 +6,18 @@
 mod request;
 mod wire;
 
-use std::io::{self, BufReader};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 pub use request::{Call, Request, ToolResult, calls};
 
-use crate::http;
+use crate::http::Asked;
+use crate::server::{Answer, Server};
 
 /// The most requests answered from the script; past it every answer ends the turn.
 const REQUESTS_MAX: usize = 200;
-/// How long a connection may stay silent before it is closed.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// One block of what the model says.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,11 +44,11 @@ pub fn tool(name: impl Into<String>, input: Value) -> Block {
     Block::ToolUse { name, input }
 }
 
-type Answer = dyn Fn(&Request) -> Vec<Block> + Send + Sync;
+type Saying = dyn Fn(&Request) -> Vec<Block> + Send + Sync;
 
 /// What the model answers to each request that offers tools.
 #[derive(Clone)]
-pub struct Script(Arc<Answer>);
+pub struct Script(Arc<Saying>);
 
 impl std::fmt::Debug for Script {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -84,7 +79,7 @@ impl Script {
 /// The running endpoint; it stops when dropped.
 #[derive(Debug)]
 pub struct Model {
-    address: SocketAddr,
+    server: Server,
     shared: Arc<Shared>,
 }
 
@@ -92,40 +87,28 @@ pub struct Model {
 struct Shared {
     script: Script,
     requests: Mutex<Vec<Request>>,
-    stopped: AtomicBool,
 }
 
 impl Model {
     /// Starts an endpoint on a free port of 127.0.0.1.
     pub fn start(script: Script) -> io::Result<Model> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             script,
             requests: Mutex::default(),
-            stopped: AtomicBool::new(false),
         });
-        let accepting = Arc::clone(&shared);
-        thread::spawn(move || accept(&listener, &accepting));
-        Ok(Model { address, shared })
+        let answering = Arc::clone(&shared);
+        let server = Server::start(move |asked| respond(asked, &answering))?;
+        Ok(Model { server, shared })
     }
 
     /// Where a client finds it, for `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.server.url()
     }
 
     /// Every message request so far, in order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.lock().clone()
-    }
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        self.shared.stopped.store(true, Ordering::SeqCst);
-        // Wakes the accepting thread, which then sees that it is over.
-        drop(TcpStream::connect(self.address));
     }
 }
 
@@ -150,36 +133,10 @@ impl Shared {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    for stream in listener.incoming() {
-        if shared.stopped.load(Ordering::SeqCst) {
-            return;
-        }
-        let Ok(stream) = stream else { continue };
-        let shared = Arc::clone(shared);
-        // A connection that breaks is the client's affair; the test sees a session that did not end well.
-        thread::spawn(move || drop(converse(stream, &shared)));
-    }
-}
-
-fn converse(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_read_timeout(Some(SILENCE_MAX))?;
-    stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream.try_clone()?);
-    while let Some(asked) = http::read(&mut reader)? {
-        respond(&mut stream, &asked, shared)?;
-    }
-    Ok(())
-}
-
-fn respond(stream: &mut TcpStream, asked: &http::Asked, shared: &Shared) -> io::Result<()> {
+fn respond(asked: &Asked, shared: &Shared) -> io::Result<Answer> {
     let path = asked.path.split('?').next().unwrap_or_default();
-    let json = |stream: &mut TcpStream, status: &str, body: Value| {
-        let body = body.to_string();
-        http::answer(stream, status, "application/json", body.as_bytes())
-    };
-    match (asked.method.as_str(), path) {
-        ("HEAD", _) => http::answer(stream, "200 OK", "application/json", b""),
+    let answer = match (asked.method.as_str(), path) {
+        ("HEAD", _) => Answer::empty(),
         ("POST", "/v1/messages") => {
             let body: Value = serde_json::from_slice(&asked.body).map_err(io::Error::other)?;
             let streams = body.get("stream") == Some(&Value::Bool(true));
@@ -188,20 +145,16 @@ fn respond(stream: &mut TcpStream, asked: &http::Asked, shared: &Shared) -> io::
             let blocks = shared.reply(request.clone());
             let message = wire::message(&request, &blocks, turn);
             if streams {
-                let events = wire::events(&message);
-                http::answer(stream, "200 OK", "text/event-stream", events.as_bytes())
+                Answer::events(wire::events(&message))
             } else {
-                json(stream, "200 OK", message)
+                Answer::json(&message)
             }
         }
-        ("POST", "/v1/messages/count_tokens") => {
-            json(stream, "200 OK", json!({"input_tokens": 10}))
-        }
-        ("GET", "/v1/models") => json(stream, "200 OK", json!({"data": [], "has_more": false})),
-        _ => json(
-            stream,
-            "404 Not Found",
-            json!({"type": "error", "error": {"type": "not_found_error", "message": "scripted"}}),
+        ("POST", "/v1/messages/count_tokens") => Answer::json(&json!({"input_tokens": 10})),
+        ("GET", "/v1/models") => Answer::json(&json!({"data": [], "has_more": false})),
+        _ => Answer::missing(
+            &json!({"type": "error", "error": {"type": "not_found_error", "message": "scripted"}}),
         ),
-    }
+    };
+    Ok(answer)
 }

@@ -1,12 +1,9 @@
 //! The real Claude Code, one session at a time, in a [`Room`] against a scripted model.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -167,52 +164,27 @@ impl<'a> Session<'a> {
             .env("DISABLE_AUTOUPDATER", "1")
             // Bypassing permissions as root is refused unless the client believes in a sandbox.
             .env("IS_SANDBOX", "1");
-        if confinement == Confinement::None {
-            // Nothing listens on the discard port: whoever honours a proxy reaches nothing.
-            for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-                command.env(name, "http://127.0.0.1:9");
-            }
-            command.env("NO_PROXY", "127.0.0.1,localhost");
-        }
+        confinement.keep_inside(&mut command);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 
     fn follow(
         &self,
-        mut command: Command,
+        command: Command,
         model: &Model,
         confinement: Confinement,
     ) -> io::Result<Outcome> {
-        let (stdout, stderr) = (self.room.path("stdout"), self.room.path("stderr"));
-        command.stdin(Stdio::null());
-        command
-            .stdout(File::create(&stdout)?)
-            .stderr(File::create(&stderr)?);
-        let started = Instant::now();
-        let exit = wait(
-            processes::in_own_group(&mut command).spawn()?,
-            self.deadline,
-        )?;
-        let elapsed = started.elapsed();
-        // What the agent's shell started stands in groups of its own.
-        processes::kill_of_home(&self.room.home());
-        let stderr = fs::read_to_string(stderr)?;
-        let stdout = fs::read_to_string(stdout)?;
-        let Some(exit) = exit else {
-            let deadline = self.deadline;
-            let message = format!("no end after {deadline:?}\n{stdout}\n{stderr}");
-            return Err(io::Error::other(message));
-        };
+        let ended = processes::run(command, self.room, self.deadline)?;
+        let messages = ended.stdout.lines();
         Ok(Outcome {
-            messages: stdout
-                .lines()
+            messages: messages
                 .filter_map(|line| serde_json::from_str(line).ok())
                 .collect(),
             requests: model.requests(),
-            stderr,
-            exit: exit.code(),
-            elapsed,
+            stderr: ended.stderr,
+            exit: ended.exit,
+            elapsed: ended.elapsed,
             cut_off: confinement == Confinement::Namespace,
         })
     }
@@ -254,21 +226,4 @@ impl Outcome {
         let last = self.requests.iter().rev().find(with_tools);
         last.map(Request::text).unwrap_or_default()
     }
-}
-
-/// Waits for `child`; past the deadline its group is killed and there is no status.
-fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<ExitStatus>> {
-    let group = child.id();
-    let (ended, end) = mpsc::channel::<()>();
-    let watch = thread::spawn(move || {
-        let late = end.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout);
-        if late {
-            processes::kill_group(group);
-        }
-        late
-    });
-    let status = child.wait()?;
-    drop(ended);
-    let late = watch.join().unwrap_or(true);
-    Ok((!late).then_some(status))
 }

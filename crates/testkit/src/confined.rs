@@ -1,6 +1,7 @@
 //! A thread with no network but its own loopback, where the machine allows it.
 
 use std::io;
+use std::process::Command;
 use std::thread;
 
 /// Whether the work ran cut off from every network.
@@ -10,6 +11,20 @@ pub(crate) enum Confinement {
     Namespace,
     /// In the machine's own network; the caller must see to it that nothing is asked of the outside.
     None,
+}
+
+impl Confinement {
+    /// Keeps a program inside as well as it can be kept.
+    pub(crate) fn keep_inside(self, command: &mut Command) {
+        if self == Confinement::Namespace {
+            return;
+        }
+        // Nothing listens on the discard port: whoever honours a proxy reaches nothing.
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+            command.env(name, "http://127.0.0.1:9");
+        }
+        command.env("NO_PROXY", "127.0.0.1,localhost");
+    }
 }
 
 /// Runs `work` on a thread of its own, in a network namespace if it may make one.
@@ -28,7 +43,6 @@ pub(crate) fn run<T: Send>(
 #[cfg(target_os = "linux")]
 fn leave_network() -> Confinement {
     use nix::sched::{CloneFlags, unshare};
-    use std::process::Command;
 
     // `ip` must be there before the namespace is left behind: a namespace without loopback is of no use.
     let Ok(true) = Command::new("ip")

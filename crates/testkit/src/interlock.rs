@@ -85,8 +85,20 @@ impl<'a> Interlock<'a> {
 
     /// Starts a hook process of Claude Code and hands it its input.
     pub fn hook(&self, input: &Value) -> io::Result<Child> {
+        self.hook_of("claude-code", None, input, &[])
+    }
+
+    /// Starts a hook process of a client and hands it its input; `event` where its line names that.
+    pub fn hook_of(
+        &self,
+        client: &str,
+        event: Option<&str>,
+        input: &Value,
+        variables: &[(&str, &str)],
+    ) -> io::Result<Child> {
         let mut command = self.room.command(self.program);
-        command.args(["hook", "claude-code"]);
+        command.args(["hook", client]).args(event);
+        command.envs(variables.iter().copied());
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

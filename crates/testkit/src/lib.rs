@@ -3,6 +3,7 @@
 //! [`anthropic`] plays the model: it offers the client whatever tool calls a test wants and remembers what came back.
 //! [`room`] is a project, a home and a state directory of one test, away from everything of this machine.
 //! [`claude`] runs the real Claude Code in a room against a scripted model, with no way out to any network.
+//! [`client`] runs every other real client, and Claude Code too, by one [`proposal::Script`] for all of them.
 //! [`interlock`] calls the built `interlock` program in a room, as a person at a terminal would.
 //! [`mcp`] plays MCP clients, well-behaved and others; the programs beside it play servers.
 //! [`collector`] keeps the spans that are posted to it.
@@ -13,13 +14,17 @@
 
 pub mod anthropic;
 pub mod claude;
+pub mod client;
 pub mod collector;
 mod confined;
+mod endpoint;
 mod http;
 pub mod interlock;
 pub mod mcp;
 pub mod picture;
-mod processes;
+pub mod processes;
 pub mod programs;
+pub mod proposal;
 pub mod room;
+mod server;
 pub mod terminal;

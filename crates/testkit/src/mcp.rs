@@ -1,3 +1,5 @@
 //! Scripted MCP clients: over standard streams and over HTTP, line by line as a test writes them.
 
+pub mod http;
+pub mod listening;
 pub mod stdio;

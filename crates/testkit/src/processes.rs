@@ -1,7 +1,70 @@
-//! The end of everything a session started, so that no test leaves a process behind.
+//! The end of everything a session started, so that no test leaves a process behind; and what a process holds.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::room::Room;
+
+/// How a session ended and what it printed.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// The exit code; `None` when a signal ended it.
+    pub(crate) exit: Option<i32>,
+    pub(crate) elapsed: Duration,
+}
+
+/// Runs the program of a session, and ends whatever it left behind.
+///
+/// # Errors
+/// When it cannot be started or has not ended at the deadline.
+pub(crate) fn run(mut command: Command, room: &Room, deadline: Duration) -> io::Result<Ended> {
+    let (stdout, stderr) = (room.path("stdout"), room.path("stderr"));
+    command.stdin(Stdio::null());
+    command
+        .stdout(File::create(&stdout)?)
+        .stderr(File::create(&stderr)?);
+    let started = Instant::now();
+    let exit = wait(in_own_group(&mut command).spawn()?, deadline)?;
+    let elapsed = started.elapsed();
+    // What the agent's shell started stands in groups of its own.
+    kill_of_home(&room.home());
+    let stderr = String::from_utf8_lossy(&fs::read(stderr)?).into_owned();
+    let stdout = String::from_utf8_lossy(&fs::read(stdout)?).into_owned();
+    let Some(exit) = exit else {
+        let message = format!("no end after {deadline:?}\n{stdout}\n{stderr}");
+        return Err(io::Error::other(message));
+    };
+    Ok(Ended {
+        stdout,
+        stderr,
+        exit: exit.code(),
+        elapsed,
+    })
+}
+
+/// Waits for `child`; past the deadline its group is killed and there is no status.
+fn wait(mut child: Child, deadline: Duration) -> io::Result<Option<ExitStatus>> {
+    let group = child.id();
+    let (ended, end) = mpsc::channel::<()>();
+    let watch = thread::spawn(move || {
+        let late = end.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout);
+        if late {
+            kill_group(group);
+        }
+        late
+    });
+    let status = child.wait()?;
+    drop(ended);
+    let late = watch.join().unwrap_or(true);
+    Ok((!late).then_some(status))
+}
 
 /// Makes the program the first of a process group of its own.
 #[cfg(unix)]
@@ -28,9 +91,43 @@ pub(crate) fn kill_group(group: u32) {
 #[cfg(not(unix))]
 pub(crate) fn kill_group(_group: u32) {}
 
+/// Returns the processes whose command line holds a word, oldest first.
+#[cfg(target_os = "linux")]
+pub fn with_word(word: &str) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut found: Vec<u32> = processes
+        .filter(|process| {
+            let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(word)
+        })
+        .filter_map(|process| process.file_name().to_str()?.parse().ok())
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Kills one process; one that is gone already is what is wanted.
+#[cfg(target_os = "linux")]
+pub fn kill(process: u32) {
+    use nix::sys::signal::{Signal, kill};
+    if let Ok(process) = i32::try_from(process) {
+        let _ = kill(nix::unistd::Pid::from_raw(process), Signal::SIGKILL);
+    }
+}
+
+/// Returns the memory a process holds, in KiB; `None`: it is gone.
+#[cfg(target_os = "linux")]
+pub fn memory_kib(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
 /// Kills every process that was started with this home, which only the processes of one room were.
 #[cfg(target_os = "linux")]
-pub(crate) fn kill_of_home(home: &Path) {
+fn kill_of_home(home: &Path) {
     use nix::sys::signal::{Signal, kill};
     use std::os::unix::ffi::OsStrExt;
 
@@ -58,4 +155,4 @@ pub(crate) fn kill_of_home(home: &Path) {
 
 /// Kills every process that was started with this home, where processes can be listed.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn kill_of_home(_home: &Path) {}
+fn kill_of_home(_home: &Path) {}

@@ -1,6 +1,6 @@
 //! `doctor`: tries what is installed and says what holds.
 
-use interlock_clients::doctor::{Examination, Health, examine, fails};
+use interlock_clients::doctor::{Check, Examination, Found, Health, Report, Row, examine};
 use interlock_project::{Config, configuration_directory};
 use serde_json::json;
 
@@ -15,33 +15,19 @@ use crate::{
 pub(crate) fn run(app: &App, args: &JsonArgs) -> Done {
     let policy = Config::of_project(&app.project())?.workflow.is_some();
     let state = app.home()?.path().to_owned();
-    let checks = examine(&Examination {
+    let report = examine(&Examination {
         configuration: configuration_directory(variable),
         ..Examination::new(init::site(app)?, state, policy)
     });
-    let failed = fails(&checks);
+    let failed = report.fails();
     if args.json {
+        let Report { clients, checks } = report;
         app.output
-            .json(&json!({ "ok": !failed, "checks": checks }))?;
+            .json(&json!({ "ok": !failed, "clients": clients, "checks": checks }))?;
     } else {
-        for check in &checks {
-            let (style, word) = match check.health {
-                Health::Ok => (Style::Green, "ok  "),
-                Health::Warn => (Style::Yellow, "warn"),
-                Health::Fail => (Style::Red, "FAIL"),
-            };
-            let advice = if check.advice.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", check.advice)
-            };
-            app.output.line(&format!(
-                "{} {:<12} {:<16} {}{advice}",
-                app.output.styled(style, word),
-                check.of,
-                check.what,
-                check.seen
-            ))?;
+        table(app, &report.clients)?;
+        for check in &report.checks {
+            line(app, check)?;
         }
     }
     if failed {
@@ -49,4 +35,67 @@ pub(crate) fn run(app: &App, args: &JsonArgs) -> Done {
     } else {
         Ok(())
     }
+}
+
+/// Prints one line a client.
+fn table(app: &App, rows: &[Row]) -> Done {
+    let head = [
+        "client", "version", "hooks", "trusted", "answers", "gateway",
+    ];
+    app.output
+        .line(&app.output.styled(Style::Bold, &columns(&head)))?;
+    for row in rows {
+        let answers = row.answers_ms.map(|took| format!("{took} ms"));
+        let cells = [
+            row.client,
+            row.version.as_deref().unwrap_or("-"),
+            match row.hooks {
+                Found::All => "all",
+                Found::Some => "some",
+                Found::None => "none",
+            },
+            yes_or_no(row.trusted),
+            answers.as_deref().unwrap_or("-"),
+            match row.gateway {
+                Some(true) => "reached",
+                Some(false) => "broken",
+                None => "-",
+            },
+        ];
+        app.output.line(&columns(&cells))?;
+    }
+    app.output.line("")
+}
+
+fn columns(cells: &[&str; 6]) -> String {
+    let [client, version, hooks, trusted, answers, gateway] = cells;
+    format!("{client:<12} {version:<12} {hooks:<6} {trusted:<8} {answers:<9} {gateway}")
+}
+
+const fn yes_or_no(value: Option<bool>) -> &'static str {
+    match value {
+        Some(true) => "yes",
+        Some(false) => "NO",
+        None => "-",
+    }
+}
+
+fn line(app: &App, check: &Check) -> Done {
+    let (style, word) = match check.health {
+        Health::Ok => (Style::Green, "ok  "),
+        Health::Warn => (Style::Yellow, "warn"),
+        Health::Fail => (Style::Red, "FAIL"),
+    };
+    let advice = if check.advice.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", check.advice)
+    };
+    app.output.line(&format!(
+        "{} {:<12} {:<16} {}{advice}",
+        app.output.styled(style, word),
+        check.of,
+        check.what,
+        check.seen
+    ))
 }

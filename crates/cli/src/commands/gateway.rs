@@ -1,6 +1,8 @@
-//! `gateway`: the control tools over MCP, for the client that starts it.
+//! `gateway`: MCP servers behind a state machine, for the client that starts it.
 
-use interlock_gateway::{Settings, serve_stdio};
+use std::ffi::OsString;
+
+use interlock_gateway::{Behind, Settings, stdio::serve_stdio, upstream::stdio::Process};
 use interlock_project::configuration_directory;
 
 use crate::{
@@ -22,5 +24,20 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
         person: authority::name(),
         ancestors: authority::ancestors()?,
     };
-    Ok(serve_stdio(settings)?)
+    let configured = Behind::configured(&settings)?;
+    let behind = match wrapped(args.command) {
+        Some(process) => configured.wrapping(process),
+        None => configured,
+    };
+    Ok(serve_stdio(&settings, &behind)?)
+}
+
+/// Returns the server that a command line names.
+pub(crate) fn wrapped(command: Vec<OsString>) -> Option<Process> {
+    let mut words = command.into_iter();
+    Some(Process {
+        command: words.next()?,
+        args: words.collect(),
+        ..Process::default()
+    })
 }

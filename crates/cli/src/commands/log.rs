@@ -168,6 +168,7 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
         }
         "ApprovalRequested" => format!("{asked}{}: {}", get("name"), get("message")),
         "ProtectedChanged" => changes(&recorded.event),
+        "ToolChanged" | "ToolAccepted" => tool_of_server(&recorded.event),
         _ => ["id", "agent", "by", "outcome", "reason", "note"]
             .map(get)
             .into_iter()
@@ -182,8 +183,8 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
         format!(" [{path}]")
     };
     let style = match recorded.event.name() {
-        "ProtectedChanged" | "CallDenied" | "TransitionRejected" | "ApprovalRejected"
-        | "GrantDenied" => Style::Red,
+        "ProtectedChanged" | "ToolChanged" | "CallDenied" | "TransitionRejected"
+        | "ApprovalRejected" | "GrantDenied" => Style::Red,
         "CallAllowed" | "LineConfined" | "LineEnded" => Style::Dim,
         _ => Style::Bold,
     };
@@ -202,6 +203,20 @@ fn changes(event: &Event) -> String {
     };
     let sentences: Vec<String> = changes.iter().map(ProtectedChange::sentence).collect();
     sentences.join(", ")
+}
+
+/// Names a tool of a server, and what became of it.
+fn tool_of_server(event: &Event) -> String {
+    match event {
+        Event::ToolChanged(change) => {
+            let parts = change.parts.join(", ");
+            format!("{} {}: {parts}", change.server, change.tool)
+        }
+        Event::ToolAccepted {
+            server, tool, by, ..
+        } => format!("{server} {tool} by {by}"),
+        _ => String::new(),
+    }
 }
 
 /// The last millisecond that RFC 3339 can write.

@@ -1,7 +1,8 @@
 //! What only a person may do: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
 
+use interlock_clients::process;
 use interlock_core::command::{Answer, Ask, TransitionRequest};
-use interlock_store::{Binding, SessionKey};
+use interlock_store::{Binding, ClientProcess, SessionKey};
 use serde_json::{Value, json};
 
 use crate::{
@@ -79,21 +80,25 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
     if !live.run.is_over() {
-        bind_again(app, &live, args.session.as_deref())?;
+        bind_again(app, &live, args.session.as_deref(), args.next)?;
     }
     answer(app, live, Ask::Resume { by }, args.json)
 }
 
-/// Binds the session named, or the next of this project, to a run that has none.
-fn bind_again(app: &App, live: &Live, session: Option<&str>) -> Done {
+/// Binds the session named to a run, or the next of this project where its own is gone or `next` is asked for.
+fn bind_again(app: &App, live: &Live, session: Option<&str>, next: bool) -> Done {
     let (home, run, project) = (&live.home, &live.run.id, app.project());
     let held = home.session_of(run)?;
     let bindings = home.lock_bindings()?;
     match (session, held) {
-        (Some(session), _) => {
+        (Some(session), held) => {
+            let session = SessionKey::of_any_client(session);
+            if held.is_some_and(|held| held.session.session != session.session) {
+                bindings.let_go(run)?;
+            }
             let binding = Binding {
                 run: run.clone(),
-                session: SessionKey::of_any_client(session),
+                session,
                 project_root: project,
                 process: None,
                 at_ms: live::now_ms(),
@@ -101,9 +106,18 @@ fn bind_again(app: &App, live: &Live, session: Option<&str>) -> Done {
             bindings.bind(binding, None)?;
         }
         (None, None) => bindings.wait_for_next(run, &project, None)?,
+        (None, Some(held)) if next || is_gone(&held) => bindings.hand_on(run, &project)?,
         (None, Some(_)) => {}
     }
     Ok(())
+}
+
+/// Tells whether the client that runs a session is known to have ended.
+fn is_gone(held: &Binding) -> bool {
+    let ended = |client: &ClientProcess| {
+        process::look(client.pid).is_none_or(|found| found.client != *client)
+    };
+    held.process.as_ref().is_some_and(ended)
 }
 
 pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {

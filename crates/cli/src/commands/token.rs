@@ -1,15 +1,41 @@
-//! `token`: what lets a person's own scripts answer for the person.
+//! `token`: what lets a person's own scripts answer for the person, or holds an agent to a run.
 
-use crate::{app::App, args::TokenArgs, authority, failure::Done};
+use crate::{app::App, args::TokenArgs, authority, failure::Done, live};
 
 pub(crate) fn run(app: &App, args: &TokenArgs) -> Done {
+    match &args.run {
+        Some(run) => of_run(app, run, args.revoke),
+        None => of_person(app, args.revoke),
+    }
+}
+
+fn of_person(app: &App, revoke: bool) -> Done {
     authority::at_a_terminal(app)?;
     let home = app.home()?;
-    if args.revoke {
+    if revoke {
         home.revoke_token()?;
         return app.output.line("the token is worthless now");
     }
     let token = home.make_token(authority::ancestors()?)?;
     app.output.error("keep it where no agent can read it; it is not shown again, and an older one is worthless now\n")?;
+    app.output.line(&token)
+}
+
+fn of_run(app: &App, run: &str, revoke: bool) -> Done {
+    authority::person(app)?;
+    let home = app.home()?;
+    let live = live::open(app, Some(run))?;
+    let id = &live.run.id;
+    if revoke {
+        let count = home.revoke_credentials(id)?;
+        return app
+            .output
+            .line(&format!("{count} tokens of run `{id}` are worthless now"));
+    }
+    if live.run.is_over() {
+        return Err(anyhow::anyhow!("run `{id}` is over: nobody is held to it any more").into());
+    }
+    let token = home.make_credential(id)?;
+    app.output.error("whoever shows it to `interlock serve` is held to this run; it is not shown again, and good until the run ends\n")?;
     app.output.line(&token)
 }

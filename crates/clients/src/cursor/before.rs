@@ -9,13 +9,13 @@ use crate::input::{Told, ToolUse};
 const MCP: &str = "MCP:";
 
 /// Reads the call as `preToolUse` and `postToolUse` tell it.
-pub(super) fn general(told: &Told, id: Option<CallId>) -> Result<ToolUse, String> {
+pub(super) fn general(told: &Told, id: Option<CallId>, here: &str) -> Result<ToolUse, String> {
     let mut used = told.tool(id)?;
     if let Value::String(text) = &used.input {
         (used.input, used.doubled) = arguments(text)?;
     }
     // Only the shell's own arguments say where its line runs.
-    let place = told.optional("cwd")?.filter(|place| !place.is_empty());
+    let place = told.optional("cwd")?.filter(|place| place != here);
     if let (Some(place), "Shell", Value::Object(fields)) =
         (place, used.name.as_str(), &mut used.input)
         && !fields.contains_key("working_directory")
@@ -27,12 +27,15 @@ pub(super) fn general(told: &Told, id: Option<CallId>) -> Result<ToolUse, String
 }
 
 /// Reads the call as the hook of its kind tells it.
-pub(super) fn particular(named: &str, told: &Told) -> Result<ToolUse, String> {
+///
+/// `here` is where the client works; a line that runs there need not say so.
+pub(super) fn particular(named: &str, told: &Told, here: &str) -> Result<ToolUse, String> {
+    let mut wrote = None;
     let (name, input, doubled) = match named {
         "beforeShellExecution" | "afterShellExecution" => {
             let mut fields = Map::new();
             fields.insert("command".to_owned(), told.text("command")?.into());
-            if let Some(place) = told.optional("cwd")? {
+            if let Some(place) = told.optional("cwd")?.filter(|place| place != here) {
                 fields.insert("cwd".to_owned(), place.into());
             }
             ("Shell".to_owned(), Value::Object(fields), None)
@@ -42,11 +45,11 @@ pub(super) fn particular(named: &str, told: &Told) -> Result<ToolUse, String> {
             json!({ "file_path": told.text("file_path")? }),
             None,
         ),
-        "afterFileEdit" => (
-            "Write".to_owned(),
-            json!({ "file_path": told.text("file_path")? }),
-            None,
-        ),
+        "afterFileEdit" => {
+            let path = told.text("file_path")?;
+            wrote = Some(path.clone());
+            ("Write".to_owned(), json!({ "file_path": path }), None)
+        }
         _ => {
             let (input, doubled) = match told.get("tool_input") {
                 Some(Value::String(text)) => arguments(text)?,
@@ -64,6 +67,7 @@ pub(super) fn particular(named: &str, told: &Told) -> Result<ToolUse, String> {
         name,
         input,
         doubled,
+        wrote,
     })
 }
 

@@ -1,7 +1,8 @@
 //! Trying programs for real: what a client would start, with a harmless input and a time limit.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    fs::File,
+    io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _},
     path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -10,6 +11,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
+
+use super::{Check, Health, hooks::Line};
+use crate::install::{self, Site, footprint::Footprint};
 
 /// Longest that a probe waits.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,26 +31,98 @@ pub(super) fn version(program: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Calls a configured hook with an event that means nothing; returns milliseconds.
-pub(super) fn hook(command: &str, project: &Path) -> Result<u64, String> {
-    let input = json!({
-        "session_id": "interlock-doctor", "cwd": project, "hook_event_name": "InterlockProbe",
-    });
+/// How often the line before a tool call is tried.
+const TRIES: usize = 5;
+
+/// Calls every configured line with a call that does no harm; returns the usual time of the first.
+///
+/// The call belongs to no session that a run could guard or that could take
+/// one that waits: it is made in a directory of its own.
+pub(super) fn lines(client: &Footprint, lines: &[Line], site: &Site) -> (Option<u64>, Check) {
+    let word = client.client.word();
+    let broken = |why: String| {
+        let advice = "run `interlock init` with the program you use";
+        (None, Check::new(word, WHAT, Health::Fail, why, advice))
+    };
+    let nowhere = match tempfile::tempdir() {
+        Ok(directory) => directory,
+        Err(error) => return broken(format!("no directory for a probe can be made: {error}")),
+    };
+    let input = harmless(client, nowhere.path());
+    let mut times = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        for _ in 0..if index == 0 { TRIES } else { 1 } {
+            match hook(line, &input, &site.project_root) {
+                Ok(took) if index == 0 => times.push(took),
+                Ok(_) => {}
+                Err(why) => return broken(why),
+            }
+        }
+    }
+    times.sort_unstable();
+    let usual = times.get(times.len() / 2).copied().unwrap_or_default();
+    let seen = format!("in {usual} ms, the middle of {TRIES} tries");
+    let check = Check::new(word, WHAT, Health::Ok, seen, "").after(usual);
+    (Some(usual), check)
+}
+
+const WHAT: &str = "hook answers";
+
+fn harmless(client: &Footprint, directory: &Path) -> Value {
+    let session = "interlock-doctor";
+    let directory = directory.display().to_string();
+    match client.form() {
+        Some(form) => (form.probe)(session, &directory),
+        None => json!({
+            "event": "tool.execute.before", "session": session, "directory": directory,
+            "call": session, "tool": "read", "args": { "filePath": format!("{directory}/nothing") },
+        }),
+    }
+}
+
+/// Calls a configured hook as the client would; returns milliseconds.
+fn hook(line: &Line, input: &Value, project: &Path) -> Result<u64, String> {
     let began = Instant::now();
-    let child = Command::new("sh")
-        .args(["-c", command])
+    let (shown, mut command) = match line {
+        Line::Shell(line) => {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]);
+            (install::shown(line), command)
+        }
+        Line::Program(program) => {
+            let mut command = Command::new(program);
+            command.args(["hook", "opencode", "tool.execute.before"]);
+            (program.clone(), command)
+        }
+    };
+    let said = tempfile::tempfile().map_err(|error| error.to_string())?;
+    let child = command
         .current_dir(project)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(said.try_clone().map_err(|error| error.to_string())?)
         .spawn()
-        .map_err(|error| format!("`{command}` cannot be started: {error}"))?;
+        .map_err(|error| format!("`{shown}` cannot be started: {error}"))?;
     let (success, text) = finish(child, input.to_string().into_bytes())?;
     let took = milliseconds(began);
     match serde_json::from_str::<Value>(&text) {
         Ok(_) if success => Ok(took),
-        _ => Err(format!("`{command}` did not answer with one JSON document")),
+        _ => Err(format!(
+            "`{shown}` did not answer with one JSON document{}",
+            first_line(said)
+        )),
     }
+}
+
+/// Returns what a program complained of first, to stand behind a message.
+fn first_line(mut said: File) -> String {
+    let mut text = Vec::new();
+    let _ = said
+        .rewind()
+        .and_then(|()| said.take(4096).read_to_end(&mut text));
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.map_or_else(String::new, |line| format!("; it said: {}", line.trim()))
 }
 
 /// Lets a line that may not write try to make `mark`; tells whether it could.
@@ -68,8 +144,12 @@ pub(super) fn write_confined(program: &Path, project: &Path, mark: &Path) -> Res
     }
 }
 
-/// Starts a control server and opens a conversation; returns milliseconds.
-pub(super) fn server(command: &str, arguments: &[String], project: &Path) -> Result<u64, String> {
+/// Starts a control server, opens a conversation and asks for the tools; returns milliseconds and how many.
+pub(super) fn server(
+    command: &str,
+    arguments: &[String],
+    project: &Path,
+) -> Result<(u64, usize), String> {
     let began = Instant::now();
     let mut child = Command::new(command)
         .args(arguments)
@@ -79,31 +159,46 @@ pub(super) fn server(command: &str, arguments: &[String], project: &Path) -> Res
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("`{command}` cannot be started: {error}"))?;
+    let tools = converse(&mut child, began);
+    let took = milliseconds(began);
+    let _ = child.kill();
+    let _ = child.wait();
+    match tools {
+        Some(tools) => Ok((took, tools)),
+        None => Err(format!("`{command}` did not answer as a server")),
+    }
+}
+
+fn converse(child: &mut Child, began: Instant) -> Option<usize> {
+    let mut stdin = child.stdin.take()?;
+    let stdout = child.stdout.take()?;
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let answer_to = |id: u64| loop {
+        let left = PATIENCE.saturating_sub(began.elapsed());
+        let line = receiver.recv_timeout(left).ok()?;
+        let answer: Value = serde_json::from_str(&line).unwrap_or_default();
+        if answer.get("id").and_then(Value::as_u64) == Some(id) {
+            return Some(answer);
+        }
+    };
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": { "name": "interlock doctor", "version": env!("CARGO_PKG_VERSION") },
     } });
-    let said = child.stdin.as_mut().map(|stdin| writeln!(stdin, "{hello}"));
-    let stdout = child.stdout.take();
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let mut line = String::new();
-        let read = stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line));
-        let _ = sender.send(read.and_then(Result::ok).map(|_| line));
-    });
-    let line = receiver
-        .recv_timeout(PATIENCE)
-        .ok()
-        .flatten()
-        .unwrap_or_default();
-    let took = milliseconds(began);
-    let _ = child.kill();
-    let _ = child.wait();
-    let answer: Value = serde_json::from_str(&line).unwrap_or_default();
-    match (said, answer.pointer("/result/serverInfo")) {
-        (Some(Ok(())), Some(_)) => Ok(took),
-        _ => Err(format!("`{command}` did not answer as a server")),
-    }
+    writeln!(stdin, "{hello}").ok()?;
+    answer_to(1)?.pointer("/result/serverInfo")?;
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    writeln!(stdin, "{ready}\n{list}").ok()?;
+    let tools = answer_to(2)?.pointer("/result/tools")?.as_array()?.len();
+    Some(tools)
 }
 
 /// Feeds a program, waits for its end, and returns whether it succeeded and what it printed.

@@ -2,33 +2,18 @@
 //!
 //! A member or item is put in behind the last one, in the style of its
 //! surroundings, and taken out with just the comma and blanks it came with: what
-//! is put in and taken out again leaves the text as it was. Strict JSON only,
-//! as the client reads it.
+//! is put in and taken out again leaves the text as it was. What else than JSON
+//! is allowed is a matter of the client that reads the file.
 
-use serde::Serialize as _;
-use serde_json::{Value, ser::PrettyFormatter};
+mod scan;
+mod style;
 
-/// A value in a text, by its bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Node {
-    start: usize,
-    end: usize,
-    what: What,
-}
+use serde_json::Value;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
-    Object(Vec<Member>),
-    Array(Vec<Node>),
-    Other,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Member {
-    start: usize,
-    key: String,
-    value: Node,
-}
+use super::Fault;
+pub(crate) use scan::Syntax;
+use scan::{Clean, Node, What, scan};
+use style::{Lines, Style};
 
 /// One step down into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,47 +22,54 @@ pub(super) enum At<'a> {
     Index(usize),
 }
 
-/// Why a text cannot be edited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    /// Counted from 1; the column in characters.
-    pub(super) line: usize,
-    pub(super) column: usize,
-    pub(super) reason: String,
-}
-
 /// A JSON text being edited.
 #[derive(Debug, Clone)]
 pub(super) struct Text {
     text: String,
+    clean: Clean,
+    syntax: Syntax,
     root: Node,
 }
 
 impl Text {
     /// Reads a text.
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
-        serde_json::from_str::<Value>(text).map_err(|error| {
+    pub(super) fn parse(text: &str, syntax: Syntax) -> Result<Self, Fault> {
+        let clean = Clean::of(text, syntax);
+        serde_json::from_str::<Value>(&clean.strict).map_err(|error| {
             // The place is told apart from the reason.
             let reason = error.to_string();
             let place = format!(" at line {} column {}", error.line(), error.column());
             let reason = reason.strip_suffix(&place).unwrap_or(&reason);
             Fault {
                 line: error.line(),
-                column: error.column().max(1),
+                column: in_characters(text, error.line(), error.column()),
                 reason: format!("not JSON: {reason}"),
             }
         })?;
-        let mut scanner = Scanner { text, at: 0 };
-        let root = scanner.node();
-        root.map(|root| Self {
-            text: text.to_owned(),
-            root,
-        })
-        .ok_or_else(|| Fault {
+        let root = scan(&clean.values).ok_or_else(|| Fault {
             line: 1,
             column: 1,
             reason: "not JSON".to_owned(),
+        })?;
+        Ok(Self {
+            text: text.to_owned(),
+            clean,
+            syntax,
+            root,
         })
+    }
+
+    /// Reads a file that must hold one object; one that is not there is an empty one.
+    pub(super) fn of_file(text: Option<&str>, syntax: Syntax) -> Result<(Self, Value), Fault> {
+        let text = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty());
+        let text = Self::parse(text.unwrap_or("{}\n"), syntax)?;
+        match text.value(&[]) {
+            Some(settings @ Value::Object(_)) => match text.twice(&[]) {
+                Some(fault) => Err(fault),
+                None => Ok((text, settings)),
+            },
+            _ => Err(text.fault(&[], "not an object".to_owned())),
+        }
     }
 
     /// Returns the text as it is now.
@@ -88,23 +80,13 @@ impl Text {
     /// Returns the value at `path`, if there is one.
     pub(super) fn value(&self, path: &[At<'_>]) -> Option<Value> {
         let node = self.node(path)?;
-        serde_json::from_str(self.text.get(node.start..node.end)?).ok()
+        serde_json::from_str(self.clean.strict.get(node.start..node.end)?).ok()
     }
 
     /// Returns where the value at `path` begins, to be named in a message.
     pub(super) fn fault(&self, path: &[At<'_>], reason: String) -> Fault {
         let start = self.node(path).map_or(0, |node| node.start);
-        self.fault_at(start, reason)
-    }
-
-    fn fault_at(&self, start: usize, reason: String) -> Fault {
-        let before = self.text.get(..start).unwrap_or_default();
-        let last = before.rsplit('\n').next().unwrap_or_default();
-        Fault {
-            line: before.matches('\n').count() + 1,
-            column: last.chars().count() + 1,
-            reason,
-        }
+        Fault::at(&self.text, start, reason)
     }
 
     /// Finds a key that stands twice in the object at `path`: readers differ about which counts.
@@ -115,7 +97,66 @@ impl Text {
         let mut seen = std::collections::BTreeSet::new();
         let again = members.iter().find(|member| !seen.insert(&member.key))?;
         let reason = format!("`{}` stands there twice", again.key);
-        Some(self.fault_at(again.start, reason))
+        Some(Fault::at(&self.text, again.start, reason))
+    }
+
+    /// Makes sure that there is an object under the keys of `path`.
+    pub(super) fn object_at(&mut self, path: &[&str]) -> Result<(), Fault> {
+        self.container_at(path, &Value::Object(serde_json::Map::new()), "an object")
+    }
+
+    /// Makes sure that there is a list under the last key of `path`, and objects above it.
+    pub(super) fn list_at(&mut self, path: &[&str]) -> Result<(), Fault> {
+        if let Some((_, above)) = path.split_last() {
+            self.object_at(above)?;
+        }
+        self.container_at(path, &Value::Array(Vec::new()), "a list")
+    }
+
+    fn container_at(&mut self, path: &[&str], empty: &Value, kind: &str) -> Result<(), Fault> {
+        if let Some((last, above)) = path.split_last() {
+            if kind == "an object" {
+                self.object_at(above)?;
+            }
+            let above: Vec<At<'_>> = above.iter().map(|key| At::Key(key)).collect();
+            let here: Vec<At<'_>> = path.iter().map(|key| At::Key(key)).collect();
+            match self.value(&here) {
+                None => self.add_member(&above, last, empty),
+                Some(found) if std::mem::discriminant(&found) == std::mem::discriminant(empty) => {}
+                Some(_) => {
+                    let reason = format!("`{}` is not {kind}", path.join("."));
+                    return Err(self.fault(&here, reason));
+                }
+            }
+            return self.twice(&here).map_or(Ok(()), Err);
+        }
+        Ok(())
+    }
+
+    /// Takes the value at `path` out if nothing is in it.
+    pub(super) fn remove_if_empty(&mut self, path: &[At<'_>]) {
+        let empty = match self.value(path) {
+            Some(Value::Object(members)) => members.is_empty(),
+            Some(Value::Array(items)) => items.is_empty(),
+            _ => false,
+        };
+        if empty && !self.has_comment_in(path) {
+            self.remove(path);
+        }
+    }
+
+    /// Tells whether nothing at all is left, not even a comment.
+    pub(super) fn is_bare(&self) -> bool {
+        let empty = matches!(&self.root.what, What::Object(members) if members.is_empty());
+        let rest = self.text.trim_start_matches('\u{feff}').trim();
+        empty && !rest.contains("//") && !rest.contains("/*")
+    }
+
+    fn has_comment_in(&self, path: &[At<'_>]) -> bool {
+        self.node(path).is_some_and(|node| {
+            let inside = self.text.get(node.start + 1..node.end - 1);
+            inside.is_some_and(|inside| !inside.trim().is_empty())
+        })
     }
 
     fn node(&self, path: &[At<'_>]) -> Option<&Node> {
@@ -141,20 +182,75 @@ impl Text {
     }
 
     fn add(&mut self, path: &[At<'_>], key: Option<&str>, value: &Value) {
-        let Some(node) = self.node(path) else { return };
-        let style = self.style(node);
-        let written = style.write(key, value);
-        let (at, put) = match node.extents().last() {
-            Some(&(_, end)) => (end, format!(",{}{written}", style.between)),
-            None => {
-                // What stood between the brackets was blank.
-                let inside = node.start + 1..node.end - 1;
-                let put = format!("{}{written}{}", style.between, style.behind);
-                self.replace(inside, &put);
-                return;
-            }
+        let Some(node) = self.node(path).cloned() else {
+            return;
         };
-        self.replace(at..at, &put);
+        let style = self.style(&node);
+        let written = style.write(key, value);
+        let put = format!("{}{written}", style.between);
+        let Some(&(_, end)) = node.extents().last() else {
+            return self.add_first(&node, &style, &put);
+        };
+        let comma = self.comma_behind(end);
+        let behind = comma.map_or(end, |comma| comma + 1);
+        let at = if style.lines.is_some() {
+            self.behind_comments(behind, node.end - 1)
+        } else {
+            behind
+        };
+        if comma.is_some() {
+            self.replace(at..at, &format!("{put},"));
+        } else {
+            // From the end, so that the first place stays where it is.
+            self.replace(at..at, &put);
+            self.replace(end..end, ",");
+        }
+    }
+
+    /// Puts in the first member or item; blanks between the brackets make room for it.
+    fn add_first(&mut self, node: &Node, style: &Style, put: &str) {
+        let (first, last) = (node.start + 1, node.end - 1);
+        let inside = self.text.get(first..last).unwrap_or_default();
+        let kept = inside.trim_end().len();
+        if kept == 0 {
+            self.replace(first..last, &format!("{put}{}", style.behind));
+            return;
+        }
+        // A comment stays where it is.
+        let behind = if inside.get(kept..).is_some_and(|rest| rest.contains('\n')) {
+            ""
+        } else {
+            &style.behind
+        };
+        self.replace(first + kept..first + kept, &format!("{put}{behind}"));
+    }
+
+    /// Returns where the comma stands that follows `end` with nothing but blanks between.
+    fn comma_behind(&self, end: usize) -> Option<usize> {
+        let rest = self.clean.values.get(end..)?;
+        let blanks = rest.len() - rest.trim_start().len();
+        rest.trim_start().starts_with(',').then_some(end + blanks)
+    }
+
+    /// Returns the place behind the comments that stand on the same line as `from`.
+    fn behind_comments(&self, from: usize, limit: usize) -> usize {
+        let rest = self.text.get(from..limit).unwrap_or_default();
+        let mut seen = 0;
+        let mut end = 0;
+        loop {
+            let next = rest.get(seen..).unwrap_or_default();
+            let blanks = next.len() - next.trim_start_matches([' ', '\t']).len();
+            let next = next.get(blanks..).unwrap_or_default();
+            if next.starts_with("//") {
+                let line = next.split('\n').next().unwrap_or_default();
+                return from + seen + blanks + line.trim_end().len();
+            }
+            let Some(length) = next.strip_prefix("/*").and_then(|text| text.find("*/")) else {
+                return from + end;
+            };
+            seen += blanks + length + 4;
+            end = seen;
+        }
     }
 
     /// Puts another value in the place of the one at `path`.
@@ -165,8 +261,9 @@ impl Text {
         let (Some(node), Some(parent)) = (self.node(path), self.node(parents)) else {
             return;
         };
+        let range = node.start..node.end;
         let written = self.style(parent).write(None, value);
-        self.replace(node.start..node.end, &written);
+        self.replace(range, &written);
     }
 
     /// Takes the value at `path` out, with its key and its comma.
@@ -174,7 +271,7 @@ impl Text {
         let Some((last, parents)) = path.split_last() else {
             return;
         };
-        let Some(parent) = self.node(parents) else {
+        let Some(parent) = self.node(parents).cloned() else {
             return;
         };
         let extents = parent.extents();
@@ -190,24 +287,42 @@ impl Text {
         else {
             return;
         };
+        let blank = self.text.get(parent.start + 1..start).unwrap_or_default();
+        let from = parent.start + 1 + blank.trim_end().len();
+        let comma = self.comma_behind(end);
+        let to = comma.map_or(end, |comma| comma + 1);
         let before = index.checked_sub(1).and_then(|before| extents.get(before));
-        let range = match (before, extents.get(index + 1)) {
-            (Some(&(_, before)), _) => before..end,
-            (None, Some(&(next, _))) => start..next,
-            (None, None) => parent.start + 1..parent.end - 1,
-        };
-        self.replace(range, "");
+        match (before, extents.len() > index + 1 || comma.is_some()) {
+            (_, true) => self.replace(from..to, ""),
+            (Some(&(_, before)), false) => {
+                let comma = self.comma_behind(before).filter(|comma| *comma < from);
+                self.replace(from..to, "");
+                if let Some(comma) = comma {
+                    self.replace(comma..comma + 1, "");
+                }
+            }
+            (None, false) => self.replace(from..to, ""),
+        }
+        if extents.len() == 1 {
+            self.close_up(parents);
+        }
+    }
+
+    /// Takes out the blanks between brackets that hold nothing any more.
+    fn close_up(&mut self, path: &[At<'_>]) {
+        if let Some(node) = self.node(path)
+            && !self.has_comment_in(path)
+        {
+            let inside = node.start + 1..node.end - 1;
+            self.replace(inside, "");
+        }
     }
 
     fn replace(&mut self, range: std::ops::Range<usize>, put: &str) {
         self.text.replace_range(range, put);
+        self.clean = Clean::of(&self.text, self.syntax);
         // INVARIANT: what is put in is JSON, so the text can be read again.
-        if let Some(root) = (Scanner {
-            text: &self.text,
-            at: 0,
-        })
-        .node()
-        {
+        if let Some(root) = scan(&self.clean.values) {
             self.root = root;
         }
     }
@@ -221,13 +336,14 @@ impl Text {
         };
         let unit = self.unit();
         let extents = container.extents();
+        let clean = &self.clean.values;
         let blank = extents
             .first()
-            .and_then(|&(first, _)| self.text.get(container.start + 1..first).map(str::to_owned));
+            .and_then(|&(first, _)| clean.get(container.start + 1..first).map(str::to_owned));
         let line = self.line_indent(container.start);
         let spread = match &blank {
             Some(blank) => blank.contains('\n'),
-            None => self.spread(),
+            None => self.spread() || self.has_line_in(container),
         };
         if spread {
             let inner = match &blank {
@@ -245,7 +361,7 @@ impl Text {
                 colon: ": ",
             };
         }
-        let colon = if self.text.contains("\":") && !self.text.contains("\": ") {
+        let colon = if clean.contains("\":") && !clean.contains("\": ") {
             ":"
         } else {
             ": "
@@ -253,7 +369,7 @@ impl Text {
         let air = if colon == ":" { "" } else { " " };
         let between = match extents.as_slice() {
             [(_, first), (second, _), ..] => {
-                let gap = self.text.get(*first..*second).unwrap_or_default();
+                let gap = clean.get(*first..*second).unwrap_or_default();
                 gap.trim_start().strip_prefix(',').unwrap_or(air).to_owned()
             }
             [_] => air.to_owned(),
@@ -276,6 +392,11 @@ impl Text {
                 .is_some_and(|blank| blank.contains('\n')),
             None => true,
         }
+    }
+
+    fn has_line_in(&self, container: &Node) -> bool {
+        let inside = self.text.get(container.start..container.end);
+        inside.is_some_and(|inside| inside.contains('\n'))
     }
 
     /// Returns the blanks by which one level is set in.
@@ -301,174 +422,15 @@ impl Text {
     }
 }
 
-impl Node {
-    /// Returns the bytes of each member or item, keys included.
-    fn extents(&self) -> Vec<(usize, usize)> {
-        match &self.what {
-            What::Object(members) => members
-                .iter()
-                .map(|member| (member.start, member.value.end))
-                .collect(),
-            What::Array(items) => items.iter().map(|item| (item.start, item.end)).collect(),
-            What::Other => Vec::new(),
-        }
-    }
-}
-
-/// How what lies in one object or list is written.
-struct Style {
-    /// Stands before each member or item.
-    between: String,
-    /// Stands behind the last one, where there was none.
-    behind: String,
-    /// Set where every member has a line of its own.
-    lines: Option<Lines>,
-    colon: &'static str,
-}
-
-struct Lines {
-    indent: String,
-    unit: String,
-    newline: &'static str,
-}
-
-impl Style {
-    fn write(&self, key: Option<&str>, value: &Value) -> String {
-        let key = key.map_or_else(String::new, |key| {
-            format!("{}{}", Value::from(key), self.colon)
-        });
-        let Some(lines) = &self.lines else {
-            return format!("{key}{}", self.flat(value));
-        };
-        let mut bytes = Vec::new();
-        let formatter = PrettyFormatter::with_indent(lines.unit.as_bytes());
-        let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-        if value.serialize(&mut serializer).is_err() {
-            return format!("{key}{value}");
-        }
-        let text = String::from_utf8(bytes).unwrap_or_else(|_| value.to_string());
-        let next = format!("{}{}", lines.newline, lines.indent);
-        format!("{key}{}", text.replace('\n', &next))
-    }
-
-    /// Writes a value on one line, with the air of its surroundings.
-    fn flat(&self, value: &Value) -> String {
-        let air = if self.colon == ":" { "" } else { " " };
-        let comma = format!(",{air}");
-        match value {
-            Value::Object(members) => {
-                let members: Vec<String> = members
-                    .iter()
-                    .map(|(key, value)| {
-                        format!(
-                            "{}{}{}",
-                            Value::from(key.as_str()),
-                            self.colon,
-                            self.flat(value)
-                        )
-                    })
-                    .collect();
-                format!("{{{}}}", members.join(&comma))
-            }
-            Value::Array(items) => {
-                let items: Vec<String> = items.iter().map(|item| self.flat(item)).collect();
-                format!("[{}]", items.join(&comma))
-            }
-            other => other.to_string(),
-        }
-    }
-}
-
-/// Finds the bytes of each value in a text that is known to be JSON.
-struct Scanner<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl Scanner<'_> {
-    fn node(&mut self) -> Option<Node> {
-        self.blank();
-        let start = self.at;
-        let what = match self.peek()? {
-            b'{' => self.object()?,
-            b'[' => self.array()?,
-            b'"' => {
-                self.string()?;
-                What::Other
-            }
-            _ => {
-                while self
-                    .peek()
-                    .is_some_and(|byte| !b",]} \t\r\n".contains(&byte))
-                {
-                    self.at += 1;
-                }
-                What::Other
-            }
-        };
-        let end = self.at;
-        Some(Node { start, end, what })
-    }
-
-    fn object(&mut self) -> Option<What> {
-        let mut members = Vec::new();
-        self.at += 1;
-        loop {
-            self.blank();
-            match self.peek()? {
-                b'}' => break,
-                b',' => self.at += 1,
-                _ => {
-                    let start = self.at;
-                    let key = self.string()?;
-                    self.blank();
-                    // The colon.
-                    self.at += 1;
-                    let value = self.node()?;
-                    members.push(Member { start, key, value });
-                }
-            }
-        }
-        self.at += 1;
-        Some(What::Object(members))
-    }
-
-    fn array(&mut self) -> Option<What> {
-        let mut items = Vec::new();
-        self.at += 1;
-        loop {
-            self.blank();
-            match self.peek()? {
-                b']' => break,
-                b',' => self.at += 1,
-                _ => items.push(self.node()?),
-            }
-        }
-        self.at += 1;
-        Some(What::Array(items))
-    }
-
-    fn string(&mut self) -> Option<String> {
-        let start = self.at;
-        self.at += 1;
-        loop {
-            match self.peek()? {
-                b'\\' => self.at += 2,
-                b'"' => break,
-                _ => self.at += 1,
-            }
-        }
-        self.at += 1;
-        serde_json::from_str(self.text.get(start..self.at)?).ok()
-    }
-
-    fn blank(&mut self) {
-        while self.peek().is_some_and(|byte| b" \t\r\n".contains(&byte)) {
-            self.at += 1;
-        }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
+/// Turns a column in bytes into one in characters.
+fn in_characters(text: &str, line: usize, column: usize) -> usize {
+    let line = text
+        .split('\n')
+        .nth(line.saturating_sub(1))
+        .unwrap_or_default();
+    let ends = line
+        .char_indices()
+        .map(|(at, letter)| at + letter.len_utf8());
+    let whole = ends.take_while(|end| *end < column).count();
+    (whole + 1).max(1)
 }

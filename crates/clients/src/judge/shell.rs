@@ -183,6 +183,11 @@ fn carry(
         .map_err(|error| error.to_string())?;
     let command = line::carried(program, &name, text)
         .ok_or("the path of this program is no text; nothing was let through")?;
+    let command = if protocol::of(input.client).silences() {
+        line::silenced(&command)
+    } else {
+        command
+    };
     let mut updated = used.input.clone();
     if let Value::Object(fields) = &mut updated {
         fields.insert(LINE.to_owned(), json!(command));

@@ -92,6 +92,9 @@ const OTHERS: &[&str] = &[
     "codesearch",
     "lsp_diagnostics",
     "lsp_hover",
+    // What a client asks the gateway for beside tools.
+    "resources/read",
+    "prompts/get",
     // Shells whose lines are not read.
     "PowerShell",
     "powershell",

@@ -316,11 +316,12 @@ pub(super) const ACTS: &[&str] = &[
     "start",
     "telemetry",
     "token",
+    "tools",
     "watch",
 ];
 
 /// Those of them that only a person says.
-pub(super) const ANSWERS: &[&str] = &["approve", "reject", "resume", "cancel", "token"];
+pub(super) const ANSWERS: &[&str] = &["approve", "reject", "resume", "cancel", "token", "tools"];
 
 /// Names of the programs of clients.
 pub(super) const CLIENTS: &[&str] = &[

@@ -6,12 +6,13 @@
 
 use std::{cell::RefCell, cmp::Reverse, path::Path};
 
-use interlock_core::names::{AgentId, RunId};
-use interlock_store::{Listed, Lookup, Note, NotedTool};
+use interlock_core::names::{AgentId, CallId, RunId};
+use interlock_store::{ClientProcess, Listed, Lookup, Note, NotedTool, SessionKey};
 
 use super::{Control, Incoming};
 use crate::{
     govern,
+    live::Live,
     refused::{Refused, Word},
 };
 
@@ -29,6 +30,29 @@ impl Caller {
     /// Tells whether a hook said anything.
     pub(crate) const fn is_there(&self) -> bool {
         self.note.is_some()
+    }
+
+    /// Tells whether a hook of `client` itself said it.
+    pub(crate) fn is_of(&self, client: Option<&ClientProcess>) -> bool {
+        let process = self.note.as_ref().and_then(|note| note.process.as_ref());
+        process.is_some() && process == client
+    }
+
+    /// Tells whether a person sits at the client, as far as its hook knows.
+    pub(crate) fn is_attended(&self) -> bool {
+        self.note.as_ref().is_some_and(|note| !note.unattended)
+    }
+
+    /// Returns the call under which a hook has let this one pass, where it is still open in `live`.
+    ///
+    /// One that a person was to be asked about counts where the client itself
+    /// started this process: then its coming is the yes.
+    pub(crate) fn judged(&self, live: &Live, client: Option<&ClientProcess>) -> Option<CallId> {
+        let note = self.note.as_ref()?;
+        let id = note.judged.as_ref()?;
+        let call = live.run.calls.iter().find(|call| call.id == *id)?;
+        let own = note.process.is_some() && note.process.as_ref() == client;
+        (!call.asked || note.asked && own).then(|| id.clone())
     }
 
     /// Returns the sub-agent that calls; `None`: the main agent.
@@ -55,8 +79,19 @@ enum Holder {
     ThisClient,
     /// Another.
     OtherClient,
+    /// A gateway that its client has left: whoever comes next goes on with it.
+    Gone,
     /// Not known, or none.
     Unknown,
+}
+
+/// What becomes of a run that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Damaged {
+    /// It holds nobody.
+    OfNobody,
+    /// It holds whom the files beside it name.
+    OfWhomItNames,
 }
 
 /// How surely a note is for a call; the surer the greater.
@@ -149,10 +184,21 @@ impl Control {
         match &caller.note {
             Some(Note { run: Some(run), .. }) => Ok(Held::Run(run.clone())),
             Some(note) => self.held_by_session(note, incoming.at_ms),
-            None => match &self.started {
-                Some(run) => Ok(Held::Run(run.clone())),
-                None => self.only_open_run(),
-            },
+            None => self.held_unseen(Damaged::OfNobody),
+        }
+    }
+
+    /// Finds the run that holds calls of servers' tools which no hook has seen.
+    ///
+    /// One that cannot be read and may hold this session is among them: opening it will refuse.
+    pub(crate) fn held_by_what_is_open(&self) -> Result<Held, Refused> {
+        self.held_unseen(Damaged::OfWhomItNames)
+    }
+
+    fn held_unseen(&self, damaged: Damaged) -> Result<Held, Refused> {
+        match &self.started {
+            Some(run) => self.started_or_later(run, damaged),
+            None => self.only_open_run(damaged),
         }
     }
 
@@ -175,9 +221,20 @@ impl Control {
         })
     }
 
+    /// Returns the run this process started, or one that was opened after its end.
+    fn started_or_later(&self, started: &RunId, damaged: Damaged) -> Result<Held, Refused> {
+        if !self.open(started)?.run.is_over() {
+            return Ok(Held::Run(started.clone()));
+        }
+        Ok(match self.only_open_run(damaged)? {
+            Held::Nothing => Held::Run(started.clone()),
+            later => later,
+        })
+    }
+
     /// Finds the run that only this client can mean.
-    fn only_open_run(&self) -> Result<Held, Refused> {
-        let open = self.open_runs()?;
+    fn only_open_run(&self, damaged: Damaged) -> Result<Held, Refused> {
+        let open = self.open_runs(damaged)?;
         let of = |wanted: Holder| -> Vec<RunId> {
             let fitting = open.iter().filter(|(_, holder)| *holder == wanted);
             fitting.map(|(run, _)| run.clone()).collect()
@@ -185,7 +242,10 @@ impl Control {
         let (ours, unknown) = (of(Holder::ThisClient), of(Holder::Unknown));
         Ok(match (ours.as_slice(), unknown.as_slice()) {
             ([only], _) => Held::Run(only.clone()),
-            ([], []) => Held::Nothing,
+            ([], []) => match of(Holder::Gone).as_slice() {
+                [only] => Held::Run(only.clone()),
+                _ => Held::Nothing,
+            },
             // The only one there is: beside runs of others it could be anybody's.
             ([], [only]) if open.len() == 1 => Held::Run(only.clone()),
             ([], _) => Held::Several(open.into_iter().map(|(run, _)| run).collect()),
@@ -194,12 +254,14 @@ impl Control {
     }
 
     /// Lists the open runs of this project, newest first, with whose they are.
-    fn open_runs(&self) -> Result<Vec<(RunId, Holder)>, Refused> {
+    fn open_runs(&self, damaged: Damaged) -> Result<Vec<(RunId, Holder)>, Refused> {
         let runs = self.settings.home.list_runs()?;
         let open = runs.into_iter().filter(|run| match &run.listed {
             Listed::Known(card) => card.project_root == self.project_root && !card.is_over(),
-            // Whose it is cannot be told; it troubles nobody else.
-            Listed::Damaged { .. } => false,
+            // Whose it is the run itself cannot tell; it troubles nobody else.
+            Listed::Damaged { .. } => {
+                damaged == Damaged::OfWhomItNames && self.may_be_ours(&run.id)
+            }
         });
         Ok(open
             .map(|run| {
@@ -209,13 +271,33 @@ impl Control {
             .collect())
     }
 
+    /// Tells whether the files beside a run say that it is of this project.
+    fn may_be_ours(&self, run: &RunId) -> bool {
+        let home = &self.settings.home;
+        let bound = home.session_of(run).ok().flatten();
+        let nobody = SessionKey::new("", "");
+        bound.is_some_and(|binding| binding.project_root == self.project_root)
+            || matches!(home.look_up(&nobody, &self.project_root), Ok(Lookup::Waiting(waiting)) if waiting == *run)
+    }
+
     fn holder_of(&self, run: &RunId) -> Holder {
+        let local = self.who == govern::Caller::Stdio;
         let ancestors = &self.settings.ancestors;
-        let binding = self.settings.home.session_of(run).ok().flatten();
-        match binding.and_then(|binding| binding.process) {
-            Some(process) if ancestors.contains(&process) => Holder::ThisClient,
-            Some(_) if !ancestors.is_empty() => Holder::OtherClient,
+        let Some(binding) = self.settings.home.session_of(run).ok().flatten() else {
+            return Holder::Unknown;
+        };
+        let of_gateway = binding.session.client.as_deref() == Some(govern::CLIENT);
+        match binding.process {
+            Some(process) if local && ancestors.contains(&process) => Holder::ThisClient,
+            Some(process) if local && of_gateway && !is_alive(&process) => Holder::Gone,
+            _ if of_gateway => Holder::OtherClient,
+            Some(_) if local && !ancestors.is_empty() => Holder::OtherClient,
             _ => Holder::Unknown,
         }
     }
+}
+
+fn is_alive(process: &ClientProcess) -> bool {
+    let found = interlock_clients::process::look(process.pid);
+    found.is_some_and(|found| found.client == *process)
 }

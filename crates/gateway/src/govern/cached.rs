@@ -33,22 +33,28 @@ impl<const N: usize> Stamp<N> {
 
 /// Something that was found out and holds until a directory changes.
 #[derive(Debug, Clone)]
-pub(super) struct Cached<T, const N: usize>(Option<(Stamp<N>, T)>);
+pub(super) struct Cached<T, const N: usize>(Option<(Stamp<N>, T)>, bool);
 
 impl<T, const N: usize> Cached<T, N> {
     pub(super) const fn new() -> Self {
-        Self(None)
+        Self(None, false)
     }
 
     /// Returns what was found out, where nothing has changed since.
     pub(super) fn get(&self, now: Stamp<N>) -> Option<&T> {
         let (then, found) = self.0.as_ref()?;
-        (*then == now).then_some(found)
+        (self.1 && *then == now).then_some(found)
     }
 
     /// Keeps what was found out after `seen` was looked at.
     pub(super) fn keep(&mut self, seen: Stamp<N>, found: T) {
-        self.0 = seen.is_settled().then_some((seen, found));
+        self.0 = Some((seen, found));
+        self.1 = seen.is_settled();
+    }
+
+    /// Returns what was found out last.
+    pub(super) fn last(&self) -> Option<&T> {
+        self.0.as_ref().map(|(_, found)| found)
     }
 
     pub(super) fn forget(&mut self) {

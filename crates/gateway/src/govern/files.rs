@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use interlock_clients::{HookSetting, surroundings};
+use interlock_clients::{HookSetting, file_use, surroundings};
 use interlock_core::{
     call::ToolCall,
     names::{AgentId, CallId},
     tools::served_names,
 };
-use interlock_facts::{FileUse, Proposal, RealDisk, Shape, Surroundings, TextUse, served_facts};
+use interlock_facts::{FileUse, Proposal, RealDisk, Shape, Surroundings, served_facts};
 use interlock_project::{Config, Servers, ToolConfig, Transport};
 use serde_json::Value;
 
@@ -54,10 +54,8 @@ impl Files {
     /// Finds what a call would do.
     pub(super) fn call(&self, tool: &ListedTool<'_>, input: &Value, who: Identity) -> ToolCall {
         let names = served_names(tool.server, tool.name);
-        let files = self.set(tool).map_or_else(
-            || FileUse::of(tool.name, input, says_read_only(tool.definition)),
-            file_use,
-        );
+        let read_only = says_read_only(tool.definition);
+        let files = file_use(tool.name, self.set(tool), input, read_only);
         let mut call = served_facts(
             proposal(&names, input, who),
             &files,
@@ -129,18 +127,6 @@ fn proposal<'a>(names: &'a [String], input: &'a Value, who: Identity) -> Proposa
 }
 
 /// Tells whether a server says that a tool changes nothing.
-fn says_read_only(definition: &Value) -> bool {
+pub(super) fn says_read_only(definition: &Value) -> bool {
     definition.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
-}
-
-/// Reads what a person has set about a tool: nothing else is assumed of it then.
-fn file_use(set: &ToolConfig) -> FileUse {
-    FileUse {
-        reads: set.reads.clone(),
-        writes: set.writes.clone(),
-        removes: set.removes.clone(),
-        text: set.content.clone().map_or(TextUse::Unknown, TextUse::Whole),
-        line: set.command.clone(),
-        sure: true,
-    }
 }

@@ -2,6 +2,9 @@
 //!
 //! INVARIANT: where a run holds the session, or may, every failure of ours is a denial.
 
+mod asked;
+mod ended;
+
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,30 +12,30 @@ use std::{
 
 use interlock_clients::HookSetting;
 use interlock_core::{
-    Reply, briefing,
-    call::{CallResult, ToolCall},
+    Reply,
+    call::{ControlTool, ToolCall},
     command::Ask,
-    names::{CallId, RunId},
-    notice,
+    names::{CallId, Digest, RunId},
     refusal::Code,
 };
 use interlock_project::{Config, Servers};
-use interlock_store::{NotedTool, StoreError};
-use serde_json::{Value, value::RawValue};
+use interlock_store::{GatewayCard, KeptCard, NotedTool, ServedTool, StoreError};
+use serde_json::Value;
 
 use super::{
     CallEnd, Caller, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
     Ruling, Ticket,
-    files::{Files, Identity},
+    asking::Questions,
+    files::{Files, Identity, says_read_only},
     lists::{self, Standing},
     opened::Opened,
-    results::Outcome,
+    pins::{self, Pins},
+    policy::ProjectPolicy,
 };
 use crate::{
     answer::{Answer, Said},
-    control::{Control, Held, Incoming, several},
+    control::{Control, Held, Incoming, Noted, several},
     error::GatewayError,
-    live::Live,
     refused::{Refused, Word},
     settings::Settings,
     tools,
@@ -51,12 +54,19 @@ pub struct Governor {
     control: Control,
     opened: Opened,
     files: Files,
+    pins: Pins,
+    policy: ProjectPolicy,
+    questions: Questions,
+    /// Whether a person has said that who reaches the port is to be believed.
+    over_http: bool,
     /// Calls that passed and have not ended.
     open: BTreeMap<CallId, Passed>,
     /// What the list depended on when it was asked about last.
-    listed: Option<(Option<RunId>, Standing)>,
+    listed: Option<Option<(Option<RunId>, Standing)>>,
     calls: u64,
     begun: String,
+    /// What this gateway shows, told to the hooks of its client.
+    card: Option<(KeptCard, Vec<ServedTool>)>,
 }
 
 /// A call that passed.
@@ -66,7 +76,7 @@ struct Passed {
     number: u64,
     /// Whether its tool promises structured content.
     has_schema: bool,
-    digest: interlock_core::names::Digest,
+    digest: Digest,
     /// With what the client goes on, where the server wanted input.
     state: Option<Value>,
 }
@@ -90,16 +100,24 @@ impl Governor {
         };
         let control = Control::of_caller(settings.clone(), who.clone());
         let files = Files::new(&setting, control.project_root(), &person, servers.clone());
+        // A process of this machine that goes with the session; over HTTP there is none.
+        let process = settings.ancestors.first().filter(|_| who == Caller::Stdio);
+        let policy = ProjectPolicy::new(setting, control.project_root(), &begun, process.cloned());
         Ok(Self {
+            questions: Questions::default(),
+            over_http: person.gateway.approvals_over_http,
+            policy,
             opened: Opened::new(who.clone(), settings.home.clone()),
             control,
             files,
+            pins: Pins::default(),
             who,
             settings,
             open: BTreeMap::new(),
             listed: None,
             calls: 0,
             begun,
+            card: None,
         })
     }
 
@@ -108,7 +126,11 @@ impl Governor {
         let tool = NotedTool::served(call.tool.shown);
         let (held, noted) = self.opened.of_call(&self.control, tool, &incoming)?;
         let run = match held {
-            Held::Nothing => return Ok(pass_freely()),
+            Held::Nothing if noted.is_there() => return Ok(pass_freely()),
+            Held::Nothing => match self.begin_by_policy(call.at_ms)? {
+                Some(run) => run,
+                None => return Ok(pass_freely()),
+            },
             Held::Several(runs) => return Err(several(runs)),
             Held::Run(run) => run,
         };
@@ -118,23 +140,66 @@ impl Governor {
             agent: noted.agent().cloned(),
         };
         let input = Value::Object(call.arguments.clone());
-        let proposed = self.files.call(&call.tool, &input, who);
+        let mut proposed = self.files.call(&call.tool, &input, who);
+        let has_schema = call.tool.definition.get("outputSchema").is_some();
         let live = self.opened.live(&run)?;
         if live.run.is_over() {
             return self.after_the_end(&run, &proposed);
+        }
+        if let Some(Some(change)) = self.pins.compare(live, &[call.tool])?.pop() {
+            proposed.facts.protected = Some(pins::thing(&change, &run));
+            live.ask(call.at_ms, Ask::ReportTool(change))?;
+        }
+        let client = self.settings.ancestors.first();
+        let changed = proposed.facts.protected.is_some() || proposed.facts.malformed.is_some();
+        let judged = noted.judged(live, client).filter(|id| live.is_current(id));
+        if let Some(judged) = judged.filter(|_| !changed) {
+            return self.pass_judged(&run, judged, proposed.digest, has_schema);
         }
         let state = call.request_state;
         let goes_on = |passed: &&Passed| {
             passed.run == run && passed.digest == proposed.digest && passed.state.as_ref() == state
         };
         if state.is_some()
-            && let Some((id, passed)) = self.open.iter().find(|(_, passed)| goes_on(passed))
+            && !changed
+            && let Some((id, _)) = self.open.iter().find(|(_, passed)| goes_on(passed))
+            && live.is_current(id)
         {
-            let (id, number) = (id.clone(), passed.number);
-            return Ok(self.opened.live(&run)?.pass(&id, number));
+            return Ok(live.pass(id));
         }
-        let has_schema = call.tool.definition.get("outputSchema").is_some();
-        self.propose(&run, proposed, has_schema, call.at_ms)
+        let how = (call.at_ms, &noted, true);
+        self.propose(&run, proposed, has_schema, how)
+    }
+
+    /// Begins the run by which the project guards every session, where it does.
+    fn begin_by_policy(&mut self, at_ms: u64) -> Result<Option<RunId>, Refused> {
+        let run = self.policy.begin(at_ms)?;
+        if let Some(run) = &run {
+            self.control.adopt(run.clone());
+            self.opened.forget();
+        }
+        Ok(run)
+    }
+
+    /// Lets a call pass that its hook has judged and counted.
+    fn pass_judged(
+        &mut self,
+        run: &RunId,
+        id: CallId,
+        digest: Digest,
+        has_schema: bool,
+    ) -> Result<Ruling, Refused> {
+        self.calls += 1;
+        let passed = Passed {
+            run: run.clone(),
+            number: self.calls,
+            has_schema,
+            digest,
+            state: None,
+        };
+        let ruling = self.opened.live(run)?.pass(&id);
+        self.remember(id, passed);
+        Ok(ruling)
     }
 
     /// Asks the run whether the call may be made.
@@ -143,11 +208,11 @@ impl Governor {
         run: &RunId,
         call: ToolCall,
         has_schema: bool,
-        at_ms: u64,
+        (at_ms, noted, asks): (u64, &Noted, bool),
     ) -> Result<Ruling, Refused> {
         let live = self.opened.live(run)?;
         let (id, digest) = (call.id.clone(), call.digest.clone());
-        let decision = live.ask(at_ms, Ask::Propose(Box::new(call)))?;
+        let decision = live.ask(at_ms, Ask::Propose(Box::new(call.clone())))?;
         match &decision.reply {
             Reply::Accepted | Reply::Parked { .. } => {
                 self.calls += 1;
@@ -158,7 +223,7 @@ impl Governor {
                     digest,
                     state: None,
                 };
-                let ruling = live.pass(&id, passed.number);
+                let ruling = live.pass(&id);
                 self.remember(id, passed);
                 Ok(ruling)
             }
@@ -168,9 +233,11 @@ impl Governor {
                     events: &decision.events,
                     focus: Some(&decision.path),
                 };
-                Ok(Ruling::Answer(
-                    Answer::no(live, refusal, &said).into_result(),
-                ))
+                let denial = Answer::no(live, refusal, &said).into_result();
+                if asks && matches!(decision.reply, Reply::Ask(_)) {
+                    return self.ask_about_call(run, call, has_schema, (noted, denial));
+                }
+                Ok(Ruling::Answer(denial))
             }
         }
     }
@@ -193,60 +260,6 @@ impl Governor {
         }
     }
 
-    /// Records how a call ended, and says what the client gets in place of its result.
-    fn record(
-        &mut self,
-        id: &CallId,
-        passed: &Passed,
-        result: CallEnd<'_>,
-        at_ms: u64,
-    ) -> Result<Option<Value>, StoreError> {
-        let (mut outcome, error_bytes) = match result {
-            CallEnd::Result(text) => (Outcome::read(text.get()), length(text)),
-            CallEnd::Error(text) => (None, length(text)),
-            CallEnd::Unknown => (None, 0),
-        };
-        let live = self.opened.live(&passed.run)?;
-        if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.goes_on()) {
-            let passed = Passed {
-                state: outcome.request_state().cloned(),
-                ..passed.clone()
-            };
-            self.remember(id.clone(), passed);
-            return Ok(None);
-        }
-        // What it wrote is not known: it counts as done when a transition is asked for.
-        if matches!(result, CallEnd::Unknown) && live.may_have_written(id) {
-            return Ok(None);
-        }
-        let ok = outcome.as_ref().is_some_and(Outcome::is_ok);
-        let mut bytes = outcome.as_ref().map_or(error_bytes, Outcome::bytes);
-        let mut changed = false;
-        if let Some((left, limit)) = live.bytes_left(id)
-            && let Some(outcome) = outcome.as_mut().filter(|_| bytes > left)
-        {
-            outcome.cut(left, passed.has_schema, limit);
-            bytes = left;
-            changed = true;
-        }
-        let ended = CallResult {
-            id: Some(id.clone()),
-            ok,
-            exit: None,
-            bytes,
-            wrote: Vec::new(),
-        };
-        let decision = live.ask(at_ms, Ask::Record(ended))?;
-        if let Some(notice) = notice(&live.machine, &live.run, &decision.events)
-            && let Some(outcome) = &mut outcome
-        {
-            let now = briefing(&live.machine, &live.run, Some(&decision.path));
-            outcome.add(&format!("[Interlock: {notice}\n{now}]"));
-            changed = true;
-        }
-        Ok(outcome.filter(|_| changed).map(Outcome::into_value))
-    }
-
     fn remember(&mut self, id: CallId, passed: Passed) {
         self.open.insert(id, passed);
         if self.open.len() > OPEN_MAX {
@@ -263,16 +276,37 @@ impl Governor {
         CallId::new(format!("gateway-{}-{}", self.begun, self.calls))
     }
 
-    fn own(&mut self, tool: interlock_core::call::ControlTool, call: &OwnCall<'_>) -> Answer {
+    fn own(&mut self, tool: ControlTool, call: &OwnCall<'_>) -> Result<Ruling, Refused> {
         let incoming = incoming(call.arguments, call.meta, call.at_ms);
+        let about_a_run = matches!(
+            tool,
+            ControlTool::GetState | ControlTool::Transition | ControlTool::Pause
+        );
+        if about_a_run
+            && !self.opened.has_notes()?
+            && matches!(self.opened.of_session(&self.control)?, Held::Nothing)
+        {
+            self.begin_by_policy(call.at_ms)?;
+        }
+        if tool == ControlTool::Transition {
+            let (answer, parking) = self.control.moving(&incoming)?;
+            let answer = answer.into_result();
+            return match parking {
+                Some(parking) => self.ask_about_transition(parking, answer, &incoming),
+                None => Ok(Ruling::Answer(answer)),
+            };
+        }
         let answer = self.control.answer(tool, &incoming);
         self.opened.forget();
-        answer
+        Ok(Ruling::Answer(answer.into_result()))
     }
 
     fn judge_reading(&mut self, reading: &Reading<'_>) -> Result<Option<NotRead>, Refused> {
-        let run = match self.opened.of_session(&self.control, reading.at_ms)? {
-            Held::Nothing => return Ok(None),
+        let run = match self.opened.of_session(&self.control)? {
+            Held::Nothing => match self.begin_by_policy(reading.at_ms)? {
+                Some(run) => run,
+                None => return Ok(None),
+            },
             Held::Several(runs) => return Err(several(runs)),
             Held::Run(run) => run,
         };
@@ -309,7 +343,7 @@ impl Governor {
 
     /// Returns where the run that holds the session stands.
     fn stand(&mut self) -> Result<(Option<RunId>, Standing), Refused> {
-        match self.opened.of_session(&self.control, crate::now_ms())? {
+        match self.opened.of_session(&self.control)? {
             Held::Nothing => Ok((None, None)),
             Held::Several(runs) => Err(several(runs)),
             Held::Run(run) => {
@@ -319,13 +353,51 @@ impl Governor {
         }
     }
 
+    /// Tells the hooks of this client which tools are whose.
+    fn tell_hooks(&mut self, tools: &[ListedTool<'_>]) -> Result<(), StoreError> {
+        if self.who != Caller::Stdio || self.settings.ancestors.is_empty() {
+            return Ok(());
+        }
+        let served: Vec<ServedTool> = tools.iter().map(served_tool).collect();
+        if self.card.as_ref().is_some_and(|(_, told)| *told == served) {
+            return Ok(());
+        }
+        let card = GatewayCard {
+            above: self.settings.ancestors.clone(),
+            tools: served.clone(),
+        };
+        let kept = match self.card.take() {
+            Some((kept, _)) => {
+                kept.renew(&card)?;
+                kept
+            }
+            None => {
+                let alive = |process| interlock_clients::process::look(process).is_some();
+                self.settings.home.keep_card(&card, alive)?
+            }
+        };
+        self.card = Some((kept, served));
+        Ok(())
+    }
+
     fn shown_now(&mut self, tools: &[ListedTool<'_>]) -> Result<Vec<bool>, Refused> {
         match self.stand()? {
             (Some(run), Some(_)) => {
                 let live = self.opened.live(&run)?;
-                Ok(lists::shown(&live.machine, &live.run, tools))
+                let changes = self.pins.compare(live, tools)?;
+                for change in changes.iter().flatten() {
+                    live.ask(crate::now_ms(), Ask::ReportTool(change.clone()))?;
+                }
+                let shown = lists::shown(&live.machine, &live.run, tools).into_iter();
+                // What a changed definition says does not reach the model before a person has seen it.
+                let same = |(shown, change): (bool, &Option<_>)| shown && change.is_none();
+                Ok(shown.zip(&changes).map(same).collect())
             }
-            _ => Ok(vec![true; tools.len()]),
+            (None, _) => {
+                let by_policy = self.policy.shown(tools)?;
+                Ok(by_policy.unwrap_or_else(|| vec![true; tools.len()]))
+            }
+            (Some(_), None) => Ok(vec![true; tools.len()]),
         }
     }
 }
@@ -343,13 +415,15 @@ impl Govern for Governor {
 
     fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
         let tool = tools::control_tool(name)?;
-        let answer = guarded(|| Ok(self.own(tool, call)));
-        Some(Ruling::Answer(
-            answer.unwrap_or_else(Answer::from).into_result(),
-        ))
+        Some(guarded(|| self.own(tool, call)).unwrap_or_else(denied))
     }
 
     fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool> {
+        // Without the card a call counts twice; it is judged all the same.
+        let _ = self.tell_hooks(tools);
+        if self.listed.is_none() {
+            self.changed();
+        }
         // Where it is not known what may be called nothing is shown; a call says why.
         guarded(|| self.shown_now(tools)).unwrap_or_else(|_| vec![false; tools.len()])
     }
@@ -363,11 +437,8 @@ impl Govern for Governor {
             .unwrap_or_else(|refused| Some(not_read(refused.into())))
     }
 
-    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> Ruling {
-        denied(Refused::new(
-            Word::Engine(Code::NothingPending),
-            "nothing waits for this answer",
-        ))
+    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling {
+        guarded(|| self.rule_again(key, said, at_ms)).unwrap_or_else(denied)
     }
 
     fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value> {
@@ -384,37 +455,9 @@ impl Govern for Governor {
 
     fn changed(&mut self) -> bool {
         let now = guarded(|| self.stand()).ok();
-        let changed = now != self.listed;
-        self.listed = now;
-        changed
-    }
-}
-
-impl Live {
-    /// Lets a call pass, with what its result may still bring.
-    fn pass(&self, id: &CallId, _number: u64) -> Ruling {
-        Ruling::Pass(Ticket {
-            call: Some(id.clone()),
-            bytes_max: self.bytes_left(id).map(|(left, _)| left),
-        })
-    }
-
-    /// Returns the bytes of results that are left in the stay a call belongs to, and all it had.
-    fn bytes_left(&self, id: &CallId) -> Option<(u64, u64)> {
-        let call = self.run.calls.iter().find(|call| call.id == *id)?;
-        let frame = self.run.frame(&call.path)?;
-        if frame.entered_seq != call.entered_seq {
-            return None;
-        }
-        let state = lists::state(&self.machine, &self.run, &call.path)?;
-        let limit = state.policy.result_bytes_max?;
-        Some((limit.saturating_sub(frame.used.bytes), limit))
-    }
-
-    /// Tells whether a call is open that may have written.
-    fn may_have_written(&self, id: &CallId) -> bool {
-        let call = self.run.calls.iter().find(|call| call.id == *id);
-        call.is_some_and(|call| call.marks.writes || !call.marks.hits.is_empty())
+        // Before anything was listed there is nothing that could have changed.
+        let then = self.listed.replace(now.clone());
+        then.is_some_and(|then| then != now)
     }
 }
 
@@ -425,6 +468,15 @@ fn guarded<T>(act: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
         let message = "Interlock failed while it answered; nothing is certain but what `interlock log` shows: call again, or tell a person";
         Err(Refused::new(Word::Unavailable, message))
     })
+}
+
+fn served_tool(tool: &ListedTool<'_>) -> ServedTool {
+    ServedTool {
+        shown: tool.shown.to_owned(),
+        server: tool.server.to_owned(),
+        tool: tool.name.to_owned(),
+        read_only: says_read_only(tool.definition),
+    }
 }
 
 fn denied(refused: Refused) -> Ruling {
@@ -443,10 +495,6 @@ fn not_read(answer: Answer) -> NotRead {
         message: answer.text,
         data: Value::Object(answer.structured),
     }
-}
-
-fn length(text: &RawValue) -> u64 {
-    u64::try_from(text.get().len()).unwrap_or(u64::MAX)
 }
 
 fn incoming(

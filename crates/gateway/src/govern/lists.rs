@@ -10,8 +10,15 @@ use interlock_core::{
 
 use super::ListedTool;
 
-/// What the list depends on: where every line of the run stands; `None`: nothing is held back.
-pub(super) type Standing = Option<Vec<(FramePath, StateName)>>;
+/// What the list depends on; `None`: nothing is held back.
+pub(super) type Standing = Option<Stand>;
+
+/// Where every line of a run stands, and how many changed tools a person has accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stand {
+    lines: Vec<(FramePath, StateName)>,
+    accepted: usize,
+}
 
 /// Says where every line of an open run stands.
 pub(super) fn standing(run: &Run) -> Standing {
@@ -23,7 +30,10 @@ pub(super) fn standing(run: &Run) -> Standing {
         let at = run.frame(&path)?.at.clone();
         Some((path, at))
     });
-    Some(at.collect())
+    Some(Stand {
+        lines: at.collect(),
+        accepted: run.tools_accepted.len(),
+    })
 }
 
 /// Tells for each tool whether some line of the run may call it, or ask for it.

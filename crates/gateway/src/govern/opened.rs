@@ -53,27 +53,21 @@ impl Opened {
         if noted.is_there() {
             return Ok((control.held(&noted, incoming)?, noted));
         }
-        Ok((self.without_note(control, incoming)?, noted))
+        Ok((self.without_note(control)?, noted))
     }
 
     /// Finds the run that holds the session, where no call says more.
-    pub(super) fn of_session(&mut self, control: &Control, at_ms: u64) -> Result<Held, Refused> {
+    pub(super) fn of_session(&mut self, control: &Control) -> Result<Held, Refused> {
         match &self.who {
             Caller::Run(run) => Ok(Held::Run(run.clone())),
-            Caller::Stdio | Caller::Nobody => {
-                let incoming = Incoming {
-                    arguments: interlock_core::machine::Object::new(),
-                    call: None,
-                    at_ms,
-                };
-                self.without_note(control, &incoming)
-            }
+            Caller::Stdio | Caller::Nobody => self.without_note(control),
         }
     }
 
     /// Opens a run, or brings it to what its log says now.
     pub(super) fn live(&mut self, run: &RunId) -> Result<&mut Live, StoreError> {
-        let known = self.live.take().filter(|live| live.id() == run);
+        let usable = |live: &Live| live.id() == run && live.is_in_place();
+        let known = self.live.take().filter(usable);
         let live = match known {
             Some(mut live) => {
                 live.catch_up()?;
@@ -89,24 +83,33 @@ impl Opened {
         self.held.forget();
     }
 
+    /// Tells whether some hook has said something of a call that has not come yet.
+    pub(super) fn has_notes(&mut self) -> Result<bool, StoreError> {
+        let seen = Stamp::look(self.home.path(), NOTES);
+        if self.no_notes.get(seen).is_some() {
+            return Ok(false);
+        }
+        let has = self.home.has_notes()?;
+        if !has {
+            self.no_notes.keep(seen, ());
+        }
+        Ok(has)
+    }
+
     fn noted(
         &mut self,
         control: &Control,
         tool: NotedTool,
         incoming: &Incoming,
     ) -> Result<Noted, Refused> {
-        let seen = Stamp::look(self.home.path(), NOTES);
-        if self.no_notes.get(seen).is_some() {
-            return Ok(Noted::default());
+        if self.has_notes()? {
+            control.caller(tool, incoming)
+        } else {
+            Ok(Noted::default())
         }
-        let noted = control.caller(tool, incoming)?;
-        if !noted.is_there() && !self.home.has_notes()? {
-            self.no_notes.keep(seen, ());
-        }
-        Ok(noted)
     }
 
-    fn without_note(&mut self, control: &Control, incoming: &Incoming) -> Result<Held, Refused> {
+    fn without_note(&mut self, control: &Control) -> Result<Held, Refused> {
         let seen = Stamp::look(self.home.path(), BOUND);
         match self.held.get(seen) {
             Some(Held::Run(run)) => {
@@ -119,7 +122,7 @@ impl Opened {
             // Runs may have ended since, which no directory shows.
             Some(Held::Several(_)) | None => {}
         }
-        let held = control.held(&Noted::default(), incoming)?;
+        let held = control.held_by_what_is_open()?;
         self.held.keep(seen, held.clone());
         Ok(held)
     }

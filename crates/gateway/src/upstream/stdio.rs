@@ -11,12 +11,11 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Connection, Fate, Running};
+use super::{Connection, Dial, Dialing, Fate, Surroundings};
 use crate::{
     lines::{Line, answered_number, read_line, write_line},
     link::Link,
     message::{INTERNAL_ERROR, Id, Outcome, Parcel, read_server},
-    notes::Notes,
 };
 
 /// What a server never gets of our environment: with it, it could act as the person.
@@ -43,17 +42,13 @@ pub struct Process {
     pub cwd: Option<PathBuf>,
 }
 
-/// What a connection of any server needs to know.
-#[derive(Debug, Clone)]
-pub struct Surroundings {
-    /// What people call the server.
-    pub label: String,
-    /// The longest message, in bytes.
-    pub bytes_max: usize,
-    /// Where its standard error goes.
-    pub notes: Notes,
-    /// Held as long as the process may run.
-    pub running: Running,
+impl Dial for Process {
+    fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a> {
+        Box::pin(async move {
+            connect(self, around)
+                .map_err(|error| format!("`{}` cannot be started: {error}", self.command.display()))
+        })
+    }
 }
 
 /// Starts the server and connects to it.

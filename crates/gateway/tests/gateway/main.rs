@@ -6,7 +6,9 @@
     reason = "a JSON value answers a missing key with null"
 )]
 
+mod asked;
 mod drafts;
+mod governed;
 mod moves;
 mod protocol;
 mod start;

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use interlock_core::call::ControlTool::Transition;
-use interlock_gateway::{Settings, ToolPrefix, serve};
+use interlock_gateway::{
+    Behind, GatewayError, Settings, ToolPrefix, notes::Notes, stdio, upstream::Running,
+};
 use rmcp::{
     model::{CallToolRequestParams, ProtocolVersion},
     service::{ClientLifecycleMode, ClientServiceExt as _},
@@ -79,6 +81,15 @@ impl Client {
     }
 }
 
+/// Serves the control tools alone.
+async fn serve(settings: Settings, far: DuplexStream) -> Result<(), GatewayError> {
+    let (running, _) = Running::new();
+    let (notes, _) = Notes::to_channel();
+    let gateway = Behind::default().gateway(&settings, notes, running)?;
+    let (read, write) = split(far);
+    stdio::serve(&gateway, read, write).await
+}
+
 /// Plays a client in front of a server; the server must end well once the client is gone.
 fn play<F>(settings: Settings, version: &'static str, script: impl FnOnce(Client) -> F)
 where
@@ -90,7 +101,7 @@ where
         .unwrap();
     runtime.block_on(async {
         let (near, far) = duplex(4_096);
-        let server = tokio::spawn(serve(settings, split(far)));
+        let server = tokio::spawn(serve(settings, far));
         let (read, write) = split(near);
         let client = Client {
             read: BufReader::new(read),
@@ -433,11 +444,14 @@ fn what_is_no_message_does_not_end_the_server() {
         client.open().await;
         for junk in [
             "",
-            "not json",
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/nonsense\"}",
+            "not json",
         ] {
             client.send(junk).await;
         }
+        let refused = client.next().await;
+        assert_eq!(refused["error"]["code"], -32700, "{refused}");
+        assert_eq!(refused["id"], Value::Null);
         let answer = client.ask("nonsense/method", json!({})).await;
         assert_eq!(answer["error"]["code"], -32601, "{answer}");
         let answer = client.ask("tools/call", json!({"arguments": {}})).await;
@@ -471,7 +485,7 @@ fn another_implementation_of_a_client_is_served() {
             .unwrap();
         runtime.block_on(async {
             let (near, far) = duplex(4_096);
-            let server = tokio::spawn(serve(world.settings(), split(far)));
+            let server = tokio::spawn(serve(world.settings(), far));
             let client = ().serve_with_lifecycle(split(near), lifecycle).await.unwrap();
             assert_eq!(client.list_all_tools().await.unwrap().len(), 6);
             let result = client

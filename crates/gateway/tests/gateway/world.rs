@@ -88,6 +88,7 @@ impl World {
             asked: false,
             question: None,
             unattended: false,
+            judged: None,
             at_ms: NOW,
         };
         change(&mut note);

@@ -1,5 +1,9 @@
 //! What a configuration says, and what is wrong with one.
 
+#![expect(clippy::panic, reason = "a failed test says what it saw")]
+#![expect(clippy::expect_used, reason = "a failed test panics")]
+#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
+
 use super::{Config, Transport, expand};
 
 #[track_caller]

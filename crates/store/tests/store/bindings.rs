@@ -457,3 +457,34 @@ fn a_session_whose_run_is_gone_is_not_unbound() {
     assert!(matches!(error, StoreError::MissingRun { .. }), "{error:?}");
     assert!(!world.directory(&waiting).exists());
 }
+
+#[test]
+fn a_run_handed_on_goes_to_the_next_session_and_keeps_the_first() {
+    let world = World::new();
+    let run = world.run();
+    world.bind(&run, key("s1"), None).unwrap();
+    let hand_on = |run| {
+        let bindings = world.home.lock_bindings().unwrap();
+        bindings.hand_on(run, PROJECT.as_ref())
+    };
+    hand_on(&run).unwrap();
+    assert_eq!(world.take("s2"), Some(run.clone()));
+    for session in ["s1", "s2"] {
+        let found = world.found(&key(session));
+        assert!(
+            matches!(&found, Lookup::Bound(binding) if binding.run == run),
+            "{session}: {found:?}"
+        );
+    }
+    assert_eq!(world.found(&key("s3")), Lookup::Unbound);
+    assert_eq!(
+        world.home.session_of(&run).unwrap().unwrap().session,
+        key("s2")
+    );
+
+    let other = world.run();
+    world.wait(&other, None).unwrap();
+    let error = hand_on(&run).unwrap_err();
+    assert!(matches!(error, BindError::OtherWaits { .. }), "{error:?}");
+    assert!(world.home.session_of(&run).unwrap().is_some());
+}

@@ -23,6 +23,7 @@ fn note(session: &str, at_ms: u64) -> Note {
         asked: false,
         question: None,
         unattended: false,
+        judged: None,
         at_ms,
     }
 }

@@ -237,16 +237,7 @@ impl Call {
             }
         }
         if !is_greeting {
-            let told =
-                json!({"answers": self.answers, "meta": self.message.pointer("/params/_meta")});
-            let plain = json!({"result": {
-                "content": [{"type": "text", "text": told.to_string()}], "structuredContent": told,
-            }});
-            let plain = if self.server.lock().settings.is_modern {
-                json!({"result": merged(plain["result"].clone(), json!({"resultType": "complete"}))})
-            } else {
-                plain
-            };
+            let plain = self.plain();
             let id = self.message.get("id").cloned().unwrap_or_default();
             say(&with_id(self.answer.take().unwrap_or(plain), &id))?;
         }
@@ -256,6 +247,18 @@ impl Call {
             self.server.changed.notify_all();
         }
         Ok(())
+    }
+
+    /// Answers with what the client answered, the call's `_meta` and this process.
+    fn plain(&self) -> Value {
+        let meta = self.message.pointer("/params/_meta");
+        let told = json!({"answers": self.answers, "meta": meta, "pid": std::process::id()});
+        let content = json!([{"type": "text", "text": told.to_string()}]);
+        let mut result = json!({"content": content, "structuredContent": told});
+        if self.server.lock().settings.is_modern {
+            result = merged(result, json!({"resultType": "complete"}));
+        }
+        json!({ "result": result })
     }
 
     fn step(&mut self, name: &str, value: &Value) -> io::Result<()> {

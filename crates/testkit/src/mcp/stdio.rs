@@ -193,11 +193,10 @@ impl Client {
                 .lines
                 .recv_timeout(left)
                 .map_err(|error| self.nothing(error))?;
-            let message = read(&line)?;
-            if is_it(&message) {
-                return Ok(message);
+            self.kept.extend(read(&line)?);
+            if let Some(index) = self.kept.iter().position(&is_it) {
+                return Ok(self.kept.remove(index));
             }
-            self.kept.push(message);
         }
     }
 
@@ -221,7 +220,7 @@ impl Client {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
-                Ok(line) => self.kept.push(read(&line)?),
+                Ok(line) => self.kept.extend(read(&line)?),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(io::Error::other("the server does not end"));
@@ -257,9 +256,15 @@ impl Drop for Client {
     }
 }
 
-fn read(line: &[u8]) -> io::Result<Value> {
-    serde_json::from_slice(line).map_err(|error| {
-        let start: String = String::from_utf8_lossy(line).chars().take(200).collect();
-        io::Error::other(format!("a line that is no message ({error}): {start}"))
-    })
+/// Reads the messages of a line: one, or those of a batch.
+fn read(line: &[u8]) -> io::Result<Vec<Value>> {
+    match serde_json::from_slice(line) {
+        Ok(Value::Array(batch)) => Ok(batch),
+        Ok(message) => Ok(vec![message]),
+        Err(error) => {
+            let start: String = String::from_utf8_lossy(line).chars().take(200).collect();
+            let told = format!("a line that is no message ({error}): {start}");
+            Err(io::Error::other(told))
+        }
+    }
 }

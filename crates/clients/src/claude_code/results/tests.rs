@@ -13,6 +13,7 @@ fn used(command: &str, mut input: Value) -> ToolUse {
         common: None,
         input,
         doubled: None,
+        wrote: None,
     }
 }
 

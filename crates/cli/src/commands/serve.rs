@@ -1,0 +1,106 @@
+//! `serve`: the gateway over HTTP, for many clients.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Context as _;
+use interlock_gateway::{
+    Behind, Settings,
+    serve::{Access, Limits, Resource, ServeSettings, serve_http},
+};
+use interlock_project::configuration_directory;
+use serde_json::json;
+
+use crate::{
+    app::{App, variable},
+    args::ServeArgs,
+    authority,
+    commands::gateway::wrapped,
+    failure::{Done, Failure},
+};
+
+/// A shorter token could be guessed.
+const TOKEN_CHARS_MIN: usize = 16;
+const TOKEN_BYTES_MAX: u64 = 4_096;
+
+pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
+    authority::not_below_an_agent(app)?;
+    let settings = Settings {
+        project_directory: app.directory.clone(),
+        home: app.home()?,
+        configuration: configuration_directory(variable),
+        tool_prefix: args
+            .tool_prefix
+            .parse()
+            .map_err(|error: interlock_gateway::UnknownPrefix| Failure::usage(error))?,
+        person: authority::name(),
+        // Its clients are not above it: who they are is told by what they show.
+        ancestors: Vec::new(),
+    };
+    let behind = Behind::configured(&settings)?;
+    let serving = ServeSettings {
+        listen: args.listen,
+        access: access(&args)?,
+        limits: Limits {
+            message_bytes_max: behind.bounds.message_bytes_max,
+            requests_max: behind.bounds.calls_max,
+            sessions_max: behind.bounds.sessions_max,
+            idle: Duration::from_secs(args.idle),
+            ..Limits::default()
+        },
+        grace: Duration::from_secs(args.grace),
+        verbose: args.verbose,
+        log: None,
+    };
+    let behind = match wrapped(args.command) {
+        Some(process) => behind.wrapping(process),
+        None => behind,
+    };
+    let ready = |address| {
+        let url = format!("http://{address}/mcp");
+        let told = if args.json {
+            app.output.json(&json!({"url": url}))
+        } else {
+            app.output.line(&url)
+        };
+        told.map_err(|_| "standard output is closed".to_owned())
+    };
+    Ok(serve_http(&settings, &behind, serving, ready)?)
+}
+
+fn access(args: &ServeArgs) -> Result<Access, Failure> {
+    let token = args.token_file.as_deref().map(read_token).transpose()?;
+    let resource = args.resource.clone().map(|address| Resource {
+        address,
+        authorization_servers: args.authorization_server.clone(),
+    });
+    Ok(Access {
+        token,
+        hosts: args.allow_host.clone(),
+        origins: args.allow_origin.clone(),
+        resource,
+    })
+}
+
+/// Reads the one line of a token's file.
+fn read_token(path: &Path) -> Result<String, Failure> {
+    let failed = || format!("`{}` cannot be read", path.display());
+    let size = std::fs::metadata(path).with_context(failed)?.len();
+    let refuse = |why: &str| {
+        let path = path.display();
+        Err(Failure::usage(anyhow::anyhow!(
+            "`{path}` holds no token: {why}"
+        )))
+    };
+    if size > TOKEN_BYTES_MAX {
+        return refuse("it is too large");
+    }
+    let text = std::fs::read_to_string(path).with_context(failed)?;
+    let token = text.trim();
+    if token.chars().count() < TOKEN_CHARS_MIN {
+        return refuse("write at least 16 characters that nobody can guess into it");
+    }
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return refuse("a token is one line of letters, digits and signs");
+    }
+    Ok(token.to_owned())
+}

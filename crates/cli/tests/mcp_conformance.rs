@@ -1,0 +1,265 @@
+//! The official conformance suite against a server directly and through the gateway: the same scenarios pass.
+//!
+//! A scenario counts as passed with the number of its checks, so that a check that is skipped only through the gateway
+//! is a difference too.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(clippy::panic, reason = "a test may end at the first surprise")]
+
+use std::{collections::BTreeMap, fmt::Write as _, process::Command, thread};
+
+use interlock_testkit::{interlock::Interlock, mcp::listening::Listening, programs, room::Room};
+use serde_json::json;
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+const PACKAGES: &str = "tests/mcp";
+/// A package and what it is called with.
+type Suite = (&'static str, &'static [&'static str]);
+/// The released line whole, and what its pre-release says each revision requires.
+const SUITES: [Suite; 3] = [
+    ("conformance-0.1", &["--suite", "all"]),
+    ("conformance-0.2", &["--requirements", "2025-11-25"]),
+    ("conformance-0.2", &["--requirements", "2026-07-28"]),
+];
+/// What the HTTP side of the gateway answers itself, whatever the server behind it does: a server that fails these
+/// directly passes them through the gateway.
+const OF_THE_TRANSPORT: &[&str] = &[
+    "dns-rebinding-protection",
+    "server-session-lifecycle",
+    "server-sse-polling",
+];
+
+/// What a scenario came to: its checks that passed and failed.
+type Results = BTreeMap<String, (u32, u32)>;
+
+/// Which server stands at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Server {
+    /// The one with everything the suite asks for.
+    Fixture,
+    /// `@modelcontextprotocol/server-everything`.
+    Everything,
+}
+
+/// How the gateway reaches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Upstream {
+    Stdio,
+    Http,
+    Sse,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Run {
+    None,
+    AllowAll,
+}
+
+impl Server {
+    fn stdio(self) -> Vec<String> {
+        match self {
+            Self::Fixture => vec![fixture()],
+            Self::Everything => everything("stdio"),
+        }
+    }
+
+    fn listen(self, room: &Room, upstream: Upstream) -> Listening {
+        let words = match (self, upstream) {
+            (Self::Fixture, _) => vec![fixture(), "--http".to_owned(), "0".to_owned()],
+            (Self::Everything, Upstream::Sse) => everything("sse"),
+            (Self::Everything, _) => everything("streamableHttp"),
+        };
+        let mut command = room.command(&words[0]);
+        command.args(&words[1..]);
+        if self == Self::Everything {
+            // It takes a port and prints no URL: a shell says where it will be.
+            let port = free_port();
+            let path = if upstream == Upstream::Sse {
+                "sse"
+            } else {
+                "mcp"
+            };
+            let line = format!(
+                "\"$@\" 2>&1 | sed -u 's|^.*listening on port.*$|http://127.0.0.1:{port}/{path}|; s|^.*running on port.*$|http://127.0.0.1:{port}/{path}|'"
+            );
+            command = room.command("sh");
+            command
+                .args(["-c", &line, "sh"])
+                .args(&words)
+                .env("PORT", port.to_string());
+        }
+        Listening::start(command).unwrap()
+    }
+}
+
+fn fixture() -> String {
+    let program = programs::built("interlock-fixture", "mcp-fixture", INTERLOCK).unwrap();
+    program.to_string_lossy().into_owned()
+}
+
+fn everything(transport: &str) -> Vec<String> {
+    let script = "@modelcontextprotocol/server-everything/dist/index.js";
+    let script = programs::installed(PACKAGES, script).unwrap();
+    let node = programs::node(PACKAGES);
+    vec![
+        node.to_string_lossy().into_owned(),
+        script.to_string_lossy().into_owned(),
+        transport.to_owned(),
+    ]
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Runs the suites against a URL.
+fn results(room: &Room, url: &str) -> Vec<Results> {
+    SUITES
+        .iter()
+        .map(|suite| one_suite(room, url, suite))
+        .collect()
+}
+
+fn one_suite(room: &Room, url: &str, (package, arguments): &Suite) -> Results {
+    let script = programs::installed(PACKAGES, &format!("{package}/dist/index.js")).unwrap();
+    let mut command: Command = room.command(programs::node(PACKAGES));
+    command
+        .arg(script)
+        .args(["server", "--url", url])
+        .args(*arguments);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text.lines().filter_map(read_line);
+    let results: Results = lines.collect();
+    assert!(
+        !results.is_empty(),
+        "{package} {arguments:?} said nothing: {output:?}"
+    );
+    results
+}
+
+/// Reads a line such as `✓ tools-list: 3 passed, 0 failed`.
+fn read_line(line: &str) -> Option<(String, (u32, u32))> {
+    let rest = line
+        .strip_prefix("✓ ")
+        .or_else(|| line.strip_prefix("✗ "))?;
+    let (name, counts) = rest.split_once(": ")?;
+    let mut counts = counts.split(", ");
+    let mut count = |word: &str| {
+        counts
+            .next()?
+            .trim()
+            .strip_suffix(word)?
+            .trim()
+            .parse()
+            .ok()
+    };
+    let passed = count("passed")?;
+    let failed = count("failed")?;
+    Some((name.to_owned(), (passed, failed)))
+}
+
+/// Runs the suites through the gateway.
+fn through(server: Server, upstream: Upstream, run: Run) -> Vec<Results> {
+    let room = Room::new().unwrap();
+    let behind = (upstream != Upstream::Stdio).then(|| server.listen(&room, upstream));
+    let config = match &behind {
+        None => {
+            let words = server.stdio();
+            format!("command = {:?}\nargs = {:?}\n", words[0], &words[1..])
+        }
+        Some(listening) if upstream == Upstream::Sse => {
+            format!("type = \"sse\"\nurl = {:?}\n", listening.url())
+        }
+        Some(listening) => format!("url = {:?}\n", listening.url()),
+    };
+    let config = format!("[mcp.behind]\n{config}");
+    room.write(".interlock/config.toml", &config).unwrap();
+    if run == Run::AllowAll {
+        let workflow = json!({
+            "id": "everything", "initial": "working",
+            "states": {"working": {"on": {"DONE": "complete"}}, "complete": {"type": "final"}},
+        });
+        room.write("workflow.json", &workflow.to_string()).unwrap();
+        Interlock::new(INTERLOCK, &room)
+            .start("workflow.json")
+            .unwrap();
+    }
+    let mut command = room.command(INTERLOCK);
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    let gateway = Listening::start(command).unwrap();
+    results(&room, gateway.url())
+}
+
+/// Says what passed directly and does not through the gateway, and the other way round.
+fn differences(
+    direct: &[Results],
+    through: &[Results],
+    is_explained: impl Fn(&str) -> bool,
+) -> String {
+    let mut said = String::new();
+    for ((direct, through), suite) in direct.iter().zip(through).zip(SUITES) {
+        let names = direct
+            .keys()
+            .chain(through.keys().filter(|name| !direct.contains_key(*name)));
+        for name in names {
+            let (one, other) = (direct.get(name), through.get(name));
+            let improved = one.is_some_and(|(_, failed)| *failed > 0) && is_explained(&suite, name);
+            if one != other && !improved {
+                writeln!(
+                    said,
+                    "{suite:?} {name}: {one:?} directly, {other:?} through the gateway"
+                )
+                .unwrap();
+            }
+        }
+    }
+    said
+}
+
+fn compare(server: Server, upstreams: &[Upstream], is_explained: fn(&Suite, &str) -> bool) {
+    let ways: Vec<(Upstream, Run)> = upstreams
+        .iter()
+        .flat_map(|upstream| [Run::None, Run::AllowAll].map(|run| (*upstream, run)))
+        .collect();
+    let said = thread::scope(|scope| {
+        let direct = scope.spawn(|| {
+            let room = Room::new().unwrap();
+            let listening = server.listen(&room, Upstream::Http);
+            results(&room, listening.url())
+        });
+        let through: Vec<_> = ways
+            .iter()
+            .map(|(upstream, run)| scope.spawn(|| through(server, *upstream, *run)))
+            .collect();
+        let direct = direct
+            .join()
+            .unwrap_or_else(|_| panic!("the direct run failed"));
+        let mut said = String::new();
+        for (way, thread) in ways.iter().zip(through) {
+            let through = thread.join().unwrap_or_else(|_| panic!("{way:?} failed"));
+            let differs = differences(&direct, &through, is_explained);
+            if !differs.is_empty() {
+                writeln!(said, "{way:?}:\n{differs}").unwrap();
+            }
+        }
+        said
+    });
+    assert!(said.is_empty(), "{said}");
+}
+
+#[test]
+fn a_complete_server_passes_the_same_scenarios_through_the_gateway() {
+    compare(Server::Fixture, &[Upstream::Stdio, Upstream::Http], |_| {
+        false
+    });
+}
+
+#[test]
+fn server_everything_passes_the_same_scenarios_through_the_gateway() {
+    let upstreams = [Upstream::Stdio, Upstream::Http, Upstream::Sse];
+    // It speaks no revision of the newer era: whatever of that passes is the gateway's work.
+    compare(Server::Everything, &upstreams, |(_, words), name| {
+        words.contains(&"2026-07-28") || OF_THE_TRANSPORT.contains(&name)
+    });
+}

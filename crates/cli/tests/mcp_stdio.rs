@@ -1,0 +1,135 @@
+//! MCP over standard streams through the built program, in front of servers that misbehave.
+//!
+//! Most tests run three times: against the server directly, so that it is the test that is right; through the gateway
+//! without a run; and under a run whose only state allows everything.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+#[path = "mcp_stdio/calls.rs"]
+mod calls;
+#[path = "mcp_stdio/eras.rs"]
+mod eras;
+#[path = "mcp_stdio/faults.rs"]
+mod faults;
+#[path = "mcp_stdio/lists.rs"]
+mod lists;
+#[path = "mcp_stdio/verbatim.rs"]
+mod verbatim;
+
+use std::{fs, path::PathBuf, process::Command};
+
+use interlock_testkit::{interlock::Interlock, mcp::stdio::Client, programs, room::Room};
+use serde_json::{Value, json};
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+/// How a client reaches its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Without us.
+    Direct,
+    /// Through the gateway of a project without a run.
+    Free,
+    /// Through the gateway of a run whose only state allows everything.
+    AllowAll,
+}
+
+const WAYS: [Way; 3] = [Way::Direct, Way::Free, Way::AllowAll];
+const THROUGH: [Way; 2] = [Way::Free, Way::AllowAll];
+
+/// A project and a server's settings.
+struct World {
+    room: Room,
+    way: Way,
+}
+
+impl World {
+    fn new(way: Way) -> Self {
+        let room = Room::new().unwrap();
+        if way == Way::AllowAll {
+            let workflow = json!({
+                "id": "everything", "initial": "working",
+                "states": {
+                    "working": {"on": {"DONE": "complete"}},
+                    "complete": {"type": "final"},
+                },
+            });
+            room.write("workflow.json", &workflow.to_string()).unwrap();
+            Interlock::new(INTERLOCK, &room)
+                .start("workflow.json")
+                .unwrap();
+        }
+        Self { room, way }
+    }
+
+    /// What the server has been sent, line by line.
+    fn log(&self) -> String {
+        fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.room.path("server.log")
+    }
+
+    /// The call that starts the scripted server, with or without the gateway before it.
+    fn command(&self, settings: &Value) -> Command {
+        let mut settings = settings.clone();
+        settings["log"] = json!(self.log_path());
+        let script = script();
+        self.wrapped(&[&script.to_string_lossy(), &settings.to_string()])
+    }
+
+    fn wrapped(&self, words: &[&str]) -> Command {
+        let (program, words) = words.split_first().unwrap();
+        if self.way == Way::Direct {
+            let mut command = self.room.command(program);
+            command.args(words);
+            return command;
+        }
+        let mut command = self.room.command(INTERLOCK);
+        command.args(["gateway", "--", program]).args(words);
+        command
+    }
+
+    /// Opens a session in the newest revision of the older era.
+    fn open(&self, settings: &Value) -> Client {
+        self.open_as(settings, "2025-11-25", &able()).0
+    }
+
+    fn open_as(&self, settings: &Value, version: &str, capabilities: &Value) -> (Client, Value) {
+        Client::open(self.command(settings), version, capabilities).unwrap()
+    }
+}
+
+fn script() -> PathBuf {
+    programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap()
+}
+
+/// A client that can answer everything.
+fn able() -> Value {
+    json!({"sampling": {}, "elicitation": {"form": {}}, "roots": {"listChanged": true}})
+}
+
+/// Arguments of the tool `do`.
+fn steps(steps: Value) -> Value {
+    json!({ "steps": steps })
+}
+
+/// A message for the log, as a server sends it.
+fn note(text: &str) -> Value {
+    json!({"send": {"method": "notifications/message", "params": {"level": "info", "data": text}}})
+}
+
+fn is_note(message: &Value, text: &str) -> bool {
+    message["method"] == "notifications/message" && message["params"]["data"] == text
+}
+
+/// The text of a tool's result.
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_default()
+}

@@ -1,0 +1,237 @@
+//! The hooks of ours in every file that a client reads.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Check, Examination, Found, Health};
+use crate::{
+    client::ClientId,
+    install::{
+        self, HookState, Scope,
+        footprint::{Footprint, HooksAs},
+        hooks::HookForm,
+        opencode,
+    },
+};
+
+/// What was found of a client's hooks.
+#[derive(Debug)]
+pub(super) struct Hooks {
+    /// How much of them, in the file that has most.
+    pub(super) found: Found,
+    /// Every command line that is as it should be, each once.
+    pub(super) lines: Vec<Line>,
+    /// The files that hold any.
+    pub(super) files: Vec<(PathBuf, Scope)>,
+}
+
+/// Something that the client starts for a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A line for a shell.
+    Shell(String),
+    /// A program that a plugin calls.
+    Program(String),
+}
+
+impl Hooks {
+    /// Tells whether there is anything that could answer.
+    pub(super) fn guarding(&self) -> bool {
+        !self.lines.is_empty()
+    }
+}
+
+/// A file that may hold hooks.
+struct File {
+    path: PathBuf,
+    scope: Scope,
+    /// One of those that `init` writes.
+    installed: bool,
+}
+
+/// Tells whether a client has any hook of ours.
+pub(super) fn any(client: &'static Footprint, examination: &Examination) -> bool {
+    files(client, examination).iter().any(|file| {
+        states(client, &file.path, examination)
+            .is_ok_and(|states| states.iter().any(|(_, state)| *state != HookState::Missing))
+    })
+}
+
+fn files(client: &Footprint, examination: &Examination) -> Vec<File> {
+    let site = &examination.site;
+    let file = |path, scope, installed| File {
+        path,
+        scope,
+        installed,
+    };
+    let project = (client.hook_file)(site, Scope::Project);
+    let user = (client.hook_file)(site, Scope::User);
+    let mut files = vec![file(project.clone(), Scope::Project, true)];
+    if client.client == ClientId::ClaudeCode {
+        let local = project.with_file_name("settings.local.json");
+        files.push(file(local, Scope::Project, false));
+    }
+    if user != project {
+        files.push(file(user, Scope::User, true));
+    }
+    if client.client == ClientId::ClaudeCode {
+        files.push(file(managed(examination), Scope::User, false));
+    }
+    files
+}
+
+/// Returns the settings that whoever manages the machine gives Claude Code.
+pub(super) fn managed(examination: &Examination) -> PathBuf {
+    examination.managed(
+        "/etc/claude-code/managed-settings.json",
+        "/Library/Application Support/ClaudeCode/managed-settings.json",
+    )
+}
+
+type States = Vec<(&'static str, HookState)>;
+
+/// Says how each hook stands in a file; a file that is not there has none.
+fn states(
+    client: &'static Footprint,
+    path: &Path,
+    examination: &Examination,
+) -> Result<States, String> {
+    let site = &examination.site;
+    match &client.hooks {
+        HooksAs::Json(form) => {
+            let settings = parsed(path, form)?.unwrap_or_default();
+            let states = form.events.iter();
+            Ok(states
+                .map(|event| (*event, form.state(&settings, event, site)))
+                .collect())
+        }
+        HooksAs::Plugin(text) => {
+            let found = install::read(path).map_err(|error| error.to_string())?;
+            let state = match found {
+                None => HookState::Missing,
+                Some(found) => match opencode::program_in(&found) {
+                    Some(program) if found == text(&site.with_program(&program)) => {
+                        HookState::Complete(program)
+                    }
+                    _ => HookState::Incomplete,
+                },
+            };
+            Ok(vec![("the plugin", state)])
+        }
+    }
+}
+
+/// Looks through every file, and says what is missing and what stands twice.
+pub(super) fn look(
+    client: &'static Footprint,
+    examination: &Examination,
+    checks: &mut Vec<Check>,
+) -> Hooks {
+    let word = client.client.word();
+    let mut hooks = Hooks {
+        found: Found::None,
+        lines: Vec::new(),
+        files: Vec::new(),
+    };
+    let mut own = Vec::new();
+    for file in files(client, examination) {
+        let states = match states(client, &file.path, examination) {
+            Ok(states) => states,
+            Err(why) => {
+                let advice = "mend the file, then run `interlock init`";
+                checks.push(Check::new(word, "settings", Health::Fail, why, advice));
+                continue;
+            }
+        };
+        if states.iter().all(|(_, state)| *state == HookState::Missing) {
+            continue;
+        }
+        own.push(complete(word, &file, &states));
+        for (_, state) in states {
+            let HookState::Complete(line) = state else {
+                continue;
+            };
+            let line = match client.hooks {
+                HooksAs::Json(_) => Line::Shell(line),
+                HooksAs::Plugin(_) => Line::Program(line),
+            };
+            if !hooks.lines.contains(&line) {
+                hooks.lines.push(line);
+            }
+        }
+        hooks.files.push((file.path, file.scope));
+    }
+    // One file with every hook guards, whatever another lacks.
+    hooks.found = if own.iter().any(|check| check.health == Health::Ok) {
+        for check in own.iter_mut().filter(|check| check.health == Health::Fail) {
+            check.health = Health::Warn;
+        }
+        Found::All
+    } else if own.is_empty() {
+        own.push(Check::new(
+            word,
+            "hooks",
+            examination.missing(),
+            "none: sessions here are not guarded",
+            format!("run `interlock init {word}`"),
+        ));
+        Found::None
+    } else {
+        Found::Some
+    };
+    checks.extend(own);
+    checks.extend(twice(client, &hooks));
+    hooks
+}
+
+/// Says that the project and the person have the same hooks, where the client runs both.
+fn twice(client: &Footprint, hooks: &Hooks) -> Option<Check> {
+    let [(one, _), .., (other, _)] = hooks.files.as_slice() else {
+        return None;
+    };
+    let (seen, advice) = match client.client {
+        // It runs a line that stands twice only once.
+        ClientId::ClaudeCode if hooks.lines.len() <= 2 => return None,
+        _ => (
+            format!("in {} and in {}", one.display(), other.display()),
+            "take one of them out with `interlock init --remove`: a call may be judged and counted twice",
+        ),
+    };
+    let word = client.client.word();
+    Some(Check::new(word, "hooks", Health::Warn, seen, advice))
+}
+
+/// Says which hooks of one file are as they should be.
+fn complete(word: &'static str, file: &File, states: &States) -> Check {
+    let place = file.path.display();
+    let of = |wanted: &HookState| -> Vec<&str> {
+        let found = states.iter().filter(|(_, state)| state == wanted);
+        found.map(|(event, _)| *event).collect()
+    };
+    let (missing, incomplete) = (of(&HookState::Missing), of(&HookState::Incomplete));
+    if missing.is_empty() && incomplete.is_empty() {
+        return Check::new(word, "hooks", Health::Ok, format!("all in {place}"), "");
+    }
+    let mut seen = Vec::new();
+    if !missing.is_empty() {
+        seen.push(format!("missing in {place}: {}", missing.join(", ")));
+    }
+    if !incomplete.is_empty() {
+        let names = incomplete.join(", ");
+        seen.push(format!(
+            "in {place} not for every call, or not so that a failure blocks: {names}"
+        ));
+    }
+    let advice = if file.installed {
+        format!("run `interlock init {word}`")
+    } else {
+        "mend them there, or take them out and run `interlock init`".to_owned()
+    };
+    Check::new(word, "hooks", Health::Fail, seen.join("; "), advice)
+}
+
+/// Reads a file of hooks; `None`: there is none.
+fn parsed(path: &Path, form: &HookForm) -> Result<Option<Value>, String> {
+    install::parsed(path, form.syntax)
+}

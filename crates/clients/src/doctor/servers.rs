@@ -1,0 +1,80 @@
+//! The control server, as each client would start it.
+
+use super::{Check, Examination, Health, probe};
+use crate::{
+    client::ClientId,
+    install::{
+        self, Scope, codex,
+        footprint::{Footprint, ServersAs},
+    },
+};
+
+/// Looks the server up, starts it and asks for its tools.
+pub(super) fn check(
+    client: &'static Footprint,
+    examination: &Examination,
+) -> (Option<bool>, Vec<Check>) {
+    const WHAT: &str = "control server";
+    let word = client.client.word();
+    let found = [Scope::Project, Scope::User]
+        .into_iter()
+        .find_map(|scope| registered(client, examination, scope));
+    let Some((command, arguments)) = found else {
+        let advice = format!("run `interlock init {word}`");
+        let missing = examination.missing();
+        let check = Check::new(word, WHAT, missing, "not registered", advice);
+        return (None, vec![check]);
+    };
+    match probe::server(&command, &arguments, &examination.site.project_root) {
+        Ok((took_ms, tools)) => {
+            let seen = format!("answers in {took_ms} ms with {tools} tools");
+            let check = Check::new(word, WHAT, Health::Ok, seen, "").after(took_ms);
+            let mut checks = vec![check];
+            checks.extend(switched_off(client, examination));
+            (Some(true), checks)
+        }
+        Err(why) => {
+            let advice = "run `interlock init` with the program you use";
+            let check = Check::new(word, WHAT, Health::Fail, why, advice);
+            (Some(false), vec![check])
+        }
+    }
+}
+
+fn registered(
+    client: &Footprint,
+    examination: &Examination,
+    scope: Scope,
+) -> Option<(String, Vec<String>)> {
+    let path = (client.server_file)(&examination.site, scope);
+    match &client.servers {
+        ServersAs::Json(form) => {
+            let settings = install::parsed(&path, form.syntax).ok().flatten()?;
+            form.find(&settings)
+        }
+        ServersAs::Toml => codex::server_in(&install::read(&path).ok().flatten()?),
+    }
+}
+
+/// Reports that Claude Code is told not to start it.
+fn switched_off(client: &Footprint, examination: &Examination) -> Option<Check> {
+    if client.client != ClientId::ClaudeCode {
+        return None;
+    }
+    let file = super::switches::claude_code_files(examination)
+        .into_iter()
+        .find(|path| {
+            let settings = install::parsed(path, install::Syntax::Strict);
+            let settings = settings.ok().flatten().unwrap_or_default();
+            let off = settings.get("disabledMcpjsonServers");
+            let mut names = off.and_then(|off| off.as_array()).into_iter().flatten();
+            names.any(|name| name == "interlock")
+        })?;
+    Some(Check::new(
+        client.client.word(),
+        "control server",
+        Health::Warn,
+        format!("switched off in {}", file.display()),
+        "remove `interlock` from `disabledMcpjsonServers`: the agent cannot ask for a transition",
+    ))
+}

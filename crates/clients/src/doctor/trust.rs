@@ -1,0 +1,135 @@
+//! Whether a client trusts the hooks: those that it does not trust it skips, silently.
+
+use std::path::Path;
+
+use super::{Check, Examination, Health, hooks::Hooks};
+use crate::{
+    app_server,
+    client::ClientId,
+    install::{
+        self, Scope, Site,
+        folders::{self, Trust},
+        footprint::Footprint,
+        trust,
+    },
+};
+
+const WHAT: &str = "trusted";
+
+/// Finds out whether the hooks that were found are trusted; `None`: the client does not ask that.
+pub(super) fn check(
+    client: &'static Footprint,
+    examination: &Examination,
+    hooks: &Hooks,
+    checks: &mut Vec<Check>,
+) -> Option<bool> {
+    if hooks.files.is_empty() {
+        return None;
+    }
+    let (trusted, check) = match client.client {
+        ClientId::Codex => codex(client, &examination.site, hooks),
+        ClientId::Gemini | ClientId::Copilot => folder(client, examination, hooks),
+        ClientId::ClaudeCode | ClientId::Cursor | ClientId::Opencode => return None,
+    };
+    checks.push(check);
+    trusted
+}
+
+/// Asks Codex itself which hooks it would run here.
+fn codex(client: &Footprint, site: &Site, hooks: &Hooks) -> (Option<bool>, Check) {
+    let word = client.client.word();
+    let Some(program) = client.program(site) else {
+        let seen = "not known: `codex` is not on the PATH and cannot be asked";
+        return (None, Check::new(word, WHAT, Health::Warn, seen, ""));
+    };
+    let listed = match app_server::hooks(&program, &site.project_root, None) {
+        Ok(listed) => listed,
+        Err(why) => {
+            let seen = format!("not known: {why}");
+            let advice = "see `/hooks` in Codex: it skips hooks that it does not trust";
+            return (None, Check::new(word, WHAT, Health::Warn, seen, advice));
+        }
+    };
+    // One file whose hooks are all trusted guards, whatever another lacks.
+    let mut worst = Vec::new();
+    for (path, scope) in &hooks.files {
+        let text = install::read(path).ok().flatten().unwrap_or_default();
+        let mut not = Vec::new();
+        for key in trust::keys(&text, path, site) {
+            match listed.iter().find(|hook| hook.key == key) {
+                Some(hook) if hook.enabled && is_trusted(&hook.trust) => {}
+                Some(hook) if !hook.enabled => not.push("switched off"),
+                Some(_) => not.push("not trusted"),
+                None => not.push("not seen"),
+            }
+        }
+        if not.is_empty() {
+            let seen = format!("every hook of {}", path.display());
+            return (Some(true), Check::new(word, WHAT, Health::Ok, seen, ""));
+        }
+        worst.push(not_enforced(word, path, *scope, &not, site));
+    }
+    match worst.into_iter().next() {
+        Some(check) => (Some(false), check),
+        None => (None, Check::new(word, WHAT, Health::Warn, "not known", "")),
+    }
+}
+
+fn is_trusted(status: &str) -> bool {
+    matches!(status, "trusted" | "managed")
+}
+
+fn not_enforced(word: &'static str, path: &Path, scope: Scope, not: &[&str], site: &Site) -> Check {
+    let mut kinds: Vec<&str> = not.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let seen = format!(
+        "not enforced: {} of the hooks in {} are {}, and Codex skips them",
+        not.len(),
+        path.display(),
+        kinds.join(" or ")
+    );
+    let advice = if scope == Scope::Project && kinds.contains(&"not seen") {
+        format!(
+            "start Codex in {} and trust the project, then run `interlock init codex` again",
+            site.project_root.display()
+        )
+    } else {
+        "run `interlock init codex`, or agree to them with `/hooks` in Codex".to_owned()
+    };
+    Check::new(word, WHAT, Health::Fail, seen, advice)
+}
+
+/// Looks for the folder among those that a person trusts.
+fn folder(client: &Footprint, examination: &Examination, hooks: &Hooks) -> (Option<bool>, Check) {
+    let site = &examination.site;
+    let word = client.client.word();
+    let well = |seen: String| (Some(true), Check::new(word, WHAT, Health::Ok, seen, ""));
+    let of_person = hooks.files.iter().find(|(_, scope)| *scope == Scope::User);
+    if let Some((path, _)) = of_person {
+        return well(format!("{} counts in every folder", path.display()));
+    }
+    let system = examination.managed(
+        "/etc/gemini-cli/settings.json",
+        "/Library/Application Support/GeminiCli/settings.json",
+    );
+    match folders::trust(client.client, site, Some(&system)) {
+        Trust::Folder(path) => well(format!("the folder {}", path.display())),
+        Trust::NotAsked => well("folders are not asked about".to_owned()),
+        Trust::Missing => {
+            let seen = format!(
+                "not enforced: {} does not trust {} and skips its hooks",
+                client.title,
+                site.project_root.display()
+            );
+            let advice = format!(
+                "start {} there and trust the folder, or run `interlock init {word} --user`",
+                client.title
+            );
+            (
+                Some(false),
+                Check::new(word, WHAT, Health::Fail, seen, advice),
+            )
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the version of a client means.
+
+use super::{Check, Health, probe};
+use crate::{
+    client::ClientId,
+    install::{Site, footprint::Footprint},
+};
+
+/// The first version of Claude Code that honours `onFailure`.
+const HONOURS_ON_FAILURE: [u64; 3] = [2, 1, 295];
+
+/// The versions that were tried, of the clients that were.
+const TRIED: [(ClientId, &str); 5] = [
+    (ClientId::ClaudeCode, "2.1.329"),
+    (ClientId::Codex, "0.169.0"),
+    (ClientId::Gemini, "0.61.0"),
+    (ClientId::Copilot, "1.0.102"),
+    (ClientId::Opencode, "1.18.33"),
+];
+
+/// Asks the client's program for its version.
+pub(super) fn check(client: &Footprint, site: &Site) -> (Option<String>, Vec<Check>) {
+    let word = client.client.word();
+    let check = |health, seen: String, advice: String| {
+        vec![Check::new(word, "version", health, seen, advice)]
+    };
+    let Some(program) = client.program(site) else {
+        let seen = format!("`{}` is not on the PATH", client.programs.join("` or `"));
+        return (None, check(Health::Warn, seen, String::new()));
+    };
+    let Some(text) = probe::version(&program) else {
+        let seen = format!("`{}` cannot be started", program.display());
+        return (None, check(Health::Warn, seen, String::new()));
+    };
+    let number = number(&text);
+    let (health, advice) = meaning(client, &number);
+    (Some(number.clone()), check(health, number, advice))
+}
+
+/// Finds the number in what a program says of its version.
+fn number(text: &str) -> String {
+    let words = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(['v', ',', '.']));
+    let mut numbers =
+        words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
+    let first = text.split_whitespace().next().unwrap_or_default();
+    numbers.next().unwrap_or(first).to_owned()
+}
+
+fn parts(number: &str) -> Vec<u64> {
+    number
+        .split(['.', '-'])
+        .map_while(|part| part.parse().ok())
+        .collect()
+}
+
+fn meaning(client: &Footprint, number: &str) -> (Health, String) {
+    let this = parts(number);
+    if client.client == ClientId::ClaudeCode && this.as_slice() < HONOURS_ON_FAILURE.as_slice() {
+        return (
+            Health::Warn,
+            "this version ignores `onFailure`: a tool call RUNS although its hook took longer than its time-out; use 2.1.295 or newer".to_owned(),
+        );
+    }
+    let tried = TRIED.iter().find(|(tried, _)| *tried == client.client);
+    let Some((_, tried)) = tried else {
+        let advice = "known from its documentation only; try a refusal yourself".to_owned();
+        return (Health::Warn, advice);
+    };
+    if this < parts(tried) && client.client != ClientId::ClaudeCode {
+        let advice = format!("older than {tried}, the version that was tried");
+        return (Health::Warn, advice);
+    }
+    (Health::Ok, String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn the_number_is_found_wherever_it_stands() {
+        let cases = [
+            ("2.1.329 (Claude Code)", "2.1.329"),
+            ("codex-cli 0.169.0", "0.169.0"),
+            ("0.61.0", "0.61.0"),
+            ("GitHub Copilot CLI 1.0.102.", "1.0.102"),
+            ("v1.2", "1.2"),
+            ("unknown", "unknown"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(number(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What `init` knows of Claude Code.
+
+use serde_json::json;
+
+use super::{
+    Scope,
+    footprint::{Footprint, HooksAs, ServersAs},
+    hooks::{HookForm, Member, Timeout},
+    json::Syntax,
+    servers::ServerForm,
+};
+use crate::client::ClientId;
+
+pub(super) static FOOTPRINT: Footprint = Footprint {
+    client: ClientId::ClaudeCode,
+    title: "Claude Code",
+    programs: &["claude"],
+    signs: |site| vec![site.project_root.join(".claude"), site.claude_home.clone()],
+    hooks: HooksAs::Json(HookForm {
+        client: ClientId::ClaudeCode,
+        events: &[
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "UserPromptSubmit",
+            "SessionStart",
+            "Stop",
+            "SubagentStart",
+            "SubagentStop",
+            "PreCompact",
+        ],
+        stopping: &["PreToolUse"],
+        fails_closed: true,
+        grouped: true,
+        timeout: Timeout {
+            name: "timeout",
+            per_s: 1,
+            usual_s: 10,
+            stopping_s: 10,
+        },
+        probe: |session, directory| {
+            json!({
+                "session_id": session, "cwd": directory, "hook_event_name": "PreToolUse",
+                "permission_mode": "default", "tool_name": "Read", "tool_use_id": session,
+                "tool_input": { "file_path": format!("{directory}/nothing") },
+            })
+        },
+        line: "command",
+        names_event: false,
+        version: None,
+        syntax: Syntax::Strict,
+        members: &[
+            ("type", Member::Text("command")),
+            ("onFailure", Member::Must("block")),
+        ],
+        narrowing: &["async", "once", "if"],
+    }),
+    hook_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".claude/settings.json"),
+        Scope::User => site.claude_home.join("settings.json"),
+    },
+    servers: ServersAs::Json(ServerForm {
+        under: "mcpServers",
+        syntax: Syntax::Strict,
+    }),
+    server_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".mcp.json"),
+        // Beside the directory, unless the person has moved that.
+        Scope::User if site.claude_home == site.home.join(".claude") => {
+            site.home.join(".claude.json")
+        }
+        Scope::User => site.claude_home.join(".claude.json"),
+    },
+    // `alwaysLoad`: newer clients list a server's tools at once, not only when searched for.
+    server: |site, _| {
+        json!({
+            "command": site.program.display().to_string(),
+            "args": ["gateway"],
+            "alwaysLoad": true,
+        })
+    },
+    not_mediated: &[(
+        "files named with `@` in a prompt are read by the client without a hook",
+        "deny such reads in the client's own rules where it matters",
+    )],
+};

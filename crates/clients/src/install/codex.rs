@@ -1,0 +1,138 @@
+//! What `init` knows of Codex CLI.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{
+    Fault, Scope, Site,
+    footprint::{Footprint, HooksAs, ServersAs},
+    hooks::{DAY_S, HookForm, Member, Timeout},
+    json::Syntax,
+    servers::SERVER,
+    toml::Text,
+};
+use crate::client::ClientId;
+
+pub(super) static FOOTPRINT: Footprint = Footprint {
+    client: ClientId::Codex,
+    title: "Codex CLI",
+    programs: &["codex"],
+    signs: |site| vec![site.project_root.join(".codex"), site.codex_home.clone()],
+    hooks: HooksAs::Json(HookForm {
+        client: ClientId::Codex,
+        events: &[
+            "PreToolUse",
+            "PostToolUse",
+            "UserPromptSubmit",
+            "SessionStart",
+            "Stop",
+            "SubagentStart",
+            "SubagentStop",
+            "PreCompact",
+        ],
+        stopping: &["PreToolUse"],
+        fails_closed: false,
+        grouped: true,
+        timeout: Timeout {
+            name: "timeout",
+            per_s: 1,
+            usual_s: 30,
+            stopping_s: DAY_S,
+        },
+        probe: |session, directory| {
+            json!({
+                "session_id": session, "turn_id": session, "transcript_path": null,
+                "cwd": directory, "hook_event_name": "PreToolUse", "model": "none",
+                "permission_mode": "default", "tool_name": "Bash",
+                "tool_input": { "command": "true" }, "tool_use_id": session,
+            })
+        },
+        line: "command",
+        names_event: false,
+        version: None,
+        syntax: Syntax::Strict,
+        members: &[("type", Member::Text("command"))],
+        narrowing: &["async"],
+    }),
+    hook_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".codex/hooks.json"),
+        Scope::User => site.codex_home.join("hooks.json"),
+    },
+    servers: ServersAs::Toml,
+    server_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".codex/config.toml"),
+        Scope::User => site.codex_home.join("config.toml"),
+    },
+    server: |site, _| {
+        json!({
+            "command": site.program.display().to_string(),
+            "args": ["gateway"],
+            // Codex hands servers no other variables; without them the state would be looked for elsewhere.
+            "env_vars": ["XDG_STATE_HOME", "XDG_CONFIG_HOME"],
+        })
+    },
+    not_mediated: &[
+        (
+            "what is typed into a program that still runs (`write_stdin`) reaches it without a hook",
+            "leave `write_stdin` out of a workflow's tools where that matters",
+        ),
+        (
+            "web search is done by the model's provider, without a hook",
+            "set `web_search = \"disabled\"` where it matters; `interlock init --floor` does",
+        ),
+    ],
+};
+
+/// Returns the file of rules for shell lines that a floor is written to.
+pub(super) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
+    let directory = match scope {
+        Scope::Project => site.project_root.join(".codex"),
+        Scope::User => site.codex_home.clone(),
+    };
+    directory.join("rules/interlock.rules")
+}
+
+const TABLE: [&str; 2] = ["mcp_servers", SERVER];
+
+/// Registers the control server.
+pub(super) fn put_server(text: Option<&str>, site: &Site) -> Result<String, Fault> {
+    let mut text = Text::parse(text.unwrap_or_default())?;
+    let program = site.program.display().to_string();
+    let command = [TABLE[0], TABLE[1], "command"];
+    if text.item(&TABLE).is_none() {
+        let gateway = toml_edit::Value::from_iter(["gateway"]);
+        text.add_table(&TABLE, &[("command", program.into()), ("args", gateway)])?;
+    } else if !is_ours(&text) {
+        let reason = format!("`mcp_servers.{SERVER}` is another server");
+        return Err(text.fault(&TABLE, reason));
+    } else if text.string(&command) != Some(&program) {
+        text.set(&command, &program.into());
+    }
+    Ok(text.into_string())
+}
+
+/// Takes the control server out; `None`: nothing is left.
+pub(super) fn take_server(before: &str) -> Result<Option<String>, Fault> {
+    let mut text = Text::parse(before)?;
+    if !is_ours(&text) {
+        return Ok(Some(before.to_owned()));
+    }
+    text.remove_table(&TABLE);
+    Ok((!text.is_bare()).then(|| text.into_string()))
+}
+
+/// Returns program and arguments of the control server in a configuration.
+pub(crate) fn server_in(text: &str) -> Option<(String, Vec<String>)> {
+    let text = Text::parse(text).ok()?;
+    let command = text.string(&[TABLE[0], TABLE[1], "command"])?.to_owned();
+    let arguments = text.item(&[TABLE[0], TABLE[1], "args"])?.as_array()?;
+    let arguments = arguments.iter().filter_map(toml_edit::Value::as_str);
+    Some((command, arguments.map(str::to_owned).collect()))
+}
+
+fn is_ours(text: &Text) -> bool {
+    let arguments = text.item(&[TABLE[0], TABLE[1], "args"]);
+    let first = arguments.and_then(|item| item.as_array()?.get(0)?.as_str());
+    first == Some("gateway")
+}

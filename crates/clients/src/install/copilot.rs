@@ -1,0 +1,90 @@
+//! What `init` knows of Copilot CLI.
+
+use serde_json::json;
+
+use super::{
+    Scope,
+    footprint::{Footprint, HooksAs, ServersAs},
+    hooks::{DAY_S, HookForm, Member, Timeout},
+    json::Syntax,
+    servers::ServerForm,
+};
+use crate::client::ClientId;
+
+pub(super) static FOOTPRINT: Footprint = Footprint {
+    client: ClientId::Copilot,
+    title: "Copilot CLI",
+    programs: &["copilot"],
+    signs: |site| {
+        vec![
+            site.project_root.join(".github/hooks"),
+            site.copilot_home.clone(),
+        ]
+    },
+    hooks: HooksAs::Json(HookForm {
+        client: ClientId::Copilot,
+        events: &[
+            "preToolUse",
+            "postToolUse",
+            "postToolUseFailure",
+            "userPromptSubmitted",
+            "sessionStart",
+            "subagentStart",
+            "agentStop",
+        ],
+        stopping: &["preToolUse"],
+        fails_closed: false,
+        grouped: false,
+        timeout: Timeout {
+            name: "timeoutSec",
+            per_s: 1,
+            usual_s: 30,
+            stopping_s: DAY_S,
+        },
+        // What every event has, since the line and not the input names it.
+        probe: |session, directory| {
+            json!({
+                "sessionId": session, "timestamp": 0, "cwd": directory,
+                "toolName": "view", "toolArgs": { "path": format!("{directory}/nothing") },
+                "toolResult": { "resultType": "success", "textResultForLlm": "" },
+                "error": "", "prompt": "", "source": "new", "initialPrompt": "",
+                "agentName": "none", "agentType": "none", "stopReason": "end_turn",
+            })
+        },
+        line: "bash",
+        names_event: true,
+        version: Some(1),
+        syntax: Syntax::Strict,
+        members: &[("type", Member::Text("command"))],
+        narrowing: &[],
+    }),
+    hook_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".github/hooks/interlock.json"),
+        Scope::User => site.copilot_home.join("hooks/interlock.json"),
+    },
+    servers: ServersAs::Json(ServerForm {
+        under: "mcpServers",
+        syntax: Syntax::Strict,
+    }),
+    // In a project it reads the same file as Claude Code.
+    server_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".mcp.json"),
+        Scope::User => site.copilot_home.join("mcp-config.json"),
+    },
+    server: |site, scope| match scope {
+        Scope::Project => json!({
+            "command": site.program.display().to_string(),
+            "args": ["gateway"],
+        }),
+        Scope::User => json!({
+            "type": "local",
+            "command": site.program.display().to_string(),
+            "args": ["gateway"],
+            "tools": ["*"],
+        }),
+    },
+    not_mediated: &[(
+        "a call runs when its hook takes longer than the time-out in the file",
+        "leave the time-out that `init` writes",
+    )],
+};

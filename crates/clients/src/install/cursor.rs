@@ -1,0 +1,90 @@
+//! What `init` knows of Cursor. From its documentation: it was not tried.
+
+use serde_json::json;
+
+use super::{
+    Scope,
+    footprint::{Footprint, HooksAs, ServersAs},
+    hooks::{HookForm, Member, Timeout},
+    json::Syntax,
+    servers::ServerForm,
+};
+use crate::client::ClientId;
+
+pub(super) static FOOTPRINT: Footprint = Footprint {
+    client: ClientId::Cursor,
+    title: "Cursor",
+    programs: &["cursor-agent", "cursor"],
+    signs: |site| vec![site.project_root.join(".cursor"), site.home.join(".cursor")],
+    hooks: HooksAs::Json(HookForm {
+        client: ClientId::Cursor,
+        events: &[
+            "preToolUse",
+            "postToolUse",
+            "postToolUseFailure",
+            "beforeShellExecution",
+            "afterShellExecution",
+            "beforeMCPExecution",
+            "afterMCPExecution",
+            "beforeReadFile",
+            "afterFileEdit",
+            "beforeSubmitPrompt",
+            "sessionStart",
+            "subagentStart",
+            "subagentStop",
+            "stop",
+        ],
+        stopping: &[],
+        fails_closed: true,
+        grouped: false,
+        timeout: Timeout {
+            name: "timeout",
+            per_s: 1,
+            usual_s: 30,
+            stopping_s: 30,
+        },
+        probe: |session, directory| {
+            json!({
+                "conversation_id": session, "generation_id": session, "model": "none",
+                "hook_event_name": "preToolUse", "cursor_version": "0",
+                "workspace_roots": [directory], "user_email": null, "transcript_path": null,
+                "cwd": directory, "tool_name": "Read", "tool_use_id": session,
+                "tool_input": { "file_path": format!("{directory}/nothing") },
+            })
+        },
+        line: "command",
+        names_event: false,
+        version: Some(1),
+        syntax: Syntax::Comments,
+        members: &[("failClosed", Member::MustBeTrue)],
+        narrowing: &[],
+    }),
+    hook_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".cursor/hooks.json"),
+        Scope::User => site.home.join(".cursor/hooks.json"),
+    },
+    servers: ServersAs::Json(ServerForm {
+        under: "mcpServers",
+        syntax: Syntax::Comments,
+    }),
+    server_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".cursor/mcp.json"),
+        Scope::User => site.home.join(".cursor/mcp.json"),
+    },
+    server: |site, _| {
+        json!({
+            "command": site.program.display().to_string(),
+            "args": ["gateway"],
+        })
+    },
+    not_mediated: &[
+        (
+            "what a person types into a terminal of the editor, and completions while typing",
+            "",
+        ),
+        (
+            "Cursor also runs Claude Code's hooks where they are switched on: such a call is judged twice",
+            "",
+        ),
+    ],
+};

@@ -1,0 +1,125 @@
+//! One change to one file, in both directions.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{
+    Fault, Scope, Site, codex,
+    floor::{self, Rules},
+    footprint::{Footprint, HooksAs, ServersAs},
+    record::Added,
+    trust::{self, Trusted},
+};
+
+/// How a file of our own begins, behind the sign of a comment.
+pub(super) const MARK: &str = " Written by interlock init; interlock init --remove takes it out.";
+
+/// One change to one file.
+#[derive(Debug)]
+pub(super) struct Edit {
+    /// The file.
+    pub(super) path: PathBuf,
+    /// Whose file it is.
+    pub(super) scope: Scope,
+    /// What is changed in it.
+    pub(super) what: What,
+}
+
+#[derive(Debug)]
+pub(super) enum What {
+    /// The hooks.
+    Hooks(&'static Footprint),
+    /// The control server.
+    Server(&'static Footprint, Scope),
+    /// Rules of the client's own.
+    Floor(Rules),
+    /// A whole file of our own.
+    Own(String),
+    /// The hooks of this file that a person trusts, in Codex's configuration.
+    Trust(PathBuf, Vec<Trusted>),
+}
+
+impl Edit {
+    /// Returns the edits of a client's hooks and of its control server.
+    pub(super) fn of(client: &'static Footprint, site: &Site, scope: Scope) -> [Self; 2] {
+        let edit = |path, what| Self { path, scope, what };
+        let hooks = match &client.hooks {
+            HooksAs::Json(_) => What::Hooks(client),
+            HooksAs::Plugin(text) => What::Own(text(site)),
+        };
+        [
+            edit((client.hook_file)(site, scope), hooks),
+            edit(
+                (client.server_file)(site, scope),
+                What::Server(client, scope),
+            ),
+        ]
+    }
+
+    /// Puts it into a text; what went into lists of others is added to `added`.
+    pub(super) fn put(
+        &self,
+        text: Option<&str>,
+        site: &Site,
+        added: &mut Vec<Added>,
+    ) -> Result<Option<String>, Fault> {
+        let put = match &self.what {
+            What::Hooks(client) => match client.form() {
+                Some(form) => form.put(text, site)?,
+                None => return Ok(text.map(str::to_owned)),
+            },
+            What::Server(client, scope) => match &client.servers {
+                ServersAs::Json(form) => form.put(text, &(client.server)(site, *scope))?,
+                ServersAs::Toml => codex::put_server(text, site)?,
+            },
+            What::Floor(rules) if rules.is_empty() => return Ok(text.map(str::to_owned)),
+            What::Floor(rules) => rules.put(text, added)?,
+            What::Own(own) => match text {
+                Some(text) if !text.trim().is_empty() && !is_own(text) => {
+                    let reason = "somebody else's file has this name".to_owned();
+                    return Err(Fault::at(text, 0, reason));
+                }
+                _ => own.clone(),
+            },
+            What::Trust(_, trusted) => trust::put(text, trusted)?,
+        };
+        Ok(Some(put))
+    }
+
+    /// Takes it out of a text; `None`: nothing is left.
+    pub(super) fn take(
+        &self,
+        text: &str,
+        site: &Site,
+        added: &[Added],
+    ) -> Result<Option<String>, Fault> {
+        match &self.what {
+            What::Hooks(client) => match client.form() {
+                Some(form) => form.take(text, site),
+                None => Ok(Some(text.to_owned())),
+            },
+            What::Server(client, _) => match &client.servers {
+                ServersAs::Json(form) => form.take(text),
+                ServersAs::Toml => codex::take_server(text),
+            },
+            What::Floor(rules) => floor::take(text, rules.language, added),
+            What::Own(_) => Ok((!is_own(text)).then(|| text.to_owned())),
+            What::Trust(hooks, trusted) => trust::take(text, hooks, trusted),
+        }
+    }
+}
+
+/// Tells whether a file is one that `init` wrote whole.
+fn is_own(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    let signs = ["//", "#"].iter();
+    signs
+        .filter_map(|sign| first.strip_prefix(sign))
+        .any(|behind| behind == MARK)
+}
+
+/// Returns what a list or an object holds under `keys`.
+pub(super) fn pointed<'v>(value: &'v Value, keys: &[String]) -> Option<&'v Value> {
+    keys.iter().try_fold(value, |value, key| value.get(key))
+}

@@ -1,0 +1,84 @@
+//! What `init` knows of Gemini CLI.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{
+    Scope, Site,
+    footprint::{Footprint, HooksAs, ServersAs},
+    hooks::{DAY_S, HookForm, Member, Timeout},
+    json::Syntax,
+    servers::ServerForm,
+};
+use crate::client::ClientId;
+
+pub(super) static FOOTPRINT: Footprint = Footprint {
+    client: ClientId::Gemini,
+    title: "Gemini CLI",
+    programs: &["gemini"],
+    signs: |site| vec![site.project_root.join(".gemini"), site.home.join(".gemini")],
+    hooks: HooksAs::Json(HookForm {
+        client: ClientId::Gemini,
+        events: &[
+            "BeforeTool",
+            "AfterTool",
+            "BeforeToolSelection",
+            "BeforeAgent",
+            "AfterAgent",
+            "SessionStart",
+        ],
+        stopping: &["BeforeTool"],
+        fails_closed: false,
+        grouped: true,
+        timeout: Timeout {
+            name: "timeout",
+            per_s: 1000,
+            usual_s: 30,
+            stopping_s: DAY_S,
+        },
+        probe: |session, directory| {
+            json!({
+                "session_id": session, "transcript_path": "", "cwd": directory,
+                "hook_event_name": "BeforeTool", "timestamp": "2026-01-01T00:00:00.000Z",
+                "tool_name": "read_file", "tool_input": { "file_path": "nothing" },
+            })
+        },
+        line: "command",
+        names_event: false,
+        version: None,
+        syntax: Syntax::Comments,
+        members: &[
+            ("name", Member::Text("interlock")),
+            ("type", Member::Text("command")),
+        ],
+        narrowing: &[],
+    }),
+    hook_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".gemini/settings.json"),
+        Scope::User => site.home.join(".gemini/settings.json"),
+    },
+    servers: ServersAs::Json(ServerForm {
+        under: "mcpServers",
+        syntax: Syntax::Comments,
+    }),
+    server_file: |site, scope| match scope {
+        Scope::Project => site.project_root.join(".gemini/settings.json"),
+        Scope::User => site.home.join(".gemini/settings.json"),
+    },
+    server: |site, _| {
+        json!({
+            "command": site.program.display().to_string(),
+            "args": ["gateway"],
+        })
+    },
+    not_mediated: &[(
+        "files named with `@` in a prompt are read by the client without a hook",
+        "deny such reads in the client's own rules where it matters",
+    )],
+};
+
+/// Returns the person's file of rules; Gemini CLI reads none of a project.
+pub(super) fn policy_file(site: &Site) -> PathBuf {
+    site.home.join(".gemini/policies/interlock.toml")
+}

@@ -1,0 +1,366 @@
+//! Hooks in a client's JSON: put in, found again, taken out.
+
+use serde_json::{Value, json};
+
+use super::{
+    Fault, Site,
+    json::{At, Syntax, Text},
+    words::{closing, joined, split_closing},
+};
+use crate::client::ClientId;
+
+/// How long a client waits for a hook; Interlock's own deadline is two seconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeout {
+    /// The member that says so.
+    pub(crate) name: &'static str,
+    /// How many of the client's units a second has.
+    pub(crate) per_s: u32,
+    /// Seconds where nothing is about to happen.
+    pub(crate) usual_s: u32,
+    /// Seconds before a tool call: some clients run it when they are over.
+    pub(crate) stopping_s: u32,
+}
+
+/// Seconds for a client that runs the call when they are over: a hook that hangs holds it.
+pub(super) const DAY_S: u32 = 86_400;
+
+/// How a client writes hooks.
+#[derive(Debug)]
+pub(crate) struct HookForm {
+    /// Whose hooks they are.
+    pub(crate) client: ClientId,
+    /// The hooks that Interlock answers.
+    pub(crate) events: &'static [&'static str],
+    /// Those of them that must stop the client when the program itself fails.
+    pub(crate) stopping: &'static [&'static str],
+    /// Whether a line that fails does so without `|| exit 2`.
+    pub(crate) fails_closed: bool,
+    /// Whether hooks stand in groups, each with a matcher.
+    pub(crate) grouped: bool,
+    /// How long the client waits.
+    pub(crate) timeout: Timeout,
+    /// A call that does no harm, as the client would ask about it: session and directory are put in.
+    pub(crate) probe: fn(&str, &str) -> Value,
+    /// The member that holds the command line.
+    pub(crate) line: &'static str,
+    /// Whether the line names the event, because the input does not.
+    pub(crate) names_event: bool,
+    /// The number that the file begins with.
+    pub(crate) version: Option<u8>,
+    /// What the client reads.
+    pub(crate) syntax: Syntax,
+    /// The members beside the command line.
+    pub(crate) members: &'static [(&'static str, Member)],
+    /// Members that keep a hook from always running, unless they are `false`.
+    pub(crate) narrowing: &'static [&'static str],
+}
+
+/// A member of a hook beside its command line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Member {
+    /// A text.
+    Text(&'static str),
+    /// Something the hook does not hold without.
+    Must(&'static str),
+    /// A `true` that the hook does not hold without.
+    MustBeTrue,
+}
+
+impl Member {
+    fn value(self) -> Value {
+        match self {
+            Self::Text(text) | Self::Must(text) => json!(text),
+            Self::MustBeTrue => json!(true),
+        }
+    }
+
+    const fn is_a_must(self) -> bool {
+        matches!(self, Self::Must(_) | Self::MustBeTrue)
+    }
+}
+
+/// What stands in a file for one event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookState {
+    /// Nothing of ours.
+    Missing,
+    /// Ours, but not as it should be.
+    Incomplete,
+    /// As it should be: the command line that is configured.
+    Complete(String),
+}
+
+/// One hook of ours that was found.
+struct Found {
+    state: HookState,
+    group: usize,
+    /// Its place within the group; `None`: the group is the hook.
+    nth: Option<usize>,
+    /// Whether the group holds nothing else.
+    alone: bool,
+}
+
+impl HookForm {
+    /// Returns the command line of the hook of an event, as a shell reads it.
+    pub(super) fn command(&self, event: &str, site: &Site) -> String {
+        let mut words = vec![
+            site.program.display().to_string(),
+            "hook".to_owned(),
+            self.client.word().to_owned(),
+        ];
+        if self.names_event {
+            words.push(event.to_owned());
+        }
+        if self.stopping.contains(&event) {
+            closing(&words)
+        } else {
+            joined(&words)
+        }
+    }
+
+    fn hook(&self, event: &str, site: &Site) -> Value {
+        let member = |(name, member): &(&str, Member)| ((*name).to_owned(), member.value());
+        let is_first = |(name, _): &&(&str, Member)| *name == "type" || *name == "name";
+        let timeout = self.timeout;
+        let seconds = if self.stopping.contains(&event) {
+            timeout.stopping_s
+        } else {
+            timeout.usual_s
+        };
+        let mut hook = serde_json::Map::new();
+        hook.extend(self.members.iter().filter(is_first).map(member));
+        hook.insert(self.line.to_owned(), json!(self.command(event, site)));
+        hook.insert(timeout.name.to_owned(), json!(seconds * timeout.per_s));
+        hook.extend(
+            self.members
+                .iter()
+                .filter(|pair| !is_first(pair))
+                .map(member),
+        );
+        Value::Object(hook)
+    }
+
+    fn entry(&self, event: &str, site: &Site) -> Value {
+        let hook = self.hook(event, site);
+        if self.grouped {
+            json!({ "hooks": [hook] })
+        } else {
+            hook
+        }
+    }
+
+    /// Looks up an event in parsed settings.
+    pub(crate) fn state(&self, settings: &Value, event: &str, site: &Site) -> HookState {
+        let mut state = HookState::Missing;
+        for found in self.found(settings, event, site) {
+            match found.state {
+                complete @ HookState::Complete(_) => return complete,
+                other => state = other,
+            }
+        }
+        state
+    }
+
+    /// Returns where the hooks of ours stand: event, group and place in the group.
+    pub(super) fn places<'e>(
+        &'e self,
+        settings: &Value,
+        site: &Site,
+    ) -> Vec<(&'e str, usize, usize)> {
+        let events = self.events.iter();
+        let all = events.flat_map(|event| {
+            let found = self.found(settings, event, site).into_iter();
+            found.map(|found| (*event, found.group, found.nth.unwrap_or_default()))
+        });
+        all.collect()
+    }
+
+    fn found(&self, settings: &Value, event: &str, site: &Site) -> Vec<Found> {
+        let groups = settings.pointer(&format!("/hooks/{event}"));
+        let groups = groups.and_then(Value::as_array).into_iter().flatten();
+        let mut all = Vec::new();
+        for (at, group) in groups.enumerate() {
+            if !self.grouped {
+                let state = self.state_of(event, group, group, site);
+                all.extend(state.map(|state| Found {
+                    state,
+                    group: at,
+                    nth: None,
+                    alone: true,
+                }));
+                continue;
+            }
+            let hooks = group.get("hooks").and_then(Value::as_array);
+            let hooks: Vec<&Value> = hooks.into_iter().flatten().collect();
+            let states: Vec<Option<HookState>> = hooks
+                .iter()
+                .map(|hook| self.state_of(event, group, hook, site))
+                .collect();
+            let alone = states.iter().all(Option::is_some);
+            let ours = states.into_iter().enumerate();
+            all.extend(ours.filter_map(|(nth, state)| {
+                state.map(|state| Found {
+                    state,
+                    group: at,
+                    nth: Some(nth),
+                    alone,
+                })
+            }));
+        }
+        all
+    }
+
+    /// Says how a hook stands when it is one of Interlock's.
+    ///
+    /// That is: nothing but a program named `interlock`, or the one to be
+    /// installed, called as the hook of this client.
+    fn state_of(&self, event: &str, group: &Value, hook: &Value, site: &Site) -> Option<HookState> {
+        let command = hook.get(self.line)?.as_str()?;
+        let (line, words, closes) = match hook.get("args").and_then(Value::as_array) {
+            Some(arguments) => {
+                let words = arguments
+                    .iter()
+                    .map(|word| word.as_str().map(str::to_owned));
+                let program = std::iter::once(Some(command.to_owned()));
+                let words = program.chain(words).collect::<Option<Vec<_>>>()?;
+                (joined(&words), words, false)
+            }
+            None => {
+                let (words, closes) = split_closing(command)?;
+                (command.to_owned(), words, closes)
+            }
+        };
+        let [program, hook_word, client, events @ ..] = words.as_slice() else {
+            return None;
+        };
+        let ours = hook_word == "hook"
+            && client == self.client.word()
+            && events.len() <= 1
+            && is_our_program(program, site);
+        if !ours {
+            return None;
+        }
+        let names_this = match events {
+            [named] => named == event,
+            _ => !self.names_event,
+        };
+        let stops = closes || self.fails_closed || !self.stopping.contains(&event);
+        if names_this && stops && self.always_holds(group, hook) {
+            Some(HookState::Complete(line))
+        } else {
+            Some(HookState::Incomplete)
+        }
+    }
+
+    /// Tells whether a hook runs for every call, is waited for, and blocks when it fails.
+    fn always_holds(&self, group: &Value, hook: &Value) -> bool {
+        let every_tool = match group.get("matcher") {
+            None | Some(Value::Null) => true,
+            Some(matcher) => matches!(matcher.as_str(), Some("" | "*" | ".*")),
+        };
+        let narrowed = self.narrowing.iter().any(|key| {
+            hook.get(*key)
+                .is_some_and(|value| *value != Value::Bool(false))
+        });
+        let mut musts = self.members.iter().filter(|(_, member)| member.is_a_must());
+        let all = musts.all(|(name, member)| hook.get(*name) == Some(&member.value()));
+        every_tool && !narrowed && all
+    }
+
+    /// Puts the hooks in.
+    pub(super) fn put(&self, text: Option<&str>, site: &Site) -> Result<String, Fault> {
+        let (mut text, settings) = Text::of_file(text, self.syntax)?;
+        if let Some(version) = self.version {
+            match settings.get("version") {
+                None => text.add_member(&[], "version", &json!(version)),
+                Some(found) if *found == json!(version) => {}
+                Some(found) => {
+                    let reason = format!("`version` is `{found}`; only {version} is known");
+                    return Err(text.fault(&[At::Key("version")], reason));
+                }
+            }
+        }
+        text.object_at(&["hooks"])?;
+        for event in self.events {
+            let path = [At::Key("hooks"), At::Key(event)];
+            let entry = self.entry(event, site);
+            match text.value(&path) {
+                None => text.add_member(&path[..1], event, &json!([entry])),
+                Some(Value::Array(_)) => {
+                    let wanted = HookState::Complete(self.command(event, site));
+                    let found = self.found(&settings, event, site);
+                    if !matches!(found.as_slice(), [only] if only.state == wanted) {
+                        self.take_event(&mut text, event, site);
+                        text.add_item(&path, &entry);
+                    }
+                }
+                Some(_) => {
+                    return Err(text.fault(&path, format!("`hooks.{event}` is not a list")));
+                }
+            }
+        }
+        Ok(text.into_string())
+    }
+
+    /// Takes the hooks out; `None`: nothing is left.
+    pub(super) fn take(&self, before: &str, site: &Site) -> Result<Option<String>, Fault> {
+        let (mut text, settings) = Text::of_file(Some(before), self.syntax)?;
+        let mut took = false;
+        let events = settings.get("hooks").and_then(Value::as_object);
+        let events: Vec<String> = events
+            .into_iter()
+            .flat_map(|all| all.keys().cloned())
+            .collect();
+        for event in &events {
+            if self.take_event(&mut text, event, site) {
+                took = true;
+                text.remove_if_empty(&[At::Key("hooks"), At::Key(event)]);
+            }
+        }
+        if !took {
+            return Ok(Some(before.to_owned()));
+        }
+        text.remove_if_empty(&[At::Key("hooks")]);
+        // A number alone says nothing; in a file of somebody else's it was not put in alone.
+        let left = text.value(&[]);
+        let only_version =
+            left.and_then(|left| left.as_object().map(serde_json::Map::len)) == Some(1);
+        if self.version.is_some() && only_version && settings.get("version").is_some() {
+            text.remove(&[At::Key("version")]);
+        }
+        Ok((!text.is_bare()).then(|| text.into_string()))
+    }
+
+    /// Takes every hook of ours out of the groups of one event.
+    fn take_event(&self, text: &mut Text, event: &str, site: &Site) -> bool {
+        let Some(settings) = text.value(&[]) else {
+            return false;
+        };
+        let found = self.found(&settings, event, site);
+        let [hooks, event] = [At::Key("hooks"), At::Key(event)];
+        let mut gone = None;
+        // From the end, so that what is still to come keeps its place.
+        for found in found.iter().rev() {
+            let group = At::Index(found.group);
+            match found.nth {
+                Some(_) if found.alone && gone == Some(found.group) => {}
+                Some(nth) if !found.alone => {
+                    text.remove(&[hooks, event, group, At::Key("hooks"), At::Index(nth)]);
+                }
+                _ => {
+                    text.remove(&[hooks, event, group]);
+                    gone = Some(found.group);
+                }
+            }
+        }
+        !found.is_empty()
+    }
+}
+
+/// Tells whether a word is a program of this name, or the one to be installed.
+pub(super) fn is_our_program(program: &str, site: &Site) -> bool {
+    let path = std::path::Path::new(program);
+    let named = path.file_stem().is_some_and(|stem| stem == "interlock");
+    named || path == site.program
+}

@@ -1,0 +1,67 @@
+//! How what lies in one object or list is written.
+
+use serde::Serialize as _;
+use serde_json::{Value, ser::PrettyFormatter};
+
+pub(super) struct Style {
+    /// Stands before each member or item.
+    pub(super) between: String,
+    /// Stands behind the last one, where there was none.
+    pub(super) behind: String,
+    /// Set where every member has a line of its own.
+    pub(super) lines: Option<Lines>,
+    pub(super) colon: &'static str,
+}
+
+pub(super) struct Lines {
+    pub(super) indent: String,
+    pub(super) unit: String,
+    pub(super) newline: &'static str,
+}
+
+impl Style {
+    pub(super) fn write(&self, key: Option<&str>, value: &Value) -> String {
+        let key = key.map_or_else(String::new, |key| {
+            format!("{}{}", Value::from(key), self.colon)
+        });
+        let Some(lines) = &self.lines else {
+            return format!("{key}{}", self.flat(value));
+        };
+        let mut bytes = Vec::new();
+        let formatter = PrettyFormatter::with_indent(lines.unit.as_bytes());
+        let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
+        if value.serialize(&mut serializer).is_err() {
+            return format!("{key}{value}");
+        }
+        let text = String::from_utf8(bytes).unwrap_or_else(|_| value.to_string());
+        let next = format!("{}{}", lines.newline, lines.indent);
+        format!("{key}{}", text.replace('\n', &next))
+    }
+
+    /// Writes a value on one line, with the air of its surroundings.
+    fn flat(&self, value: &Value) -> String {
+        let air = if self.colon == ":" { "" } else { " " };
+        let comma = format!(",{air}");
+        match value {
+            Value::Object(members) => {
+                let members: Vec<String> = members
+                    .iter()
+                    .map(|(key, value)| {
+                        format!(
+                            "{}{}{}",
+                            Value::from(key.as_str()),
+                            self.colon,
+                            self.flat(value)
+                        )
+                    })
+                    .collect();
+                format!("{{{}}}", members.join(&comma))
+            }
+            Value::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.flat(item)).collect();
+                format!("[{}]", items.join(&comma))
+            }
+            other => other.to_string(),
+        }
+    }
+}

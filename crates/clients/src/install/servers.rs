@@ -1,0 +1,98 @@
+//! The control server among a client's MCP servers, in JSON.
+
+use serde_json::Value;
+
+use super::{
+    Fault,
+    json::{At, Syntax, Text},
+};
+
+/// The name under which the control server is registered.
+pub(super) const SERVER: &str = "interlock";
+
+/// How a client writes MCP servers in JSON.
+#[derive(Debug)]
+pub(crate) struct ServerForm {
+    /// The member that holds all servers.
+    pub(crate) under: &'static str,
+    /// What the client reads.
+    pub(crate) syntax: Syntax,
+}
+
+impl ServerForm {
+    /// Registers the server; what others added to it stays.
+    pub(super) fn put(&self, text: Option<&str>, wanted: &Value) -> Result<String, Fault> {
+        let (mut text, _) = Text::of_file(text, self.syntax)?;
+        text.object_at(&[self.under])?;
+        let path = [At::Key(self.under), At::Key(SERVER)];
+        match text.value(&path) {
+            None => text.add_member(&path[..1], SERVER, wanted),
+            Some(found) if is_our_server(&found) => mend(&mut text, &path, &found, wanted),
+            Some(_) => {
+                let reason = format!("`{}.{SERVER}` is another server", self.under);
+                return Err(text.fault(&path, reason));
+            }
+        }
+        Ok(text.into_string())
+    }
+
+    /// Takes the server out; `None`: nothing is left.
+    pub(super) fn take(&self, before: &str) -> Result<Option<String>, Fault> {
+        let (mut text, _) = Text::of_file(Some(before), self.syntax)?;
+        let path = [At::Key(self.under), At::Key(SERVER)];
+        if !text.value(&path).is_some_and(|found| is_our_server(&found)) {
+            return Ok(Some(before.to_owned()));
+        }
+        text.remove(&path);
+        text.remove_if_empty(&path[..1]);
+        Ok((!text.is_bare()).then(|| text.into_string()))
+    }
+
+    /// Looks the server up in parsed settings: its command and arguments.
+    pub(crate) fn find(&self, settings: &Value) -> Option<(String, Vec<String>)> {
+        let server = settings.get(self.under)?.get(SERVER)?;
+        let mut words = words_of(server).into_iter();
+        Some((words.next()?, words.collect()))
+    }
+}
+
+/// Brings the program up to date, and adds what is missing.
+fn mend(text: &mut Text, path: &[At<'_>; 2], found: &Value, wanted: &Value) {
+    let [under, server] = *path;
+    for (key, value) in wanted.as_object().into_iter().flatten() {
+        let place = [under, server, At::Key(key)];
+        match (found.get(key), value) {
+            (None, _) => text.add_member(path, key, value),
+            (Some(Value::Array(old)), Value::Array(new)) if key == "command" => {
+                if let Some(program) = new.first().filter(|new| old.first() != Some(*new)) {
+                    text.set(&[under, server, At::Key(key), At::Index(0)], program);
+                }
+            }
+            (Some(old), new) if key == "command" && old != new => text.set(&place, new),
+            _ => {}
+        }
+    }
+}
+
+fn is_our_server(server: &Value) -> bool {
+    words_of(server)
+        .get(1)
+        .is_some_and(|word| word == "gateway")
+}
+
+/// Returns program and arguments, whether they stand in one list or in two members.
+fn words_of(server: &Value) -> Vec<String> {
+    let list = |key: &str| {
+        let items = server.get(key).and_then(Value::as_array);
+        let texts = items.into_iter().flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect::<Vec<_>>()
+    };
+    match server.get("command") {
+        Some(Value::String(program)) => {
+            let mut words = vec![program.clone()];
+            words.extend(list("args"));
+            words
+        }
+        _ => list("command"),
+    }
+}

@@ -1,0 +1,152 @@
+//! Codex runs only hooks that a person trusts, by a hash that only Codex knows how to make.
+//!
+//! So Codex itself is asked, in a configuration directory made for the question.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{
+    Fault, Site,
+    codex::FOOTPRINT,
+    json::{Syntax, Text as Json},
+    toml::Text,
+};
+use crate::app_server::{self, ListedHook};
+
+/// A hook and the hash under which it is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trusted {
+    /// `FILE:event:group:place`.
+    pub(super) key: String,
+    /// What Codex compares.
+    pub(super) hash: String,
+}
+
+const STATE: [&str; 2] = ["hooks", "state"];
+
+/// Asks Codex for the hashes of our hooks in a file that is to be written.
+///
+/// # Errors
+/// Why it could not be asked, in one sentence.
+pub(super) fn ask(
+    codex: &Path,
+    planned: &str,
+    path: &Path,
+    site: &Site,
+) -> Result<Vec<Trusted>, String> {
+    let said = |error: std::io::Error| error.to_string();
+    let scratch = tempfile::tempdir().map_err(said)?;
+    // Codex writes real paths into its keys.
+    let home = scratch.path().canonicalize().map_err(said)?;
+    std::fs::write(home.join("hooks.json"), planned).map_err(said)?;
+    let listed = app_server::hooks(codex, &home, Some(&home))?;
+    let ours = positions(planned, site);
+    let beginning = format!("{}:", home.join("hooks.json").display());
+    let real = real_path(path);
+    let trusted: Vec<Trusted> = listed
+        .into_iter()
+        .filter_map(|ListedHook { key, hash, .. }| {
+            let place = key.strip_prefix(&beginning)?;
+            let is_ours = ours.iter().any(|known| known == place);
+            is_ours.then(|| Trusted {
+                key: format!("{}:{place}", real.display()),
+                hash,
+            })
+        })
+        .collect();
+    if trusted.len() == ours.len() {
+        Ok(trusted)
+    } else {
+        Err(format!(
+            "it lists {} of the {} hooks",
+            trusted.len(),
+            ours.len()
+        ))
+    }
+}
+
+/// Returns where our hooks stand in a file, as Codex writes it: `event:group:place`.
+fn positions(text: &str, site: &Site) -> Vec<String> {
+    let parsed = Json::of_file(Some(text), Syntax::Strict);
+    let settings = parsed.map_or(Value::Null, |(_, settings)| settings);
+    let places = FOOTPRINT
+        .form()
+        .map(|form| form.places(&settings, site))
+        .unwrap_or_default();
+    places
+        .into_iter()
+        .map(|(event, group, place)| format!("{}:{group}:{place}", in_snake_case(event)))
+        .collect()
+}
+
+/// Returns the keys of our hooks in a file.
+pub(crate) fn keys(text: &str, path: &Path, site: &Site) -> Vec<String> {
+    let real = real_path(path);
+    positions(text, site)
+        .into_iter()
+        .map(|place| format!("{}:{place}", real.display()))
+        .collect()
+}
+
+/// Returns the path with its links followed, also when the file is not there yet.
+fn real_path(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real_path(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+fn in_snake_case(event: &str) -> String {
+    let mut name = String::new();
+    for letter in event.chars() {
+        if letter.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+/// Writes the hashes.
+pub(super) fn put(text: Option<&str>, trusted: &[Trusted]) -> Result<String, Fault> {
+    let mut text = Text::parse(text.unwrap_or_default())?;
+    for Trusted { key, hash } in trusted {
+        let table = [STATE[0], STATE[1], key.as_str()];
+        let place = [STATE[0], STATE[1], key.as_str(), "trusted_hash"];
+        let hash = toml_edit::Value::from(hash.as_str());
+        if text.item(&place).is_some() {
+            if text.string(&place) != hash.as_str() {
+                text.set(&place, &hash);
+            }
+        } else if text.item(&table).is_none() {
+            text.add_table(&table, &[("trusted_hash", hash)])?;
+        } else {
+            let reason = format!("`{key}` is there without `trusted_hash`");
+            return Err(text.fault(&table, reason));
+        }
+    }
+    Ok(text.into_string())
+}
+
+/// Takes the hashes of our hooks out; `None`: nothing is left.
+pub(super) fn take(
+    before: &str,
+    hooks: &Path,
+    trusted: &[Trusted],
+) -> Result<Option<String>, Fault> {
+    let mut text = Text::parse(before)?;
+    let beginning = format!("{}:", real_path(hooks).display());
+    let mut took = false;
+    for key in text.keys(&STATE) {
+        let ours = trusted.iter().any(|known| known.key == key);
+        if ours && key.starts_with(&beginning) {
+            text.remove_table(&[STATE[0], STATE[1], key.as_str()]);
+            took = true;
+        }
+    }
+    Ok((!(took && text.is_bare())).then(|| text.into_string()))
+}

@@ -1,0 +1,165 @@
+//! Reading and writing the planned files: each as a whole, all or none.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use super::{FileChange, InstallError, Plan, Scope, Site};
+
+/// Tells whether `path` is a link, and refuses one that leads to nothing or out of the project.
+///
+/// A project that was checked out must not make `init` write elsewhere.
+pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, InstallError> {
+    let link = |where_to| InstallError::Link {
+        path: path.to_owned(),
+        where_to,
+    };
+    let is_link = |path: &Path| {
+        path.symlink_metadata()
+            .is_ok_and(|known| known.is_symlink())
+    };
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    if is_link(path) && !path.exists() {
+        return Err(link("nowhere"));
+    }
+    // The nearest directory that is there.
+    let mut above = path.ancestors().skip(1);
+    let place = above
+        .find(|place| is_there(place))
+        .unwrap_or(Path::new("/"));
+    if is_link(place) && !place.exists() {
+        return Err(link("nowhere"));
+    }
+    if scope == Scope::Project {
+        let real = path.canonicalize().or_else(|_| place.canonicalize());
+        let root = site.project_root.canonicalize();
+        if let (Ok(real), Ok(root)) = (real, root)
+            && !real.starts_with(&root)
+        {
+            return Err(link("out of the project"));
+        }
+    }
+    Ok(is_link(path))
+}
+
+/// Reads a file; `None`: there is none.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, InstallError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(InstallError::Io {
+            path: path.to_owned(),
+            what: "read",
+            source,
+        }),
+    }
+}
+
+/// Writes what was planned; where one file cannot be written, those before it are put back.
+///
+/// # Errors
+/// A file was changed meanwhile, or cannot be written: everything is as it was.
+pub fn apply(plan: &Plan) -> Result<(), InstallError> {
+    for change in &plan.changes {
+        if read(&change.path)? != change.before {
+            return Err(InstallError::Changed {
+                path: change.path.clone(),
+            });
+        }
+    }
+    let changes = plan.changes.iter().chain(&plan.record);
+    // Everything that can fail for want of room or rights comes first.
+    let staged: Vec<Staged<'_>> = changes.map(Staged::new).collect::<Result<_, _>>()?;
+    let mut done: Vec<&FileChange> = Vec::new();
+    for staged in staged {
+        let change = staged.change;
+        if let Err(error) = staged.commit() {
+            for change in done.into_iter().rev() {
+                put_back(change);
+            }
+            return Err(error);
+        }
+        done.push(change);
+    }
+    for change in done.iter().filter(|change| change.after.is_none()) {
+        remove_empty(&change.path, &plan.roots);
+    }
+    Ok(())
+}
+
+/// Removes the directories in which a file that is gone was the last.
+fn remove_empty(path: &Path, roots: &[PathBuf]) {
+    for directory in path.ancestors().skip(1) {
+        let below = |root: &PathBuf| directory.starts_with(root) && directory != root;
+        // What is not empty stays, by the system's own rule.
+        if !roots.iter().any(below) || fs::remove_dir(directory).is_err() {
+            return;
+        }
+    }
+}
+
+/// A file that lies ready beside its place.
+struct Staged<'a> {
+    change: &'a FileChange,
+    ready: Option<(tempfile::NamedTempFile, PathBuf)>,
+}
+
+impl<'a> Staged<'a> {
+    fn new(change: &'a FileChange) -> Result<Self, InstallError> {
+        let ready = match &change.after {
+            Some(text) => Some(stage(&change.path, text).map_err(failed(&change.path))?),
+            None => None,
+        };
+        Ok(Self { change, ready })
+    }
+
+    fn commit(self) -> Result<(), InstallError> {
+        let written = match self.ready {
+            Some((file, place)) => file.persist(place).map(drop).map_err(|error| error.error),
+            None => fs::remove_file(&self.change.path),
+        };
+        written.map_err(failed(&self.change.path))
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
+    let path = path.to_owned();
+    move |source| InstallError::Io {
+        path,
+        what: "written",
+        source,
+    }
+}
+
+/// Gives a file back what it held.
+fn put_back(change: &FileChange) {
+    // It was written a moment ago: what fails now cannot be helped.
+    let _ = match &change.before {
+        Some(text) => stage(&change.path, text)
+            .and_then(|(file, place)| file.persist(place).map(drop).map_err(|error| error.error)),
+        None => fs::remove_file(&change.path),
+    };
+}
+
+/// Writes a file beside its place; permissions stay, and so does a link that leads somewhere.
+fn stage(path: &Path, text: &str) -> io::Result<(tempfile::NamedTempFile, PathBuf)> {
+    let path = match path.canonicalize() {
+        Ok(path) => path,
+        Err(error) if path.symlink_metadata().is_ok() => return Err(error),
+        Err(_) => path.to_owned(),
+    };
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    let permissions = match fs::metadata(&path) {
+        Ok(known) => known.permissions(),
+        Err(_) => fs::Permissions::from_mode(0o644),
+    };
+    file.as_file().set_permissions(permissions)?;
+    file.as_file().sync_all()?;
+    Ok((file, path))
+}

@@ -1,0 +1,147 @@
+//! Calls of tools that a gateway serves, as a hook sees them.
+//!
+//! Hook and gateway see the same call. The hook judges and counts it, under all
+//! the names that the gateway's card tells, and leaves a note with the verdict's
+//! call; the gateway that takes the note does not count it again. A server that
+//! only has the gateway's name so gets no call that the run has not let pass.
+
+use interlock_core::{call::ToolCall, names::CallId, tools::served_names};
+use interlock_facts::{FileUse, Proposal, RealDisk, Surroundings, TextUse, served_facts};
+use interlock_project::{Config, ToolConfig};
+use interlock_store::{GatewayCard, Note, NotedTool, ServedTool};
+use serde_json::Value;
+
+use crate::{
+    client::ClientId,
+    hook::HookSetting,
+    input::{Input, ToolUse},
+    process,
+};
+
+/// The tools by that name of gateways that serve this client.
+#[derive(Debug, Default)]
+pub(crate) struct Served {
+    tools: Vec<ServedTool>,
+}
+
+impl Served {
+    /// Looks for a tool in the cards of the gateways below this hook's client.
+    ///
+    /// # Errors
+    /// A card cannot be read.
+    pub(crate) fn find(
+        setting: &HookSetting,
+        client: ClientId,
+        name: &str,
+    ) -> Result<Self, String> {
+        let Some(above) = process::client_above().filter(|_| is_of_a_server(client, name)) else {
+            return Ok(Self::default());
+        };
+        let alive = |process| process::look(process).is_some();
+        let cards = setting
+            .home
+            .cards(alive)
+            .map_err(|error| error.to_string())?;
+        let ours = |card: &GatewayCard| card.above.contains(&above);
+        let tools = cards.into_iter().filter(ours).flat_map(|card| card.tools);
+        let named = |tool: &ServedTool| {
+            let before = name.strip_suffix(&tool.shown);
+            before.is_some_and(|before| before.ends_with(['_', '-', ':']))
+        };
+        Ok(Self {
+            tools: tools.filter(named).collect(),
+        })
+    }
+
+    /// Tells whether no gateway of this client has such a tool.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Finds the facts of a call of the gateway that `init` registers; `None`: it is none.
+    pub(crate) fn call(
+        &self,
+        place: &Surroundings,
+        input: &Input,
+        used: &ToolUse,
+        config: &Config,
+    ) -> Option<ToolCall> {
+        let own = used.name.strip_prefix(gateway_prefix(input.client))?;
+        let tool = self.tools.iter().find(|tool| tool.shown == own)?;
+        let set = config
+            .mcp
+            .iter()
+            .find(|(name, _)| name.as_str() == tool.server)
+            .and_then(|(_, server)| server.tools.get(&tool.tool));
+        let files = file_use(&tool.tool, set, &used.input, tool.read_only);
+        let proposal = Proposal {
+            id: used.id.clone().unwrap_or_else(|| CallId::new("")),
+            tool: &used.name,
+            common: None,
+            shape: interlock_facts::Shape::Other,
+            input: &used.input,
+            doubled: used.doubled.as_deref(),
+            agent: input.agent.clone(),
+            branch: None,
+        };
+        let mut call = served_facts(proposal, &files, place, &RealDisk);
+        call.served_as = served_names(&tool.server, &tool.tool);
+        Some(call)
+    }
+
+    /// Leaves a note that the call is judged, for whichever gateway gets it.
+    ///
+    /// # Errors
+    /// A note cannot be written.
+    pub(crate) fn leave(&self, setting: &HookSetting, note: &Note) -> Result<(), String> {
+        let mut shown: Vec<&str> = self.tools.iter().map(|tool| tool.shown.as_str()).collect();
+        shown.sort_unstable();
+        shown.dedup();
+        shown.into_iter().try_for_each(|shown| {
+            let note = Note {
+                tool: NotedTool::served(shown),
+                ..note.clone()
+            };
+            let left = setting.home.leave_note(&note);
+            left.map_err(|error| error.to_string())
+        })
+    }
+}
+
+/// Says what a tool of a server does with files: what is set, or what is known and guessed.
+#[must_use]
+pub fn file_use(tool: &str, set: Option<&ToolConfig>, input: &Value, read_only: bool) -> FileUse {
+    let Some(set) = set else {
+        return FileUse::of(tool, input, read_only);
+    };
+    FileUse {
+        reads: set.reads.clone(),
+        writes: set.writes.clone(),
+        removes: set.removes.clone(),
+        text: set.content.clone().map_or(TextUse::Unknown, TextUse::Whole),
+        line: set.command.clone(),
+        sure: true,
+    }
+}
+
+/// Returns what stands before the tools of the server that `init` registers.
+pub(crate) const fn gateway_prefix(client: ClientId) -> &'static str {
+    match client {
+        ClientId::ClaudeCode | ClientId::Codex => "mcp__interlock__",
+        ClientId::Gemini => "mcp_interlock_",
+        ClientId::Copilot => "interlock-",
+        ClientId::Cursor => "MCP:",
+        ClientId::Opencode => "interlock_",
+    }
+}
+
+/// Tells whether a client may call a server's tool so.
+fn is_of_a_server(client: ClientId, name: &str) -> bool {
+    match client {
+        ClientId::ClaudeCode | ClientId::Codex => name.starts_with("mcp__"),
+        ClientId::Gemini => name.starts_with("mcp_"),
+        ClientId::Copilot => name.contains('-'),
+        ClientId::Cursor => name.starts_with("MCP:"),
+        ClientId::Opencode => name.contains('_'),
+    }
+}

@@ -1,0 +1,54 @@
+//! Tools of servers that are not what they were: recorded, and accepted by a person.
+
+use super::{Answered, Reply, Work};
+use crate::{
+    event::{Event, ToolChange},
+    refusal::{Code, Refusal},
+};
+
+impl Work<'_> {
+    /// Records a change that no person has seen yet.
+    pub(super) fn report_tool(&mut self, change: &ToolChange) -> Answered {
+        self.open()?;
+        let waits = self.run.tools_changed.contains(change);
+        let accepted = self.run.tools_accepted.iter().any(|known| {
+            known.server == change.server
+                && known.tool == change.tool
+                && known.digest == change.found
+        });
+        if !waits && !accepted {
+            self.emit(Event::ToolChanged(change.clone()));
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Takes a tool as it was reported last, and only so.
+    pub(super) fn accept_tool(&mut self, server: &str, tool: &str, by: &str) -> Answered {
+        self.open()?;
+        let waiting = &self.run.tools_changed;
+        let is_meant = |change: &&ToolChange| change.server == server && change.tool == tool;
+        let Some(change) = waiting.iter().find(is_meant) else {
+            let names: Vec<String> = waiting
+                .iter()
+                .map(|change| format!("`{} {}`", change.server, change.tool))
+                .collect();
+            let there = if names.is_empty() {
+                "no tool of a server has changed".to_owned()
+            } else {
+                format!("those that changed are {}", names.join(", "))
+            };
+            return Err(Refusal::new(
+                Code::NothingPending,
+                format!("`{server} {tool}` waits for nobody: {there}"),
+            ));
+        };
+        let digest = change.found.clone();
+        self.emit(Event::ToolAccepted {
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+            digest,
+            by: by.to_owned(),
+        });
+        Ok(Reply::Accepted)
+    }
+}

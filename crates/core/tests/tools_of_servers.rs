@@ -1,0 +1,94 @@
+//! Tools of servers that change: recorded once, accepted by a person as they are.
+
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use interlock_core::{
+    Reply,
+    command::{Ask, Command},
+    decide,
+    event::{Event, ToolChange},
+    evolve,
+    machine::{Machine, Object},
+    names::{Digest, RunId},
+    refusal::Code,
+    run::Run,
+};
+use serde_json::json;
+
+fn machine() -> Machine {
+    serde_json::from_value(json!({ "id": "m", "initial": "a", "states": {"a": {}} })).unwrap()
+}
+
+fn started() -> Run {
+    let by = "ana".to_owned();
+    let input = Object::new();
+    ask(Run::new(RunId::new("r")), Ask::Start { input, by }).0
+}
+
+fn ask(run: Run, ask: Ask) -> (Run, Vec<&'static str>, Reply) {
+    let decision = decide(&machine(), &run, &Command { at_ms: 0, ask });
+    let names = decision.events.iter().map(Event::name).collect();
+    let run = decision.events.iter().fold(run, evolve);
+    (run, names, decision.reply)
+}
+
+fn report(found: &str) -> Ask {
+    Ask::ReportTool(ToolChange {
+        server: "web".to_owned(),
+        tool: "look".to_owned(),
+        pinned: Digest::new("0"),
+        found: Digest::new(found),
+        parts: vec!["description".to_owned()],
+    })
+}
+
+fn accept(tool: &str) -> Ask {
+    Ask::AcceptTool {
+        server: "web".to_owned(),
+        tool: tool.to_owned(),
+        by: "ana".to_owned(),
+    }
+}
+
+#[test]
+fn a_change_is_told_once_and_leaves_the_run_going() {
+    let (run, events, _) = ask(started(), report("1"));
+    assert_eq!(events, ["ToolChanged"]);
+    let (run, events, _) = ask(run, report("1"));
+    assert!(events.is_empty(), "{events:?}");
+    let (run, events, _) = ask(run, report("2"));
+    assert_eq!(events, ["ToolChanged"]);
+    assert_eq!(run.tools_changed.len(), 1);
+    assert!(run.paused.is_none());
+}
+
+#[test]
+fn what_is_accepted_is_the_definition_reported_last() {
+    let (run, _, _) = ask(started(), report("1"));
+    let (run, _, _) = ask(run, report("2"));
+    let (run, events, _) = ask(run, accept("look"));
+    assert_eq!(events, ["ToolAccepted"]);
+    assert!(run.tools_changed.is_empty());
+    let (run, events, _) = ask(run, report("2"));
+    assert!(events.is_empty(), "{events:?}");
+    let (run, events, _) = ask(run, report("1"));
+    assert_eq!(events, ["ToolChanged"], "the earlier one was not accepted");
+    let (run, _, _) = ask(run, accept("look"));
+    assert_eq!(run.tools_accepted.len(), 1);
+}
+
+#[test]
+fn nothing_is_accepted_that_did_not_change() {
+    let (run, _, _) = ask(started(), report("1"));
+    let (_, events, reply) = ask(run, accept("other"));
+    assert!(events.is_empty());
+    let Reply::Refused(refusal) = reply else {
+        unreachable!("{reply:?}")
+    };
+    assert_eq!(refusal.code, Code::NothingPending);
+    assert!(
+        refusal.message.contains("`web look`"),
+        "{}",
+        refusal.message
+    );
+}

@@ -1,0 +1,162 @@
+//! Which servers are behind a gateway, and how each is reached.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use interlock_project::{
+    Config, HttpConfig, ServerConfig, Servers, StdioConfig, Transport, expand, project_root,
+};
+
+use crate::{
+    error::GatewayError,
+    govern::{Caller, Govern, Governor},
+    notes::Notes,
+    office::Nobody,
+    session::{Bounds, Gateway},
+    settings::Settings,
+    upstream::{
+        Dial, Running, Server,
+        http::{HttpServer, Speaks},
+        stdio::Process,
+    },
+};
+
+/// The servers behind a gateway, and its bounds.
+#[derive(Debug, Clone, Default)]
+pub struct Behind {
+    /// Those of the configuration.
+    pub servers: Servers,
+    /// The one that is wrapped, in their place.
+    pub wrapped: Option<Process>,
+    /// What is bounded.
+    pub bounds: Bounds,
+}
+
+impl Behind {
+    /// Reads from the configuration of the person and of the project which there are.
+    ///
+    /// # Errors
+    /// A configuration cannot be read.
+    pub fn configured(settings: &Settings) -> Result<Self, GatewayError> {
+        let failed =
+            |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
+        let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
+        let root = project_root(&settings.project_directory);
+        let project = Config::of_project(&root).map_err(failed)?;
+        let bounds = if project.gateway == interlock_project::GatewayConfig::default() {
+            &person.gateway
+        } else {
+            &project.gateway
+        };
+        Ok(Self {
+            bounds: Bounds {
+                message_bytes_max: bounds.message_bytes_max(),
+                calls_max: bounds.calls_max(),
+                sessions_max: bounds.sessions_max(),
+            },
+            servers: Config::servers(&person, &project),
+            wrapped: None,
+        })
+    }
+
+    /// Puts one server in the place of those that are configured.
+    #[must_use]
+    pub fn wrapping(mut self, process: Process) -> Self {
+        self.servers = Servers::default();
+        self.wrapped = Some(process);
+        self
+    }
+
+    /// Makes the gateway in front of them; needs a runtime of `tokio`.
+    ///
+    /// # Errors
+    /// A server's settings name a variable that is not set.
+    pub fn gateway(
+        &self,
+        settings: &Settings,
+        notes: Notes,
+        running: Running,
+    ) -> Result<Arc<Gateway>, GatewayError> {
+        let root = project_root(&settings.project_directory);
+        let mut servers = Vec::new();
+        for (name, config) in &self.servers {
+            servers.push(server(name.as_str(), config, &root)?);
+        }
+        if let Some(process) = &self.wrapped {
+            servers.push(Server::new("", Box::new(process.clone())));
+        }
+        let (settings, known) = (settings.clone(), self.servers.clone());
+        let told = notes.clone();
+        let appoint = move |who: &Caller| -> Box<dyn Govern> {
+            match Governor::new(settings.clone(), who.clone(), &known) {
+                Ok(governor) => Box::new(governor),
+                Err(error) => {
+                    told.tell(&format!("interlock: {error}; every call is refused"));
+                    Box::new(Nobody)
+                }
+            }
+        };
+        Ok(Gateway::new(
+            servers,
+            self.bounds,
+            notes,
+            running,
+            Arc::new(appoint),
+        ))
+    }
+}
+
+fn server(name: &str, config: &ServerConfig, root: &Path) -> Result<Server, GatewayError> {
+    let failed = |why: String| GatewayError::Settings(format!("the server `{name}`: {why}"));
+    let dial: Box<dyn Dial> = match &config.transport {
+        Transport::Stdio(stdio) => Box::new(process(stdio, root).map_err(failed)?),
+        Transport::Http(http) => Box::new(called(http, Speaks::Any).map_err(failed)?),
+        Transport::Sse(http) => Box::new(called(http, Speaks::OneStream).map_err(failed)?),
+    };
+    let mut server = Server::new(name, dial);
+    server.shared = config.shared;
+    server.timeout = config.timeout_ms.map(Duration::from_millis);
+    Ok(server)
+}
+
+fn called(http: &HttpConfig, speaks: Speaks) -> Result<HttpServer, String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let url = expand(&http.url, variable)?;
+    let mut headers = Vec::new();
+    for (name, value) in &http.headers {
+        headers.push((name.as_str(), expand(value, variable)?));
+    }
+    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+    HttpServer::new(&url, headers, speaks).map_err(|error| error.to_string())
+}
+
+fn process(stdio: &StdioConfig, root: &Path) -> Result<Process, String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let mut env = std::collections::BTreeMap::new();
+    for (name, value) in &stdio.env {
+        let value = expand(value, variable)?;
+        env.insert(OsString::from(name), OsString::from(value));
+    }
+    let command = Path::new(&stdio.command);
+    // A bare name is looked for in `PATH`; a path counts from the project.
+    let is_path = command.components().count() > 1;
+    let command = if is_path {
+        root.join(command).into_os_string()
+    } else {
+        command.into()
+    };
+    let cwd: PathBuf = stdio
+        .cwd
+        .as_ref()
+        .map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
+    Ok(Process {
+        command,
+        args: stdio.args.iter().map(OsString::from).collect(),
+        env,
+        cwd: Some(cwd),
+    })
+}

@@ -1,0 +1,296 @@
+//! MCP over HTTP: every revision on one endpoint, the transport before 2025 beside it.
+//!
+//! Knows headers, streams and who asks; what a message means is the session's.
+
+mod answer;
+mod body;
+mod conversation;
+mod events;
+mod guard;
+mod modern;
+mod one_stream;
+mod refuse;
+mod routes;
+mod sessions;
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use axum::http::{HeaderMap, StatusCode};
+use interlock_core::names::RunId;
+
+use self::{
+    conversation::{Conversation, Counted, Kind},
+    guard::{Guard, Shown},
+    refuse::Refused,
+    sessions::Sessions,
+};
+use crate::{govern::Caller, link::Link, metrics::Metrics, notes::Notes};
+
+pub(crate) use self::routes::router;
+
+/// How long it is believed that a credential is still good.
+const BELIEVED_TIME: Duration = Duration::from_secs(2);
+
+/// Opens sessions, and knows the credentials of runs.
+pub trait Door: Send + Sync + 'static {
+    /// Opens a session for a client.
+    ///
+    /// # Errors
+    /// There are too many, with what to do.
+    fn open(&self, caller: &Caller) -> Result<Link, String>;
+
+    /// Returns the run that a credential was made for; `None`: it is none, or not any more.
+    ///
+    /// May wait for the disk.
+    ///
+    /// # Errors
+    /// What is kept cannot be read, with the reason.
+    fn run_of(&self, credential: &str) -> Result<Option<RunId>, String>;
+}
+
+/// The bounds of a server.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of one message.
+    pub message_bytes_max: usize,
+    /// Requests of one session under way at once.
+    pub requests_max: usize,
+    /// Sessions open at once.
+    pub sessions_max: usize,
+    /// How long a session may rest before it is closed.
+    pub idle: Duration,
+    /// How long a client may take to send a request.
+    pub request_time: Duration,
+    /// How long an answer is waited for before a stream is begun.
+    pub hold: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes_max: 32 * 1024 * 1024,
+            requests_max: 1_000,
+            sessions_max: 10_000,
+            idle: Duration::from_secs(1_800),
+            request_time: Duration::from_secs(60),
+            hold: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Who may ask.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// The server's own token; `None`: nobody needs one.
+    pub token: Option<String>,
+    /// Names under which the server is reached, beside those of this machine.
+    pub hosts: Vec<String>,
+    /// Origins whose pages may ask, beside those of this machine.
+    pub origins: Vec<String>,
+    /// Where tokens come from, published for clients.
+    pub resource: Option<Resource>,
+}
+
+/// What is published about an OAuth-protected resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource {
+    /// The address of the MCP endpoint, as clients have it.
+    pub address: String,
+    /// Who gives tokens for it.
+    pub authorization_servers: Vec<String>,
+}
+
+/// Everything that the requests of a server share.
+pub(crate) struct House {
+    door: Arc<dyn Door>,
+    guard: Guard,
+    limits: Limits,
+    resource: Option<Resource>,
+    pub(crate) counted: Counted,
+    sessions: Sessions,
+    /// The links of clients that have no sessions.
+    ///
+    /// By the run whose credential they show; `None`: they show none.
+    shared: Mutex<BTreeMap<Option<RunId>, Arc<Conversation>>>,
+    /// Credentials that were good a moment ago, by their hashes.
+    believed: Mutex<BTreeMap<[u8; 32], (RunId, Instant)>>,
+    /// One line a request.
+    log: Option<Notes>,
+}
+
+impl std::fmt::Debug for House {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("House").finish_non_exhaustive()
+    }
+}
+
+impl House {
+    /// Makes what a server at `address` needs.
+    pub(crate) fn new(
+        door: Arc<dyn Door>,
+        address: SocketAddr,
+        access: &Access,
+        limits: Limits,
+        metrics: Metrics,
+        log: Option<Notes>,
+    ) -> Self {
+        let token = access.token.as_deref();
+        Self {
+            door,
+            guard: Guard::new(address, token, &access.hosts, &access.origins),
+            resource: access.resource.clone(),
+            counted: Counted {
+                bytes: Arc::new(AtomicUsize::new(0)),
+                metrics,
+                requests_max: limits.requests_max,
+            },
+            limits,
+            sessions: Sessions::default(),
+            shared: Mutex::default(),
+            believed: Mutex::default(),
+            log,
+        }
+    }
+
+    /// Tells who asks, or refuses.
+    async fn let_in(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        path_token: Option<&str>,
+    ) -> Result<Caller, Refused> {
+        let shown = Shown {
+            headers,
+            path_token,
+        };
+        let run_of = |credential| Arc::clone(self).run_of(credential);
+        self.guard.caller(&shown, run_of).await
+    }
+
+    async fn run_of(self: Arc<Self>, credential: String) -> Result<Caller, Refused> {
+        let key = guard::hash(&credential);
+        if let Some((run, since)) = lock(&self.believed).get(&key)
+            && since.elapsed() < BELIEVED_TIME
+        {
+            return Ok(Caller::Run(run.clone()));
+        }
+        let door = Arc::clone(&self.door);
+        let found = tokio::task::spawn_blocking(move || door.run_of(&credential)).await;
+        let mut believed = lock(&self.believed);
+        match found {
+            Ok(Ok(Some(run))) => {
+                believed.retain(|_, (_, since)| since.elapsed() < BELIEVED_TIME);
+                believed.insert(key, (run.clone(), Instant::now()));
+                Ok(Caller::Run(run))
+            }
+            Ok(Ok(None)) => {
+                believed.remove(&key);
+                Err(Refused::unauthorized(
+                    "the token is not one of this server, or not any more",
+                ))
+            }
+            Ok(Err(why)) => Err(Refused::plain(StatusCode::SERVICE_UNAVAILABLE, &why)),
+            Err(_) => Err(Refused::plain(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the token cannot be looked up",
+            )),
+        }
+    }
+
+    /// Opens a link of its own for one client.
+    fn open(&self, kind: Kind, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
+        if self.sessions.count() >= self.limits.sessions_max {
+            let what = format!(
+                "{} sessions are open already: try again later",
+                self.limits.sessions_max
+            );
+            return Err(Refused::plain(StatusCode::SERVICE_UNAVAILABLE, &what));
+        }
+        self.begin(kind, caller)
+    }
+
+    fn begin(&self, kind: Kind, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
+        let link = self.door.open(caller);
+        let link = link.map_err(|why| Refused::plain(StatusCode::SERVICE_UNAVAILABLE, &why))?;
+        let counted = self.counted.clone();
+        Ok(Conversation::begin(kind, caller.clone(), link, counted))
+    }
+
+    /// Returns the link of everybody with this credential who has no session.
+    fn shared(&self, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
+        let mut shared = lock(&self.shared);
+        let key = match caller {
+            Caller::Run(run) => Some(run.clone()),
+            Caller::Stdio | Caller::Nobody => None,
+        };
+        if let Some(open) = shared.get(&key).filter(|open| !open.is_closed()) {
+            open.touch();
+            return Ok(Arc::clone(open));
+        }
+        let opened = self.begin(Kind::Stateless, caller)?;
+        shared.insert(key, Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    /// Closes what nobody has used for long.
+    pub(crate) fn tidy(&self) {
+        self.sessions.close_idle(self.limits.idle);
+        lock(&self.shared).retain(|_, open| {
+            let rests = open.idle() > self.limits.idle || open.is_closed();
+            if rests {
+                open.close();
+            }
+            !rests
+        });
+    }
+
+    /// Ends the streams that would never end by themselves.
+    pub(crate) fn wind_down(&self) {
+        self.each(|open| open.wind_down());
+    }
+
+    /// Ends everything.
+    pub(crate) fn close(&self) {
+        self.each(|open| open.close());
+        self.sessions.clear();
+        lock(&self.shared).clear();
+    }
+
+    fn each(&self, act: impl Fn(&Conversation)) {
+        for open in self.sessions.all() {
+            act(&open);
+        }
+        for open in lock(&self.shared).values() {
+            act(open);
+        }
+    }
+
+    fn measure(&self) -> String {
+        let bytes = self.counted.bytes.load(Ordering::Relaxed);
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        self.counted.metrics.write(&[
+            (
+                "interlock_sessions",
+                "Open sessions.",
+                number(self.sessions.count()),
+            ),
+            (
+                "interlock_waiting_bytes",
+                "Bytes that wait for clients.",
+                number(bytes),
+            ),
+        ])
+    }
+}
+
+/// Locks what no panic can leave half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

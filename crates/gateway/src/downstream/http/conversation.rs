@@ -1,0 +1,580 @@
+//! One link of a session, and the streams by which its client reads from it.
+//!
+//! What a session says travels in the stream of the request it belongs to, else
+//! in the common one. On a link that many clients share, ids are made unique
+//! here and given back as they came.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use axum::http::StatusCode;
+use bytes::Bytes;
+use interlock_core::machine::Object;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{
+    Caller,
+    events::{Events, Keep, Weight},
+    refuse::{REFUSED, Refused},
+};
+use crate::{
+    link::Link,
+    mcp_headers::Schemas,
+    message::{Id, Message, Notification, Outcome, Parcel, Request, Response, raw},
+    metrics::{Method, Metrics},
+};
+
+/// Ended streams of one session that a client may come back for.
+const ENDED_MAX: usize = 16;
+/// How long it may.
+const ENDED_TIME: Duration = Duration::from_secs(300);
+/// Where a notification names the request that subscribed to it.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// How a link is shared and read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One client's, begun with `initialize`.
+    Session,
+    /// Of all clients with the same credential; every request stands alone.
+    Stateless,
+    /// One client's, all in one stream: as before 2025.
+    OneStream,
+}
+
+/// What all links count together.
+#[derive(Debug, Clone)]
+pub(crate) struct Counted {
+    /// Bytes that wait in streams.
+    pub(crate) bytes: Arc<AtomicUsize>,
+    /// The numbers of the server.
+    pub(crate) metrics: Metrics,
+    /// Requests of one link that may be under way.
+    pub(crate) requests_max: usize,
+}
+
+/// One link, and the streams it is read by.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    /// Whose it is.
+    pub(crate) caller: Caller,
+    kind: Kind,
+    counted: Counted,
+    table: Mutex<Table>,
+    /// Parameters that clients repeat in headers, as the lists they got say.
+    pub(crate) schemas: Mutex<Schemas>,
+    /// What belongs to no request.
+    pub(crate) common: Arc<Events>,
+    born: Instant,
+    touched_ms: AtomicU64,
+    open: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Table {
+    /// `None`: it is closed.
+    outgoing: Option<mpsc::Sender<Parcel>>,
+    next: u64,
+    requests: HashMap<Id, Route>,
+    streams: BTreeMap<u64, Arc<Events>>,
+    ended: VecDeque<u64>,
+}
+
+/// Where the answer of a request goes.
+#[derive(Debug)]
+struct Route {
+    events: Arc<Events>,
+    /// The id that the client gave.
+    id: Id,
+    /// Requests of the same stream that have no answer yet.
+    left: Arc<AtomicUsize>,
+    lists_tools: bool,
+    listens: bool,
+    method: Method,
+    asked: Instant,
+}
+
+/// Requests that were sent, and the stream of their answers.
+///
+/// Where every request stands alone, dropping it before its end cancels it.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    conversation: Arc<Conversation>,
+    /// The stream.
+    pub(crate) events: Arc<Events>,
+    sent: Vec<Id>,
+    /// Whether a client was told how to come back for it.
+    pub(crate) resumable: bool,
+}
+
+impl Conversation {
+    /// Takes a link and begins to read it.
+    pub(crate) fn begin(kind: Kind, caller: Caller, link: Link, counted: Counted) -> Arc<Self> {
+        let keep = if kind == Kind::Session {
+            Keep::Replay
+        } else {
+            Keep::Nothing
+        };
+        let Link { outgoing, incoming } = link;
+        let conversation = Arc::new(Self {
+            caller,
+            kind,
+            common: Events::new(0, keep, Arc::clone(&counted.bytes)),
+            table: Mutex::new(Table {
+                outgoing: Some(outgoing),
+                next: 0,
+                requests: HashMap::new(),
+                streams: BTreeMap::new(),
+                ended: VecDeque::new(),
+            }),
+            schemas: Mutex::default(),
+            counted,
+            born: Instant::now(),
+            touched_ms: AtomicU64::new(0),
+            open: AtomicUsize::new(0),
+        });
+        tokio::spawn(read_link(Arc::clone(&conversation), incoming));
+        conversation
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // Every change of the table is whole before anything can panic.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends every stream and drops the link.
+    pub(crate) fn close(&self) {
+        let mut table = self.table();
+        table.outgoing = None;
+        table.requests.clear();
+        table.ended.clear();
+        let streams = std::mem::take(&mut table.streams);
+        drop(table);
+        for events in streams.values() {
+            events.end();
+        }
+        self.common.end();
+    }
+
+    /// Tells whether it was closed, or the session ended it.
+    pub(crate) fn is_closed(&self) -> bool {
+        let table = self.table();
+        table.outgoing.as_ref().is_none_or(mpsc::Sender::is_closed)
+    }
+
+    /// Counts a use of it.
+    pub(crate) fn touch(&self) {
+        let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.touched_ms.store(now, Ordering::Relaxed);
+    }
+
+    /// Holds it open as long as an answer is being read.
+    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Held {
+            conversation: Arc::clone(self),
+            afterwards: None,
+        }
+    }
+
+    /// Returns how long nobody has used it.
+    pub(crate) fn idle(&self) -> Duration {
+        if self.open.load(Ordering::Relaxed) > 0 {
+            return Duration::ZERO;
+        }
+        let touched = Duration::from_millis(self.touched_ms.load(Ordering::Relaxed));
+        self.born.elapsed().saturating_sub(touched)
+    }
+
+    /// Sends what wants no answer.
+    pub(crate) async fn tell(&self, parcel: Parcel) -> Result<(), Refused> {
+        let outgoing = self.table().outgoing.clone();
+        let outgoing = outgoing.ok_or_else(gone)?;
+        outgoing.send(parcel).await.map_err(|_| gone())
+    }
+
+    /// Sends requests, and what came with them, and opens the stream of their answers.
+    pub(crate) async fn ask(self: &Arc<Self>, mut parcels: Vec<Parcel>) -> Result<Asked, Refused> {
+        let asked = self.enter(&mut parcels)?;
+        for parcel in parcels {
+            self.tell(parcel).await?;
+        }
+        Ok(asked)
+    }
+
+    fn enter(self: &Arc<Self>, parcels: &mut [Parcel]) -> Result<Asked, Refused> {
+        let mut table = self.table();
+        table.next += 1;
+        let keep = if self.kind == Kind::Session {
+            Keep::Replay
+        } else {
+            Keep::Nothing
+        };
+        let events = Events::new(table.next, keep, Arc::clone(&self.counted.bytes));
+        let left = Arc::new(AtomicUsize::new(0));
+        let mut sent = Vec::new();
+        let refused = parcels
+            .iter_mut()
+            .filter_map(|parcel| match &mut parcel.message {
+                Message::Request(request) => Some(request),
+                _ => None,
+            })
+            .try_for_each(|request| {
+                let id = self.register(&mut table, request, &events, &left)?;
+                sent.push(id);
+                Ok(())
+            });
+        if let Err(refused) = refused {
+            for id in &sent {
+                table.requests.remove(id);
+            }
+            return Err(refused);
+        }
+        table.streams.insert(events.number, Arc::clone(&events));
+        Ok(Asked {
+            conversation: Arc::clone(self),
+            events,
+            sent,
+            resumable: false,
+        })
+    }
+
+    fn register(
+        &self,
+        table: &mut Table,
+        request: &mut Request,
+        events: &Arc<Events>,
+        left: &Arc<AtomicUsize>,
+    ) -> Result<Id, Refused> {
+        let id = request.id.clone();
+        if table.requests.len() >= self.counted.requests_max {
+            let what = format!(
+                "{} requests are under way already: wait for an answer",
+                self.counted.requests_max
+            );
+            let outcome = Outcome::error(REFUSED, &what);
+            return Err(Refused::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                Some(id),
+                outcome,
+            ));
+        }
+        let on_link = match self.kind {
+            Kind::Stateless => {
+                table.next += 1;
+                Id::from(table.next)
+            }
+            Kind::Session | Kind::OneStream => id.clone(),
+        };
+        if table.requests.contains_key(&on_link) {
+            let what = format!("a request with the id `{id}` is under way");
+            return Err(Refused::invalid(Some(id), &what));
+        }
+        left.fetch_add(1, Ordering::Relaxed);
+        let route = Route {
+            events: Arc::clone(events),
+            id,
+            left: Arc::clone(left),
+            lists_tools: request.method == "tools/list",
+            listens: request.method == "subscriptions/listen",
+            method: Method::of(&request.method),
+            asked: Instant::now(),
+        };
+        table.requests.insert(on_link.clone(), route);
+        request.id = on_link.clone();
+        Ok(on_link)
+    }
+
+    /// Ends the stream of a request that its client gave up.
+    pub(crate) fn given_up(&self, id: &Id) {
+        if let Some(route) = self.take(id)
+            && route.left.fetch_sub(1, Ordering::AcqRel) == 1
+        {
+            self.ended(&route.events);
+        }
+    }
+
+    /// Ends what would never end by itself: the common stream, and subscriptions.
+    pub(crate) fn wind_down(&self) {
+        self.common.end();
+        let mut table = self.table();
+        let mut ended = Vec::new();
+        table.requests.retain(|_, route| {
+            if route.listens {
+                ended.push(Arc::clone(&route.events));
+            }
+            !route.listens
+        });
+        drop(table);
+        for events in ended {
+            self.ended(&events);
+        }
+    }
+
+    /// Finds a stream for a client that comes back.
+    pub(crate) fn stream(&self, number: u64) -> Option<Arc<Events>> {
+        if number == 0 {
+            return Some(Arc::clone(&self.common));
+        }
+        self.table().streams.get(&number).cloned()
+    }
+
+    /// Forgets ended streams that nobody came back for.
+    pub(crate) fn tidy(&self) {
+        let mut table = self.table();
+        while let Some(number) = table.ended.front().copied() {
+            let old = |events: &Arc<Events>| {
+                let ended = events.ended();
+                ended.is_none_or(|ended| ended.elapsed() > ENDED_TIME)
+            };
+            if table.ended.len() <= ENDED_MAX && !table.streams.get(&number).is_none_or(old) {
+                return;
+            }
+            table.ended.pop_front();
+            table.streams.remove(&number);
+        }
+    }
+
+    /// Puts a message of the session into its stream.
+    fn deliver(&self, parcel: Parcel) {
+        if self.kind == Kind::OneStream {
+            self.deliver_to(&self.common, &parcel);
+            return;
+        }
+        match &parcel.message {
+            Message::Response(_) => self.deliver_answer(parcel),
+            Message::Notification(told) if self.kind == Kind::Stateless => {
+                if told.method == "notifications/cancelled" {
+                    self.end_cancelled(told);
+                } else {
+                    self.deliver_stateless(parcel);
+                }
+            }
+            Message::Notification(_) | Message::Request(_) => {
+                let about = parcel.about.as_ref();
+                let stream = about.and_then(|id| self.events_of(id));
+                if stream.is_some() || self.kind == Kind::Session {
+                    self.deliver_to(stream.as_ref().unwrap_or(&self.common), &parcel);
+                }
+            }
+        }
+    }
+
+    fn events_of(&self, id: &Id) -> Option<Arc<Events>> {
+        let table = self.table();
+        let route = table.requests.get(id)?;
+        Some(Arc::clone(&route.events))
+    }
+
+    fn deliver_to(&self, events: &Events, parcel: &Parcel) {
+        let weight = match &parcel.message {
+            Message::Request(_) => Weight::Request,
+            Message::Notification(_) => Weight::Notification,
+            Message::Response(_) => Weight::Response,
+        };
+        let mut text = Vec::new();
+        parcel.write(&mut text);
+        if !events.push(weight, Bytes::from(text)) {
+            self.counted.metrics.dropped();
+        }
+    }
+
+    fn deliver_answer(&self, mut parcel: Parcel) {
+        let Message::Response(response) = &mut parcel.message else {
+            return;
+        };
+        let Some(route) = response.id.as_ref().and_then(|id| self.take(id)) else {
+            // Cancelled meanwhile, or nobody's.
+            return;
+        };
+        if let Outcome::Result(result) = &mut response.outcome {
+            if route.lists_tools {
+                let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+                schemas.learn(result);
+            }
+            if route.listens && self.kind == Kind::Stateless {
+                rename_in_result(result, &route.id);
+            }
+        }
+        let failed = matches!(response.outcome, Outcome::Error(_));
+        let took = route.asked.elapsed();
+        self.counted.metrics.answered(route.method, failed, took);
+        response.id = Some(route.id);
+        self.deliver_to(&route.events, &parcel);
+        if route.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.ended(&route.events);
+        }
+    }
+
+    fn take(&self, id: &Id) -> Option<Route> {
+        self.table().requests.remove(id)
+    }
+
+    fn ended(&self, events: &Arc<Events>) {
+        events.end();
+        let mut table = self.table();
+        if self.kind == Kind::Session && table.streams.contains_key(&events.number) {
+            table.ended.push_back(events.number);
+            drop(table);
+            self.tidy();
+        } else {
+            table.streams.remove(&events.number);
+        }
+    }
+
+    fn deliver_stateless(&self, mut parcel: Parcel) {
+        let Message::Notification(told) = &mut parcel.message else {
+            return;
+        };
+        let named = subscription(told).and_then(|value| Id::from_value(value));
+        let table = self.table();
+        let about = parcel.about.as_ref().or(named.as_ref());
+        let Some(route) = about.and_then(|id| table.requests.get(id)) else {
+            return;
+        };
+        if let Some(value) = subscription(told) {
+            *value = route.id.to_value();
+        }
+        let events = Arc::clone(&route.events);
+        drop(table);
+        self.deliver_to(&events, &parcel);
+    }
+
+    /// Ends the stream of a request that the server gave up: a subscription.
+    fn end_cancelled(&self, told: &Notification) {
+        let id = told
+            .params
+            .as_ref()
+            .and_then(|params| params.get("requestId"));
+        let route = id.and_then(Id::from_value).and_then(|id| self.take(&id));
+        if let Some(route) = route {
+            self.ended(&route.events);
+        }
+    }
+}
+
+async fn read_link(conversation: Arc<Conversation>, mut incoming: mpsc::Receiver<Parcel>) {
+    // Closed from this side, the session sees it and drops its end.
+    while let Some(parcel) = incoming.recv().await {
+        conversation.deliver(parcel);
+    }
+    conversation.close();
+}
+
+fn gone() -> Refused {
+    Refused::plain(StatusCode::NOT_FOUND, "the session has ended")
+}
+
+fn subscription(told: &mut Notification) -> Option<&mut Value> {
+    let meta = told.params.as_mut()?.get_mut("_meta")?;
+    meta.get_mut(SUBSCRIPTION)
+}
+
+fn rename_in_result(result: &mut Box<serde_json::value::RawValue>, id: &Id) {
+    let Ok(mut value) = serde_json::from_str::<Value>(result.get()) else {
+        return;
+    };
+    let meta = value.get_mut("_meta");
+    if let Some(named) = meta.and_then(|meta| meta.get_mut(SUBSCRIPTION)) {
+        *named = id.to_value();
+        *result = raw(&value);
+    }
+}
+
+impl Asked {
+    /// Returns the session it belongs to.
+    pub(crate) fn conversation(&self) -> &Arc<Conversation> {
+        &self.conversation
+    }
+
+    /// Forgets the stream: its answer has been given whole.
+    pub(crate) fn answered(&self) {
+        let mut table = self.conversation.table();
+        table.streams.remove(&self.events.number);
+        table.ended.retain(|number| *number != self.events.number);
+    }
+
+    fn cancel(&self) {
+        let mut table = self.conversation.table();
+        table.streams.remove(&self.events.number);
+        let mut unanswered = self.sent.clone();
+        unanswered.retain(|id| table.requests.remove(id).is_some());
+        let outgoing = table.outgoing.clone();
+        drop(table);
+        let runtime = tokio::runtime::Handle::try_current();
+        let (Some(outgoing), Ok(runtime)) = (outgoing, runtime) else {
+            return;
+        };
+        if unanswered.is_empty() {
+            return;
+        }
+        runtime.spawn(async move {
+            for id in unanswered {
+                let mut params = Object::new();
+                params.insert("requestId".to_owned(), id.to_value());
+                let parcel = Parcel::notification("notifications/cancelled", Some(params));
+                outgoing.send(parcel).await.ok();
+            }
+        });
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        match self.conversation.kind {
+            Kind::Stateless => self.cancel(),
+            // The answer is still taken, for nobody: to break off is not to cancel.
+            Kind::Session if !self.resumable => self.answered(),
+            Kind::Session | Kind::OneStream => {}
+        }
+    }
+}
+
+/// Keeps a session from being idle while something of it is read.
+pub(crate) struct Held {
+    conversation: Arc<Conversation>,
+    afterwards: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Held {
+    /// Does something once it is not held any more.
+    pub(crate) fn then(mut self, afterwards: impl FnOnce() + Send + 'static) -> Self {
+        self.afterwards = Some(Box::new(afterwards));
+        self
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.conversation.touch();
+        self.conversation.open.fetch_sub(1, Ordering::Relaxed);
+        if let Some(afterwards) = self.afterwards.take() {
+            afterwards();
+        }
+    }
+}
+
+/// Returns the result of an answer that begins a session, where it is one.
+pub(crate) fn result_of(text: &[u8]) -> Option<Value> {
+    let parcels = crate::message::read_server(text).ok()?;
+    match parcels.into_iter().next()?.message {
+        Message::Response(Response {
+            outcome: Outcome::Result(result),
+            ..
+        }) => serde_json::from_str(result.get()).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,135 @@
+//! Answers to requests that reach no session.
+
+use axum::{
+    body::Body,
+    http::{
+        HeaderName, HeaderValue, Response, StatusCode,
+        header::{ALLOW, CONTENT_TYPE},
+    },
+};
+use serde_json::Value;
+
+use crate::message::{
+    INVALID_REQUEST, Id, Malformed, Message, Outcome, Parcel, Response as Answer,
+};
+
+/// The JSON-RPC code of refusals that have none of their own.
+pub(crate) const REFUSED: i64 = -32_000;
+/// Headers that do not say what the body says.
+pub(crate) const HEADER_MISMATCH: i64 = -32_020;
+/// A client that cannot do what is needed.
+pub(crate) const MISSING_CAPABILITY: i64 = -32_021;
+/// A revision that nobody here speaks.
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
+
+/// A request that is refused.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    status: StatusCode,
+    parcel: Box<Parcel>,
+    header: Option<(HeaderName, HeaderValue)>,
+    /// Whether the answer must say where to get a token.
+    pub(crate) challenge: bool,
+}
+
+impl Refused {
+    /// Refuses with a status and a JSON-RPC error.
+    pub(crate) fn new(status: StatusCode, id: Option<Id>, outcome: Outcome) -> Self {
+        Self {
+            status,
+            parcel: Box::new(Message::Response(Answer { id, outcome }).into()),
+            header: None,
+            challenge: false,
+        }
+    }
+
+    /// Refuses a request that was not read.
+    pub(crate) fn plain(status: StatusCode, what: &str) -> Self {
+        Self::new(status, None, Outcome::error(REFUSED, what))
+    }
+
+    /// Refuses who has shown no token, or a wrong one.
+    pub(crate) fn unauthorized(what: &str) -> Self {
+        Self {
+            challenge: true,
+            ..Self::plain(StatusCode::UNAUTHORIZED, what)
+        }
+    }
+
+    /// Refuses a message that is no valid request.
+    pub(crate) fn invalid(id: Option<Id>, what: &str) -> Self {
+        let outcome = Outcome::error(INVALID_REQUEST, what);
+        Self::new(StatusCode::BAD_REQUEST, id, outcome)
+    }
+
+    /// Refuses headers that do not fit the body.
+    pub(crate) fn mismatch(id: Option<Id>, what: &str) -> Self {
+        let outcome = Outcome::error(HEADER_MISMATCH, what);
+        Self::new(StatusCode::BAD_REQUEST, id, outcome)
+    }
+
+    /// Refuses a revision, with those that are spoken.
+    pub(crate) fn version(id: Option<Id>, requested: &str, supported: &[&str]) -> Self {
+        let what = format!("revision `{requested}` is not spoken here");
+        let data = serde_json::json!({"supported": supported, "requested": requested});
+        let outcome = Outcome::error_with(UNSUPPORTED_VERSION, &what, &data);
+        Self::new(StatusCode::BAD_REQUEST, id, outcome)
+    }
+
+    /// Refuses a method of HTTP, with those that are possible.
+    pub(crate) fn method(allowed: &'static str) -> Self {
+        let what = format!("only {allowed} are answered here");
+        Self {
+            header: Some((ALLOW, HeaderValue::from_static(allowed))),
+            ..Self::plain(StatusCode::METHOD_NOT_ALLOWED, &what)
+        }
+    }
+
+    /// Writes the answer.
+    pub(crate) fn answer(self) -> Response<Body> {
+        let mut response = json(self.status, &self.parcel);
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<Malformed> for Refused {
+    fn from(malformed: Malformed) -> Self {
+        let outcome = Outcome::error(malformed.code, &malformed.message);
+        Self::new(StatusCode::BAD_REQUEST, malformed.id, outcome)
+    }
+}
+
+/// Answers with one message.
+pub(crate) fn json(status: StatusCode, parcel: &Parcel) -> Response<Body> {
+    let mut text = Vec::new();
+    parcel.write(&mut text);
+    typed(status, "application/json", text)
+}
+
+/// Answers with a value.
+pub(crate) fn json_value(status: StatusCode, value: &Value) -> Response<Body> {
+    typed(status, "application/json", value.to_string())
+}
+
+/// Answers with a text of a type.
+pub(crate) fn typed(
+    status: StatusCode,
+    kind: &'static str,
+    text: impl Into<Body>,
+) -> Response<Body> {
+    let mut response = empty(status);
+    *response.body_mut() = text.into();
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+/// Answers with nothing but a status.
+pub(crate) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}

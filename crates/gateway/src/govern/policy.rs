@@ -1,0 +1,85 @@
+//! The workflow that guards every session of a project, for sessions that no hook sees.
+
+use std::path::{Path, PathBuf};
+
+use interlock_clients::{HookSetting, policy_machine, start_policy};
+use interlock_core::{machine::Machine, names::RunId, policy::OnDenied, tools::served_names};
+use interlock_store::{ClientProcess, SessionKey};
+
+use super::{
+    CLIENT, ListedTool,
+    cached::{Cached, Stamp},
+};
+use crate::refused::{Refused, Word};
+
+/// What changes whenever the project's configuration does.
+const CONFIGURED: [&str; 2] = [".interlock", ".interlock/config.toml"];
+
+/// The policy of the project, as it applies to one session.
+#[derive(Debug)]
+pub(super) struct ProjectPolicy {
+    setting: HookSetting,
+    root: PathBuf,
+    key: SessionKey,
+    process: Option<ClientProcess>,
+    machine: Cached<Option<Box<Machine>>, 2>,
+}
+
+impl ProjectPolicy {
+    pub(super) fn new(
+        setting: HookSetting,
+        root: &Path,
+        session: &str,
+        process: Option<ClientProcess>,
+    ) -> Self {
+        Self {
+            setting,
+            root: root.to_owned(),
+            key: SessionKey::new(CLIENT, session),
+            process,
+            machine: Cached::new(),
+        }
+    }
+
+    /// Begins the run of the policy, where there is one: each session has its own.
+    pub(super) fn begin(&mut self, at_ms: u64) -> Result<Option<RunId>, Refused> {
+        if self.machine()?.is_none() {
+            return Ok(None);
+        }
+        self.setting.at_ms = at_ms;
+        let (setting, root) = (&self.setting, &self.root);
+        let begun = start_policy(setting, root, &self.key, self.process.clone());
+        Ok(begun.map_err(unavailable)?.map(|binding| binding.run))
+    }
+
+    /// Tells which tools the first state of the policy shows; `None`: there is no policy.
+    pub(super) fn shown(&mut self, tools: &[ListedTool<'_>]) -> Result<Option<Vec<bool>>, Refused> {
+        let Some(machine) = self.machine()? else {
+            return Ok(None);
+        };
+        let first = machine.states.get(&machine.initial);
+        let shown = |tool: &ListedTool<'_>| {
+            let names = served_names(tool.server, tool.name);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            first.is_none_or(|state| {
+                let policy = &state.policy;
+                let listed = policy.lists_as_written(&names) || policy.on_denied == OnDenied::Ask;
+                listed && !policy.disallows(&names)
+            })
+        };
+        Ok(Some(tools.iter().map(shown).collect()))
+    }
+
+    fn machine(&mut self) -> Result<Option<&Machine>, Refused> {
+        let seen = Stamp::look(&self.root, CONFIGURED);
+        if self.machine.get(seen).is_none() {
+            let found = policy_machine(&self.setting, &self.root).map_err(unavailable)?;
+            self.machine.keep(seen, found.map(Box::new));
+        }
+        Ok(self.machine.last().and_then(|found| found.as_deref()))
+    }
+}
+
+fn unavailable(why: String) -> Refused {
+    Refused::new(Word::Unavailable, why)
+}

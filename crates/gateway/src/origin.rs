@@ -1,0 +1,145 @@
+//! A request of a client while it is under way: whose it is and what it may be asked.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use interlock_core::machine::Object;
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::{
+    era::{Era, Introduced},
+    message::{Id, Outcome},
+    session::Session,
+};
+
+/// Questions to a client that wait to be put to it.
+const NEEDS_MAX: usize = 16;
+
+/// A request of a client while it is under way.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    /// How the client speaks.
+    pub(crate) era: Era,
+    /// Who the client is.
+    pub(crate) introduced: Arc<Introduced>,
+    /// Whether it is a subscription.
+    pub(crate) listens: bool,
+    seat: Mutex<Seat>,
+    /// Where a client of the modern era is asked through the answer to its request.
+    needs: mpsc::Sender<Need>,
+    acknowledged: mpsc::Sender<Object>,
+    cancelled: Notify,
+}
+
+/// Where the answer goes; another request may take a request's place.
+#[derive(Debug)]
+struct Seat {
+    session: Weak<Session>,
+    id: Id,
+    token: Option<Value>,
+    cancelled: Option<Object>,
+}
+
+/// Something that a client is asked before its request can be answered.
+#[derive(Debug)]
+pub(crate) struct Need {
+    pub(crate) method: String,
+    pub(crate) params: Option<Object>,
+    pub(crate) answer: oneshot::Sender<Outcome>,
+}
+
+/// What an origin is told of while it is under way.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) needs: mpsc::Receiver<Need>,
+    pub(crate) acknowledged: mpsc::Receiver<Object>,
+}
+
+impl Origin {
+    pub(crate) fn new(
+        session: Weak<Session>,
+        id: Id,
+        token: Option<Value>,
+        introduced: Arc<Introduced>,
+        listens: bool,
+    ) -> (Arc<Self>, Told) {
+        let (needs, needed) = mpsc::channel(NEEDS_MAX);
+        let (acknowledged, acknowledgments) = mpsc::channel(NEEDS_MAX);
+        let origin = Arc::new(Self {
+            era: introduced.era,
+            introduced,
+            listens,
+            seat: Mutex::new(Seat {
+                session,
+                id,
+                token,
+                cancelled: None,
+            }),
+            needs,
+            acknowledged,
+            cancelled: Notify::new(),
+        });
+        let told = Told {
+            needs: needed,
+            acknowledged: acknowledgments,
+        };
+        (origin, told)
+    }
+
+    fn seat(&self) -> MutexGuard<'_, Seat> {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn session(&self) -> Option<Arc<Session>> {
+        self.seat().session.upgrade()
+    }
+
+    pub(crate) fn id(&self) -> Id {
+        self.seat().id.clone()
+    }
+
+    /// Returns the progress token the client gave it.
+    pub(crate) fn token(&self) -> Option<Value> {
+        self.seat().token.clone()
+    }
+
+    /// Lets another request of the same client take its place.
+    pub(crate) fn reseat(&self, other: &Self) {
+        let (id, token) = (other.id(), other.token());
+        let mut seat = self.seat();
+        (seat.id, seat.token) = (id, token);
+    }
+
+    /// Cancels it, with the parameters that said so.
+    pub(crate) fn cancel(&self, params: Object) {
+        self.seat().cancelled = Some(params);
+        self.cancelled.notify_one();
+    }
+
+    /// Waits until it is cancelled; one waits at most.
+    pub(crate) async fn cancelled(&self) {
+        self.cancelled.notified().await;
+    }
+
+    /// Returns the parameters that cancelled it.
+    pub(crate) fn why_cancelled(&self) -> Option<Object> {
+        self.seat().cancelled.clone()
+    }
+
+    /// Says which notifications a server will send for the subscription.
+    pub(crate) fn acknowledge(&self, granted: Object) {
+        self.acknowledged.try_send(granted).ok();
+    }
+
+    /// Asks the client through the answer to its request; `None`: nobody is there to answer.
+    pub(crate) async fn need(&self, method: &str, params: Option<Object>) -> Option<Outcome> {
+        let (answer, answered) = oneshot::channel();
+        let need = Need {
+            method: method.to_owned(),
+            params,
+            answer,
+        };
+        self.needs.send(need).await.ok()?;
+        answered.await.ok()
+    }
+}

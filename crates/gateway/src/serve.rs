@@ -1,0 +1,262 @@
+//! `interlock serve`: listens, takes connections within bounds, and ends in order.
+
+mod door;
+mod patience;
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    signal::unix::{SignalKind, signal},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use self::{door::GatewayDoor, patience::Patient};
+pub use crate::downstream::http::{Access, Door, Limits, Resource};
+use crate::{
+    behind::Behind,
+    downstream::http::{House, router},
+    error::GatewayError,
+    metrics::Metrics,
+    notes::Notes,
+    settings::Settings,
+    upstream::Running,
+};
+
+/// How long servers may take to end with the gateway; then they are left to the system.
+const END_TIME: Duration = Duration::from_secs(4);
+/// Connections open at once.
+const CONNECTIONS_MAX: usize = 20_000;
+/// How long a client may take to send the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(15);
+/// How long a client may take nothing of what is written to it.
+const STALL_TIME: Duration = Duration::from_secs(60);
+/// How often what rests is looked for.
+const TIDY_EVERY: Duration = Duration::from_secs(15);
+/// How long is waited where the system gives no more connections.
+const NO_MORE_TIME: Duration = Duration::from_millis(100);
+
+/// How a server is reached and bounded.
+#[derive(Debug, Clone)]
+pub struct ServeSettings {
+    /// Where it listens; port 0: any that is free.
+    pub listen: SocketAddr,
+    /// Who may ask.
+    pub access: Access,
+    /// Its bounds.
+    pub limits: Limits,
+    /// How long what is under way may go on when it shall end.
+    pub grace: Duration,
+    /// Whether one line a request is written to standard error.
+    pub verbose: bool,
+    /// Where else it is written.
+    pub log: Option<Notes>,
+}
+
+/// Why a server cannot listen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Others could reach it, and nothing would ask who they are.
+    #[error(
+        "`{0}` is reached from other machines, so a token is needed: give it with `--token-file`"
+    )]
+    NoToken(SocketAddr),
+    /// The address cannot be had.
+    #[error("`{address}` cannot be listened on: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system gives no threads or no events.
+    #[error("the server cannot start: {0}")]
+    Start(#[source] io::Error),
+    /// The servers behind it cannot be used as they are set.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    /// Whoever started it cannot be told that it is ready.
+    #[error("the address cannot be told: {0}")]
+    Untold(String),
+}
+
+/// Serves the servers `behind` until the process is interrupted or terminated.
+///
+/// `ready` is called once it listens.
+///
+/// # Errors
+/// It cannot listen, the settings cannot be used, or nobody can be told.
+pub fn serve_http(
+    settings: &Settings,
+    behind: &Behind,
+    mut serving: ServeSettings,
+    ready: impl FnOnce(SocketAddr) -> Result<(), String>,
+) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(ServeError::Start)?;
+    let served = runtime.block_on(async {
+        let mut terminated = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
+        let mut interrupted = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
+        let notes = Notes::to_stderr();
+        let (running, mut ended) = Running::new();
+        let gateway = behind.gateway(settings, notes.clone(), running)?;
+        let notes = Some(notes).filter(|_| serving.verbose);
+        serving.log = serving.log.take().or(notes);
+        let door = GatewayDoor {
+            gateway: Arc::clone(&gateway),
+            home: settings.home.clone(),
+        };
+        let listening = listen(serving, Arc::new(door), Metrics::default()).await?;
+        ready(listening.address()).map_err(ServeError::Untold)?;
+        let stop = Notify::new();
+        let serving = listening.run(stop.notified());
+        tokio::pin!(serving);
+        // Asked once it ends in order, asked twice it ends.
+        for _ in 0..2 {
+            tokio::select! {
+                () = &mut serving => break,
+                _ = terminated.recv() => stop.notify_one(),
+                _ = interrupted.recv() => stop.notify_one(),
+            }
+        }
+        gateway.end();
+        drop(gateway);
+        // Nothing is ever received: it is over when the last server is.
+        timeout(END_TIME, ended.recv()).await.ok();
+        Ok(())
+    });
+    runtime.shutdown_background();
+    served
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Listening {
+    listener: TcpListener,
+    address: SocketAddr,
+    house: Arc<House>,
+    grace: Duration,
+}
+
+/// Begins to listen; nothing is answered before [`Listening::run`].
+///
+/// # Errors
+/// The address cannot be had, or would be open to everybody.
+pub async fn listen(
+    settings: ServeSettings,
+    door: Arc<dyn Door>,
+    metrics: Metrics,
+) -> Result<Listening, ServeError> {
+    let address = settings.listen;
+    if !address.ip().is_loopback() && settings.access.token.is_none() {
+        return Err(ServeError::NoToken(address));
+    }
+    let failed = |source| ServeError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let house = House::new(
+        door,
+        address,
+        &settings.access,
+        settings.limits,
+        metrics,
+        settings.log,
+    );
+    Ok(Listening {
+        listener,
+        address,
+        house: Arc::new(house),
+        grace: settings.grace,
+    })
+}
+
+impl Listening {
+    /// Returns where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until `stop`, then ends what is under way within the grace.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let graceful = GracefulShutdown::new();
+        let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let service = router(Arc::clone(&self.house));
+        let tidying = tokio::spawn(tidy(Arc::clone(&self.house)));
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                (stream, permit) = accept(&self.listener, &permits) => {
+                    answer(stream, permit, service.clone(), &graceful);
+                }
+            }
+        }
+        drop(self.listener);
+        tidying.abort();
+        self.house.wind_down();
+        // Both end the same way: what is still there is closed.
+        let ended = timeout(self.grace, graceful.shutdown()).await;
+        self.house.close();
+        drop(ended);
+    }
+}
+
+async fn tidy(house: Arc<House>) {
+    let mut every = tokio::time::interval(TIDY_EVERY);
+    loop {
+        every.tick().await;
+        house.tidy();
+    }
+}
+
+/// Waits for a connection; the system may be out of them for a while.
+async fn accept(
+    listener: &TcpListener,
+    permits: &Arc<Semaphore>,
+) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    // Never closed, so there is always one sooner or later.
+    let permit = Arc::clone(permits).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return (stream, permit),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(_) => tokio::time::sleep(NO_MORE_TIME).await,
+        }
+    }
+}
+
+fn answer(
+    stream: TcpStream,
+    permit: Option<OwnedSemaphorePermit>,
+    service: Router,
+    graceful: &GracefulShutdown,
+) {
+    // A small answer must not wait for the next one.
+    stream.set_nodelay(true).ok();
+    let io = TokioIo::new(Patient::new(stream, STALL_TIME));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_headers(100)
+        .max_buf_size(65_536)
+        .serve_connection(io, TowerToHyperService::new(service));
+    let connection = graceful.watch(connection);
+    tokio::spawn(async move {
+        // A client that broke off is nobody's failure.
+        connection.await.ok();
+        drop(permit);
+    });
+}

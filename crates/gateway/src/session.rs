@@ -1,0 +1,685 @@
+//! One client's view of the servers: an actor over links, which knows no transport.
+//!
+//! Each request of the client is a task of its own; dropping it cancels what
+//! it began. What the two sides share is under one lock, held for no wait.
+
+mod call;
+mod forward;
+mod listen;
+mod lists;
+mod names;
+mod open;
+mod park;
+mod resources;
+mod serve;
+mod tasks;
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use interlock_core::machine::Object;
+use serde_json::{Value, json};
+use tokio::{
+    sync::{OnceCell, mpsc, watch},
+    task::JoinSet,
+    time::{MissedTickBehavior, interval, timeout},
+};
+
+use crate::{
+    era::{Era, Introduced, with_subscription, without_subscription},
+    govern::{Caller, Govern},
+    link::Link,
+    message::{INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Parcel, Request, Response},
+    notes::Notes,
+    office::Office,
+    origin::{Origin, Told},
+    peer::{Gone, Peer, Reply, Tag},
+    upstream::{Running, Server, Surroundings, kept::Upstream},
+};
+
+/// How often it is looked whether somebody else moved the run.
+const LOOK_PERIOD: Duration = Duration::from_secs(1);
+/// How long requests may still take once the client has said its last.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// What is bounded, and how far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes of one message.
+    pub message_bytes_max: usize,
+    /// Requests under way in one session.
+    pub calls_max: usize,
+    /// Sessions at once.
+    pub sessions_max: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            message_bytes_max: 32 * 1_048_576,
+            calls_max: 1_000,
+            sessions_max: 10_000,
+        }
+    }
+}
+
+/// Makes who governs a session, by who is at its other end.
+pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn Govern> + Send + Sync>;
+
+/// The servers, and what all sessions share.
+pub struct Gateway {
+    servers: Vec<Arc<Server>>,
+    bounds: Bounds,
+    around: Surroundings,
+    appoint: Appoint,
+    /// Connections of all sessions at once.
+    shared: Mutex<BTreeMap<String, Arc<Upstream>>>,
+    sessions: AtomicUsize,
+    /// `true`: everything ends now.
+    ending: watch::Sender<bool>,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway")
+            .field("servers", &self.servers)
+            .field("bounds", &self.bounds)
+            .finish_non_exhaustive()
+    }
+}
+
+/// There are too many sessions.
+#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
+#[error("there are {0} sessions already, which is the most: close one, or raise `sessions_max`")]
+pub struct TooManySessions(pub usize);
+
+impl Gateway {
+    /// Makes a gateway in front of `servers`; needs a runtime of `tokio`.
+    #[must_use]
+    pub fn new(
+        servers: Vec<Server>,
+        bounds: Bounds,
+        notes: Notes,
+        running: Running,
+        appoint: Appoint,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            servers: servers.into_iter().map(Arc::new).collect(),
+            bounds,
+            around: Surroundings {
+                label: String::new(),
+                bytes_max: bounds.message_bytes_max,
+                notes,
+                running,
+            },
+            appoint,
+            shared: Mutex::default(),
+            sessions: AtomicUsize::new(0),
+            ending: watch::Sender::new(false),
+        })
+    }
+
+    /// Returns what is bounded.
+    #[must_use]
+    pub const fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// Returns how many sessions there are.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.sessions.load(Ordering::Acquire)
+    }
+
+    /// Opens a session; it ends when its link is dropped.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn open(self: &Arc<Self>, caller: Caller) -> Result<Link, TooManySessions> {
+        let before = self.sessions.fetch_add(1, Ordering::AcqRel);
+        if before >= self.bounds.sessions_max {
+            self.sessions.fetch_sub(1, Ordering::AcqRel);
+            return Err(TooManySessions(before));
+        }
+        let (near, far) = Link::pair();
+        let appoint = Arc::clone(&self.appoint);
+        let session = Arc::new(Session {
+            gateway: Arc::clone(self),
+            client: Peer::new(far.outgoing),
+            office: Office::new(Box::new(move || appoint(&caller))),
+            own: OnceCell::new(),
+            greeted: watch::Sender::new(true),
+            looking: AtomicBool::new(false),
+            state: Mutex::default(),
+        });
+        let running = self.around.running.clone();
+        tokio::spawn(async move {
+            session.run(far.incoming).await;
+            session.gateway.sessions.fetch_sub(1, Ordering::AcqRel);
+            drop(running);
+        });
+        Ok(near)
+    }
+
+    /// Returns a server on behalf of a client.
+    fn upstream(&self, server: &Arc<Server>, introduced: &Arc<Introduced>) -> Arc<Upstream> {
+        let keep = || Upstream::keep(Arc::clone(server), Arc::clone(introduced), &self.around);
+        if !server.shared {
+            return keep();
+        }
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(shared.entry(server.name.clone()).or_insert_with(keep))
+    }
+
+    /// Ends every session at once, and the connections that no session owns.
+    pub fn end(&self) {
+        self.ending.send_replace(true);
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        for upstream in std::mem::take(&mut *shared).values() {
+            upstream.close();
+        }
+    }
+}
+
+/// One client's view of the servers.
+pub(crate) struct Session {
+    gateway: Arc<Gateway>,
+    pub(crate) client: Arc<Peer>,
+    office: Office,
+    own: OnceCell<Own>,
+    /// `false`: the client waits for the answer to `initialize`, before which it is told nothing.
+    greeted: watch::Sender<bool>,
+    /// Whether it is being looked whether the run moved.
+    looking: AtomicBool,
+    state: Mutex<State>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Session")
+    }
+}
+
+/// What the gateway offers by itself.
+#[derive(Debug, Default)]
+struct Own {
+    tools: Vec<Value>,
+    instructions: String,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    under_way: HashMap<Id, Arc<Origin>>,
+    legacy: Option<Arc<Side>>,
+    modern: Vec<Arc<Side>>,
+    listens: Vec<listen::Listen>,
+    parked: park::Parking,
+    routes: resources::Routes,
+    tasks: tasks::Tasks,
+}
+
+/// The servers as one way of introducing the client sees them.
+#[derive(Debug)]
+struct Side {
+    introduced: Arc<Introduced>,
+    upstreams: Vec<Arc<Upstream>>,
+    log_level: Mutex<Option<String>>,
+    names: names::Cache,
+}
+
+/// Whom a notification is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum To {
+    /// Whoever wants it.
+    All,
+    /// Clients of the legacy era: others have subscriptions of their own at the server.
+    Legacy,
+    /// Whoever wants it and reads what they get: nobody else shall wait for them.
+    Ready,
+}
+
+/// A request while it is being answered.
+#[derive(Debug, Clone)]
+struct Asking {
+    origin: Arc<Origin>,
+    side: Arc<Side>,
+}
+
+impl Session {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn run(self: &Arc<Self>, mut incoming: mpsc::Receiver<Parcel>) {
+        let mut tasks = JoinSet::new();
+        let mut ending = self.gateway.ending.subscribe();
+        let mut greeted = self.greeted.subscribe();
+        let mut look = interval(LOOK_PERIOD);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // What comes before `initialize` is answered, from a client that does not wait for it.
+        let mut early = VecDeque::new();
+        let mut open = true;
+        while open || !early.is_empty() {
+            let waits = !*greeted.borrow_and_update();
+            if let (false, Some(parcel)) = (waits, early.pop_front()) {
+                self.receive(parcel, &mut tasks);
+                continue;
+            }
+            let room = early.len() < self.gateway.bounds.calls_max;
+            tokio::select! {
+                parcel = incoming.recv(), if open && room => match parcel {
+                    Some(parcel) if waits && can_wait(&parcel) => early.push_back(parcel),
+                    Some(parcel) => self.receive(parcel, &mut tasks),
+                    None => open = false,
+                },
+                _ = tasks.join_next(), if !tasks.is_empty() => {}
+                _ = greeted.changed(), if waits => {}
+                _ = look.tick() => self.look(),
+                _ = ending.wait_for(|ending| *ending) => break,
+            }
+        }
+        self.finish(&mut tasks).await;
+        self.close();
+    }
+
+    /// Lets what was asked be answered, but not for long; subscriptions have no answer to wait for.
+    async fn finish(self: &Arc<Self>, tasks: &mut JoinSet<()>) {
+        for listen in std::mem::take(&mut self.state().listens) {
+            listen.origin.cancel(Object::new());
+        }
+        let mut ending = self.gateway.ending.subscribe();
+        let lingering = async { while tasks.join_next().await.is_some() {} };
+        tokio::select! {
+            biased;
+            _ = ending.wait_for(|ending| *ending) => {}
+            _ = timeout(LINGER, lingering) => {}
+        }
+        tasks.shutdown().await;
+        drop(std::mem::take(&mut self.state().parked));
+        self.forget_tasks();
+        // What ended is told before the process may end.
+        self.office.ask(|_| ()).await;
+    }
+
+    fn close(&self) {
+        let (legacy, modern) = {
+            let mut state = self.state();
+            (state.legacy.take(), std::mem::take(&mut state.modern))
+        };
+        for side in legacy.into_iter().chain(modern) {
+            side.close();
+        }
+        self.client.close();
+    }
+
+    fn receive(self: &Arc<Self>, parcel: Parcel, tasks: &mut JoinSet<()>) {
+        match parcel.message {
+            Message::Request(request) => self.begin(request, parcel.extra, tasks),
+            Message::Notification(notification) => {
+                if notification.method == "notifications/cancelled" {
+                    return self.cancel(notification.params.unwrap_or_default());
+                }
+                // Behind the requests that came before it.
+                let session = Arc::clone(self);
+                tasks.spawn(async move { session.told(notification).await });
+            }
+            Message::Response(Response { id, outcome }) => {
+                if let Some(id) = id {
+                    self.client.answered(&id, (outcome, parcel.extra));
+                }
+            }
+        }
+    }
+
+    fn cancel(&self, params: Object) {
+        let id = params.get("requestId").and_then(Id::from_value);
+        let origin = id.and_then(|id| self.state().under_way.get(&id).cloned());
+        if let Some(origin) = origin {
+            let mut params = params;
+            params.shift_remove("requestId");
+            origin.cancel(params);
+        }
+    }
+
+    /// Begins to answer a request.
+    fn begin(self: &Arc<Self>, request: Request, extra: Object, tasks: &mut JoinSet<()>) {
+        let session = Arc::clone(self);
+        let id = request.id.clone();
+        match self.seat(&request) {
+            Ok((asking, told)) => {
+                let greeting = Greeting::begin(self, &request, asking.is_none());
+                tasks.spawn(async move {
+                    let origin = Arc::clone(asking.as_ref().map_or(&told.0, |asking| &asking.origin));
+                    let reply = tokio::select! {
+                        biased;
+                        () = origin.cancelled() => None,
+                        reply = Arc::clone(&session).answer(asking, request, extra, told.1) => Some(reply),
+                    };
+                    session.state().under_way.remove(&id);
+                    if let Some((outcome, extra)) = reply {
+                        let parcel = Parcel { extra, ..Parcel::response(id, outcome) };
+                        session.client.send(parcel).await.ok();
+                    }
+                    drop(greeting);
+                });
+            }
+            Err(outcome) => {
+                tasks.spawn(async move {
+                    session
+                        .client
+                        .send(Parcel::response(id, outcome))
+                        .await
+                        .ok();
+                });
+            }
+        }
+    }
+
+    /// Finds out who asks and remembers that it is under way.
+    #[expect(clippy::type_complexity, reason = "one caller takes it apart at once")]
+    fn seat(
+        self: &Arc<Self>,
+        request: &Request,
+    ) -> Result<(Option<Asking>, (Arc<Origin>, Told)), Outcome> {
+        let introduced = match Introduced::by_meta(request.params.as_ref()) {
+            // A client may still find out which era is spoken here.
+            Some(Err(outcome)) => return Err(outcome),
+            Some(Ok(introduced)) => Some(Arc::new(introduced)),
+            None => None,
+        };
+        let side = match &introduced {
+            Some(introduced) => Some(self.modern_side(introduced)),
+            None => self.state().legacy.clone(),
+        };
+        let mut state = self.state();
+        if state.under_way.contains_key(&request.id) {
+            let message = format!(
+                "a request with the id `{}` is under way: choose another",
+                request.id
+            );
+            return Err(Outcome::error(INVALID_REQUEST, &message));
+        }
+        let most = self.gateway.bounds.calls_max;
+        if state.under_way.len() >= most {
+            let message =
+                format!("{most} requests are under way, which is the most: wait for an answer");
+            return Err(Outcome::error(INTERNAL_ERROR, &message));
+        }
+        let token = request
+            .params
+            .as_ref()
+            .and_then(|params| params.get("_meta")?.get("progressToken"));
+        let introduced = introduced
+            .or_else(|| side.as_ref().map(|side| Arc::clone(&side.introduced)))
+            .unwrap_or_else(|| Arc::new(Introduced::nobody()));
+        let (origin, told) = Origin::new(
+            Arc::downgrade(self),
+            request.id.clone(),
+            token.cloned(),
+            introduced,
+            request.method == "subscriptions/listen",
+        );
+        state
+            .under_way
+            .insert(request.id.clone(), Arc::clone(&origin));
+        let asking = side.map(|side| Asking {
+            origin: Arc::clone(&origin),
+            side,
+        });
+        Ok((asking, (origin, told)))
+    }
+
+    /// Returns the servers as a client of the modern era sees them.
+    fn modern_side(self: &Arc<Self>, introduced: &Arc<Introduced>) -> Arc<Side> {
+        let mut state = self.state();
+        let fits = |side: &&Arc<Side>| side.introduced.capabilities == introduced.capabilities;
+        if let Some(side) = state.modern.iter().find(fits) {
+            return Arc::clone(side);
+        }
+        let upstreams: Vec<Arc<Upstream>> = (self.gateway.servers.iter())
+            .map(|server| {
+                // A server that keeps nothing of its clients needs one connection.
+                let mut known = state.modern.iter().flat_map(|side| &side.upstreams);
+                let known = known.find(|upstream| {
+                    Arc::ptr_eq(&upstream.server, server)
+                        && upstream
+                            .live_now()
+                            .is_some_and(|live| live.era == Era::Modern)
+                });
+                known.map_or_else(|| self.gateway.upstream(server, introduced), Arc::clone)
+            })
+            .collect();
+        for upstream in &upstreams {
+            upstream.join(self);
+        }
+        let side = Side::new(Arc::clone(introduced), upstreams);
+        state.modern.push(Arc::clone(&side));
+        let evicted = (state.modern.len() > SIDES_MAX).then(|| state.modern.remove(0));
+        let still: Vec<Arc<Side>> = state.modern.clone();
+        drop(state);
+        if let Some(evicted) = evicted {
+            evicted.close_but(&still);
+        }
+        side
+    }
+
+    /// Asks the client on behalf of a server.
+    pub(crate) async fn ask(
+        &self,
+        server: &Arc<Peer>,
+        method: &str,
+        mut params: Option<Object>,
+        extra: Object,
+        about: Option<Id>,
+    ) -> Result<Reply, Gone> {
+        self.wait_greeted().await;
+        let token = take_token(&mut params);
+        let asked = token.is_some();
+        let mut flight = self.client.begin(Tag::Asked(Arc::clone(server), token));
+        if asked {
+            put_token(&mut params, json!(flight.number()));
+        }
+        flight.send(method, params, extra, about).await?;
+        flight.reply().await
+    }
+
+    /// Passes on what is said to all clients of a server.
+    pub(crate) async fn hear(
+        &self,
+        method: &str,
+        params: Option<Object>,
+        about: Option<Id>,
+        to: To,
+    ) {
+        let (legacy, listening) = {
+            let state = self.state();
+            let wants = |listen: &&listen::Listen| {
+                to != To::Legacy && listen.wants(method, params.as_ref())
+            };
+            let listening: Vec<Id> = state
+                .listens
+                .iter()
+                .filter(wants)
+                .map(|listen| listen.origin.id())
+                .collect();
+            (state.legacy.is_some(), listening)
+        };
+        if legacy {
+            self.wait_greeted().await;
+            let params = without_subscription(params.clone());
+            let parcel = Parcel::notification(method, params).about(about);
+            self.deliver(parcel, to).await;
+        }
+        for id in listening {
+            let params = with_subscription(params.clone(), id.to_value());
+            let parcel = Parcel::notification(method, Some(params)).about(Some(id));
+            self.deliver(parcel, to).await;
+        }
+    }
+
+    /// Waits until the client has the answer to its first words.
+    pub(crate) async fn wait_greeted(&self) {
+        let mut greeted = self.greeted.subscribe();
+        greeted.wait_for(|greeted| *greeted).await.ok();
+    }
+
+    async fn deliver(&self, parcel: Parcel, to: To) {
+        if to == To::Ready {
+            self.client.try_send(parcel);
+        } else {
+            self.client.send(parcel).await.ok();
+        }
+    }
+
+    /// Looks whether other tools are visible than before, and says so.
+    fn look(self: &Arc<Self>) {
+        let interested = {
+            let mut state = self.state();
+            state.parked.expire();
+            let legacy = state.legacy.is_some() && *self.greeted.borrow();
+            legacy || !state.listens.is_empty()
+        };
+        if interested && !self.looking.swap(true, Ordering::AcqRel) {
+            let session = Arc::clone(self);
+            tokio::spawn(async move {
+                session.look_now(None).await;
+                session.looking.store(false, Ordering::Release);
+            });
+        }
+    }
+
+    /// The same, before anything else is done.
+    async fn look_now(&self, about: Option<Id>) {
+        // What the client saw first is what changes are counted from.
+        self.own().await;
+        if self.office.ask(|govern| govern.changed()).await == Some(true) {
+            self.moved(about).await;
+        }
+    }
+
+    /// Says that other tools may be visible now; the gateway's own always are.
+    async fn moved(&self, about: Option<Id>) {
+        if !self.gateway.servers.is_empty() {
+            self.hear("notifications/tools/list_changed", None, about, To::All)
+                .await;
+        }
+    }
+
+    async fn own(&self) -> &Own {
+        self.own
+            .get_or_init(|| async {
+                let own = self.office.ask(|govern| {
+                    // What is visible now is what the client will see first.
+                    govern.changed();
+                    Own {
+                        tools: govern.own_tools(),
+                        instructions: govern.instructions(),
+                    }
+                });
+                own.await.unwrap_or_default()
+            })
+            .await
+    }
+}
+
+/// Tells whether a message may be taken later than one that came before it.
+fn can_wait(parcel: &Parcel) -> bool {
+    match &parcel.message {
+        Message::Request(request) => request.method != "ping",
+        Message::Notification(notification) => notification.method != "notifications/cancelled",
+        Message::Response(_) => false,
+    }
+}
+
+/// The time in which a client waits for the answer to `initialize`.
+struct Greeting(Arc<Session>);
+
+impl Greeting {
+    fn begin(session: &Arc<Session>, request: &Request, unknown: bool) -> Option<Self> {
+        if !unknown || request.method != "initialize" {
+            return None;
+        }
+        session.greeted.send_replace(false);
+        Some(Self(Arc::clone(session)))
+    }
+}
+
+impl Drop for Greeting {
+    fn drop(&mut self) {
+        self.0.greeted.send_replace(true);
+    }
+}
+
+/// Ways of introducing themselves that clients of one credential may have at once.
+const SIDES_MAX: usize = 16;
+
+impl Side {
+    fn new(introduced: Arc<Introduced>, upstreams: Vec<Arc<Upstream>>) -> Arc<Self> {
+        Arc::new(Self {
+            introduced,
+            upstreams,
+            log_level: Mutex::default(),
+            names: names::Cache::default(),
+        })
+    }
+
+    fn close(&self) {
+        self.close_but(&[]);
+    }
+
+    /// Ends its connections, but for those that others use.
+    fn close_but(&self, others: &[Arc<Self>]) {
+        for upstream in &self.upstreams {
+            let used = others.iter().flat_map(|side| &side.upstreams);
+            if !upstream.server.shared
+                && !used.into_iter().any(|other| Arc::ptr_eq(other, upstream))
+            {
+                upstream.close();
+            }
+        }
+    }
+
+    /// Returns the only server there is.
+    fn only(&self) -> Option<&Arc<Upstream>> {
+        match self.upstreams.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// Takes a progress token out of parameters.
+fn take_token(params: &mut Option<Object>) -> Option<Value> {
+    let meta = params.as_mut()?.get_mut("_meta")?.as_object_mut()?;
+    let token = meta.get_mut("progressToken")?;
+    Some(token.take())
+}
+
+/// Puts a progress token in its place.
+fn put_token(params: &mut Option<Object>, token: Value) {
+    let meta = params.as_mut().and_then(|params| params.get_mut("_meta"));
+    if let Some(Value::Object(meta)) = meta {
+        meta.insert("progressToken".to_owned(), token);
+    }
+}
+
+impl Introduced {
+    /// Stands for a client that has not said who it is.
+    fn nobody() -> Self {
+        Self {
+            era: Era::Legacy,
+            version: String::new(),
+            capabilities: json!({}),
+            client: None,
+            log_level: None,
+            initialize: Object::new(),
+        }
+    }
+}

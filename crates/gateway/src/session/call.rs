@@ -1,0 +1,390 @@
+//! A call of a tool: ruled on, passed on, its end recorded.
+
+use std::sync::Arc;
+
+use interlock_core::machine::Object;
+use serde_json::{Value, json};
+
+use super::{
+    Asking, Session,
+    names::qualified,
+    serve::{invalid, own},
+};
+use crate::{
+    era::Era,
+    govern::{CallEnd, GatewayCall, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket},
+    message::{Id, Outcome, Request},
+    now_ms,
+    office::{Office, unavailable},
+    peer::Reply,
+    tools::control_tool,
+    upstream::{kept::Upstream, shelf::Kind},
+};
+
+/// How often one call may be put to a person.
+const QUESTIONS_MAX: usize = 8;
+
+/// The tool of a server that a call is for.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) upstream: Arc<Upstream>,
+    /// The server's own name of it.
+    name: String,
+    shown: String,
+    definition: Arc<Value>,
+}
+
+/// What became of asking for a ruling.
+enum Ruled {
+    /// It passes.
+    Passes(Ticket),
+    /// It is answered here.
+    Answered(Value),
+}
+
+impl Session {
+    /// Answers a call of any tool.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        asking: Asking,
+        request: Request,
+        extra: Object,
+    ) -> Reply {
+        let Some(name) = request.text("name").map(str::to_owned) else {
+            return own(invalid("`name` of `tools/call` must be a text"));
+        };
+        let mut params = request.params.unwrap_or_default();
+        if params
+            .get("arguments")
+            .is_some_and(|arguments| !arguments.is_object() && !arguments.is_null())
+        {
+            return own(invalid("`arguments` of `tools/call` must be an object"));
+        }
+        if self.is_own(&name).await {
+            return own(self.call_own(&asking, name, Arc::new(params)).await);
+        }
+        let target = match self.target(&asking, &name).await {
+            Ok(target) => target,
+            Err(outcome) => return own(outcome),
+        };
+        // Judged and sent is the same value; it is not copied where nobody kept it.
+        let shared = Arc::new(params);
+        let ticket = match self.rule(&asking, &target, &shared).await {
+            Ruled::Passes(ticket) => ticket,
+            Ruled::Answered(value) => {
+                let outcome = Outcome::result(&value);
+                return own(self.in_words_of(&asking.origin, "tools/call", outcome));
+            }
+        };
+        params = Arc::unwrap_or_clone(shared);
+        params.insert("name".to_owned(), json!(target.name));
+        let mut passed = Passed::new(&self.office, ticket);
+        let reply = self
+            .forward(&asking, &target.upstream, "tools/call", Some(params), extra)
+            .await;
+        let Some(ticket) = passed.ticket.take() else {
+            return reply;
+        };
+        match self.task_of(&reply.0, &asking, &target.upstream) {
+            Some(task) => {
+                self.hold(task, ticket);
+                reply
+            }
+            None => {
+                let (outcome, extra) = reply;
+                (self.end(&asking, ticket, outcome).await, extra)
+            }
+        }
+    }
+
+    /// Records how a call ended, and returns what the client gets.
+    pub(super) async fn end(
+        self: &Arc<Self>,
+        asking: &Asking,
+        ticket: Ticket,
+        outcome: Outcome,
+    ) -> Outcome {
+        let asked = self.office.ask(move |govern| {
+            let end = match &outcome {
+                Outcome::Result(result) => CallEnd::Result(result),
+                Outcome::Error(error) => CallEnd::Error(error),
+            };
+            let replaced = govern.ended(&ticket, end, now_ms());
+            (outcome, replaced, govern.changed())
+        });
+        // What was not recorded is not given out.
+        let Some((outcome, replaced, changed)) = asked.await else {
+            let outcome = Outcome::result(&unavailable());
+            return self.in_words_of(&asking.origin, "tools/call", outcome);
+        };
+        if changed {
+            self.moved(stream_of(asking)).await;
+        }
+        match replaced {
+            Some(value) => self.in_words_of(&asking.origin, "tools/call", Outcome::result(&value)),
+            None => outcome,
+        }
+    }
+
+    async fn call_own(
+        self: &Arc<Self>,
+        asking: &Asking,
+        name: String,
+        params: Arc<Object>,
+    ) -> Outcome {
+        let asked = self.office.ask(move |govern| {
+            let none = Object::new();
+            let call = OwnCall {
+                arguments: arguments(&params, &none),
+                meta: meta(&params),
+                at_ms: now_ms(),
+            };
+            let ruling = govern.own_call(&name, &call);
+            (ruling.ok_or(name), govern.changed())
+        });
+        let Some((ruling, changed)) = asked.await else {
+            return self.in_words_of(
+                &asking.origin,
+                "tools/call",
+                Outcome::result(&unavailable()),
+            );
+        };
+        let ruling = match ruling {
+            Ok(ruling) => ruling,
+            Err(name) => return self.unknown(&name).await,
+        };
+        let ruled = self.settled(asking, ruling).await;
+        if changed {
+            self.moved(stream_of(asking)).await;
+        } else {
+            self.look_now(stream_of(asking)).await;
+        }
+        let value = match ruled {
+            Ruled::Answered(value) => value,
+            // An own tool is never passed on.
+            Ruled::Passes(_) => unavailable(),
+        };
+        self.in_words_of(&asking.origin, "tools/call", Outcome::result(&value))
+    }
+
+    /// Says that no tool has the name.
+    async fn unknown(&self, name: &str) -> Outcome {
+        let own = self.own().await;
+        let known = own
+            .tools
+            .iter()
+            .filter_map(|tool| tool.get("name").and_then(Value::as_str));
+        let known = known.collect::<Vec<_>>().join(", ");
+        invalid(&format!(
+            "no tool is called `{name}`; there are {known}, and what `tools/list` shows"
+        ))
+    }
+
+    /// Finds the tool that a call is for.
+    async fn target(&self, asking: &Asking, name: &str) -> Result<Target, Outcome> {
+        let origin = &asking.origin;
+        let Some(only) = asking.side.only() else {
+            let names = self.names(Kind::Tools, asking).await;
+            let Some(named) = names.find(name) else {
+                return Err(self.unknown(name).await);
+            };
+            return Ok(Target {
+                upstream: Arc::clone(&named.upstream),
+                name: named.name.clone(),
+                shown: named.shown.clone(),
+                definition: Arc::clone(&named.definition),
+            });
+        };
+        // A tool with a name of ours is shown behind its server's.
+        let rest = name
+            .strip_prefix(only.server.prefix())
+            .and_then(|rest| rest.strip_prefix("__"));
+        let real = rest
+            .filter(|rest| control_tool(rest).is_some())
+            .unwrap_or(name);
+        let definition = only.definition(Kind::Tools, real, origin).await;
+        Ok(Target {
+            upstream: Arc::clone(only),
+            name: real.to_owned(),
+            shown: if real == name {
+                name.to_owned()
+            } else {
+                qualified(only, real)
+            },
+            definition: definition.unwrap_or_default(),
+        })
+    }
+
+    /// Asks whether a call may pass.
+    async fn rule(&self, asking: &Asking, target: &Target, params: &Arc<Object>) -> Ruled {
+        let (judged, params) = (target.clone(), Arc::clone(params));
+        let asked = self.office.ask(move |govern| {
+            let none = Object::new();
+            govern.call(&GatewayCall {
+                tool: ListedTool {
+                    server: &judged.upstream.server.name,
+                    name: &judged.name,
+                    shown: &judged.shown,
+                    definition: &judged.definition,
+                },
+                arguments: arguments(&params, &none),
+                meta: meta(&params),
+                request_state: params.get("requestState"),
+                at_ms: now_ms(),
+            })
+        });
+        match asked.await {
+            Some(ruling) => self.settled(asking, ruling).await,
+            None => Ruled::Answered(unavailable()),
+        }
+    }
+
+    /// Asks a person as long as a ruling wants one.
+    async fn settled(&self, asking: &Asking, mut ruling: Ruling) -> Ruled {
+        for _ in 0..QUESTIONS_MAX {
+            let question = match ruling {
+                Ruling::Pass(ticket) => return Ruled::Passes(ticket),
+                Ruling::Answer(value) => return Ruled::Answered(value),
+                Ruling::Ask(question) => question,
+            };
+            if !asking.origin.introduced.can_show_forms() {
+                return Ruled::Answered(question.unasked);
+            }
+            let mut open = Open::new(&self.office, &question);
+            let params = form(&question, asking.origin.era);
+            let said = self
+                .ask_client(asking, "elicitation/create", Some(params))
+                .await;
+            let said = person_said(said.as_ref());
+            let Some(key) = open.key.take() else {
+                return Ruled::Answered(question.unasked);
+            };
+            let asked = self
+                .office
+                .ask(move |govern| govern.answered(&key, &said, now_ms()));
+            let Some(next) = asked.await else {
+                return Ruled::Answered(unavailable());
+            };
+            ruling = next;
+        }
+        Ruled::Answered(unavailable())
+    }
+}
+
+/// Returns in whose stream a change that a call made is told.
+fn stream_of(asking: &Asking) -> Option<Id> {
+    (asking.origin.era == Era::Legacy).then(|| asking.origin.id())
+}
+
+fn arguments<'a>(params: &'a Object, none: &'a Object) -> &'a Object {
+    params
+        .get("arguments")
+        .and_then(Value::as_object)
+        .unwrap_or(none)
+}
+
+fn meta(params: &Object) -> Option<&Object> {
+    params.get("_meta").and_then(Value::as_object)
+}
+
+/// Returns the form by which a person is asked; its key stays here.
+fn form(question: &Question, era: Era) -> Object {
+    let mut params = Object::new();
+    if era == Era::Modern {
+        params.insert("mode".to_owned(), json!("form"));
+    }
+    params.insert("message".to_owned(), json!(question.message));
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "answer": {
+                "type": "string",
+                "title": "May it go on?",
+                "enum": ["yes", "no"],
+            },
+            "note": {
+                "type": "string",
+                "title": "Note",
+                "description": "Where it is a no: what the agent should do instead.",
+            },
+        },
+        "required": ["answer"],
+    });
+    params.insert("requestedSchema".to_owned(), schema);
+    params
+}
+
+/// Reads what a person answered; whatever is not plain is no answer.
+fn person_said(outcome: Option<&Outcome>) -> PersonSaid {
+    let Some(Outcome::Result(result)) = outcome else {
+        return PersonSaid::Nothing;
+    };
+    let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
+    let content = |name: &str| {
+        result
+            .pointer(&format!("/content/{name}"))
+            .and_then(Value::as_str)
+    };
+    let no = || PersonSaid::No {
+        note: content("note").unwrap_or_default().to_owned(),
+    };
+    match (
+        result.get("action").and_then(Value::as_str),
+        content("answer"),
+    ) {
+        (Some("accept"), Some("yes")) => PersonSaid::Yes,
+        (Some("accept"), Some("no")) | (Some("decline"), _) => no(),
+        _ => PersonSaid::Nothing,
+    }
+}
+
+/// A question that is open; dropped, it was closed without an answer.
+struct Open {
+    office: Office,
+    key: Option<String>,
+}
+
+impl Open {
+    fn new(office: &Office, question: &Question) -> Self {
+        Self {
+            office: office.clone(),
+            key: Some(question.key.clone()),
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            self.office.tell(move |govern| {
+                govern.answered(&key, &PersonSaid::Nothing, now_ms());
+            });
+        }
+    }
+}
+
+/// A call that passed; dropped, nobody knows how it ended.
+struct Passed {
+    office: Office,
+    ticket: Option<Ticket>,
+}
+
+impl Passed {
+    fn new(office: &Office, ticket: Ticket) -> Self {
+        let told = ticket.call.is_some() || ticket.bytes_max.is_some();
+        Self {
+            office: office.clone(),
+            ticket: told.then_some(ticket),
+        }
+    }
+}
+
+impl Drop for Passed {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.office.tell(move |govern| {
+                govern.ended(&ticket, CallEnd::Unknown, now_ms());
+            });
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A request on its way to one server, in the words of that server's era.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use interlock_core::machine::Object;
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+
+use super::{Asking, Session, Side, put_token, serve::own, take_token};
+use crate::{
+    era::{Era, LOG_KEY, request_to_legacy, result_to_legacy},
+    fields::Fields,
+    message::{INTERNAL_ERROR, Outcome},
+    peer::{Reply, Tag},
+    upstream::kept::{Live, Upstream},
+};
+
+/// How often one request may come back for more input.
+const ROUNDS_MAX: usize = 32;
+
+impl Side {
+    /// What a client of the legacy era wants logged.
+    pub(super) fn level(&self) -> MutexGuard<'_, Option<String>> {
+        self.log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    /// Passes a request on to a server and its answer back.
+    pub(super) async fn forward(
+        &self,
+        asking: &Asking,
+        upstream: &Arc<Upstream>,
+        method: &str,
+        params: Option<Object>,
+        extra: Object,
+    ) -> Reply {
+        let work = async {
+            let live = match upstream.live().await {
+                Ok(live) => live,
+                Err(outcome) => return own(outcome),
+            };
+            match (asking.origin.era, live.era) {
+                (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => {
+                    send(asking, upstream, &live, method, params, extra).await
+                }
+                (Era::Modern, Era::Legacy) => {
+                    self.set_level_for(asking, upstream, &live).await;
+                    let params = request_to_legacy(params);
+                    let (outcome, extra) =
+                        send(asking, upstream, &live, method, params, extra).await;
+                    (self.in_words_of(&asking.origin, method, outcome), extra)
+                }
+                (Era::Legacy, Era::Modern) => {
+                    self.forward_in_rounds(asking, upstream, &live, method, params)
+                        .await
+                }
+            }
+        };
+        let Some(time) = upstream.server.timeout else {
+            return work.await;
+        };
+        timeout(time, work).await.unwrap_or_else(|_| {
+            let message = format!(
+                "{} did not answer within {} ms, which is its `timeout_ms`",
+                upstream.server.label(),
+                time.as_millis()
+            );
+            own(Outcome::error(INTERNAL_ERROR, &message))
+        })
+    }
+
+    /// Asks the client for what a server of the modern era wants to know before it answers.
+    async fn forward_in_rounds(
+        &self,
+        asking: &Asking,
+        upstream: &Arc<Upstream>,
+        live: &Arc<Live>,
+        method: &str,
+        params: Option<Object>,
+    ) -> Reply {
+        let mut more = Object::new();
+        for _ in 0..ROUNDS_MAX {
+            let mut whole = params.clone().unwrap_or_default();
+            whole.extend(std::mem::take(&mut more));
+            let mut whole = asking.origin.introduced.to_meta(Some(whole));
+            let level = asking.side.level().clone();
+            if let (Some(level), Some(Value::Object(meta))) = (level, whole.get_mut("_meta")) {
+                meta.insert(LOG_KEY.to_owned(), json!(level));
+            }
+            let reply = send(asking, upstream, live, method, Some(whole), Object::new()).await;
+            let Outcome::Result(result) = &reply.0 else {
+                return reply;
+            };
+            let wanted = Fields::of(result)
+                .filter(|fields| fields.text("resultType").as_deref() == Some("input_required"))
+                .map(|fields| (fields.value("inputRequests"), fields.value("requestState")));
+            let Some((requests, state)) = wanted else {
+                return match reply {
+                    (Outcome::Result(result), extra) => {
+                        (Outcome::Result(result_to_legacy(result)), extra)
+                    }
+                    reply => reply,
+                };
+            };
+            let Some(Value::Object(requests)) = requests.or_else(|| Some(json!({}))) else {
+                return own(Outcome::error(
+                    INTERNAL_ERROR,
+                    "`inputRequests` of the server is no object",
+                ));
+            };
+            match self.gather_inputs(asking, requests).await {
+                Ok(responses) => more.insert("inputResponses".to_owned(), Value::Object(responses)),
+                Err(outcome) => return own(outcome),
+            };
+            if let Some(state) = state {
+                more.insert("requestState".to_owned(), state);
+            }
+        }
+        own(Outcome::error(
+            INTERNAL_ERROR,
+            &format!("the server asked for more {ROUNDS_MAX} times and did not answer"),
+        ))
+    }
+
+    /// Puts a server's questions to a client of the legacy era.
+    async fn gather_inputs(
+        &self,
+        asking: &Asking,
+        requests: Object,
+    ) -> Result<Map<String, Value>, Outcome> {
+        let mut responses = Map::new();
+        for (key, request) in requests {
+            let method = request
+                .get("method")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            if !asking.origin.introduced.answers(method) {
+                let message =
+                    format!("the server needs `{method}` of the client, which did not declare it");
+                return Err(Outcome::error(INTERNAL_ERROR, &message));
+            }
+            let params = request.get("params").and_then(Value::as_object).cloned();
+            match self.ask_client(asking, method, params).await {
+                Some(Outcome::Result(result)) => {
+                    let value = serde_json::from_str(result.get()).unwrap_or_default();
+                    responses.insert(key, value);
+                }
+                // Nobody answered a form: the server is told so.
+                _ if method == "elicitation/create" => {
+                    responses.insert(key, json!({"action": "cancel"}));
+                }
+                Some(outcome) => return Err(outcome),
+                None => return Err(Outcome::error(INTERNAL_ERROR, "the client is gone")),
+            }
+        }
+        Ok(responses)
+    }
+
+    /// Asks the client something while its request is under way; `None`: nobody answers.
+    pub(super) async fn ask_client(
+        &self,
+        asking: &Asking,
+        method: &str,
+        params: Option<Object>,
+    ) -> Option<Outcome> {
+        if asking.origin.era == Era::Modern {
+            return asking.origin.need(method, params).await;
+        }
+        let mut flight = self.client.begin(Tag::Own);
+        let about = Some(asking.origin.id());
+        flight
+            .send(method, params, Object::new(), about)
+            .await
+            .ok()?;
+        flight.reply().await.ok().map(|(outcome, _)| outcome)
+    }
+
+    /// Lets a server of the legacy era log as this request wants it.
+    async fn set_level_for(&self, asking: &Asking, upstream: &Arc<Upstream>, live: &Arc<Live>) {
+        let Some(level) = &asking.origin.introduced.log_level else {
+            return;
+        };
+        if live.can("logging") && !upstream.logs_at(level) {
+            let params = Object::from_iter([("level".to_owned(), json!(level))]);
+            upstream.wish_logged(params.clone());
+            let asked = live
+                .peer
+                .request(Tag::Own, "logging/setLevel", Some(params));
+            asked.await.ok();
+        }
+    }
+}
+
+/// Sends a request as it is; its progress token is one of ours.
+async fn send(
+    asking: &Asking,
+    upstream: &Upstream,
+    live: &Arc<Live>,
+    method: &str,
+    mut params: Option<Object>,
+    extra: Object,
+) -> Reply {
+    let mut flight = live.peer.begin(Tag::Origin(Arc::clone(&asking.origin)));
+    if take_token(&mut params).is_some() {
+        put_token(&mut params, json!(flight.number()));
+    }
+    if flight.send(method, params, extra, None).await.is_err() {
+        return own(upstream.gone(live));
+    }
+    match flight.reply().await {
+        Ok(reply) => reply,
+        Err(_) => own(upstream.gone(live)),
+    }
+}

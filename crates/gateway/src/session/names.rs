@@ -1,0 +1,140 @@
+//! Under which names a client sees what several servers offer.
+//!
+//! A name that is unique is shown as it is, another behind its server's name.
+//! What has a name of the gateway's own tools is never shown under it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde_json::Value;
+
+use super::{Asking, Session, Side};
+use crate::{
+    tools::control_tool,
+    upstream::{kept::Upstream, shelf::Kind},
+};
+
+/// What a shown name stands for.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub(super) upstream: Arc<Upstream>,
+    /// The server's own name of it.
+    pub(super) name: String,
+    pub(super) shown: String,
+    pub(super) definition: Arc<Value>,
+}
+
+/// All names of one kind.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) all: Vec<Named>,
+    by_shown: HashMap<String, usize>,
+}
+
+impl Names {
+    /// Finds what a client means, by the shown name or behind its server's.
+    pub(super) fn find(&self, name: &str) -> Option<&Named> {
+        if let Some(at) = self.by_shown.get(name) {
+            return self.all.get(*at);
+        }
+        self.all
+            .iter()
+            .find(|named| qualified(&named.upstream, &named.name) == name)
+    }
+}
+
+/// Names as they were made of certain editions of what the servers list.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    tools: Mutex<(Vec<u64>, Arc<Names>)>,
+    prompts: Mutex<(Vec<u64>, Arc<Names>)>,
+}
+
+/// Returns the name of something behind its server's.
+pub(super) fn qualified(upstream: &Upstream, name: &str) -> String {
+    format!("{}__{name}", upstream.server.prefix())
+}
+
+impl Session {
+    /// Returns all names of one kind, asked for anew where lists have changed.
+    pub(super) async fn names(&self, kind: Kind, asking: &Asking) -> Arc<Names> {
+        let mut waits = Vec::new();
+        for upstream in &asking.side.upstreams {
+            let (upstream, origin) = (Arc::clone(upstream), Arc::clone(&asking.origin));
+            waits.push(tokio::spawn(
+                async move { upstream.listed(kind, &origin).await },
+            ));
+        }
+        for wait in waits {
+            wait.await.ok();
+        }
+        asking.side.names_known(kind)
+    }
+
+    /// Tells whether a name is one of the gateway's own tools.
+    pub(super) async fn is_own(&self, name: &str) -> bool {
+        if control_tool(name).is_some() {
+            return true;
+        }
+        let own = self.own().await;
+        own.tools
+            .iter()
+            .any(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
+    }
+}
+
+impl Side {
+    /// Returns the names of what is known now.
+    fn names_known(&self, kind: Kind) -> Arc<Names> {
+        let known: Vec<_> = self
+            .upstreams
+            .iter()
+            .map(|upstream| upstream.shelf(kind).known())
+            .collect();
+        let editions: Vec<u64> = known.iter().map(|(_, edition)| *edition).collect();
+        let cache = match kind {
+            Kind::Tools => &self.names.tools,
+            Kind::Prompts => &self.names.prompts,
+        };
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.0 == editions && !editions.is_empty() {
+            return Arc::clone(&cache.1);
+        }
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for (entries, _) in &known {
+            for name in entries.keys() {
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+        let mut names = Names::default();
+        for (upstream, (entries, _)) in self.upstreams.iter().zip(&known) {
+            for (name, definition) in entries.iter() {
+                let unique = counts.get(name.as_str()) == Some(&1);
+                let ours = kind == Kind::Tools && control_tool(name).is_some();
+                let whole = qualified(upstream, name);
+                // A plain name that looks like another's qualified one gives way to it.
+                let plain = unique && !ours && !self.looks_qualified(name);
+                let shown = if plain { name.clone() } else { whole };
+                names.by_shown.insert(shown.clone(), names.all.len());
+                names.all.push(Named {
+                    upstream: Arc::clone(upstream),
+                    name: name.clone(),
+                    shown,
+                    definition: Arc::clone(definition),
+                });
+            }
+        }
+        *cache = (editions, Arc::new(names));
+        Arc::clone(&cache.1)
+    }
+
+    /// Tells whether a name begins as one behind a server's does.
+    fn looks_qualified(&self, name: &str) -> bool {
+        self.upstreams.iter().any(|upstream| {
+            let rest = name.strip_prefix(upstream.server.prefix());
+            rest.is_some_and(|rest| rest.starts_with("__"))
+        })
+    }
+}

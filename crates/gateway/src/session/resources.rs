@@ -1,0 +1,264 @@
+//! Resources: read, subscribed to and completed at the server that has them.
+
+use std::{collections::HashMap, sync::Arc};
+
+use interlock_core::machine::Object;
+use serde_json::{Value, json};
+use tokio::task::AbortHandle;
+
+use super::{
+    Asking, Session,
+    serve::{Read, invalid, own},
+};
+use crate::{
+    era::Era,
+    message::{INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request},
+    origin::Origin,
+    peer::{Reply, Tag},
+    upstream::{kept::Upstream, shelf::Kind},
+};
+
+/// Resources whose server is remembered.
+const KNOWN_MAX: usize = 100_000;
+/// The code for a resource that is not there, in the legacy era.
+const NO_RESOURCE: i64 = -32_002;
+
+/// Which server has which resource, as far as lists showed it.
+#[derive(Debug, Default)]
+pub(super) struct Routes {
+    resources: HashMap<String, usize>,
+    /// What stands before the first hole of a template.
+    templates: Vec<(String, usize)>,
+    /// Subscriptions of a client of the legacy era at servers of the modern one.
+    listened: HashMap<String, AbortHandle>,
+}
+
+impl Routes {
+    /// Takes in what one page of one server showed.
+    pub(super) fn see(&mut self, at: usize, field: &str, page: &[Value]) {
+        for entry in page {
+            let text = |name: &str| entry.get(name).and_then(Value::as_str);
+            match field {
+                "resources" if self.resources.len() < KNOWN_MAX => {
+                    if let Some(uri) = text("uri") {
+                        self.resources.entry(uri.to_owned()).or_insert(at);
+                    }
+                }
+                "resourceTemplates" if self.templates.len() < KNOWN_MAX => {
+                    let start = text("uriTemplate").and_then(|uri| uri.split('{').next());
+                    let known = start.map(|start| (start.to_owned(), at));
+                    if let Some(known) = known.filter(|known| !self.templates.contains(known)) {
+                        self.templates.push(known);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the server that a resource is known or likely to be of.
+    fn server(&self, uri: &str) -> Option<usize> {
+        if let Some(at) = self.resources.get(uri) {
+            return Some(*at);
+        }
+        let fits = self
+            .templates
+            .iter()
+            .filter(|(start, _)| uri.starts_with(start.as_str()));
+        fits.max_by_key(|(start, _)| start.len()).map(|(_, at)| *at)
+    }
+}
+
+impl Session {
+    /// Answers a request that names a resource by the server that has it.
+    pub(super) async fn with_resource(
+        self: &Arc<Self>,
+        asking: &Asking,
+        request: Request,
+        extra: Object,
+    ) -> Reply {
+        let Some(uri) = request.text("uri").map(str::to_owned) else {
+            return own(invalid("`uri` must be given"));
+        };
+        let servers = self.servers_for(asking, &uri).await;
+        let reading = Read::Resource(uri);
+        self.first_of(asking, &servers, request, extra, Some(&reading), not_there)
+            .await
+    }
+
+    /// Returns the servers that may have a resource, the likeliest first.
+    async fn servers_of(&self, asking: &Asking, uri: &str) -> Vec<Arc<Upstream>> {
+        let likely = self.state().routes.server(uri);
+        let mut servers = Vec::new();
+        for (at, upstream) in asking.side.upstreams.iter().enumerate() {
+            if upstream
+                .live()
+                .await
+                .is_ok_and(|live| live.can("resources"))
+            {
+                let first = Some(at) == likely;
+                servers.insert(if first { 0 } else { servers.len() }, Arc::clone(upstream));
+            }
+        }
+        servers
+    }
+
+    /// Subscribes a client of the legacy era to a resource.
+    pub(super) async fn subscribe(
+        self: &Arc<Self>,
+        asking: &Asking,
+        request: Request,
+        extra: Object,
+    ) -> Reply {
+        let Some(uri) = request.text("uri").map(str::to_owned) else {
+            return self.pass_on(asking, request, extra).await;
+        };
+        let mut last = own(super::serve::not_found(&request.method));
+        for server in self.servers_for(asking, &uri).await {
+            if let Some(outcome) = self.unread(&server, &Read::Resource(uri.clone())).await {
+                return own(outcome);
+            }
+            let live = match server.live().await {
+                Ok(live) => live,
+                Err(outcome) => return own(outcome),
+            };
+            if live.era == Era::Modern {
+                self.listen_to(asking, &server, &uri);
+                return own(Outcome::result(&json!({})));
+            }
+            let first = server.subscribe(&uri);
+            if server.server.shared && !first {
+                return own(Outcome::result(&json!({})));
+            }
+            let copy = (request.params.clone(), extra.clone());
+            last = self
+                .forward(asking, &server, &request.method, copy.0, copy.1)
+                .await;
+            if matches!(last.0, Outcome::Result(_)) {
+                return last;
+            }
+            server.unsubscribe(&uri);
+        }
+        last
+    }
+
+    async fn servers_for(&self, asking: &Asking, uri: &str) -> Vec<Arc<Upstream>> {
+        match asking.side.only() {
+            Some(only) => vec![Arc::clone(only)],
+            None => self.servers_of(asking, uri).await,
+        }
+    }
+
+    /// Ends a subscription of a client of the legacy era.
+    pub(super) async fn unsubscribe(
+        self: &Arc<Self>,
+        asking: &Asking,
+        request: Request,
+        extra: Object,
+    ) -> Reply {
+        let Some(uri) = request.text("uri").map(str::to_owned) else {
+            return self.pass_on(asking, request, extra).await;
+        };
+        if let Some(listening) = self.state().routes.listened.remove(&uri) {
+            listening.abort();
+            return own(Outcome::result(&json!({})));
+        }
+        let servers = self.servers_for(asking, &uri).await;
+        let mut last = own(super::serve::not_found(&request.method));
+        for server in servers {
+            if !server.unsubscribe(&uri) && server.server.shared {
+                return own(Outcome::result(&json!({})));
+            }
+            let copy = (request.params.clone(), extra.clone());
+            last = self
+                .forward(asking, &server, &request.method, copy.0, copy.1)
+                .await;
+            if matches!(last.0, Outcome::Result(_)) {
+                return last;
+            }
+        }
+        last
+    }
+
+    /// Keeps a subscription at a server of the modern era.
+    fn listen_to(self: &Arc<Self>, asking: &Asking, server: &Arc<Upstream>, uri: &str) {
+        let introduced = Arc::clone(&asking.side.introduced);
+        let (origin, _) = Origin::new(
+            Arc::downgrade(self),
+            asking.origin.id(),
+            None,
+            Arc::clone(&introduced),
+            true,
+        );
+        let (server, wanted) = (Arc::clone(server), json!({"resourceSubscriptions": [uri]}));
+        let listening = tokio::spawn(async move {
+            // Until it is ended, over every connection there is.
+            while let Some(live) = server.up().await {
+                let params = Object::from_iter([("notifications".to_owned(), wanted.clone())]);
+                let params = introduced.to_meta(Some(params));
+                let tag = Tag::Origin(Arc::clone(&origin));
+                let asked = live.peer.request(tag, "subscriptions/listen", Some(params));
+                if asked
+                    .await
+                    .is_ok_and(|(outcome, _)| matches!(outcome, Outcome::Error(_)))
+                {
+                    return;
+                }
+                server.over(&live).await;
+            }
+        });
+        let mut state = self.state();
+        if let Some(old) = state
+            .routes
+            .listened
+            .insert(uri.to_owned(), listening.abort_handle())
+        {
+            old.abort();
+        }
+    }
+
+    /// Completes an argument of a prompt or a resource at the server that has it.
+    pub(super) async fn complete(
+        self: &Arc<Self>,
+        asking: &Asking,
+        mut request: Request,
+        extra: Object,
+    ) -> Reply {
+        if asking.side.only().is_some() {
+            return self.pass_on(asking, request, extra).await;
+        }
+        let reference = request.params.as_ref().and_then(|params| params.get("ref"));
+        let part = |name: &str| reference.and_then(|reference| reference.get(name)?.as_str());
+        if let Some(uri) = part("uri").map(str::to_owned) {
+            let servers = self.servers_of(asking, &uri).await;
+            return self
+                .first_of(asking, &servers, request, extra, None, not_there)
+                .await;
+        }
+        let Some(name) = part("name").map(str::to_owned) else {
+            return own(invalid("`ref` must name a prompt or a resource"));
+        };
+        let names = self.names(Kind::Prompts, asking).await;
+        let Some(named) = names.find(&name) else {
+            return own(invalid(&format!("no prompt is called `{name}`")));
+        };
+        let params = request.params.as_mut();
+        if let Some(Value::Object(reference)) = params.and_then(|params| params.get_mut("ref")) {
+            reference.insert("name".to_owned(), json!(named.name));
+        }
+        self.forward(
+            asking,
+            &named.upstream,
+            &request.method,
+            request.params,
+            extra,
+        )
+        .await
+    }
+}
+
+/// Tells whether a server says that it does not have a resource.
+fn not_there(outcome: &Outcome) -> bool {
+    let code = outcome.error_code();
+    code.is_some_and(|code| [METHOD_NOT_FOUND, INVALID_PARAMS, NO_RESOURCE].contains(&code))
+}

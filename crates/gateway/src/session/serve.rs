@@ -1,0 +1,324 @@
+//! Which part of a session answers which method.
+
+use std::sync::Arc;
+
+use interlock_core::machine::Object;
+use serde_json::{Value, json};
+
+use super::{Asking, Session};
+use crate::{
+    era::{Era, result_to_modern},
+    govern::{Reading, ReadingOf},
+    message::{INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Outcome, Request},
+    now_ms,
+    office::unread,
+    origin::{Origin, Told},
+    peer::{Reply, Tag},
+    upstream::{kept::Upstream, shelf::Kind},
+};
+
+/// What is known of a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Ping,
+    Discover,
+    Listen,
+    ListTools,
+    CallTool,
+    /// A list in pages: the field that holds the entries, and the capability.
+    List(&'static str, &'static str),
+    ListPrompts,
+    GetPrompt,
+    Resource,
+    Subscribe,
+    Unsubscribe,
+    Complete,
+    LogLevel,
+    Task,
+    Unknown,
+}
+
+/// What is read beside calls of tools.
+#[derive(Debug, Clone)]
+pub(super) enum Read {
+    Resource(String),
+    Prompt(String),
+}
+
+/// The methods that are more than passed on.
+const METHODS: [(&str, Method); 19] = [
+    ("ping", Method::Ping),
+    ("server/discover", Method::Discover),
+    ("subscriptions/listen", Method::Listen),
+    ("tools/list", Method::ListTools),
+    ("tools/call", Method::CallTool),
+    ("prompts/list", Method::ListPrompts),
+    ("prompts/get", Method::GetPrompt),
+    ("resources/list", Method::List("resources", "resources")),
+    (
+        "resources/templates/list",
+        Method::List("resourceTemplates", "resources"),
+    ),
+    ("resources/read", Method::Resource),
+    ("resources/subscribe", Method::Subscribe),
+    ("resources/unsubscribe", Method::Unsubscribe),
+    ("completion/complete", Method::Complete),
+    ("logging/setLevel", Method::LogLevel),
+    ("tasks/list", Method::List("tasks", "tasks")),
+    ("tasks/get", Method::Task),
+    ("tasks/result", Method::Task),
+    ("tasks/update", Method::Task),
+    ("tasks/cancel", Method::Task),
+];
+
+fn known(method: &str) -> Method {
+    let found = METHODS.iter().find(|(name, _)| *name == method);
+    found.map_or(Method::Unknown, |(_, known)| *known)
+}
+
+impl Session {
+    /// Answers any request.
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        asking: Option<Asking>,
+        request: Request,
+        extra: Object,
+        told: Told,
+    ) -> Reply {
+        let Some(asking) = asking else {
+            let outcome = match request.method.as_str() {
+                "initialize" => self.initialize(request).await,
+                "ping" => Outcome::result(&json!({})),
+                _ => uninitialized(),
+            };
+            return (outcome, Object::new());
+        };
+        match asking.origin.era {
+            Era::Legacy if request.method == "initialize" => again(),
+            Era::Legacy => self.respond(asking, request, extra, Some(told)).await,
+            Era::Modern => self.in_rounds(asking, request, extra, told).await,
+        }
+    }
+
+    /// Answers a request whose client is known.
+    pub(super) async fn respond(
+        self: &Arc<Self>,
+        asking: Asking,
+        request: Request,
+        extra: Object,
+        told: Option<Told>,
+    ) -> Reply {
+        let modern = asking.origin.era == Era::Modern;
+        match known(&request.method) {
+            Method::Ping if !modern => own(Outcome::result(&json!({}))),
+            Method::Discover if modern => own(self.discover(&asking).await),
+            Method::Listen if modern => match told {
+                Some(told) => own(self.listen(asking, request, told).await),
+                None => own(not_found(&request.method)),
+            },
+            Method::ListTools => own(self.list_named(Kind::Tools, &asking, request, extra).await),
+            Method::ListPrompts => self.list_prompts(asking, request, extra).await,
+            Method::CallTool => self.call(asking, request, extra).await,
+            Method::GetPrompt => self.get_prompt(&asking, request, extra).await,
+            Method::List(field, capability) => {
+                self.list_pages(&asking, request, extra, (field, capability))
+                    .await
+            }
+            Method::Resource => self.with_resource(&asking, request, extra).await,
+            Method::Subscribe if !modern => self.subscribe(&asking, request, extra).await,
+            Method::Unsubscribe if !modern => self.unsubscribe(&asking, request, extra).await,
+            Method::Complete => self.complete(&asking, request, extra).await,
+            Method::LogLevel if !modern => self.set_log_level(&asking, request, extra).await,
+            Method::Task => self.with_task(&asking, request, extra).await,
+            _ => self.pass_on(&asking, request, extra).await,
+        }
+    }
+
+    /// Passes on a request nobody here knows: to the only server, else to whoever knows it.
+    pub(super) async fn pass_on(&self, asking: &Asking, request: Request, extra: Object) -> Reply {
+        let servers = asking.side.upstreams.clone();
+        let unknown = |outcome: &Outcome| outcome.error_code() == Some(METHOD_NOT_FOUND);
+        self.first_of(asking, &servers, request, extra, None, unknown)
+            .await
+    }
+
+    /// Asks who governs before something is read; `Some`: it is not.
+    pub(super) async fn unread(&self, server: &Upstream, reading: &Read) -> Option<Outcome> {
+        let (server, reading) = (server.server.name.clone(), reading.clone());
+        let asked = self.office.ask(move |govern| {
+            govern.read(&Reading {
+                server: &server,
+                of: match &reading {
+                    Read::Resource(uri) => ReadingOf::Resource(uri),
+                    Read::Prompt(name) => ReadingOf::Prompt(name),
+                },
+                at_ms: now_ms(),
+            })
+        });
+        // No answer is no permission.
+        let not_read = asked.await.unwrap_or_else(|| Some(unread()))?;
+        Some(Outcome::error_with(
+            INVALID_PARAMS,
+            &not_read.message,
+            &not_read.data,
+        ))
+    }
+
+    /// Asks one server after the other until one does not decline.
+    pub(super) async fn first_of(
+        &self,
+        asking: &Asking,
+        servers: &[Arc<Upstream>],
+        request: Request,
+        extra: Object,
+        reading: Option<&Read>,
+        declined: impl Fn(&Outcome) -> bool,
+    ) -> Reply {
+        let mut last = own(not_found(&request.method));
+        let Some((end, before)) = servers.split_last() else {
+            return last;
+        };
+        for server in before {
+            if let Some(outcome) = self.unread_of(server, reading).await {
+                return own(outcome);
+            }
+            let copy = (request.params.clone(), extra.clone());
+            last = self
+                .forward(asking, server, &request.method, copy.0, copy.1)
+                .await;
+            if !declined(&last.0) {
+                return last;
+            }
+        }
+        if let Some(outcome) = self.unread_of(end, reading).await {
+            return own(outcome);
+        }
+        let reply = self
+            .forward(asking, end, &request.method, request.params, extra)
+            .await;
+        // The first that had something to say about it knows best.
+        if declined(&reply.0)
+            && !before.is_empty()
+            && reply.0.error_code() == Some(METHOD_NOT_FOUND)
+        {
+            return last;
+        }
+        reply
+    }
+
+    async fn unread_of(&self, server: &Upstream, reading: Option<&Read>) -> Option<Outcome> {
+        self.unread(server, reading?).await
+    }
+
+    async fn set_log_level(&self, asking: &Asking, request: Request, extra: Object) -> Reply {
+        let level = request.text("level").map(str::to_owned);
+        *asking.side.level() = level;
+        let mut last = None;
+        for server in &asking.side.upstreams {
+            let Ok(live) = server.live().await else {
+                continue;
+            };
+            if live.era == Era::Modern || (asking.side.only().is_none() && !live.can("logging")) {
+                continue;
+            }
+            let params = request.params.clone();
+            let reply = self
+                .forward(
+                    asking,
+                    server,
+                    &request.method,
+                    params.clone(),
+                    extra.clone(),
+                )
+                .await;
+            if matches!(reply.0, Outcome::Result(_)) {
+                server.wish_logged(params.unwrap_or_default());
+            }
+            last = Some(reply);
+        }
+        last.unwrap_or_else(|| own(Outcome::result(&json!({}))))
+    }
+
+    /// Passes on what the client says to nobody in particular.
+    pub(super) async fn told(self: &Arc<Self>, notification: Notification) {
+        let Notification { method, params } = notification;
+        let legacy = self.state().legacy.clone();
+        if method == "notifications/progress" {
+            return self.progress(params).await;
+        }
+        let side = match legacy {
+            Some(side) => side,
+            // In the modern era, clients say only what they no longer want.
+            None => return,
+        };
+        for upstream in &side.upstreams {
+            if method == "notifications/initialized" {
+                upstream.tell_initialized(params.clone()).await;
+            } else if let Some(live) = upstream.live_now()
+                && live.era == Era::Legacy
+            {
+                let parcel = crate::message::Parcel::notification(&method, params.clone());
+                live.peer.send(parcel).await.ok();
+            }
+        }
+    }
+
+    /// Passes on how far the client is with something a server asked for.
+    async fn progress(&self, params: Option<Object>) {
+        let mut params = params.unwrap_or_default();
+        let token = params
+            .get("progressToken")
+            .and_then(crate::message::Id::from_value);
+        if let Some(Tag::Asked(server, Some(token))) =
+            token.and_then(|token| self.client.tag(&token))
+        {
+            params.insert("progressToken".to_owned(), token);
+            let parcel =
+                crate::message::Parcel::notification("notifications/progress", Some(params));
+            server.send(parcel).await.ok();
+        }
+    }
+
+    /// Makes an answer of ours fit for whoever asked.
+    pub(super) fn in_words_of(&self, origin: &Origin, method: &str, outcome: Outcome) -> Outcome {
+        match (origin.era, outcome) {
+            (Era::Modern, Outcome::Result(result)) => {
+                Outcome::Result(result_to_modern(method, result))
+            }
+            (_, outcome) => outcome,
+        }
+    }
+}
+
+/// An answer of ours.
+pub(super) fn own(outcome: Outcome) -> Reply {
+    (outcome, Object::new())
+}
+
+pub(super) fn not_found(method: &str) -> Outcome {
+    Outcome::error(METHOD_NOT_FOUND, &format!("nobody here answers `{method}`"))
+}
+
+pub(super) fn invalid(message: &str) -> Outcome {
+    Outcome::error(INVALID_PARAMS, message)
+}
+
+fn uninitialized() -> Outcome {
+    invalid(&format!(
+        "it is not known who asks: send `initialize` first, or `{}` and `{}` in `_meta`",
+        crate::era::VERSION_KEY,
+        crate::era::CAPABILITIES_KEY
+    ))
+}
+
+fn again() -> Reply {
+    own(Outcome::error(
+        crate::message::INVALID_REQUEST,
+        "the session is initialized already",
+    ))
+}
+
+/// Returns a text of parameters by its name.
+pub(super) fn text<'a>(params: Option<&'a Object>, name: &str) -> Option<&'a str> {
+    params?.get(name).and_then(Value::as_str)
+}

@@ -1,0 +1,68 @@
+//! The gateway on standard input and output, for the client that started it.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    signal::unix::{SignalKind, signal},
+    time::timeout,
+};
+
+use crate::{
+    behind::Behind, downstream, error::GatewayError, govern::Caller, notes::Notes,
+    session::Gateway, settings::Settings, upstream::Running,
+};
+
+/// How long servers may take to end with the gateway; then they are left to the system.
+const END_TIME: Duration = Duration::from_secs(4);
+
+/// Serves the client that started this process until it goes or the process is interrupted.
+///
+/// # Errors
+/// The system gives no event loop, the settings cannot be used, or the streams cannot be read or written.
+pub fn serve_stdio(settings: &Settings, behind: &Behind) -> Result<(), GatewayError> {
+    // One thread is enough for messages; the disk is asked from others.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(GatewayError::Start)?;
+    let served = runtime.block_on(async {
+        let mut terminated = signal(SignalKind::terminate()).map_err(GatewayError::Start)?;
+        let mut hung_up = signal(SignalKind::hangup()).map_err(GatewayError::Start)?;
+        let (running, mut ended) = Running::new();
+        let gateway = behind.gateway(settings, Notes::to_stderr(), running)?;
+        let serving = serve(&gateway, tokio::io::stdin(), tokio::io::stdout());
+        let served = tokio::select! {
+            served = serving => served,
+            _ = tokio::signal::ctrl_c() => Ok(()),
+            _ = terminated.recv() => Ok(()),
+            _ = hung_up.recv() => Ok(()),
+        };
+        gateway.end();
+        drop(gateway);
+        // Nothing is ever received: it is over when the last server is.
+        timeout(END_TIME, ended.recv()).await.ok();
+        served
+    });
+    // A read of stdin that nobody waits for any more would keep the process.
+    runtime.shutdown_background();
+    served
+}
+
+/// Serves one client over any two streams of bytes until it goes.
+///
+/// # Errors
+/// The streams cannot be read or written.
+pub async fn serve(
+    gateway: &Arc<Gateway>,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> Result<(), GatewayError> {
+    let link = gateway
+        .open(Caller::Stdio)
+        .map_err(|error| GatewayError::Client(error.to_string()))?;
+    let bytes_max = gateway.bounds().message_bytes_max;
+    downstream::stdio::serve(reader, writer, link, bytes_max)
+        .await
+        .map_err(|error| GatewayError::Client(error.to_string()))
+}

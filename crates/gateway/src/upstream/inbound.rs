@@ -1,0 +1,362 @@
+//! What a server says by itself, and to whom it goes.
+//!
+//! To the client whose request it belongs to, where that can be told; what
+//! belongs to nobody in particular goes to every client of the connection. A
+//! request of a server goes to exactly one client, or is refused.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use interlock_core::machine::Object;
+use serde_json::{Value, json};
+use tokio::{sync::mpsc, time::sleep};
+
+use super::{
+    kept::{Live, Upstream, lock},
+    shelf::spoiled,
+};
+use crate::{
+    era::{Era, SUBSCRIPTION_KEY, with_subscription},
+    message::{
+        Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Parcel, Request, Response, raw,
+    },
+    origin::Origin,
+    peer::{Peer, Reply, Tag},
+    session::{Session, To},
+};
+
+/// How long changes of one list are gathered before they are told.
+const GATHER: Duration = Duration::from_millis(50);
+/// How long a subscription that broke rests before it is made anew.
+const REST: Duration = Duration::from_secs(2);
+
+impl Upstream {
+    /// Reads until the connection is over.
+    pub(super) async fn read(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        mut incoming: mpsc::Receiver<Parcel>,
+    ) {
+        while let Some(parcel) = incoming.recv().await {
+            let about = parcel.about;
+            match parcel.message {
+                Message::Response(Response { id, outcome }) => {
+                    if let Some(live) = self.live_now() {
+                        live.answered.store(true, Ordering::Release);
+                    }
+                    // Nobody waits for what was cancelled.
+                    if let Some(id) = id {
+                        peer.answered(&id, (outcome, parcel.extra));
+                    }
+                }
+                Message::Notification(notification) => {
+                    self.told(peer, notification, about).await;
+                }
+                Message::Request(request) => self.asks(peer, request, parcel.extra, about).await,
+            }
+        }
+    }
+
+    /// Passes a notification on.
+    async fn told(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        notification: Notification,
+        about: Option<Id>,
+    ) {
+        let Notification { method, params } = notification;
+        let field = |name: &str| params.as_ref().and_then(|params| params.get(name));
+        match method.as_str() {
+            "notifications/progress" => {
+                let token = field("progressToken").and_then(Id::from_value);
+                if let Some(Tag::Origin(origin)) = token.and_then(|token| peer.tag(&token)) {
+                    progress(&origin, params).await;
+                }
+                return;
+            }
+            "notifications/cancelled" => {
+                let Some(id) = field("requestId").and_then(Id::from_value) else {
+                    return;
+                };
+                if let Some(asking) = lock(&self.asked).remove(&id) {
+                    asking.abort();
+                } else {
+                    // The server ends a subscription.
+                    let over = raw(&json!({"resultType": "complete"}));
+                    peer.answered(&id, (Outcome::Result(over), Object::new()));
+                }
+                return;
+            }
+            _ => {}
+        }
+        let subscription = field("_meta")
+            .and_then(|meta| meta.get(SUBSCRIPTION_KEY))
+            .and_then(Id::from_value);
+        let tag = subscription.or(about).and_then(|id| peer.tag(&id));
+        if method == "notifications/subscriptions/acknowledged" {
+            if let (Some(Tag::Origin(origin)), Some(granted)) = (tag, field("notifications")) {
+                origin.acknowledge(granted.as_object().cloned().unwrap_or_default());
+            }
+            return;
+        }
+        if let Some(kind) = spoiled(&method) {
+            self.shelf(kind).spoil();
+        }
+        match tag {
+            Some(Tag::Origin(origin)) if origin.listens => {
+                self.to_listener(&origin, method, params).await;
+            }
+            Some(Tag::Origin(origin)) => self.to_origin(&origin, method, params).await,
+            Some(Tag::Own | Tag::Asked(..)) | None => {
+                self.to_all(peer, method, params).await;
+            }
+        }
+    }
+
+    async fn to_listener(&self, origin: &Origin, method: String, params: Option<Object>) {
+        let Some(session) = origin.session() else {
+            return;
+        };
+        if origin.era == Era::Legacy {
+            session.hear(&method, params, None, To::Legacy).await;
+            return;
+        }
+        let id = origin.id();
+        let params = with_subscription(params, id.to_value());
+        let parcel = Parcel::notification(&method, Some(params)).about(Some(id));
+        self.pass(&session, parcel).await;
+    }
+
+    async fn to_origin(&self, origin: &Origin, method: String, params: Option<Object>) {
+        let level = params.as_ref().and_then(|params| params.get("level"));
+        if method == "notifications/message"
+            && origin.era == Era::Modern
+            && !origin
+                .introduced
+                .wants_logged(level.and_then(Value::as_str))
+        {
+            return;
+        }
+        if is_for_all(&method) {
+            return self.broadcast(&method, params, None).await;
+        }
+        if let Some(session) = origin.session() {
+            let parcel = Parcel::notification(&method, params).about(Some(origin.id()));
+            self.pass(&session, parcel).await;
+        }
+    }
+
+    async fn to_all(self: &Arc<Self>, peer: &Peer, method: String, params: Option<Object>) {
+        if method.ends_with("/list_changed") {
+            return self.gather(method, params).await;
+        }
+        if is_for_all(&method) {
+            return self.broadcast(&method, params, None).await;
+        }
+        // Without streams of its own, a transport does not tell what it belongs to.
+        let modern = |origin: &Arc<Origin>| origin.era == Era::Modern;
+        let origin = peer.only_origin();
+        let origin = origin.or_else(|| peer.newest_origin().filter(modern));
+        match origin {
+            Some(origin) if !origin.listens => self.to_origin(&origin, method, params).await,
+            _ => self.broadcast(&method, params, None).await,
+        }
+    }
+
+    /// Tells of a changed list, and once more if it changed in the moment after.
+    async fn gather(self: &Arc<Self>, method: String, params: Option<Object>) {
+        {
+            let mut gathered = lock(&self.gathered);
+            if let Some(again) = gathered.get_mut(&method) {
+                *again = true;
+                return;
+            }
+            gathered.insert(method.clone(), false);
+        }
+        self.broadcast(&method, params, None).await;
+        let upstream = Arc::clone(self);
+        tokio::spawn(async move {
+            loop {
+                sleep(GATHER).await;
+                let again = {
+                    let mut gathered = lock(&upstream.gathered);
+                    let again = gathered.get_mut(&method).is_some_and(std::mem::take);
+                    if !again {
+                        gathered.remove(&method);
+                    }
+                    again
+                };
+                if !again {
+                    return;
+                }
+                upstream.broadcast(&method, None, None).await;
+            }
+        });
+    }
+
+    /// Tells every client of the connection.
+    pub(super) async fn broadcast(&self, method: &str, params: Option<Object>, about: Option<Id>) {
+        let modern = self.live_now().is_some_and(|live| live.era == Era::Modern);
+        let to = match (self.server.shared, modern) {
+            (_, true) => To::Legacy,
+            (true, false) => To::Ready,
+            (false, false) => To::All,
+        };
+        self.announce(method, params, about, to).await;
+    }
+
+    /// The same, to whom it is for.
+    pub(super) async fn announce(
+        &self,
+        method: &str,
+        params: Option<Object>,
+        about: Option<Id>,
+        to: To,
+    ) {
+        for session in self.audience() {
+            session
+                .hear(method, params.clone(), about.clone(), to)
+                .await;
+        }
+    }
+
+    /// Gives a message to a client; one that does not read holds up nobody else's.
+    async fn pass(&self, session: &Session, parcel: Parcel) {
+        session.wait_greeted().await;
+        if self.server.shared {
+            session.client.try_send(parcel);
+        } else {
+            session.client.send(parcel).await.ok();
+        }
+    }
+
+    /// Answers a request of the server, or lets a client answer it.
+    async fn asks(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        request: Request,
+        extra: Object,
+        about: Option<Id>,
+    ) {
+        if request.method == "ping" {
+            let pong = Outcome::result(&json!({}));
+            peer.send(Parcel::response(request.id, pong)).await.ok();
+            return;
+        }
+        let id = request.id.clone();
+        let (upstream, peer) = (Arc::clone(self), Arc::clone(peer));
+        let mut asked = lock(&self.asked);
+        let asking = tokio::spawn(async move {
+            let id = request.id.clone();
+            let (outcome, extra) = upstream.ask_client(&peer, request, extra, about).await;
+            lock(&upstream.asked).remove(&id);
+            let parcel = Parcel {
+                extra,
+                ..Parcel::response(id, outcome)
+            };
+            peer.send(parcel).await.ok();
+        });
+        asked.insert(id, asking.abort_handle());
+    }
+
+    async fn ask_client(
+        &self,
+        peer: &Arc<Peer>,
+        request: Request,
+        extra: Object,
+        about: Option<Id>,
+    ) -> Reply {
+        let Request { method, params, .. } = request;
+        let refuse = |why: &str| {
+            let message = format!("`{method}` cannot be answered here: {why}");
+            (Outcome::error(METHOD_NOT_FOUND, &message), Object::new())
+        };
+        let origin = match about.and_then(|about| peer.tag(&about)) {
+            Some(Tag::Origin(origin)) => Some(origin),
+            _ => peer.only_origin(),
+        };
+        // What a client subscribed to has no answer to carry a question.
+        let origin = origin.filter(|origin| !origin.listens || origin.era == Era::Legacy);
+        let session = match &origin {
+            Some(origin) => origin.session(),
+            None => self.only_legacy_session(),
+        };
+        let Some(session) = session else {
+            return refuse("no request of a client is under way to which it belongs");
+        };
+        match &origin {
+            Some(origin) if origin.era == Era::Modern => {
+                if !origin.introduced.answers(&method) {
+                    return refuse("the client did not declare it");
+                }
+                match origin.need(&method, params).await {
+                    Some(outcome) => (outcome, Object::new()),
+                    None => refuse("the client gave up"),
+                }
+            }
+            _ => {
+                let about = origin.map(|origin| origin.id());
+                let asked = session.ask(peer, &method, params, extra, about).await;
+                asked.unwrap_or_else(|_| refuse("the client is gone"))
+            }
+        }
+    }
+
+    /// Returns the one session of the legacy era that could be meant.
+    fn only_legacy_session(&self) -> Option<Arc<Session>> {
+        let audience = self.audience();
+        match audience.as_slice() {
+            [only] if self.greeting.era == Era::Legacy && !self.server.shared => {
+                Some(Arc::clone(only))
+            }
+            _ => None,
+        }
+    }
+
+    /// Subscribes to the lists of a server of the modern era, as long as the connection lasts.
+    pub(super) async fn listen_for_changes(self: Arc<Self>, live: Arc<Live>) {
+        let mut wanted = Object::new();
+        for list in ["tools", "prompts", "resources"] {
+            if live.can_also(list, "listChanged") {
+                wanted.insert(format!("{list}ListChanged"), json!(true));
+            }
+        }
+        if wanted.is_empty() {
+            return;
+        }
+        let listening = async {
+            loop {
+                let params = Object::from_iter([("notifications".to_owned(), json!(wanted))]);
+                let params = Some(self.greeting.to_meta(Some(params)));
+                let asked = live.peer.request(Tag::Own, "subscriptions/listen", params);
+                match asked.await {
+                    Ok((Outcome::Error(_), _)) | Err(_) => return,
+                    Ok((Outcome::Result(_), _)) => sleep(REST).await,
+                }
+            }
+        };
+        tokio::select! {
+            () = listening => {}
+            () = self.over(&live) => {}
+        }
+    }
+}
+
+/// Passes progress on to whoever asked for it, under the name they gave it.
+async fn progress(origin: &Origin, params: Option<Object>) {
+    let (Some(token), Some(session)) = (origin.token(), origin.session()) else {
+        return;
+    };
+    let mut params = params.unwrap_or_default();
+    params.insert("progressToken".to_owned(), token);
+    let parcel = Parcel::notification("notifications/progress", Some(params));
+    let parcel = parcel.about(Some(origin.id()));
+    session.client.send(parcel).await.ok();
+}
+
+/// Tells whether a notification is for every client, whatever is under way.
+fn is_for_all(method: &str) -> bool {
+    method.ends_with("/list_changed") || method == "notifications/resources/updated"
+}

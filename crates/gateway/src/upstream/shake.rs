@@ -1,0 +1,129 @@
+//! The first words with a server: which era it speaks, and what it can do.
+//!
+//! A client's own era is tried first, so that sides which share one need no translation.
+
+use std::{sync::Arc, time::Duration};
+
+use interlock_core::machine::Object;
+use serde_json::{Value, value::RawValue};
+use tokio::time::timeout;
+
+use super::{
+    Fate,
+    kept::{Live, Upstream, lock},
+};
+use crate::{
+    era::{Era, LEGACY, MODERN_ERRORS},
+    message::{INTERNAL_ERROR, Outcome},
+    peer::{Peer, Tag},
+};
+
+/// How long a server may take to show that it knows the modern era.
+const PROBE_TIME: Duration = Duration::from_secs(5);
+
+/// What came of the first words.
+#[derive(Debug)]
+pub(super) enum Shaken {
+    Live(Arc<Live>),
+    /// The server wants nothing of it: this is what it said.
+    Refused(Outcome),
+    /// The connection broke.
+    Broken,
+}
+
+/// What came of trying one era.
+enum Tried {
+    Known(Object),
+    No(Outcome),
+    /// It is of this era, and will not speak.
+    Never(Outcome),
+    Silent,
+    Broken,
+}
+
+impl Upstream {
+    pub(super) async fn shake(&self, peer: &Arc<Peer>, fate: &Fate) -> Shaken {
+        let first = self.server.seen().unwrap_or(self.greeting.era);
+        let second = match first {
+            Era::Legacy => Era::Modern,
+            Era::Modern => Era::Legacy,
+        };
+        let mut refused = None;
+        // What was silent the first time may only have been slow to start.
+        for (era, last) in [(first, false), (second, false), (first, true)] {
+            if last && refused.is_some() && first == Era::Legacy {
+                break;
+            }
+            *lock(&self.trying) = Some(era);
+            match self.try_era(era, peer, last).await {
+                Tried::Known(about) => {
+                    return Shaken::Live(Live::new(Arc::clone(peer), era, about, fate.clone()));
+                }
+                Tried::Never(outcome) => return Shaken::Refused(outcome),
+                Tried::No(outcome) => {
+                    refused.get_or_insert(outcome);
+                }
+                Tried::Silent => {}
+                Tried::Broken => return Shaken::Broken,
+            }
+        }
+        refused.map_or(Shaken::Broken, Shaken::Refused)
+    }
+
+    async fn try_era(&self, era: Era, peer: &Arc<Peer>, patient: bool) -> Tried {
+        match era {
+            Era::Legacy => {
+                let params = self.greeting.to_initialize();
+                match peer.request(Tag::Own, "initialize", Some(params)).await {
+                    Ok((outcome, _)) => tried(outcome, "protocolVersion"),
+                    Err(_) => Tried::Broken,
+                }
+            }
+            Era::Modern => {
+                let params = Some(self.greeting.to_meta(None));
+                let asked = peer.request(Tag::Own, "server/discover", params);
+                let time = if patient {
+                    Duration::from_secs(600)
+                } else {
+                    PROBE_TIME
+                };
+                match timeout(time, asked).await {
+                    Ok(Ok((outcome, _))) => tried(outcome, "supportedVersions"),
+                    Ok(Err(_)) => Tried::Broken,
+                    Err(_) => Tried::Silent,
+                }
+            }
+        }
+    }
+}
+
+/// Reads an answer, which must hold `mark` to be one.
+fn tried(outcome: Outcome, mark: &str) -> Tried {
+    match &outcome {
+        Outcome::Result(result) => match serde_json::from_str(result.get()) {
+            Ok(Value::Object(about)) if about.contains_key(mark) => Tried::Known(about),
+            _ => Tried::No(Outcome::error(
+                INTERNAL_ERROR,
+                &format!("the server answered without `{mark}`"),
+            )),
+        },
+        Outcome::Error(error) if mark == "supportedVersions" && is_modern(error) => {
+            Tried::Never(outcome)
+        }
+        Outcome::Error(_) => Tried::No(outcome),
+    }
+}
+
+/// Tells whether an error is of a server that will not speak the legacy era either.
+fn is_modern(error: &RawValue) -> bool {
+    let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+    let code = error.get("code").and_then(Value::as_i64);
+    let supported = error.pointer("/data/supported").and_then(Value::as_array);
+    let legacy = |version: &Value| {
+        version
+            .as_str()
+            .is_some_and(|version| LEGACY.contains(&version))
+    };
+    code.is_some_and(|code| MODERN_ERRORS.contains(&code))
+        && !supported.is_some_and(|versions| versions.iter().any(legacy))
+}

@@ -1,0 +1,193 @@
+//! What a server listed, kept to know its tools and prompts by name.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use interlock_core::machine::Object;
+use serde_json::{Value, json};
+
+use super::kept::{Live, Upstream};
+use crate::{message::Outcome, origin::Origin, peer::Tag};
+
+/// Pages of one list that are asked for.
+const PAGES_MAX: usize = 1_000;
+/// Entries of one list that are kept.
+const ENTRIES_MAX: usize = 100_000;
+
+/// What is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tools,
+    Prompts,
+}
+
+impl Kind {
+    pub(crate) const fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Prompts => "prompts/list",
+        }
+    }
+
+    /// The field of the result, which is the capability, too.
+    pub(crate) const fn field(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+        }
+    }
+}
+
+/// The entries of a list, by name and in order.
+pub(crate) type Entries = indexmap::IndexMap<String, Arc<Value>>;
+
+/// What is known of a list.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    known: Arc<Entries>,
+    /// Whether every page was seen since the server last said that the list changed.
+    whole: bool,
+    /// Grows whenever what is known changes.
+    edition: u64,
+}
+
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what is known, and its edition.
+    pub(crate) fn known(&self) -> (Arc<Entries>, u64) {
+        let inner = self.lock();
+        (Arc::clone(&inner.known), inner.edition)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.lock().whole
+    }
+
+    /// Forgets that everything was seen: the server says it is no longer so.
+    pub(crate) fn spoil(&self) {
+        self.lock().whole = false;
+    }
+
+    /// Takes in what one page showed.
+    pub(crate) fn see(&self, entries: &[Value]) {
+        let mut inner = self.lock();
+        let known = Arc::make_mut(&mut inner.known);
+        let mut changed = false;
+        for entry in entries {
+            let Some(name) = entry.get("name").and_then(Value::as_str) else {
+                continue;
+            };
+            if known.get(name).is_none_or(|old| **old != *entry) && known.len() < ENTRIES_MAX {
+                known.insert(name.to_owned(), Arc::new(entry.clone()));
+                changed = true;
+            }
+        }
+        inner.edition += u64::from(changed);
+    }
+
+    fn replace(&self, entries: Entries) {
+        let mut inner = self.lock();
+        inner.known = Arc::new(entries);
+        inner.whole = true;
+        inner.edition += 1;
+    }
+}
+
+impl Upstream {
+    pub(crate) const fn shelf(&self, kind: Kind) -> &Shelf {
+        match kind {
+            Kind::Tools => &self.tools,
+            Kind::Prompts => &self.prompts,
+        }
+    }
+
+    /// Returns what the server lists, asked anew where something changed; else what was last known.
+    pub(crate) async fn listed(&self, kind: Kind, origin: &Arc<Origin>) -> Arc<Entries> {
+        if !self.shelf(kind).is_whole() {
+            // Two at once would ask twice.
+            let _turn = self.listing.lock().await;
+            if !self.shelf(kind).is_whole()
+                && let Ok(live) = self.live().await
+                && live.can(kind.field())
+            {
+                self.ask_all(kind, &live, origin).await.ok();
+            }
+        }
+        self.shelf(kind).known().0
+    }
+
+    /// Returns the definition of an entry; `None`: the server lists none of that name.
+    pub(crate) async fn definition(
+        &self,
+        kind: Kind,
+        name: &str,
+        origin: &Arc<Origin>,
+    ) -> Option<Arc<Value>> {
+        if self.shelf(kind).is_whole() || self.shelf(kind).known().0.get(name).is_none() {
+            return self.listed(kind, origin).await.get(name).cloned();
+        }
+        self.shelf(kind).known().0.get(name).cloned()
+    }
+
+    /// Asks for every page.
+    pub(crate) async fn ask_all(
+        &self,
+        kind: Kind,
+        live: &Arc<Live>,
+        origin: &Arc<Origin>,
+    ) -> Result<Arc<Entries>, Outcome> {
+        let mut entries = Entries::new();
+        let mut cursor: Option<Value> = None;
+        for _ in 0..PAGES_MAX {
+            let params = cursor
+                .take()
+                .map(|cursor| Object::from_iter([("cursor".to_owned(), cursor)]));
+            let params = live.addressed(params, &origin.introduced);
+            let asked = live.peer.request(Tag::Own, kind.method(), params);
+            let (outcome, _) = asked.await.map_err(|_| self.gone(live))?;
+            let Outcome::Result(result) = outcome else {
+                return Err(outcome);
+            };
+            let mut page: Value = serde_json::from_str(result.get()).unwrap_or_default();
+            for entry in page
+                .get(kind.field())
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
+                if let Some(name) = entry.get("name").and_then(Value::as_str)
+                    && entries.len() < ENTRIES_MAX
+                {
+                    entries.insert(name.to_owned(), Arc::new(entry.clone()));
+                }
+            }
+            match page.get_mut("nextCursor").map(Value::take) {
+                Some(next @ Value::String(_)) => cursor = Some(next),
+                _ => break,
+            }
+        }
+        self.shelf(kind).replace(entries);
+        Ok(self.shelf(kind).known().0)
+    }
+}
+
+/// Tells which list a notification is about.
+pub(crate) fn spoiled(method: &str) -> Option<Kind> {
+    match method {
+        "notifications/tools/list_changed" => Some(Kind::Tools),
+        "notifications/prompts/list_changed" => Some(Kind::Prompts),
+        _ => None,
+    }
+}
+
+/// Makes an empty list of entries.
+pub(crate) fn no_entries(kind: Kind) -> Value {
+    json!({ kind.field(): [] })
+}

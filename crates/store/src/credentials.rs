@@ -1,0 +1,93 @@
+//! Credentials of runs: who shows one is held to its run.
+//!
+//! Shown once, kept only as their hashes: `credentials/HASH.json`. One counts
+//! until its run ends or a person takes it back.
+
+use interlock_core::names::RunId;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    chain::{ChainHash, hex},
+    error::StoreError,
+    files::{self, Sync, Versioned},
+    home::Home,
+    id,
+};
+
+const CREDENTIALS: &str = "credentials";
+const PREFIX: &str = "ilr_";
+/// Longest text that is looked up as a credential.
+const CHARS_MAX: usize = 200;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    run: RunId,
+}
+
+impl Versioned for Kept {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 64 * 1024;
+}
+
+impl Home {
+    /// Makes a credential of a run and returns it, this once.
+    ///
+    /// # Errors
+    /// The system gives no random bytes, or the state directory cannot be written.
+    pub fn make_credential(&self, run: &RunId) -> Result<String, StoreError> {
+        id::check(run)?;
+        let credential = format!("{PREFIX}{}", hex(&id::random::<32>()?));
+        let directory = self.made_place(CREDENTIALS)?;
+        let kept = Kept { run: run.clone() };
+        files::write(&directory.join(file_name(&credential)), &kept, Sync::Now)?;
+        Ok(credential)
+    }
+
+    /// Returns the run that a credential was made for; `None`: it is none.
+    ///
+    /// Whether the run is still open is the caller's to look.
+    ///
+    /// # Errors
+    /// What is kept cannot be read.
+    pub fn run_of_credential(&self, credential: &str) -> Result<Option<RunId>, StoreError> {
+        if credential.len() > CHARS_MAX || !credential.starts_with(PREFIX) {
+            return Ok(None);
+        }
+        let Some(root) = self.existing()? else {
+            return Ok(None);
+        };
+        // Found by its hash, so that the time tells nothing of the credential.
+        let path = root.join(CREDENTIALS).join(file_name(credential));
+        let kept: Option<Kept> = files::read(&path)?;
+        Ok(kept.map(|kept| kept.run))
+    }
+
+    /// Takes back every credential of a run; returns how many there were.
+    ///
+    /// # Errors
+    /// One cannot be read or removed.
+    pub fn revoke_credentials(&self, run: &RunId) -> Result<usize, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(0);
+        };
+        let directory = root.join(CREDENTIALS);
+        let mut revoked = 0;
+        for name in files::names(&directory)? {
+            let path = directory.join(name);
+            if path.extension().is_none_or(|end| end != "json") {
+                continue;
+            }
+            let kept: Option<Kept> = files::read(&path)?;
+            if kept.is_some_and(|kept| kept.run == *run) && files::remove(&path)? {
+                revoked += 1;
+            }
+        }
+        Ok(revoked)
+    }
+}
+
+fn file_name(credential: &str) -> String {
+    let hash = ChainHash::of_parts(&[b"interlock credential", credential.as_bytes()]);
+    format!("{hash}.json")
+}

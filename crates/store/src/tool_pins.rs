@@ -1,0 +1,82 @@
+//! The tools of servers as a run saw them first, kept beside its log.
+
+use std::collections::BTreeMap;
+
+use interlock_core::names::Digest;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::StoreError,
+    files::{self, Sync, Versioned},
+    run_log::RunLog,
+};
+
+const FILE_NAME: &str = "tools.json";
+const LOCK_NAME: &str = "tools.lock";
+/// Tools that one run pins at most.
+const PINS_MAX: usize = 20_000;
+
+/// A tool of a server as a run saw it first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolPin {
+    /// The server; empty: the one that is wrapped.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    /// Of its whole definition.
+    pub digest: Digest,
+    /// Of each field of it.
+    pub parts: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    pins: Vec<ToolPin>,
+}
+
+impl Versioned for Kept {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 32 * 1024 * 1024;
+}
+
+impl RunLog {
+    /// Reads the tools that the run has pinned, in the order seen.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
+        let path = self.directory().join(FILE_NAME);
+        Ok(files::read::<Kept>(&path)?.unwrap_or_default().pins)
+    }
+
+    /// Pins the tools that are not pinned yet; returns all that are.
+    ///
+    /// Of two processes that see a tool at once the first one's sight counts.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or too many tools are pinned.
+    pub fn pin_tools(&self, seen: Vec<ToolPin>) -> Result<Vec<ToolPin>, StoreError> {
+        let _lock = files::lock(&self.directory().join(LOCK_NAME))?;
+        let mut pins = self.tool_pins()?;
+        for pin in seen {
+            let known = pins
+                .iter()
+                .any(|known| known.server == pin.server && known.tool == pin.tool);
+            if !known {
+                pins.push(pin);
+            }
+        }
+        let path = self.directory().join(FILE_NAME);
+        if pins.len() > PINS_MAX {
+            return Err(StoreError::Unwritable {
+                path,
+                what: format!("more than {PINS_MAX} tools of servers"),
+            });
+        }
+        let kept = Kept { pins };
+        files::write(&path, &kept, Sync::Later)?;
+        Ok(kept.pins)
+    }
+}

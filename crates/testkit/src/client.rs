@@ -1,0 +1,225 @@
+//! Real clients, each in a [`Room`] against a scripted model, all driven by the same [`Script`].
+
+mod claude_code;
+mod codex;
+mod copilot;
+mod gemini;
+mod opencode;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::claude::Version;
+use crate::confined::{self, Confinement};
+use crate::endpoint::{Endpoint, Wire, chat::Chat, gemini::Gemini, responses::Responses};
+use crate::processes::{self, Ended};
+use crate::proposal::{Proposal, Script};
+use crate::room::Room;
+
+pub use codex::Tools;
+
+/// How long a session may take before its processes are killed.
+const DEADLINE: Duration = Duration::from_secs(150);
+
+/// A client that the tests run for real.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// Claude Code, in one of its versions.
+    ClaudeCode(Version),
+    /// Codex, offering its tools in one of two ways.
+    Codex(Tools),
+    /// Gemini CLI.
+    Gemini,
+    /// Copilot CLI.
+    Copilot,
+    /// opencode.
+    Opencode,
+}
+
+impl Client {
+    /// The name by which `interlock` knows it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Client::ClaudeCode(_) => "claude-code",
+            Client::Codex(_) => "codex",
+            Client::Gemini => "gemini",
+            Client::Copilot => "copilot",
+            Client::Opencode => "opencode",
+        }
+    }
+
+    /// Its name and version, as a person would say them.
+    pub fn label(self) -> String {
+        match self {
+            Client::ClaudeCode(version) => format!("Claude Code {}", version.number()),
+            Client::Codex(Tools::Functions) => "Codex 0.169.0".to_owned(),
+            Client::Codex(Tools::Code) => "Codex 0.169.0 (code mode)".to_owned(),
+            Client::Gemini => "Gemini CLI 0.61.0".to_owned(),
+            Client::Copilot => "Copilot CLI 1.0.102".to_owned(),
+            Client::Opencode => "opencode 1.18.33".to_owned(),
+        }
+    }
+
+    /// The command a person types.
+    fn command(self) -> &'static str {
+        match self {
+            Client::ClaudeCode(_) => "claude",
+            other => other.id(),
+        }
+    }
+
+    /// Where `cargo xtask setup` installed the program.
+    ///
+    /// # Errors
+    /// When it is not there; the message names the command that installs it.
+    pub fn program(self) -> io::Result<PathBuf> {
+        if let Client::ClaudeCode(version) = self {
+            return version.program();
+        }
+        let program = installed().join(".bin").join(self.command());
+        program.canonicalize().map_err(|_| {
+            let (label, program) = (self.label(), program.display());
+            io::Error::other(format!(
+                "{label} is not installed at `{program}`: run `cargo xtask setup`"
+            ))
+        })
+    }
+
+    /// Puts the program on the room's `PATH`, with the settings of a person who trusts this project.
+    ///
+    /// The MCP server `stub` is among the settings under this name.
+    pub fn install(self, room: &Room, stub: &Path) -> io::Result<()> {
+        room.install(self.command(), &self.program()?)?;
+        let stub = stub.to_string_lossy();
+        match self {
+            Client::ClaudeCode(_) => claude_code::settle(room, &stub),
+            Client::Codex(_) => codex::settle(room, &stub),
+            Client::Gemini => gemini::settle(room, &stub),
+            Client::Copilot => copilot::settle(room, &stub),
+            Client::Opencode => opencode::settle(room, &stub),
+        }
+    }
+}
+
+/// Where the packages of the clients lie.
+fn installed() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.join("tests/e2e/node_modules")
+}
+
+/// A session to be run.
+#[derive(Debug)]
+pub struct Session<'a> {
+    client: Client,
+    room: &'a Room,
+    script: Script,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    deadline: Duration,
+}
+
+/// What a session left behind, apart from the files in its room.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What the model read of each proposal, in order.
+    pub results: Vec<String>,
+    /// Every request to the model that offered tools.
+    pub requests: Vec<Value>,
+    /// What the client printed.
+    pub stdout: String,
+    /// What it printed as diagnostics.
+    pub stderr: String,
+    /// Its exit code; `None` when a signal ended it.
+    pub exit: Option<i32>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl<'a> Session<'a> {
+    /// A session in which the model follows `script` and nothing but hooks stops a call.
+    pub fn new(client: Client, room: &'a Room, script: Script) -> Session<'a> {
+        let (arguments, environment) = (Vec::new(), Vec::new());
+        Session {
+            client,
+            room,
+            script,
+            arguments,
+            environment,
+            deadline: DEADLINE,
+        }
+    }
+
+    /// Adds an argument for the client.
+    pub fn arg(mut self, argument: &str) -> Session<'a> {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// Sets a variable for the client and everything below it.
+    pub fn env(mut self, name: &str, value: &str) -> Session<'a> {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs the session to its end.
+    ///
+    /// # Errors
+    /// When the client is not installed, cannot be started, or has not ended at its deadline.
+    pub fn run(self) -> io::Result<Outcome> {
+        match self.client {
+            Client::ClaudeCode(version) => claude_code::run(version, &self),
+            Client::Codex(tools) => {
+                self.follow(Responses, move |proposal| codex::say(tools, proposal))
+            }
+            Client::Gemini => self.follow(Gemini, gemini::say),
+            Client::Copilot => {
+                let project = self.room.project();
+                self.follow(Chat, move |proposal| copilot::say(&project, proposal))
+            }
+            Client::Opencode => {
+                let project = self.room.project();
+                self.follow(Chat, move |proposal| opencode::say(&project, proposal))
+            }
+        }
+    }
+
+    fn follow<W: Wire + Copy>(
+        self,
+        wire: W,
+        words: impl Fn(&Proposal) -> crate::endpoint::Said + Send + Sync + 'static,
+    ) -> io::Result<Outcome> {
+        let program = self.client.program()?;
+        confined::run(|confinement| {
+            let model = Endpoint::start(wire, self.script.clone(), words)?;
+            let ended = self.end(&program, &model.url(), confinement)?;
+            let requests = model.bodies();
+            let results = requests.iter().map(|body| wire.results(body));
+            let results = results.max_by_key(Vec::len).unwrap_or_default();
+            Ok(Outcome {
+                results,
+                requests,
+                stdout: ended.stdout,
+                stderr: ended.stderr,
+                exit: ended.exit,
+                elapsed: ended.elapsed,
+            })
+        })
+    }
+
+    fn end(&self, program: &Path, url: &str, confinement: Confinement) -> io::Result<Ended> {
+        let mut command = self.room.command(program);
+        match self.client {
+            Client::Codex(tools) => codex::arrange(&mut command, tools, url),
+            Client::Gemini => gemini::arrange(&mut command, url),
+            Client::Copilot => copilot::arrange(&mut command, url),
+            Client::Opencode | Client::ClaudeCode(_) => opencode::arrange(&mut command, url),
+        }
+        confinement.keep_inside(&mut command);
+        command.args(&self.arguments);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        processes::run(command, self.room, self.deadline)
+    }
+}

@@ -1,0 +1,67 @@
+//! Claude Code, by way of [`crate::claude`].
+
+use std::io;
+
+use serde_json::json;
+
+use super::{Outcome, Session};
+use crate::anthropic::{self, Block, text, tool};
+use crate::claude::{self, Version};
+use crate::proposal::Proposal;
+use crate::room::Room;
+
+pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
+    let stub = json!({"command": stub, "args": [], "alwaysLoad": true});
+    let servers = json!({"mcpServers": {"stub": stub}});
+    room.write(".mcp.json", &format!("{servers:#}\n")).map(drop)
+}
+
+pub(super) fn run(version: Version, session: &Session<'_>) -> io::Result<Outcome> {
+    let (script, room) = (session.script.clone(), session.room);
+    let project = room.project();
+    let script = anthropic::Script::new(move |request| {
+        let proposal = script.turn(request.turn());
+        vec![proposal.map_or_else(|| text("done"), |proposal| say(&project, &proposal))]
+    });
+    let mut claude = claude::Session::new(version, room, script).deadline(session.deadline);
+    for argument in &session.arguments {
+        claude = claude.args([argument]);
+    }
+    for (name, value) in &session.environment {
+        claude = claude.env(name, value);
+    }
+    let outcome = claude.run()?;
+    let results = outcome.calls().into_iter().map(|call| call.result);
+    Ok(Outcome {
+        results: results.collect(),
+        requests: outcome
+            .requests
+            .iter()
+            .map(|request| request.body().clone())
+            .collect(),
+        stdout: String::new(),
+        stderr: outcome.stderr,
+        exit: outcome.exit,
+        elapsed: outcome.elapsed,
+    })
+}
+
+fn say(project: &std::path::Path, proposal: &Proposal) -> Block {
+    let at = |path: &str| project.join(path);
+    match proposal {
+        Proposal::Read { path } => tool("Read", json!({"file_path": at(path)})),
+        Proposal::Write { path, content } => {
+            tool("Write", json!({"file_path": at(path), "content": content}))
+        }
+        Proposal::Edit { path, old, new } => tool(
+            "Edit",
+            json!({"file_path": at(path), "old_string": old, "new_string": new}),
+        ),
+        Proposal::Shell { line } => tool("Bash", json!({"command": line, "description": "a line"})),
+        Proposal::Tool {
+            server,
+            tool: name,
+            arguments,
+        } => tool(format!("mcp__{server}__{name}"), arguments.clone()),
+    }
+}

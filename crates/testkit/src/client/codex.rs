@@ -1,0 +1,144 @@
+//! Codex: the Responses protocol, settings in TOML, a model of its catalogue for each way of offering tools.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::endpoint::Said;
+use crate::proposal::Proposal;
+use crate::room::Room;
+
+/// How Codex offers its tools, which hangs on the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    /// As functions.
+    Functions,
+    /// As one tool that runs JavaScript, which calls the others.
+    Code,
+}
+
+impl Tools {
+    fn model(self) -> &'static str {
+        match self {
+            Tools::Functions => "gpt-5.5",
+            Tools::Code => "gpt-5.6-sol",
+        }
+    }
+}
+
+pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
+    let folder = room.home().join(".codex");
+    fs::create_dir_all(&folder)?;
+    let project = room.project();
+    let project = project.to_string_lossy();
+    let mut settings = String::from("check_for_update_on_startup = false\n");
+    let trusted = format!(
+        "\n[projects.{}]\ntrust_level = \"trusted\"\n",
+        quoted(&project)
+    );
+    let server = format!("\n[mcp_servers.stub]\ncommand = {}\n", quoted(stub));
+    settings.extend([trusted, server]);
+    fs::write(folder.join("config.toml"), settings)
+}
+
+pub(super) fn arrange(command: &mut Command, tools: Tools, url: &str) {
+    let provider = format!(
+        "model_providers.scripted={{name=\"scripted\",base_url={},wire_api=\"responses\"}}",
+        quoted(&format!("{url}/v1"))
+    );
+    command
+        .args(["exec", "--json", "--skip-git-repo-check"])
+        .arg("--dangerously-bypass-approvals-and-sandbox")
+        .args(["-m", tools.model()])
+        .args(["-c", &provider, "-c", "model_provider=\"scripted\""])
+        .arg("Do the scripted thing.");
+}
+
+/// A TOML string; every JSON string is one.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+pub(super) fn say(tools: Tools, proposal: &Proposal) -> Said {
+    match tools {
+        Tools::Functions => function(proposal),
+        Tools::Code => code(proposal),
+    }
+}
+
+fn function(proposal: &Proposal) -> Said {
+    match proposal {
+        Proposal::Tool {
+            server,
+            tool,
+            arguments,
+        } => Said::Function {
+            namespace: Some(format!("mcp__{server}")),
+            name: tool.clone(),
+            arguments: arguments.clone(),
+        },
+        Proposal::Write { .. } | Proposal::Edit { .. } => Said::Plain {
+            name: "apply_patch",
+            input: patch(proposal),
+        },
+        Proposal::Read { .. } | Proposal::Shell { .. } => {
+            Said::function("exec_command", json!({"cmd": line(proposal)}))
+        }
+    }
+}
+
+fn code(proposal: &Proposal) -> Said {
+    let call = match proposal {
+        Proposal::Tool {
+            server,
+            tool,
+            arguments,
+        } => format!("mcp__{server}__{tool}({arguments})"),
+        Proposal::Write { .. } | Proposal::Edit { .. } => {
+            format!("apply_patch({})", quoted(&patch(proposal)))
+        }
+        Proposal::Read { .. } | Proposal::Shell { .. } => {
+            format!("exec_command({})", json!({"cmd": line(proposal)}))
+        }
+    };
+    Said::Plain {
+        name: "exec",
+        input: format!("text(await tools.{call});"),
+    }
+}
+
+/// Codex reads files by the shell.
+fn line(proposal: &Proposal) -> String {
+    match proposal {
+        Proposal::Read { path } => format!("cat {path}"),
+        Proposal::Shell { line } => line.clone(),
+        _ => String::new(),
+    }
+}
+
+fn patch(proposal: &Proposal) -> String {
+    let mut patch = String::from("*** Begin Patch\n");
+    let mut lines = |mark: char, text: &str| {
+        for line in text.lines() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(patch, "{mark}{line}");
+        }
+    };
+    match proposal {
+        Proposal::Write { path, content } => {
+            lines('*', &format!("** Add File: {path}"));
+            lines('+', content);
+        }
+        Proposal::Edit { path, old, new } => {
+            lines('*', &format!("** Update File: {path}"));
+            lines('@', "@");
+            lines('-', old);
+            lines('+', new);
+        }
+        _ => {}
+    }
+    patch + "*** End Patch\n"
+}

@@ -1,0 +1,55 @@
+//! Gemini CLI: the Gemini API, settings in JSON.
+
+use std::fs;
+use std::io;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::endpoint::Said;
+use crate::proposal::Proposal;
+use crate::room::Room;
+
+pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
+    let folder = room.home().join(".gemini");
+    fs::create_dir_all(&folder)?;
+    let settings = json!({
+        "general": {"enableAutoUpdate": false},
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "mcpServers": {"stub": {"command": stub, "args": []}},
+    });
+    fs::write(folder.join("settings.json"), format!("{settings:#}\n"))
+}
+
+pub(super) fn arrange(command: &mut Command, url: &str) {
+    command
+        .args(["--approval-mode", "yolo"])
+        .args(["-p", "Do the scripted thing."])
+        .env("GOOGLE_GEMINI_BASE_URL", url)
+        .env("GEMINI_API_KEY", "scripted")
+        .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+        // Else it starts itself once more, with a larger heap.
+        .env("GEMINI_CLI_NO_RELAUNCH", "true");
+}
+
+pub(super) fn say(proposal: &Proposal) -> Said {
+    match proposal {
+        Proposal::Read { path } => Said::function("read_file", json!({"file_path": path})),
+        Proposal::Write { path, content } => {
+            Said::function("write_file", json!({"file_path": path, "content": content}))
+        }
+        Proposal::Edit { path, old, new } => Said::function(
+            "replace",
+            json!({"file_path": path, "instruction": "an edit", "old_string": old, "new_string": new}),
+        ),
+        Proposal::Shell { line } => Said::function(
+            "run_shell_command",
+            json!({"command": line, "description": "a line"}),
+        ),
+        Proposal::Tool {
+            server,
+            tool,
+            arguments,
+        } => Said::function(format!("mcp_{server}_{tool}"), arguments.clone()),
+    }
+}

@@ -1,0 +1,145 @@
+//! A model on 127.0.0.1 that follows a [`Script`], whatever the client speaks.
+//!
+//! Stateless between requests: the turn is the number of results in the request.
+
+pub(crate) mod chat;
+pub(crate) mod gemini;
+pub(crate) mod responses;
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::http::Asked;
+use crate::proposal::{Proposal, Script};
+use crate::server::{Answer, Server};
+
+/// The most requests answered from the script; past it every answer ends the turn.
+const REQUESTS_MAX: usize = 200;
+
+/// A tool call in the client's own words.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Said {
+    /// A function with arguments, perhaps within a namespace.
+    Function {
+        namespace: Option<String>,
+        name: String,
+        arguments: Value,
+    },
+    /// A tool that takes plain text.
+    Plain { name: &'static str, input: String },
+}
+
+impl Said {
+    /// A function of no namespace.
+    pub(crate) fn function(name: impl Into<String>, arguments: Value) -> Said {
+        let (namespace, name) = (None, name.into());
+        Said::Function {
+            namespace,
+            name,
+            arguments,
+        }
+    }
+}
+
+/// One protocol between clients and models.
+pub(crate) trait Wire: Send + Sync + 'static {
+    /// Whether the request asks the model to go on.
+    fn asks(&self, asked: &Asked) -> bool;
+
+    /// What any other request gets.
+    fn aside(&self, asked: &Asked) -> Answer;
+
+    /// Whether the request offers tools; titles and the like do not.
+    fn offers(&self, body: &Value) -> bool;
+
+    /// The results of tool calls in the request, as the model reads them, in order.
+    fn results(&self, body: &Value) -> Vec<String>;
+
+    /// What the model says at `turn`: a call, or that it is done.
+    fn say(&self, asked: &Asked, body: &Value, turn: usize, said: Option<&Said>) -> Answer;
+}
+
+/// How a client calls what the model proposes.
+pub(crate) type Words = dyn Fn(&Proposal) -> Said + Send + Sync;
+
+/// A running scripted model; it stops when dropped.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    server: Server,
+    bodies: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Endpoint {
+    /// Starts a model that speaks `wire` and proposes by `script` in the client's `words`.
+    pub(crate) fn start(
+        wire: impl Wire,
+        script: Script,
+        words: impl Fn(&Proposal) -> Said + Send + Sync + 'static,
+    ) -> io::Result<Endpoint> {
+        let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let seen = Arc::clone(&bodies);
+        let server =
+            Server::start(move |asked| respond(asked, &wire, &script, &words, &mut lock(&seen)))?;
+        Ok(Endpoint { server, bodies })
+    }
+
+    /// Where a client finds it.
+    pub(crate) fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Every request that offered tools, in order of arrival.
+    pub(crate) fn bodies(&self) -> Vec<Value> {
+        lock(&self.bodies).clone()
+    }
+}
+
+fn lock(bodies: &Mutex<Vec<Value>>) -> MutexGuard<'_, Vec<Value>> {
+    bodies.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn respond(
+    asked: &Asked,
+    wire: &impl Wire,
+    script: &Script,
+    words: &Words,
+    seen: &mut Vec<Value>,
+) -> io::Result<Answer> {
+    if !wire.asks(asked) {
+        return Ok(wire.aside(asked));
+    }
+    let body: Value = serde_json::from_slice(&asked.body).map_err(io::Error::other)?;
+    let turn = wire.results(&body).len();
+    let mut said = None;
+    if wire.offers(&body) {
+        seen.push(body.clone());
+        if seen.len() <= REQUESTS_MAX {
+            said = script.turn(turn).as_ref().map(words);
+        }
+    }
+    Ok(wire.say(asked, &body, turn, said.as_ref()))
+}
+
+/// All text in a result, which is a string or a list of blocks.
+fn text_of(content: &Value) -> String {
+    let part = |block: &Value| block.get("text").and_then(Value::as_str).map(str::to_owned);
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let parts: Vec<String> = blocks.iter().filter_map(part).collect();
+            parts.join("\n")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    let items = value.get(key).and_then(Value::as_array);
+    items.map_or(&[], Vec::as_slice)
+}
+
+fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,116 @@
+//! A program that says where it listens, running as long as the test holds it.
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::processes;
+
+/// After this a test has failed; nothing that works takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server process; gone with everything it started when dropped.
+#[derive(Debug)]
+pub struct Listening {
+    child: Child,
+    url: String,
+}
+
+impl Listening {
+    /// Starts a program and waits for the first word with `http://` of what it prints.
+    ///
+    /// # Errors
+    /// It cannot be started, ends, or does not say where it listens.
+    pub fn start(mut command: Command) -> io::Result<Listening> {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = processes::in_own_group(&mut command).spawn()?;
+        let (sender, urls) = mpsc::channel();
+        let streams: [Option<Box<dyn Read + Send>>; 2] = [
+            child.stdout.take().map(|stream| Box::new(stream) as _),
+            child.stderr.take().map(|stream| Box::new(stream) as _),
+        ];
+        for stream in streams.into_iter().flatten() {
+            let sender = sender.clone();
+            // Read to the end, so that the program never waits for its reader.
+            thread::spawn(move || {
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    drop(sender.send(line));
+                }
+            });
+        }
+        drop(sender);
+        let mut said = Vec::new();
+        while let Ok(line) = urls.recv_timeout(PATIENCE) {
+            if let Some(url) = line
+                .split_whitespace()
+                .find(|word| word.starts_with("http://"))
+            {
+                return Ok(Listening {
+                    child,
+                    url: url.trim_end_matches(['.', ',']).to_owned(),
+                });
+            }
+            said.push(line);
+        }
+        processes::kill_group(child.id());
+        drop(child.wait());
+        Err(io::Error::other(format!(
+            "the program does not say where it listens: {said:?}"
+        )))
+    }
+
+    /// Starts a program that does not say where it listens, and waits until `url` takes connections.
+    ///
+    /// # Errors
+    /// It cannot be started or nothing ever listens there.
+    pub fn start_at(mut command: Command, url: &str) -> io::Result<Listening> {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = processes::in_own_group(&mut command).spawn()?;
+        let mut listening = Listening {
+            child,
+            url: url.to_owned(),
+        };
+        let address = url.trim_start_matches("http://").split('/').next();
+        let until = Instant::now() + PATIENCE;
+        while TcpStream::connect(address.unwrap_or_default()).is_err() {
+            if !listening.is_running() || Instant::now() > until {
+                return Err(io::Error::other(format!("nothing listens at {url}")));
+            }
+            thread::yield_now();
+        }
+        Ok(listening)
+    }
+
+    /// The URL as it was printed.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|ended| ended.is_none())
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        processes::kill_group(self.child.id());
+        drop(self.child.wait());
+    }
+}

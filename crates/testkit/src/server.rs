@@ -1,0 +1,108 @@
+//! The listening half of every scripted model: requests on 127.0.0.1, answered by one function.
+
+use std::io::{self, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::http::{self, Asked};
+
+/// How long a connection may stay silent before it is closed.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// What is sent back to one request.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: &'static str,
+    kind: &'static str,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// A JSON document.
+    pub(crate) fn json(body: &Value) -> Answer {
+        Answer::new("200 OK", "application/json", body.to_string())
+    }
+
+    /// A stream of server-sent events, all at once.
+    pub(crate) fn events(body: String) -> Answer {
+        Answer::new("200 OK", "text/event-stream", body)
+    }
+
+    /// Nothing but success.
+    pub(crate) fn empty() -> Answer {
+        Answer::new("200 OK", "application/json", String::new())
+    }
+
+    /// A JSON document that says there is no such thing.
+    pub(crate) fn missing(body: &Value) -> Answer {
+        Answer::new("404 Not Found", "application/json", body.to_string())
+    }
+
+    fn new(status: &'static str, kind: &'static str, body: String) -> Answer {
+        let body = body.into_bytes();
+        Answer { status, kind, body }
+    }
+}
+
+/// A running server; it stops when dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    address: SocketAddr,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Answers every request on a free port of 127.0.0.1 by `answer`, in threads of their own.
+    pub(crate) fn start(
+        answer: impl Fn(&Asked) -> io::Result<Answer> + Send + Sync + 'static,
+    ) -> io::Result<Server> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (answer, over) = (Arc::new(answer), Arc::clone(&stopped));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                let answer = Arc::clone(&answer);
+                // A connection that breaks is the client's affair; the test sees a session that did not end well.
+                thread::spawn(move || drop(converse(stream, &*answer)));
+            }
+        });
+        Ok(Server { address, stopped })
+    }
+
+    /// Where a client finds it.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        // Wakes the accepting thread, which then sees that it is over.
+        drop(TcpStream::connect(self.address));
+    }
+}
+
+fn converse(
+    mut stream: TcpStream,
+    answer: &(impl Fn(&Asked) -> io::Result<Answer> + ?Sized),
+) -> io::Result<()> {
+    stream.set_read_timeout(Some(SILENCE_MAX))?;
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    while let Some(asked) = http::read(&mut reader)? {
+        let answer = answer(&asked)?;
+        http::answer(&mut stream, answer.status, answer.kind, &answer.body)?;
+    }
+    Ok(())
+}
