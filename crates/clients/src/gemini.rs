@@ -16,6 +16,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     protocol::{self, Carrying, Protocol, needs_a_person},
+    tools::of_server,
 };
 
 pub(crate) use menu::menu;
@@ -24,12 +25,14 @@ pub(crate) use menu::menu;
 const ADDED_MAX: usize = 9_500;
 
 /// Keys of the input that decide something, and so may not stand twice.
-const ONCE: [&str; 6] = [
+const ONCE: [&str; 8] = [
     "session_id",
     "hook_event_name",
     "tool_name",
     "tool_input",
     "mcp_context",
+    "mcp_context/server_name",
+    "mcp_context/tool_name",
     "cwd",
 ];
 
@@ -51,8 +54,8 @@ impl Protocol for Gemini {
             "BeforeAgent" => Event::Prompt,
             // A sub-agent has other tools than these; a name it lacks would be an error.
             "BeforeToolSelection" if !mentions(stdin, ENDS_A_SUB_AGENT) => Event::Menu,
-            "BeforeTool" => Event::BeforeTool(used(&told)?),
-            "AfterTool" => after(&told, used(&told)?),
+            "BeforeTool" => Event::BeforeTool(tool(&told)?),
+            "AfterTool" => after(&told, tool(&told)?),
             "AfterAgent" => Event::Stop {
                 again: told.is_set("stop_hook_active"),
             },
@@ -131,12 +134,13 @@ impl Protocol for Gemini {
     }
 }
 
-/// Reads a call, that of a server's tool with its common name.
-fn used(told: &Told) -> Result<ToolUse, String> {
+/// Reads a call; of a server's tool the client says whose it is.
+fn tool(told: &Told) -> Result<ToolUse, String> {
     let mut used = told.tool(None)?;
-    let said = |key: &str| told.get("mcp_context")?.get(key)?.as_str();
-    if let (Some(server), Some(tool)) = (said("server_name"), said("tool_name")) {
+    let context = |key: &str| told.get("mcp_context")?.get(key)?.as_str();
+    if let (Some(server), Some(tool)) = (context("server_name"), context("tool_name")) {
         used.common = Some(format!("mcp__{server}__{tool}"));
+        used.name = of_server(ClientId::Gemini, used.name, server);
     }
     Ok(used)
 }

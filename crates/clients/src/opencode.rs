@@ -21,6 +21,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     protocol::{self, Carrying, Protocol, needs_a_person},
+    tools::of_server,
 };
 
 /// The plugin, with the bare name of this program in the place of its path.
@@ -138,11 +139,15 @@ impl Protocol for Opencode {
 }
 
 fn tool(told: &Told) -> Result<ToolUse, String> {
-    let name = told.text("tool")?;
-    let common = told.said("server")?.and_then(|server| {
-        let tool = name.strip_prefix(server.as_str())?.strip_prefix('_')?;
-        Some(format!("mcp__{server}__{tool}"))
-    });
+    let mut name = told.text("tool")?;
+    let mut common = None;
+    if let Some(server) = told.said("server")? {
+        let tool = name.strip_prefix(server.as_str());
+        common = tool
+            .and_then(|tool| tool.strip_prefix('_'))
+            .map(|tool| format!("mcp__{server}__{tool}"));
+        name = of_server(ClientId::Opencode, name, &server);
+    }
     Ok(ToolUse {
         id: told.said("call")?.map(CallId::new),
         common,

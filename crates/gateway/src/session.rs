@@ -15,7 +15,7 @@ mod serve;
 mod tasks;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap, VecDeque},
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -80,7 +80,7 @@ pub struct Gateway {
     around: Surroundings,
     appoint: Appoint,
     /// Connections of all sessions at once.
-    shared: Mutex<HashMap<String, Arc<Upstream>>>,
+    shared: Mutex<BTreeMap<String, Arc<Upstream>>>,
     sessions: AtomicUsize,
     /// `true`: everything ends now.
     ending: watch::Sender<bool>,
@@ -155,6 +155,7 @@ impl Gateway {
             client: Peer::new(far.outgoing),
             office: Office::new(Box::new(move || appoint(&caller))),
             own: OnceCell::new(),
+            greeted: watch::Sender::new(true),
             looking: AtomicBool::new(false),
             state: Mutex::default(),
         });
@@ -181,7 +182,7 @@ impl Gateway {
     pub fn end(&self) {
         self.ending.send_replace(true);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, upstream) in std::mem::take(&mut *shared) {
+        for upstream in std::mem::take(&mut *shared).values() {
             upstream.close();
         }
     }
@@ -193,6 +194,8 @@ pub(crate) struct Session {
     pub(crate) client: Arc<Peer>,
     office: Office,
     own: OnceCell<Own>,
+    /// `false`: the client waits for the answer to `initialize`, before which it is told nothing.
+    greeted: watch::Sender<bool>,
     /// Whether it is being looked whether the run moved.
     looking: AtomicBool,
     state: Mutex<State>,
@@ -257,15 +260,27 @@ impl Session {
     async fn run(self: &Arc<Self>, mut incoming: mpsc::Receiver<Parcel>) {
         let mut tasks = JoinSet::new();
         let mut ending = self.gateway.ending.subscribe();
+        let mut greeted = self.greeted.subscribe();
         let mut look = interval(LOOK_PERIOD);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
+        // What comes before `initialize` is answered, from a client that does not wait for it.
+        let mut early = VecDeque::new();
+        let mut open = true;
+        while open || !early.is_empty() {
+            let waits = !*greeted.borrow_and_update();
+            if let (false, Some(parcel)) = (waits, early.pop_front()) {
+                self.receive(parcel, &mut tasks);
+                continue;
+            }
+            let room = early.len() < self.gateway.bounds.calls_max;
             tokio::select! {
-                parcel = incoming.recv() => match parcel {
+                parcel = incoming.recv(), if open && room => match parcel {
+                    Some(parcel) if waits && can_wait(&parcel) => early.push_back(parcel),
                     Some(parcel) => self.receive(parcel, &mut tasks),
-                    None => break,
+                    None => open = false,
                 },
                 _ = tasks.join_next(), if !tasks.is_empty() => {}
+                _ = greeted.changed(), if waits => {}
                 _ = look.tick() => self.look(),
                 _ = ending.wait_for(|ending| *ending) => break,
             }
@@ -339,6 +354,7 @@ impl Session {
         let id = request.id.clone();
         match self.seat(&request) {
             Ok((asking, told)) => {
+                let greeting = Greeting::begin(self, &request, asking.is_none());
                 tasks.spawn(async move {
                     let origin = Arc::clone(asking.as_ref().map_or(&told.0, |asking| &asking.origin));
                     let reply = tokio::select! {
@@ -351,6 +367,7 @@ impl Session {
                         let parcel = Parcel { extra, ..Parcel::response(id, outcome) };
                         session.client.send(parcel).await.ok();
                     }
+                    drop(greeting);
                 });
             }
             Err(outcome) => {
@@ -462,6 +479,7 @@ impl Session {
         extra: Object,
         about: Option<Id>,
     ) -> Result<Reply, Gone> {
+        self.wait_greeted().await;
         let token = take_token(&mut params);
         let asked = token.is_some();
         let mut flight = self.client.begin(Tag::Asked(Arc::clone(server), token));
@@ -494,6 +512,7 @@ impl Session {
             (state.legacy.is_some(), listening)
         };
         if legacy {
+            self.wait_greeted().await;
             let params = without_subscription(params.clone());
             let parcel = Parcel::notification(method, params).about(about);
             self.deliver(parcel, to).await;
@@ -503,6 +522,12 @@ impl Session {
             let parcel = Parcel::notification(method, Some(params)).about(Some(id));
             self.deliver(parcel, to).await;
         }
+    }
+
+    /// Waits until the client has the answer to its first words.
+    pub(crate) async fn wait_greeted(&self) {
+        let mut greeted = self.greeted.subscribe();
+        greeted.wait_for(|greeted| *greeted).await.ok();
     }
 
     async fn deliver(&self, parcel: Parcel, to: To) {
@@ -518,7 +543,8 @@ impl Session {
         let interested = {
             let mut state = self.state();
             state.parked.expire();
-            state.legacy.is_some() || !state.listens.is_empty()
+            let legacy = state.legacy.is_some() && *self.greeted.borrow();
+            legacy || !state.listens.is_empty()
         };
         if interested && !self.looking.swap(true, Ordering::AcqRel) {
             let session = Arc::clone(self);
@@ -531,6 +557,8 @@ impl Session {
 
     /// The same, before anything else is done.
     async fn look_now(&self, about: Option<Id>) {
+        // What the client saw first is what changes are counted from.
+        self.own().await;
         if self.office.ask(|govern| govern.changed()).await == Some(true) {
             self.moved(about).await;
         }
@@ -558,6 +586,34 @@ impl Session {
                 own.await.unwrap_or_default()
             })
             .await
+    }
+}
+
+/// Tells whether a message may be taken later than one that came before it.
+fn can_wait(parcel: &Parcel) -> bool {
+    match &parcel.message {
+        Message::Request(request) => request.method != "ping",
+        Message::Notification(notification) => notification.method != "notifications/cancelled",
+        Message::Response(_) => false,
+    }
+}
+
+/// The time in which a client waits for the answer to `initialize`.
+struct Greeting(Arc<Session>);
+
+impl Greeting {
+    fn begin(session: &Arc<Session>, request: &Request, unknown: bool) -> Option<Self> {
+        if !unknown || request.method != "initialize" {
+            return None;
+        }
+        session.greeted.send_replace(false);
+        Some(Self(Arc::clone(session)))
+    }
+}
+
+impl Drop for Greeting {
+    fn drop(&mut self) {
+        self.0.greeted.send_replace(true);
     }
 }
 

@@ -195,6 +195,10 @@ impl Config {
             ("shell.allow", self.shell.allow.is_empty()),
             ("protect.allow", self.protect.allow.is_empty()),
             ("trust.projects", self.trust.projects.is_empty()),
+            (
+                "gateway.approvals_over_http",
+                !self.gateway.approvals_over_http,
+            ),
         ]
         .into_iter()
         .find_map(|(key, unset)| (!unset).then_some(key))

@@ -92,6 +92,22 @@ impl Home {
         Ok(KeptCard { path })
     }
 
+    /// Lists the processes that serve as gateways and are alive.
+    ///
+    /// # Errors
+    /// The directory of cards cannot be listed.
+    pub fn gateway_processes(
+        &self,
+        is_alive: impl Fn(u32) -> bool,
+    ) -> Result<Vec<u32>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(Vec::new());
+        };
+        let names = files::names(&root.join(GATEWAYS))?;
+        let processes = names.iter().filter_map(|name| process_of(name));
+        Ok(processes.filter(|process| is_alive(*process)).collect())
+    }
+
     /// Reads the cards of all gateways whose process is alive.
     ///
     /// # Errors

@@ -126,6 +126,9 @@ fn codex(examination: &Examination) -> Vec<Switch> {
     switches
 }
 
+/// Where a switch stands, when it is off, and what to do about it.
+type Row = (&'static [&'static str], fn(&Value) -> bool, &'static str);
+
 fn gemini(examination: &Examination) -> Vec<Switch> {
     let names_ours = |value: &Value| {
         let mut names = value
@@ -144,7 +147,7 @@ fn gemini(examination: &Examination) -> Vec<Switch> {
         install::hook_file(ClientId::Gemini, &examination.site, Scope::User),
         system,
     ];
-    let switches: [(&'static [&'static str], fn(&Value) -> bool, _); 2] = [
+    let switches: [Row; 2] = [
         (&["hooksConfig", "enabled"], is_false, NO_HOOK),
         (
             &["hooksConfig", "disabled"],

@@ -28,7 +28,7 @@ const NUMBER_KEY: &str = "$serde_json::private::Number";
 #[derive(Debug)]
 pub enum Frame {
     /// One message.
-    One(Parcel),
+    One(Box<Parcel>),
     /// Several in an array, each read by itself.
     Batch(Vec<Result<Parcel, Malformed>>),
 }
@@ -84,7 +84,7 @@ pub fn read_client(text: &[u8]) -> Result<Frame, Malformed> {
             Err(Malformed::new(INVALID_REQUEST, "the batch is empty"))
         }
         Value::Array(several) => Ok(Frame::Batch(several.into_iter().map(parcel).collect())),
-        one => parcel(one).map(Frame::One),
+        one => parcel(one).map(|parcel| Frame::One(Box::new(parcel))),
     }
 }
 
@@ -351,13 +351,21 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
 #[cfg(test)]
 mod tests {
+    #![expect(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        reason = "a failed test panics"
+    )]
+
     use serde_json::json;
 
     use super::*;
 
     fn one(text: &str) -> Parcel {
         match read_client(text.as_bytes()) {
-            Ok(Frame::One(parcel)) => parcel,
+            Ok(Frame::One(parcel)) => *parcel,
             other => panic!("{text}: {other:?}"),
         }
     }

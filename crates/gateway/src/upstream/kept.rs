@@ -163,9 +163,8 @@ impl Upstream {
         if let Some(keeper) = lock(&self.keeper).take() {
             keeper.abort();
         }
-        for (_, asking) in std::mem::take(&mut *lock(&self.asked)) {
-            asking.abort();
-        }
+        let asked = std::mem::take(&mut *lock(&self.asked));
+        asked.into_values().for_each(|asking| asking.abort());
         if let Standing::Up(live) = &*self.standing.borrow() {
             live.peer.close();
         }

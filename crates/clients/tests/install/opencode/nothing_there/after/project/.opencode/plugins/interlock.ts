@@ -1,30 +1,141 @@
 // Written by interlock init; interlock init --remove takes it out.
+// Interlock for opencode: every tool is judged by `interlock hook opencode` before it runs.
 //
-// Asks Interlock before every tool call and tells it what came of the call.
-// Whatever goes wrong is a refusal: opencode does not run a call whose hook throws.
-
-import { spawnSync } from "node:child_process"
+// Whatever goes wrong here throws, so that a tool that was not judged does not run.
+// Written as plain JavaScript that is TypeScript too: nothing has to be built.
+import { spawn } from "node:child_process"
 
 const PROGRAM = "/opt/my tools/interlock"
+// The program answers within 2 seconds or refuses by itself.
+const DEADLINE_MS = 10_000
 
-function ask(event, input) {
-  const run = spawnSync(PROGRAM, ["hook", "opencode", event], {
-    input: JSON.stringify(input),
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
+// Sends one event to the program and returns what it answers.
+function ask(event) {
+  return new Promise((resolve, reject) => {
+    const failed = (why) => reject(new Error(`interlock: ${why}; nothing was let through`))
+    const child = spawn(PROGRAM, ["hook", "opencode", event.event], { stdio: ["pipe", "pipe", "pipe"] })
+    const late = setTimeout(() => {
+      child.kill("SIGKILL")
+      failed(`no answer within ${DEADLINE_MS / 1000} s`)
+    }, DEADLINE_MS)
+    let said = ""
+    let complaint = ""
+    child.stdout.setEncoding("utf8").on("data", (text) => (said += text))
+    child.stderr.setEncoding("utf8").on("data", (text) => (complaint += text))
+    child.stdin.on("error", () => {})
+    child.on("error", (error) => {
+      clearTimeout(late)
+      failed(`\`${PROGRAM}\` cannot be started: ${error.message}`)
+    })
+    child.on("close", (code) => {
+      clearTimeout(late)
+      if (code !== 0) {
+        reject(new Error(complaint.trim() || `interlock: it ended with ${code}; nothing was let through`))
+        return
+      }
+      try {
+        const answer = JSON.parse(said)
+        if (answer === null || typeof answer !== "object" || Array.isArray(answer)) throw new Error("not an object")
+        resolve(answer)
+      } catch {
+        failed("its answer is not one JSON object")
+      }
+    })
+    child.stdin.end(JSON.stringify(event))
   })
-  if (run.error) throw new Error(`interlock: ${run.error.message}; the call is refused`)
-  if (run.status !== 0) throw new Error(run.stderr.trim() || "interlock: the hook failed, so the call is refused")
-  return JSON.parse(run.stdout)
 }
 
-export const Interlock = async ({ directory }) => ({
-  "tool.execute.before": async (input, output) => {
-    const answer = ask("tool.execute.before", { ...input, directory, args: output.args })
-    if (answer.deny) throw new Error(answer.deny)
-    if (answer.args) Object.assign(output.args, answer.args)
-  },
-  "tool.execute.after": async (input, output) => {
-    ask("tool.execute.after", { ...input, directory, result: output })
-  },
-})
+// Tells whether permissions never refuse a shell line, nor ask about one.
+function isOpen(permission) {
+  if (permission === undefined || permission === null || permission === "allow") return true
+  if (typeof permission !== "object") return false
+  return ["bash", "*"].every((key) => {
+    const rule = permission[key]
+    if (rule === undefined || rule === "allow") return true
+    return typeof rule === "object" && rule !== null && Object.values(rule).every((word) => word === "allow")
+  })
+}
+
+export const InterlockPlugin = async ({ client, directory }) => {
+  // The session that started each session; `null`: nobody did.
+  const parents = new Map()
+  let servers = []
+  // Before the configuration is known a line stays as it is.
+  let carries = false
+
+  async function parentOf(session) {
+    if (!parents.has(session)) {
+      const found = await client.session.get({ path: { id: session } })
+      if (!found?.data) throw new Error(`interlock: whose session ${session} is, is not known; nothing was let through`)
+      parents.set(session, found.data.parentID ?? null)
+    }
+    return parents.get(session) ?? undefined
+  }
+
+  async function about(event, session, more) {
+    return ask({ event, session, parent: await parentOf(session), directory, ...more })
+  }
+
+  // Of several servers whose names fit, the longest has the tool.
+  function serverOf(tool) {
+    return servers.filter((name) => tool.startsWith(`${name}_`)).sort((a, b) => b.length - a.length)[0]
+  }
+
+  return {
+    config: async (config) => {
+      servers = Object.keys(config.mcp ?? {}).map((name) => name.replace(/[^a-zA-Z0-9_-]/g, "_"))
+      const agents = [...Object.values(config.agent ?? {}), ...Object.values(config.mode ?? {})]
+      carries = [config, ...agents].every((part) => isOpen(part?.permission))
+    },
+
+    event: async ({ event }) => {
+      const info = event?.properties?.info
+      if (event?.type === "session.created" && info?.id) parents.set(info.id, info.parentID ?? null)
+      if (event?.type === "session.deleted" && info?.id) {
+        // Nothing can run any more that this could let through.
+        await about("session.deleted", info.id, {}).catch(() => {})
+        parents.delete(info.id)
+      }
+    },
+
+    "chat.message": async (input) => {
+      await about("chat.message", input.sessionID, {})
+    },
+
+    "experimental.chat.system.transform": async (input, output) => {
+      if (!input?.sessionID) return
+      // It tells the model where its run stands; the tools are judged without it too.
+      const answer = await about("chat.system", input.sessionID, {}).catch(() => ({}))
+      if (typeof answer.context === "string") output.system.push(answer.context)
+    },
+
+    "tool.execute.before": async (input, output) => {
+      const answer = await about("tool.execute.before", input.sessionID, {
+        call: input.callID,
+        tool: input.tool,
+        server: serverOf(input.tool),
+        args: output.args,
+        carries,
+      })
+      if (typeof answer.deny === "string") throw new Error(answer.deny)
+      if (answer.args) {
+        for (const key of Object.keys(output.args)) if (!(key in answer.args)) delete output.args[key]
+        Object.assign(output.args, answer.args)
+      }
+    },
+
+    "tool.execute.after": async (input, output) => {
+      const answer = await about("tool.execute.after", input.sessionID, {
+        call: input.callID,
+        tool: input.tool,
+        server: serverOf(input.tool),
+        args: input.args ?? {},
+        output: output?.output ?? output?.content ?? output,
+        metadata: { exit: output?.metadata?.exit },
+      })
+      if (typeof answer.context === "string" && typeof output?.output === "string") {
+        output.output += `\n\n${answer.context}`
+      }
+    },
+  }
+}

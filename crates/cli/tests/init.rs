@@ -1,0 +1,245 @@
+//! `init` and `doctor` of the built program: what they print, change and refuse.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::{Output, Stdio},
+};
+
+use interlock_testkit::{room::Room, terminal};
+use serde_json::Value;
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+/// What shows each client to be here: a directory of its settings.
+const SIGNS: [(&str, &str); 6] = [
+    ("claude-code", "project/.claude"),
+    ("codex", "project/.codex"),
+    ("gemini", "home/.gemini"),
+    ("copilot", "home/.copilot"),
+    ("cursor", "project/.cursor"),
+    ("opencode", "project/.opencode"),
+];
+
+fn room() -> Room {
+    Room::new().unwrap()
+}
+
+/// A room in which every client is used.
+fn crowded() -> Room {
+    let room = room();
+    for (_, sign) in SIGNS {
+        fs::create_dir_all(room.path(sign)).unwrap();
+    }
+    room
+}
+
+fn call(room: &Room, arguments: &[&str]) -> Output {
+    room.command(INTERLOCK)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn out(output: &Output, code: i32) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{text}\n{errors}");
+    text
+}
+
+#[track_caller]
+fn json(output: &Output, code: i32) -> Value {
+    serde_json::from_str(&out(output, code)).unwrap()
+}
+
+/// Every file of project and home, but for those of git.
+fn files(room: &Room) -> BTreeMap<String, String> {
+    fn read(directory: &Path, files: &mut BTreeMap<String, String>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with(".git") {
+                read(&path, files);
+            } else if path.is_file() {
+                let text = fs::read_to_string(&path).unwrap();
+                files.insert(path.display().to_string(), text);
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    read(&room.project(), &mut found);
+    read(&room.home(), &mut found);
+    found
+}
+
+fn words(value: &Value) -> Vec<&str> {
+    let items = value.as_array().into_iter().flatten();
+    items.filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn the_clients_that_are_here_are_found() {
+    let all: Vec<&str> = SIGNS.iter().map(|(client, _)| *client).collect();
+    let found = |room: &Room| json(&call(room, &["init", "--dry-run", "--json"]), 0);
+    assert_eq!(words(&found(&crowded())["clients"]), all);
+    // Nothing to go by: the client that most have.
+    assert_eq!(words(&found(&room())["clients"]), ["claude-code"]);
+    // A program on the PATH will do.
+    let room = room();
+    let program = room.path("bin/gemini");
+    fs::write(&program, "#!/bin/sh\necho 0.61.0\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(words(&found(&room)["clients"]), ["gemini"]);
+    let named = json(
+        &call(
+            &room,
+            &["init", "cursor", "codex", "cursor", "--dry-run", "--json"],
+        ),
+        0,
+    );
+    assert_eq!(words(&named["clients"]), ["cursor", "codex"]);
+}
+
+#[test]
+fn without_a_person_the_changes_are_shown_and_not_made() {
+    let room = crowded();
+    for arguments in [["init"].as_slice(), &["init", "--user"]] {
+        let refused = call(&room, arguments);
+        let shown = out(&refused, 2);
+        for file in ["hooks.json", "settings.json", "interlock.ts", "config.toml"] {
+            assert!(shown.contains(file), "no {file} in {shown}");
+        }
+        assert!(shown.contains("+    \"PreToolUse\": ["), "{shown}");
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains("add `--yes`"), "{said}");
+    }
+    let refused = call(&room, &["init", "--json"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(files(&room).is_empty());
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let room = crowded();
+    let shown = out(&call(&room, &["init", "--dry-run"]), 0);
+    assert!(
+        shown.contains("hook cursor") && shown.ends_with("nothing was changed\n"),
+        "{shown}"
+    );
+    let shown = json(&call(&room, &["init", "--dry-run", "--json"]), 0);
+    assert_eq!(shown["dry_run"], true);
+    assert!(shown["changed"].as_array().unwrap().len() > 8, "{shown}");
+    assert!(files(&room).is_empty());
+}
+
+#[test]
+fn a_persons_no_changes_nothing() {
+    let room = room();
+    let mut command = room.command(INTERLOCK);
+    // The terminal says nothing and is gone.
+    let asked = terminal::output(command.arg("init")).unwrap();
+    assert!(files(&room).is_empty(), "{asked:?}");
+}
+
+#[test]
+fn all_clients_are_put_in_and_taken_out_again() {
+    for scope in [[].as_slice(), &["--user"]] {
+        let room = crowded();
+        room.write(".cursor/hooks.json", "{ \"version\": 1 }")
+            .unwrap();
+        let before = files(&room);
+        out(&call(&room, &[&["init", "--yes"], scope].concat()), 0);
+        assert!(files(&room).len() > 8, "{:?}", files(&room).keys());
+        let again = out(&call(&room, &[&["init", "--yes"], scope].concat()), 0);
+        assert!(
+            again.starts_with("everything is in place already"),
+            "{again}"
+        );
+        out(
+            &call(&room, &[&["init", "--remove", "--yes"], scope].concat()),
+            0,
+        );
+        assert_eq!(files(&room), before);
+        let again = out(&call(&room, &[&["init", "--remove"], scope].concat()), 0);
+        assert!(
+            again.starts_with("nothing of Interlock's is there"),
+            "{again}"
+        );
+    }
+}
+
+#[test]
+fn a_malformed_file_of_one_client_stops_all() {
+    let room = crowded();
+    room.write(".codex/config.toml", "a = 1\nb = \n").unwrap();
+    let before = files(&room);
+    let refused = call(&room, &["init", "--yes"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("config.toml:2:5`: not TOML"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(files(&room), before);
+}
+
+#[test]
+fn a_client_that_nobody_knows_is_named() {
+    let room = room();
+    let refused = call(&room, &["init", "emacs"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("no client is called `emacs`"), "{said}");
+    assert!(said.contains("`opencode`"), "{said}");
+}
+
+#[test]
+fn a_floor_is_put_in_and_taken_out_with_the_rest() {
+    let room = room();
+    out(&call(&room, &["init", "--floor", "research", "--yes"]), 0);
+    let settings = room.read(".claude/settings.json").unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let denied = words(&settings["permissions"]["deny"]);
+    assert!(denied.contains(&"Edit(/.interlock/**)"), "{denied:?}");
+    out(&call(&room, &["init", "--remove", "--yes"]), 0);
+    assert!(files(&room).is_empty());
+    let refused = call(&room, &["init", "--floor", "nowhere", "--yes"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(files(&room).is_empty());
+}
+
+/// Every hook and server that `init` writes is answered by this program.
+#[test]
+fn what_init_writes_answers() {
+    let room = crowded();
+    out(&call(&room, &["init", "--user", "--yes"]), 0);
+    let report = call(&room, &["doctor", "--json"]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let rows = report["clients"].as_array().unwrap();
+    assert_eq!(rows.len(), SIGNS.len());
+    for row in rows {
+        assert_eq!(row["hooks"], "all", "{row}");
+        assert_eq!(row["gateway"], true, "{row}");
+        assert!(row["answers_ms"].is_u64(), "{row}");
+    }
+    let table = String::from_utf8(call(&room, &["doctor"]).stdout).unwrap();
+    assert!(table.starts_with("client       version "), "{table}");
+}
+
+#[test]
+fn a_probe_takes_no_run_that_waits_for_a_session() {
+    let room = crowded();
+    out(&call(&room, &["init", "--yes"]), 0);
+    out(&call(&room, &["start", "research"]), 0);
+    let status = || json(&call(&room, &["status", "--json"]), 0);
+    let before = status();
+    call(&room, &["doctor"]);
+    assert_eq!(status(), before);
+}
