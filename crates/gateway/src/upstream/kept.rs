@@ -357,7 +357,9 @@ impl Upstream {
         };
         let ended = match shaken {
             Shaken::Live(live) => {
-                self.server.see(live.era);
+                let server = &self.server;
+                let _up = server.metrics.up(&server.name, *was_up);
+                server.see(live.era);
                 self.settle(&live, was_up).await;
                 reading.await;
                 let answered = live.answered.load(Ordering::Acquire);
