@@ -356,6 +356,8 @@ impl Upstream {
         };
         let ended = match shaken {
             Shaken::Live(live) => {
+                let server = &self.server;
+                let _up = server.metrics.up(&server.name, *was_up);
                 self.settle(&live, was_up).await;
                 reading.await;
                 let answered = live.answered.load(Ordering::Acquire);
