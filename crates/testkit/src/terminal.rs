@@ -25,6 +25,17 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::from(terminal.slave)).output()
 }
 
+/// Runs a command at a terminal on which `typed` has been typed.
+///
+/// # Errors
+/// No pseudo-terminal can be had, or the command cannot be started.
+pub fn answered(command: &mut Command, typed: &str) -> io::Result<Output> {
+    let terminal = openpty(None, None)?;
+    // The terminal keeps the line until somebody reads it.
+    File::from(terminal.master.try_clone()?).write_all(typed.as_bytes())?;
+    command.stdin(Stdio::from(terminal.slave)).output()
+}
+
 /// A terminal with a program in it, read as a person sees it.
 pub struct Terminal {
     child: Child,
