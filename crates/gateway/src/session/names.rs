@@ -9,8 +9,9 @@ use std::{
 };
 
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
-use super::{Asking, Session, Side};
+use super::{Asking, Session, Side, open::START_TIME};
 use crate::{
     tools::control_tool,
     upstream::{kept::Upstream, shelf::Kind},
@@ -77,8 +78,11 @@ impl Session {
                 async move { upstream.listed(kind, &origin).await },
             ));
         }
-        for wait in waits {
-            wait.await.ok();
+        let until = Instant::now() + START_TIME;
+        for mut wait in waits {
+            if timeout_at(until, &mut wait).await.is_err() {
+                wait.abort();
+            }
         }
         asking.side.names_known(kind)
     }
