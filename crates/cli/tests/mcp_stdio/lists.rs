@@ -178,7 +178,7 @@ fn tools_of_two_servers_keep_their_names_where_they_can_and_reach_their_own() {
                 program
             );
         }
-        world.room.write(".interlock/config.toml", &config).unwrap();
+        world.configure(&config);
         let mut command = world.room.command(INTERLOCK);
         command.arg("gateway");
         let (mut client, _) = Client::open(command, "2025-11-25", &json!({})).unwrap();
