@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use crate::{bench, docs, fuzz, lint, setup, soak, test, wasm};
+use crate::{bench, conformance, docs, fuzz, lint, setup, soak, test, wasm};
 
 /// Wrong use, as everywhere in the project.
 const USAGE: u8 = 2;
@@ -47,6 +47,18 @@ const CHORES: &[Chore] = &[
         arguments: "[NAME ...]",
         about: "measure against the targets, as ratios within one run",
         run: bench::run,
+    },
+    Chore {
+        name: "conformance",
+        arguments: "",
+        about: "the official MCP suite and our own, directly and through the gateway",
+        run: conformance::run,
+    },
+    Chore {
+        name: "load",
+        arguments: "",
+        about: "two hundred MCP clients, fifty thousand calls, a server killed every second",
+        run: conformance::load,
     },
     Chore {
         name: "soak",

@@ -7,6 +7,7 @@
 
 mod bench;
 mod chores;
+mod conformance;
 mod docs;
 mod fuzz;
 mod lint;

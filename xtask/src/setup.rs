@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::{chores, npm, pip, tools};
 
@@ -23,8 +23,23 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
 pub(crate) fn install() -> Result<()> {
     tools::check_programs()?;
     say(CLIENTS, npm::install(CLIENTS)?);
+    unpack()?;
     say(MCP, npm::install(MCP)?);
     say(PYTHON, pip::install(CLIENTS)?);
+    Ok(())
+}
+
+/// Lets Copilot CLI unpack itself where every room of a test finds it, once.
+fn unpack() -> Result<()> {
+    let packages = tools::root().join(CLIENTS).join("node_modules");
+    let cache = packages.join(".cache");
+    if cache.join("copilot").is_dir() {
+        return Ok(());
+    }
+    let copilot = packages.join(".bin/copilot");
+    let mut version = tools::program(&copilot.to_string_lossy(), &["--version"]);
+    tools::answer(version.env("XDG_CACHE_HOME", &cache))
+        .context("Copilot CLI does not say its version")?;
     Ok(())
 }
 

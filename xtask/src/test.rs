@@ -13,6 +13,10 @@ const END_TO_END: &[&str] = &[
     "e2e_escape",
     "hook_process",
     "kernel_alone",
+    "mcp_conformance",
+    "mcp_inspector",
+    "mcp_load",
+    "real_clients",
 ];
 /// What `interlock test` plays.
 const CASES: &[&str] = &["tests/cases", "workflows"];

@@ -16,6 +16,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     protocol::{self, Carrying, Protocol, needs_a_person},
+    tools::of_server,
 };
 
 pub(crate) use menu::menu;
@@ -24,11 +25,14 @@ pub(crate) use menu::menu;
 const ADDED_MAX: usize = 9_500;
 
 /// Keys of the input that decide something, and so may not stand twice.
-const ONCE: [&str; 5] = [
+const ONCE: [&str; 8] = [
     "session_id",
     "hook_event_name",
     "tool_name",
     "tool_input",
+    "mcp_context",
+    "mcp_context/server_name",
+    "mcp_context/tool_name",
     "cwd",
 ];
 
@@ -50,8 +54,8 @@ impl Protocol for Gemini {
             "BeforeAgent" => Event::Prompt,
             // A sub-agent has other tools than these; a name it lacks would be an error.
             "BeforeToolSelection" if !mentions(stdin, ENDS_A_SUB_AGENT) => Event::Menu,
-            "BeforeTool" => Event::BeforeTool(told.tool(None)?),
-            "AfterTool" => after(&told, told.tool(None)?),
+            "BeforeTool" => Event::BeforeTool(tool(&told)?),
+            "AfterTool" => after(&told, tool(&told)?),
             "AfterAgent" => Event::Stop {
                 again: told.is_set("stop_hook_active"),
             },
@@ -128,6 +132,17 @@ impl Protocol for Gemini {
         let seen = response.get("llmContent").unwrap_or(response);
         protocol::text_bytes(seen)
     }
+}
+
+/// Reads a call; of a server's tool the client says whose it is.
+fn tool(told: &Told) -> Result<ToolUse, String> {
+    let mut used = told.tool(None)?;
+    let context = |key: &str| told.get("mcp_context")?.get(key)?.as_str();
+    if let (Some(server), Some(tool)) = (context("server_name"), context("tool_name")) {
+        used.common = Some(format!("mcp__{server}__{tool}"));
+        used.name = of_server(ClientId::Gemini, used.name, server);
+    }
+    Ok(used)
 }
 
 /// Reads what became of a call.

@@ -12,7 +12,10 @@
 
 use std::path::Path;
 
-use interlock_core::names::{AgentId, CallId};
+use interlock_core::{
+    call::ToolCall,
+    names::{AgentId, CallId},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,6 +24,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     protocol::{self, Carrying, Protocol, needs_a_person},
+    tools::of_server,
 };
 
 /// The plugin, with the bare name of this program in the place of its path.
@@ -126,6 +130,11 @@ impl Protocol for Opencode {
         }
     }
 
+    fn objection(&self, call: &ToolCall) -> Option<String> {
+        let unseen = call.tool == "batch";
+        unseen.then(|| "it runs other tools that no hook sees: call them one by one".to_owned())
+    }
+
     /// The field is the client's own; what the line printed stands in another.
     fn exit_code(&self, _used: &ToolUse, _ok: bool, response: &Value) -> Option<i64> {
         let metadata = response.get("metadata")?;
@@ -138,11 +147,15 @@ impl Protocol for Opencode {
 }
 
 fn tool(told: &Told) -> Result<ToolUse, String> {
-    let name = told.text("tool")?;
-    let common = told.said("server")?.and_then(|server| {
-        let tool = name.strip_prefix(server.as_str())?.strip_prefix('_')?;
-        Some(format!("mcp__{server}__{tool}"))
-    });
+    let mut name = told.text("tool")?;
+    let mut common = None;
+    if let Some(server) = told.said("server")? {
+        let tool = name.strip_prefix(server.as_str());
+        common = tool
+            .and_then(|tool| tool.strip_prefix('_'))
+            .map(|tool| format!("mcp__{server}__{tool}"));
+        name = of_server(ClientId::Opencode, name, &server);
+    }
     Ok(ToolUse {
         id: told.said("call")?.map(CallId::new),
         common,

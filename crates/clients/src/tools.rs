@@ -374,6 +374,16 @@ pub fn control_tool(client: ClientId, name: &str) -> Option<ControlTool> {
         .map(|(_, control)| *control)
 }
 
+/// Names a tool of the server `server`, which may only look like a control tool.
+///
+/// `a_b` and `c` may be joined to what `a` and `b_c` are joined to.
+pub(crate) fn of_server(client: ClientId, name: String, server: &str) -> String {
+    if server != "interlock" && control_tool(client, &name).is_some() {
+        return format!("{server}:{name}");
+    }
+    name
+}
+
 /// Tells whether `client` has a tool of its own that it calls `name`.
 pub(crate) fn is_known(client: ClientId, name: &str) -> bool {
     find(table(client), name).is_some()

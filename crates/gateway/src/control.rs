@@ -15,7 +15,7 @@ use interlock_core::{
     call::ControlTool,
     command::{Ask, Consent, TransitionRequest},
     machine::Object,
-    names::{CallId, Digest, RunId},
+    names::{ApprovalId, CallId, Digest, RunId},
 };
 use interlock_project::project_root;
 use serde_json::Value;
@@ -54,6 +54,17 @@ impl Incoming {
     pub(crate) fn digest(&self) -> Digest {
         interlock_facts::control_digest(&Value::Object(self.arguments.clone()))
     }
+}
+
+/// A transition that waits for a person.
+#[derive(Debug, Clone)]
+pub(crate) struct Parking {
+    pub(crate) run: RunId,
+    pub(crate) id: ApprovalId,
+    pub(crate) event: String,
+    /// What the person is asked.
+    pub(crate) message: String,
+    pub(crate) noted: Noted,
 }
 
 /// Answers the control tools of one client process.
@@ -179,6 +190,11 @@ impl Control {
     }
 
     fn moved(&self, incoming: &Incoming) -> Result<Answer, Refused> {
+        self.moving(incoming).map(|(answer, _)| answer)
+    }
+
+    /// Asks for a transition; tells also what now waits for a person.
+    pub(crate) fn moving(&self, incoming: &Incoming) -> Result<(Answer, Option<Parking>), Refused> {
         let (caller, arguments) = self.receive(ControlTool::Transition, incoming)?;
         let mut live = self.open(&self.the_run(&caller, incoming)?)?;
         let event = arguments.text("event").unwrap_or_default().to_owned();
@@ -191,6 +207,7 @@ impl Control {
             event: event.clone(),
         };
         let decision = live.ask(incoming.at_ms, Ask::Transition(request))?;
+        let mut parking = None;
         let mut said = Said {
             message: String::new(),
             events: &decision.events,
@@ -205,12 +222,20 @@ impl Control {
                     "a person has to approve `{event}`: {message} Until they answer (`interlock approve {} {id}`) nothing passes: stop here and tell them",
                     live.id()
                 );
+                parking = Some(Parking {
+                    run: live.id().clone(),
+                    id: id.clone(),
+                    event,
+                    message: message.clone(),
+                    noted: caller,
+                });
             }
             Reply::Ask(_) | Reply::Refused(_) => {
-                return Ok(Answer::no(&live, &refusal(&decision.reply), &said));
+                let answer = Answer::no(&live, &refusal(&decision.reply), &said);
+                return Ok((answer, None));
             }
         }
-        Ok(Answer::of_run(&live, &said))
+        Ok((Answer::of_run(&live, &said), parking))
     }
 
     /// Returns the person who said yes to this very call in the client's prompt.

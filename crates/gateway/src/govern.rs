@@ -3,6 +3,7 @@
 //! A session knows MCP and no run; who governs knows the run and no protocol.
 //! Calls may wait for the disk: a session makes them where that stalls nobody else.
 
+mod asking;
 mod cached;
 mod files;
 mod governor;

@@ -134,6 +134,12 @@ pub(crate) fn answered_number(ends: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        reason = "a failed test panics"
+    )]
+
     use super::*;
 
     async fn lines(text: &[u8], bytes_max: usize) -> Vec<(Line, String)> {

@@ -5,6 +5,7 @@
 
 mod call;
 mod forward;
+mod gateway;
 mod listen;
 mod lists;
 mod names;
@@ -15,11 +16,11 @@ mod serve;
 mod tasks;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -29,163 +30,26 @@ use serde_json::{Value, json};
 use tokio::{
     sync::{OnceCell, mpsc, watch},
     task::JoinSet,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
 
 use crate::{
     era::{Era, Introduced, with_subscription, without_subscription},
-    govern::{Caller, Govern},
-    link::Link,
     message::{INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Parcel, Request, Response},
-    notes::Notes,
     office::Office,
     origin::{Origin, Told},
     peer::{Gone, Peer, Reply, Tag},
-    upstream::{Running, Server, Surroundings, kept::Upstream},
+    upstream::kept::Upstream,
 };
+
+pub use gateway::{Appoint, Bounds, Gateway, TooManySessions};
 
 /// How often it is looked whether somebody else moved the run.
 const LOOK_PERIOD: Duration = Duration::from_secs(1);
+/// How long a server may still take to start once the client has said its last.
+const GREET_TIME: Duration = Duration::from_secs(10);
 /// How long requests may still take once the client has said its last.
 const LINGER: Duration = Duration::from_secs(5);
-
-/// What is bounded, and how far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// Bytes of one message.
-    pub message_bytes_max: usize,
-    /// Requests under way in one session.
-    pub calls_max: usize,
-    /// Sessions at once.
-    pub sessions_max: usize,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Self {
-            message_bytes_max: 32 * 1_048_576,
-            calls_max: 1_000,
-            sessions_max: 10_000,
-        }
-    }
-}
-
-/// Makes who governs a session, by who is at its other end.
-pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn Govern> + Send + Sync>;
-
-/// The servers, and what all sessions share.
-pub struct Gateway {
-    servers: Vec<Arc<Server>>,
-    bounds: Bounds,
-    around: Surroundings,
-    appoint: Appoint,
-    /// Connections of all sessions at once.
-    shared: Mutex<HashMap<String, Arc<Upstream>>>,
-    sessions: AtomicUsize,
-    /// `true`: everything ends now.
-    ending: watch::Sender<bool>,
-}
-
-impl fmt::Debug for Gateway {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gateway")
-            .field("servers", &self.servers)
-            .field("bounds", &self.bounds)
-            .finish_non_exhaustive()
-    }
-}
-
-/// There are too many sessions.
-#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
-#[error("there are {0} sessions already, which is the most: close one, or raise `sessions_max`")]
-pub struct TooManySessions(pub usize);
-
-impl Gateway {
-    /// Makes a gateway in front of `servers`; needs a runtime of `tokio`.
-    #[must_use]
-    pub fn new(
-        servers: Vec<Server>,
-        bounds: Bounds,
-        notes: Notes,
-        running: Running,
-        appoint: Appoint,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            servers: servers.into_iter().map(Arc::new).collect(),
-            bounds,
-            around: Surroundings {
-                label: String::new(),
-                bytes_max: bounds.message_bytes_max,
-                notes,
-                running,
-            },
-            appoint,
-            shared: Mutex::default(),
-            sessions: AtomicUsize::new(0),
-            ending: watch::Sender::new(false),
-        })
-    }
-
-    /// Returns what is bounded.
-    #[must_use]
-    pub const fn bounds(&self) -> Bounds {
-        self.bounds
-    }
-
-    /// Returns how many sessions there are.
-    #[must_use]
-    pub fn sessions(&self) -> usize {
-        self.sessions.load(Ordering::Acquire)
-    }
-
-    /// Opens a session; it ends when its link is dropped.
-    ///
-    /// # Errors
-    /// There are too many.
-    pub fn open(self: &Arc<Self>, caller: Caller) -> Result<Link, TooManySessions> {
-        let before = self.sessions.fetch_add(1, Ordering::AcqRel);
-        if before >= self.bounds.sessions_max {
-            self.sessions.fetch_sub(1, Ordering::AcqRel);
-            return Err(TooManySessions(before));
-        }
-        let (near, far) = Link::pair();
-        let appoint = Arc::clone(&self.appoint);
-        let session = Arc::new(Session {
-            gateway: Arc::clone(self),
-            client: Peer::new(far.outgoing),
-            office: Office::new(Box::new(move || appoint(&caller))),
-            own: OnceCell::new(),
-            looking: AtomicBool::new(false),
-            state: Mutex::default(),
-        });
-        let running = self.around.running.clone();
-        tokio::spawn(async move {
-            session.run(far.incoming).await;
-            session.gateway.sessions.fetch_sub(1, Ordering::AcqRel);
-            drop(running);
-        });
-        Ok(near)
-    }
-
-    /// Returns a server on behalf of a client.
-    fn upstream(&self, server: &Arc<Server>, introduced: &Arc<Introduced>) -> Arc<Upstream> {
-        let keep = || Upstream::keep(Arc::clone(server), Arc::clone(introduced), &self.around);
-        if !server.shared {
-            return keep();
-        }
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(shared.entry(server.name.clone()).or_insert_with(keep))
-    }
-
-    /// Ends every session at once, and the connections that no session owns.
-    pub fn end(&self) {
-        self.ending.send_replace(true);
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, upstream) in std::mem::take(&mut *shared) {
-            upstream.close();
-        }
-    }
-}
 
 /// One client's view of the servers.
 pub(crate) struct Session {
@@ -193,6 +57,8 @@ pub(crate) struct Session {
     pub(crate) client: Arc<Peer>,
     office: Office,
     own: OnceCell<Own>,
+    /// `false`: the client waits for the answer to `initialize`, before which it is told nothing.
+    greeted: watch::Sender<bool>,
     /// Whether it is being looked whether the run moved.
     looking: AtomicBool,
     state: Mutex<State>,
@@ -257,15 +123,33 @@ impl Session {
     async fn run(self: &Arc<Self>, mut incoming: mpsc::Receiver<Parcel>) {
         let mut tasks = JoinSet::new();
         let mut ending = self.gateway.ending.subscribe();
+        let mut greeted = self.greeted.subscribe();
         let mut look = interval(LOOK_PERIOD);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
+        // What comes before `initialize` is answered, from a client that does not wait for it.
+        let mut early = VecDeque::new();
+        let mut open = true;
+        let gone = sleep(Duration::MAX);
+        tokio::pin!(gone);
+        while open || !*self.greeted.borrow() || !early.is_empty() {
+            let waits = !*greeted.borrow_and_update();
+            if !waits && let Some(parcel) = early.pop_front() {
+                self.receive(parcel, &mut tasks);
+                continue;
+            }
+            let room = early.len() < self.gateway.bounds.calls_max;
             tokio::select! {
-                parcel = incoming.recv() => match parcel {
+                parcel = incoming.recv(), if open && room => match parcel {
+                    Some(parcel) if waits && can_wait(&parcel) => early.push_back(parcel),
                     Some(parcel) => self.receive(parcel, &mut tasks),
-                    None => break,
+                    None => {
+                        open = false;
+                        gone.as_mut().reset(Instant::now() + GREET_TIME);
+                    }
                 },
                 _ = tasks.join_next(), if !tasks.is_empty() => {}
+                _ = greeted.changed(), if waits => {}
+                () = &mut gone, if !open => break,
                 _ = look.tick() => self.look(),
                 _ = ending.wait_for(|ending| *ending) => break,
             }
@@ -296,6 +180,7 @@ impl Session {
     fn close(&self) {
         let (legacy, modern) = {
             let mut state = self.state();
+            state.routes.close();
             (state.legacy.take(), std::mem::take(&mut state.modern))
         };
         for side in legacy.into_iter().chain(modern) {
@@ -339,11 +224,13 @@ impl Session {
         let id = request.id.clone();
         match self.seat(&request) {
             Ok((asking, told)) => {
+                let greeting = Greeting::begin(self, &request, asking.is_none());
                 tasks.spawn(async move {
                     let origin = Arc::clone(asking.as_ref().map_or(&told.0, |asking| &asking.origin));
                     let reply = tokio::select! {
                         biased;
-                        () = origin.cancelled() => None,
+                        // The first words cannot be taken back.
+                        () = origin.cancelled(), if greeting.is_none() => None,
                         reply = Arc::clone(&session).answer(asking, request, extra, told.1) => Some(reply),
                     };
                     session.state().under_way.remove(&id);
@@ -351,6 +238,7 @@ impl Session {
                         let parcel = Parcel { extra, ..Parcel::response(id, outcome) };
                         session.client.send(parcel).await.ok();
                     }
+                    drop(greeting);
                 });
             }
             Err(outcome) => {
@@ -462,6 +350,7 @@ impl Session {
         extra: Object,
         about: Option<Id>,
     ) -> Result<Reply, Gone> {
+        self.wait_greeted().await;
         let token = take_token(&mut params);
         let asked = token.is_some();
         let mut flight = self.client.begin(Tag::Asked(Arc::clone(server), token));
@@ -493,7 +382,11 @@ impl Session {
                 .collect();
             (state.legacy.is_some(), listening)
         };
+        if legacy && to == To::Ready && !*self.greeted.borrow() {
+            return;
+        }
         if legacy {
+            self.wait_greeted().await;
             let params = without_subscription(params.clone());
             let parcel = Parcel::notification(method, params).about(about);
             self.deliver(parcel, to).await;
@@ -503,6 +396,12 @@ impl Session {
             let parcel = Parcel::notification(method, Some(params)).about(Some(id));
             self.deliver(parcel, to).await;
         }
+    }
+
+    /// Waits until the client has the answer to its first words.
+    pub(crate) async fn wait_greeted(&self) {
+        let mut greeted = self.greeted.subscribe();
+        greeted.wait_for(|greeted| *greeted).await.ok();
     }
 
     async fn deliver(&self, parcel: Parcel, to: To) {
@@ -518,7 +417,8 @@ impl Session {
         let interested = {
             let mut state = self.state();
             state.parked.expire();
-            state.legacy.is_some() || !state.listens.is_empty()
+            let legacy = state.legacy.is_some() && *self.greeted.borrow();
+            legacy || !state.listens.is_empty()
         };
         if interested && !self.looking.swap(true, Ordering::AcqRel) {
             let session = Arc::clone(self);
@@ -531,6 +431,8 @@ impl Session {
 
     /// The same, before anything else is done.
     async fn look_now(&self, about: Option<Id>) {
+        // What the client saw first is what changes are counted from.
+        self.own().await;
         if self.office.ask(|govern| govern.changed()).await == Some(true) {
             self.moved(about).await;
         }
@@ -558,6 +460,34 @@ impl Session {
                 own.await.unwrap_or_default()
             })
             .await
+    }
+}
+
+/// Tells whether a message may be taken later than one that came before it.
+fn can_wait(parcel: &Parcel) -> bool {
+    match &parcel.message {
+        Message::Request(request) => request.method != "ping",
+        Message::Notification(notification) => notification.method != "notifications/cancelled",
+        Message::Response(_) => false,
+    }
+}
+
+/// The time in which a client waits for the answer to `initialize`.
+struct Greeting(Arc<Session>);
+
+impl Greeting {
+    fn begin(session: &Arc<Session>, request: &Request, unknown: bool) -> Option<Self> {
+        if !unknown || request.method != "initialize" {
+            return None;
+        }
+        session.greeted.send_replace(false);
+        Some(Self(Arc::clone(session)))
+    }
+}
+
+impl Drop for Greeting {
+    fn drop(&mut self) {
+        self.0.greeted.send_replace(true);
     }
 }
 

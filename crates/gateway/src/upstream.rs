@@ -16,7 +16,7 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use crate::{era::Era, link::Link, notes::Notes};
+use crate::{era::Era, link::Link, metrics::Metrics, notes::Notes};
 
 /// A server behind the gateway, as it is configured.
 #[derive(Debug)]
@@ -29,8 +29,10 @@ pub struct Server {
     pub shared: bool,
     /// How long a request may take; `None`: as long as the client waits.
     pub timeout: Option<Duration>,
-    /// The era it spoke when it was last asked.
-    seen: Mutex<Option<Era>>,
+    /// Where its connections are counted.
+    pub metrics: Metrics,
+    /// The eras it would not speak when it was asked; it need not be asked again.
+    refused: Mutex<Vec<Era>>,
 }
 
 /// A connection that is being made.
@@ -64,7 +66,8 @@ impl Server {
             dial,
             shared: false,
             timeout: None,
-            seen: Mutex::new(None),
+            metrics: Metrics::default(),
+            refused: Mutex::default(),
         }
     }
 
@@ -88,14 +91,26 @@ impl Server {
         }
     }
 
-    /// Returns the era it spoke when it was last asked.
-    pub(crate) fn seen(&self) -> Option<Era> {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Tells whether it would not speak an era when it was asked.
+    pub(crate) fn refused(&self, era: Era) -> bool {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.contains(&era)
     }
 
-    /// Remembers the era it speaks.
-    pub(crate) fn see(&self, era: Era) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(era);
+    /// Remembers that it will not speak an era.
+    pub(crate) fn refuses(&self, era: Era) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if !refused.contains(&era) {
+            refused.push(era);
+        }
+    }
+
+    /// Forgets which eras it would not speak: it may be another program by now.
+    pub(crate) fn forgive(&self) {
+        self.refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use interlock_core::names::RunId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -24,6 +25,8 @@ const GATEWAYS: &str = "gateways";
 pub struct GatewayCard {
     /// The processes above it, the nearest first; the client is among them.
     pub above: Vec<ClientProcess>,
+    /// The run whose credential its caller holds, where it serves by one.
+    pub run: Option<RunId>,
     /// The tools of servers that it shows.
     pub tools: Vec<ServedTool>,
 }
@@ -90,6 +93,22 @@ impl Home {
         let path = directory.join(format!("{}-{random}.json", std::process::id()));
         files::write(&path, card, Sync::Later)?;
         Ok(KeptCard { path })
+    }
+
+    /// Lists the processes that serve as gateways and are alive.
+    ///
+    /// # Errors
+    /// The directory of cards cannot be listed.
+    pub fn gateway_processes(
+        &self,
+        is_alive: impl Fn(u32) -> bool,
+    ) -> Result<Vec<u32>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(Vec::new());
+        };
+        let names = files::names(&root.join(GATEWAYS))?;
+        let processes = names.iter().filter_map(|name| process_of(name));
+        Ok(processes.filter(|process| is_alive(*process)).collect())
     }
 
     /// Reads the cards of all gateways whose process is alive.

@@ -22,6 +22,8 @@ mod bindings;
 mod damage;
 #[path = "store/home.rs"]
 mod home;
+#[path = "store/kin.rs"]
+mod kin;
 #[path = "store/log.rs"]
 mod log;
 #[path = "store/notes.rs"]

@@ -1,27 +1,16 @@
 //! Every real client, and the hook broken in every way: does the forbidden command run?
 //!
-//! What was seen stands in `docs/src/clients.md`, next to what can be done about it.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
-
-#[path = "clients/by_hand.rs"]
-mod by_hand;
-#[path = "clients/guarded.rs"]
-mod guarded;
-#[path = "clients/page.rs"]
-mod page;
+//! What was seen stands in `docs/src/real-clients.md`.
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 
-use guarded::{Guarded, INTERLOCK};
+use crate::guarded::{Guarded, INTERLOCK, ended_well};
+use crate::page;
 use interlock_testkit::claude::Version;
-use interlock_testkit::client::{Client, Tools};
+use interlock_testkit::client::{Client, Session, Tools};
 use interlock_testkit::interlock::{damage, databases, pinned};
 use interlock_testkit::proposal::{Proposal, Script};
 use serde_json::{Value, json};
@@ -90,7 +79,7 @@ impl Way {
             Way::Garbage => Some("echo garbage; exit 0"),
             Way::Silent => Some("exit 0"),
             Way::Malformed => Some("input=$(head -c 40); exec 0<<END\n$input\nEND"),
-            Way::Late => Some("exec sleep 100"),
+            Way::Late => Some("exec sleep 20"),
             Way::Works | Way::Missing | Way::Store | Way::Workflow => None,
         }
     }
@@ -127,10 +116,10 @@ impl Stand {
         let folder = guarded.room.path("hook");
         fs::create_dir_all(&folder).unwrap();
         let program = folder.join("interlock");
-        let run = guarded.start(&workflow());
         let file = guarded.hook_file();
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, stood_in(guarded.client, &text, &program, wait_s)).unwrap();
+        let run = guarded.start(&workflow());
         let (state, whole) = (guarded.room.state(), Mutex::default());
         let stand = Stand {
             program,
@@ -209,14 +198,24 @@ fn played(client: Client, ways: &'static [Way], wait_s: Option<u64>) -> Vec<(Way
     let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     let stand = std::sync::Arc::new(Stand::new(&guarded, wait_s));
     let acting = std::sync::Arc::clone(&stand);
-    let outcome = guarded.session(Script::new(move |turn| {
-        let way = ways.get(turn)?;
+    let script = Script::new(move |turn| {
+        let Some(way) = ways.get(turn) else {
+            acting.act(Way::Works);
+            return (turn == ways.len()).then(|| Proposal::shell("grep one a.txt"));
+        };
         acting.act(*way);
         Some(Proposal::shell(&format!("touch {}", way.file())))
-    }));
-    stand.act(Way::Works);
-    let name = client.label();
-    assert_eq!(outcome.results.len(), ways.len(), "{name}: {outcome:#?}");
+    });
+    let mut session = Session::new(client, &guarded.room, script);
+    if matches!(client, Client::Codex(_)) {
+        // The line is another than the one that was trusted.
+        session = session.arg("--dangerously-bypass-hook-trust");
+    }
+    let outcome = ended_well(session);
+    let (last, before) = outcome.results.split_last().unwrap();
+    // Whatever was broken, what is allowed runs when it is whole again.
+    assert!(last.contains("one"), "{}: {outcome:#?}", client.label());
+    assert_eq!(before.len(), ways.len(), "{}", client.label());
     let ran = |way: &Way| (*way, guarded.room.read(&way.file()).is_some());
     ways.iter().map(ran).collect()
 }
@@ -237,7 +236,7 @@ fn a_broken_hook_blocks_wherever_the_client_gives_a_way() {
             .map(|(client, played)| (client, played.join().unwrap()))
             .collect()
     });
-    page::assert_holds("clients.md", "broken hooks", &rows(&seen));
+    page::assert_holds("real-clients.md", "broken hooks", &rows(&seen));
     for (client, ways) in &seen {
         let ran: Vec<Way> = ways
             .iter()

@@ -1,9 +1,4 @@
 //! A project that Interlock guards, with one real client installed.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,8 +10,6 @@ use interlock_testkit::programs;
 use interlock_testkit::proposal::Script;
 use interlock_testkit::room::Room;
 use serde_json::Value;
-
-use super::by_hand;
 
 /// The program under test.
 pub(crate) const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -45,7 +38,7 @@ impl Guarded {
     pub(crate) fn add(&self, client: Client) {
         let stub = programs::built("interlock-testkit", "mcp-stub", INTERLOCK).unwrap();
         client.install(&self.room, &stub).unwrap();
-        by_hand::install(client, &self.room);
+        self.interlock().init().unwrap();
     }
 
     /// Starts a workflow for the next session and returns the run's id.
@@ -65,14 +58,7 @@ impl Guarded {
 
     /// The same with another client of the room.
     pub(crate) fn session_of(&self, client: Client, script: Script) -> Outcome {
-        let mut session = Session::new(client, &self.room, script);
-        for argument in by_hand::arguments(client) {
-            session = session.arg(argument);
-        }
-        let outcome = session.run().unwrap();
-        let client = client.label();
-        assert_eq!(outcome.exit, Some(0), "{client}: {}", outcome.stderr);
-        outcome
+        ended_well(Session::new(client, &self.room, script))
     }
 
     /// What the log of the run says of every proposal, in order.
@@ -89,10 +75,6 @@ impl Guarded {
     }
 
     /// The file that holds the client's hooks, or its plugin.
-    #[allow(
-        dead_code,
-        reason = "not every test that shares this file breaks hooks"
-    )]
     pub(crate) fn hook_file(&self) -> PathBuf {
         self.room.project().join(match self.client {
             Client::ClaudeCode(_) => ".claude/settings.json",
@@ -102,6 +84,13 @@ impl Guarded {
             Client::Opencode => ".opencode/plugins/interlock.ts",
         })
     }
+}
+
+/// Runs a session and checks that the client itself ended well.
+pub(crate) fn ended_well(session: Session<'_>) -> Outcome {
+    let outcome = session.run().unwrap();
+    assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
+    outcome
 }
 
 /// The verdict that an event records, if it records one.

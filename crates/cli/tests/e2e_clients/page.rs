@@ -1,5 +1,4 @@
 //! A table that a test makes, in a page of the book.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 use std::fs;
 use std::path::Path;

@@ -1,19 +1,12 @@
 //! The same workflow, the same ten proposals, the same ten verdicts, whichever client the model sits in.
 //!
-//! What was seen stands in `docs/src/same-verdicts.md`.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-
-#[path = "clients/by_hand.rs"]
-mod by_hand;
-#[path = "clients/guarded.rs"]
-mod guarded;
-#[path = "clients/page.rs"]
-mod page;
+//! What was seen stands in `docs/src/real-clients.md`.
 
 use std::collections::BTreeMap;
 use std::thread;
 
-use guarded::Guarded;
+use crate::guarded::Guarded;
+use crate::page;
 use interlock_testkit::claude::Version;
 use interlock_testkit::client::{Client, Tools};
 use interlock_testkit::proposal::{Proposal, Script};
@@ -129,7 +122,7 @@ fn every_client_gets_the_same_ten_verdicts() {
     assert!(first.told.iter().all(|told| *told), "{first:#?}");
     let kept = BTreeMap::from([("a.txt".to_owned(), "two\n".to_owned())]);
     assert_eq!(first.files, kept);
-    page::assert_holds("same-verdicts.md", "verdicts", &rows(&seen));
+    page::assert_holds("real-clients.md", "verdicts", &rows(&seen));
 }
 
 fn rows(seen: &[(Client, Seen)]) -> String {

@@ -32,6 +32,17 @@ impl Caller {
         self.note.is_some()
     }
 
+    /// Tells whether a hook of `client` itself said it.
+    pub(crate) fn is_of(&self, client: Option<&ClientProcess>) -> bool {
+        let process = self.note.as_ref().and_then(|note| note.process.as_ref());
+        process.is_some() && process == client
+    }
+
+    /// Tells whether a person sits at the client, as far as its hook knows.
+    pub(crate) fn is_attended(&self) -> bool {
+        self.note.as_ref().is_some_and(|note| !note.unattended)
+    }
+
     /// Returns the call under which a hook has let this one pass, where it is still open in `live`.
     ///
     /// One that a person was to be asked about counts where the client itself
@@ -147,8 +158,19 @@ impl Control {
 
     /// Tells how surely `note` is for the call; `None`: it is for another.
     fn fit(&self, note: &Note, incoming: &Incoming) -> Option<Fit> {
+        if let govern::Caller::Run(run) = &self.who
+            && note.run.as_ref() != Some(run)
+        {
+            return None;
+        }
         if let (Some(noted), Some(call)) = (&note.call, &incoming.call) {
             return (noted == call).then_some(Fit::Call);
+        }
+        match self.who {
+            govern::Caller::Run(_) => return Some(Fit::Process),
+            // Anybody on this machine could be there.
+            govern::Caller::Nobody => return None,
+            govern::Caller::Stdio => {}
         }
         let above = |process| self.settings.ancestors.contains(process);
         if note.process.as_ref().is_some_and(above) {

@@ -2,6 +2,9 @@
 //!
 //! INVARIANT: where a run holds the session, or may, every failure of ours is a denial.
 
+mod asked;
+mod ended;
+
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,32 +12,30 @@ use std::{
 
 use interlock_clients::HookSetting;
 use interlock_core::{
-    Reply, briefing,
-    call::{CallResult, ControlTool, ToolCall},
+    Reply,
+    call::{ControlTool, ToolCall},
     command::Ask,
     names::{CallId, Digest, RunId},
-    notice,
     refusal::Code,
 };
 use interlock_project::{Config, Servers};
 use interlock_store::{GatewayCard, KeptCard, NotedTool, ServedTool, StoreError};
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
 use super::{
     CallEnd, Caller, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
     Ruling, Ticket,
+    asking::Questions,
     files::{Files, Identity, says_read_only},
     lists::{self, Standing},
     opened::Opened,
     pins::{self, Pins},
     policy::ProjectPolicy,
-    results::Outcome,
 };
 use crate::{
     answer::{Answer, Said},
-    control::{Control, Held, Incoming, several},
+    control::{Control, Held, Incoming, Noted, several},
     error::GatewayError,
-    live::Live,
     refused::{Refused, Word},
     settings::Settings,
     tools,
@@ -55,10 +56,13 @@ pub struct Governor {
     files: Files,
     pins: Pins,
     policy: ProjectPolicy,
+    questions: Questions,
+    /// Whether a person has said that who reaches the port is to be believed.
+    over_http: bool,
     /// Calls that passed and have not ended.
     open: BTreeMap<CallId, Passed>,
     /// What the list depended on when it was asked about last.
-    listed: Option<(Option<RunId>, Standing)>,
+    listed: Option<Option<(Option<RunId>, Standing)>>,
     calls: u64,
     begun: String,
     /// What this gateway shows, told to the hooks of its client.
@@ -96,10 +100,14 @@ impl Governor {
         };
         let control = Control::of_caller(settings.clone(), who.clone());
         let files = Files::new(&setting, control.project_root(), &person, servers.clone());
-        // A process of this machine that goes with the session; over HTTP there is none.
-        let process = settings.ancestors.first().filter(|_| who == Caller::Stdio);
+        // A process of this machine that goes with the session; over HTTP there is none, and a
+        // shell may be the person's own, who must not count as the agent for it.
+        let client = settings.ancestors.first().filter(|_| who == Caller::Stdio);
+        let process = client.filter(|process| !interlock_clients::process::is_shell(process));
         let policy = ProjectPolicy::new(setting, control.project_root(), &begun, process.cloned());
         Ok(Self {
+            questions: Questions::default(),
+            over_http: person.gateway.approvals_over_http,
             policy,
             opened: Opened::new(who.clone(), settings.home.clone()),
             control,
@@ -146,7 +154,8 @@ impl Governor {
         }
         let client = self.settings.ancestors.first();
         let changed = proposed.facts.protected.is_some() || proposed.facts.malformed.is_some();
-        if let Some(judged) = noted.judged(live, client).filter(|_| !changed) {
+        let judged = noted.judged(live, client).filter(|id| live.is_current(id));
+        if let Some(judged) = judged.filter(|_| !changed) {
             return self.pass_judged(&run, judged, proposed.digest, has_schema);
         }
         let state = call.request_state;
@@ -154,12 +163,14 @@ impl Governor {
             passed.run == run && passed.digest == proposed.digest && passed.state.as_ref() == state
         };
         if state.is_some()
+            && !changed
             && let Some((id, _)) = self.open.iter().find(|(_, passed)| goes_on(passed))
+            && live.is_current(id)
         {
-            let id = id.clone();
-            return Ok(self.opened.live(&run)?.pass(&id));
+            return Ok(live.pass(id));
         }
-        self.propose(&run, proposed, has_schema, call.at_ms)
+        let how = (call.at_ms, &noted, true);
+        self.propose(&run, proposed, has_schema, how)
     }
 
     /// Begins the run by which the project guards every session, where it does.
@@ -199,11 +210,11 @@ impl Governor {
         run: &RunId,
         call: ToolCall,
         has_schema: bool,
-        at_ms: u64,
+        (at_ms, noted, asks): (u64, &Noted, bool),
     ) -> Result<Ruling, Refused> {
         let live = self.opened.live(run)?;
         let (id, digest) = (call.id.clone(), call.digest.clone());
-        let decision = live.ask(at_ms, Ask::Propose(Box::new(call)))?;
+        let decision = live.ask(at_ms, Ask::Propose(Box::new(call.clone())))?;
         match &decision.reply {
             Reply::Accepted | Reply::Parked { .. } => {
                 self.calls += 1;
@@ -224,9 +235,11 @@ impl Governor {
                     events: &decision.events,
                     focus: Some(&decision.path),
                 };
-                Ok(Ruling::Answer(
-                    Answer::no(live, refusal, &said).into_result(),
-                ))
+                let denial = Answer::no(live, refusal, &said).into_result();
+                if asks && matches!(decision.reply, Reply::Ask(_)) {
+                    return self.ask_about_call(run, call, has_schema, (noted, denial));
+                }
+                Ok(Ruling::Answer(denial))
             }
         }
     }
@@ -249,60 +262,6 @@ impl Governor {
         }
     }
 
-    /// Records how a call ended, and says what the client gets in place of its result.
-    fn record(
-        &mut self,
-        id: &CallId,
-        passed: &Passed,
-        result: CallEnd<'_>,
-        at_ms: u64,
-    ) -> Result<Option<Value>, StoreError> {
-        let (mut outcome, error_bytes) = match result {
-            CallEnd::Result(text) => (Outcome::read(text.get()), length(text)),
-            CallEnd::Error(text) => (None, length(text)),
-            CallEnd::Unknown => (None, 0),
-        };
-        let live = self.opened.live(&passed.run)?;
-        if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.goes_on()) {
-            let passed = Passed {
-                state: outcome.request_state().cloned(),
-                ..passed.clone()
-            };
-            self.remember(id.clone(), passed);
-            return Ok(None);
-        }
-        // What it wrote is not known: it counts as done when a transition is asked for.
-        if matches!(result, CallEnd::Unknown) && live.may_have_written(id) {
-            return Ok(None);
-        }
-        let ok = outcome.as_ref().is_some_and(Outcome::is_ok);
-        let mut bytes = outcome.as_ref().map_or(error_bytes, Outcome::bytes);
-        let mut changed = false;
-        if let Some((left, limit)) = live.bytes_left(id)
-            && let Some(outcome) = outcome.as_mut().filter(|_| bytes > left)
-        {
-            outcome.cut(left, passed.has_schema, limit);
-            bytes = left;
-            changed = true;
-        }
-        let ended = CallResult {
-            id: Some(id.clone()),
-            ok,
-            exit: None,
-            bytes,
-            wrote: Vec::new(),
-        };
-        let decision = live.ask(at_ms, Ask::Record(ended))?;
-        if let Some(notice) = notice(&live.machine, &live.run, &decision.events)
-            && let Some(outcome) = &mut outcome
-        {
-            let now = briefing(&live.machine, &live.run, Some(&decision.path));
-            outcome.add(&format!("[Interlock: {notice}\n{now}]"));
-            changed = true;
-        }
-        Ok(outcome.filter(|_| changed).map(Outcome::into_value))
-    }
-
     fn remember(&mut self, id: CallId, passed: Passed) {
         self.open.insert(id, passed);
         if self.open.len() > OPEN_MAX {
@@ -319,7 +278,7 @@ impl Governor {
         CallId::new(format!("gateway-{}-{}", self.begun, self.calls))
     }
 
-    fn own(&mut self, tool: ControlTool, call: &OwnCall<'_>) -> Result<Answer, Refused> {
+    fn own(&mut self, tool: ControlTool, call: &OwnCall<'_>) -> Result<Ruling, Refused> {
         let incoming = incoming(call.arguments, call.meta, call.at_ms);
         let about_a_run = matches!(
             tool,
@@ -331,9 +290,17 @@ impl Governor {
         {
             self.begin_by_policy(call.at_ms)?;
         }
+        if tool == ControlTool::Transition {
+            let (answer, parking) = self.control.moving(&incoming)?;
+            let answer = answer.into_result();
+            return match parking {
+                Some(parking) => self.ask_about_transition(parking, answer, &incoming),
+                None => Ok(Ruling::Answer(answer)),
+            };
+        }
         let answer = self.control.answer(tool, &incoming);
         self.opened.forget();
-        Ok(answer)
+        Ok(Ruling::Answer(answer.into_result()))
     }
 
     fn judge_reading(&mut self, reading: &Reading<'_>) -> Result<Option<NotRead>, Refused> {
@@ -390,15 +357,18 @@ impl Governor {
 
     /// Tells the hooks of this client which tools are whose.
     fn tell_hooks(&mut self, tools: &[ListedTool<'_>]) -> Result<(), StoreError> {
-        if self.who != Caller::Stdio || self.settings.ancestors.is_empty() {
-            return Ok(());
-        }
+        let (above, run) = match &self.who {
+            Caller::Stdio => (self.settings.ancestors.clone(), None),
+            Caller::Run(run) => (Vec::new(), Some(run.clone())),
+            Caller::Nobody => return Ok(()),
+        };
         let served: Vec<ServedTool> = tools.iter().map(served_tool).collect();
         if self.card.as_ref().is_some_and(|(_, told)| *told == served) {
             return Ok(());
         }
         let card = GatewayCard {
-            above: self.settings.ancestors.clone(),
+            above,
+            run,
             tools: served.clone(),
         };
         let kept = match self.card.take() {
@@ -450,15 +420,15 @@ impl Govern for Governor {
 
     fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
         let tool = tools::control_tool(name)?;
-        let answer = guarded(|| self.own(tool, call));
-        Some(Ruling::Answer(
-            answer.unwrap_or_else(Answer::from).into_result(),
-        ))
+        Some(guarded(|| self.own(tool, call)).unwrap_or_else(denied))
     }
 
     fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool> {
         // Without the card a call counts twice; it is judged all the same.
         let _ = self.tell_hooks(tools);
+        if self.listed.is_none() {
+            self.changed();
+        }
         // Where it is not known what may be called nothing is shown; a call says why.
         guarded(|| self.shown_now(tools)).unwrap_or_else(|_| vec![false; tools.len()])
     }
@@ -472,11 +442,8 @@ impl Govern for Governor {
             .unwrap_or_else(|refused| Some(not_read(refused.into())))
     }
 
-    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> Ruling {
-        denied(Refused::new(
-            Word::Engine(Code::NothingPending),
-            "nothing waits for this answer",
-        ))
+    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling {
+        guarded(|| self.rule_again(key, said, at_ms)).unwrap_or_else(denied)
     }
 
     fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value> {
@@ -493,37 +460,9 @@ impl Govern for Governor {
 
     fn changed(&mut self) -> bool {
         let now = guarded(|| self.stand()).ok();
-        let changed = now != self.listed;
-        self.listed = now;
-        changed
-    }
-}
-
-impl Live {
-    /// Lets a call pass, with what its result may still bring.
-    fn pass(&self, id: &CallId) -> Ruling {
-        Ruling::Pass(Ticket {
-            call: Some(id.clone()),
-            bytes_max: self.bytes_left(id).map(|(left, _)| left),
-        })
-    }
-
-    /// Returns the bytes of results that are left in the stay a call belongs to, and all it had.
-    fn bytes_left(&self, id: &CallId) -> Option<(u64, u64)> {
-        let call = self.run.calls.iter().find(|call| call.id == *id)?;
-        let frame = self.run.frame(&call.path)?;
-        if frame.entered_seq != call.entered_seq {
-            return None;
-        }
-        let state = lists::state(&self.machine, &self.run, &call.path)?;
-        let limit = state.policy.result_bytes_max?;
-        Some((limit.saturating_sub(frame.used.bytes), limit))
-    }
-
-    /// Tells whether a call is open that may have written.
-    fn may_have_written(&self, id: &CallId) -> bool {
-        let call = self.run.calls.iter().find(|call| call.id == *id);
-        call.is_some_and(|call| call.marks.writes || !call.marks.hits.is_empty())
+        // Before anything was listed there is nothing that could have changed.
+        let then = self.listed.replace(now.clone());
+        then.is_some_and(|then| then != now)
     }
 }
 
@@ -561,10 +500,6 @@ fn not_read(answer: Answer) -> NotRead {
         message: answer.text,
         data: Value::Object(answer.structured),
     }
-}
-
-fn length(text: &RawValue) -> u64 {
-    u64::try_from(text.get().len()).unwrap_or(u64::MAX)
 }
 
 fn incoming(

@@ -42,7 +42,10 @@ impl Outcome {
     pub(super) fn bytes(&self) -> u64 {
         let items = self.content.iter().flatten().map(item_bytes);
         let items = items.fold(0, u64::saturating_add);
+        // What is no list of items is shown by some clients all the same.
+        let other = self.value.get("content").map_or(0, json_bytes);
         let structured = self.value.get("structuredContent");
+        let items = if self.content.is_some() { items } else { other };
         items.max(structured.map_or(0, json_bytes))
     }
 

@@ -26,6 +26,10 @@ const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 /// What one piece of text held.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every frame is one message, taken apart at once"
+)]
 pub enum Frame {
     /// One message.
     One(Parcel),
@@ -351,6 +355,14 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
 #[cfg(test)]
 mod tests {
+    #![expect(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        reason = "a failed test panics"
+    )]
+
     use serde_json::json;
 
     use super::*;

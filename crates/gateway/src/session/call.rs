@@ -184,15 +184,14 @@ impl Session {
     async fn target(&self, asking: &Asking, name: &str) -> Result<Target, Outcome> {
         let origin = &asking.origin;
         let Some(only) = asking.side.only() else {
-            let names = self.names(Kind::Tools, asking).await;
-            let Some(named) = names.find(name) else {
+            let Some(named) = self.named(Kind::Tools, asking, name).await else {
                 return Err(self.unknown(name).await);
             };
             return Ok(Target {
-                upstream: Arc::clone(&named.upstream),
-                name: named.name.clone(),
-                shown: named.shown.clone(),
-                definition: Arc::clone(&named.definition),
+                upstream: named.upstream,
+                name: named.name,
+                shown: named.shown,
+                definition: named.definition,
             });
         };
         // A tool with a name of ours is shown behind its server's.

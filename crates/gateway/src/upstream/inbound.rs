@@ -227,6 +227,7 @@ impl Upstream {
         if self.server.shared {
             session.client.try_send(parcel);
         } else {
+            session.wait_greeted().await;
             session.client.send(parcel).await.ok();
         }
     }

@@ -163,9 +163,7 @@ impl Upstream {
         if let Some(keeper) = lock(&self.keeper).take() {
             keeper.abort();
         }
-        for (_, asking) in std::mem::take(&mut *lock(&self.asked)) {
-            asking.abort();
-        }
+        self.forget_asked();
         if let Standing::Up(live) = &*self.standing.borrow() {
             live.peer.close();
         }
@@ -358,7 +356,8 @@ impl Upstream {
         };
         let ended = match shaken {
             Shaken::Live(live) => {
-                self.server.see(live.era);
+                let server = &self.server;
+                let _up = server.metrics.up(&server.name, *was_up);
                 self.settle(&live, was_up).await;
                 reading.await;
                 let answered = live.answered.load(Ordering::Acquire);
@@ -371,8 +370,8 @@ impl Upstream {
             Shaken::Broken => {
                 // Some servers of the legacy era end at words they do not know.
                 let probed = lock(&self.trying).take() == Some(Era::Modern);
-                if probed && self.server.seen() != Some(Era::Legacy) {
-                    self.server.see(Era::Legacy);
+                if probed && !self.server.refused(Era::Modern) {
+                    self.server.refuses(Era::Modern);
                     return (true, self.down("ended at words of the modern era"));
                 }
                 let fate = fate.said().unwrap_or("closed the connection");
@@ -383,7 +382,14 @@ impl Upstream {
             }
         };
         peer.close();
+        self.forget_asked();
         ended
+    }
+
+    /// Takes back what clients are asked: the server no longer waits for it.
+    fn forget_asked(&self) {
+        let asked = std::mem::take(&mut *lock(&self.asked));
+        asked.into_values().for_each(|asking| asking.abort());
     }
 
     /// Brings a server that has just come up to where it was.
@@ -423,7 +429,9 @@ impl Upstream {
         }
         if announce {
             for list in ["tools", "prompts", "resources"] {
-                if live.can(list) {
+                // That tools may change is said of every server.
+                let told = list == "tools" || live.can_also(list, "listChanged");
+                if told && live.can(list) {
                     let method = format!("notifications/{list}/list_changed");
                     self.announce(&method, None, None, To::All).await;
                 }

@@ -36,17 +36,17 @@ states:
 "#;
 
 /// A session in front of a gateway.
-struct Session {
-    governor: Governor,
-    definition: Value,
+pub(crate) struct Session {
+    pub(crate) governor: Governor,
+    pub(crate) definition: Value,
 }
 
 impl Session {
-    fn new(world: &World) -> Self {
+    pub(crate) fn new(world: &World) -> Self {
         Self::of(world, Caller::Stdio, "")
     }
 
-    fn of(world: &World, who: Caller, servers: &str) -> Self {
+    pub(crate) fn of(world: &World, who: Caller, servers: &str) -> Self {
         let servers = servers_of(world, servers);
         Self {
             governor: Governor::new(world.settings(), who, &servers).unwrap(),
@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    fn call(&mut self, server: &str, tool: &str, arguments: &Value) -> Ruling {
+    pub(crate) fn call(&mut self, server: &str, tool: &str, arguments: &Value) -> Ruling {
         self.resumed(server, tool, arguments, None)
     }
 
@@ -82,7 +82,7 @@ impl Session {
 
     /// Makes a call that must pass.
     #[track_caller]
-    fn passes(&mut self, server: &str, tool: &str, arguments: &Value) -> Ticket {
+    pub(crate) fn passes(&mut self, server: &str, tool: &str, arguments: &Value) -> Ticket {
         match self.call(server, tool, arguments) {
             Ruling::Pass(ticket) => ticket,
             other => panic!("{other:?}"),
@@ -91,11 +91,16 @@ impl Session {
 
     /// Makes a call that must be denied; returns the code and the text.
     #[track_caller]
-    fn denied(&mut self, server: &str, tool: &str, arguments: &Value) -> (String, String) {
+    pub(crate) fn denied(
+        &mut self,
+        server: &str,
+        tool: &str,
+        arguments: &Value,
+    ) -> (String, String) {
         denial(self.call(server, tool, arguments))
     }
 
-    fn ended(&mut self, ticket: &Ticket, result: &Value) -> Option<Value> {
+    pub(crate) fn ended(&mut self, ticket: &Ticket, result: &Value) -> Option<Value> {
         let text = RawValue::from_string(result.to_string()).unwrap();
         self.governor
             .ended(ticket, CallEnd::Result(&text), NOW + 20)
@@ -149,7 +154,7 @@ fn servers_of(world: &World, text: &str) -> Servers {
 
 /// Takes a denial apart, which must be a result that a client can show.
 #[track_caller]
-fn denial(ruling: Ruling) -> (String, String) {
+pub(crate) fn denial(ruling: Ruling) -> (String, String) {
     let Ruling::Answer(answer) = ruling else {
         panic!("{ruling:?}");
     };
@@ -166,7 +171,7 @@ fn said(text: &str) -> Value {
 }
 
 /// Starts the workflow `w` so that it waits for whoever comes next.
-fn started(world: &World) -> RunId {
+pub(crate) fn started(world: &World) -> RunId {
     let answer = Session::new(world).own("interlock_start", r#"{"workflow": "w"}"#);
     let run = answer["structuredContent"]["run"].as_str();
     RunId::new(run.unwrap_or_else(|| panic!("{answer}")))
@@ -186,7 +191,7 @@ fn transition(world: &World, run: &RunId, event: &str) {
     );
 }
 
-fn names(world: &World, run: &RunId) -> Vec<&'static str> {
+pub(crate) fn names(world: &World, run: &RunId) -> Vec<&'static str> {
     world.events(run).iter().map(Event::name).collect()
 }
 
@@ -474,6 +479,7 @@ fn a_write_through_a_server_raises_an_interrupt_and_its_result_says_so() {
     let run = started(&world);
     transition(&world, &run, "READY");
     let mut session = Session::new(&world);
+    session.governor.changed();
     let write = json!({"path": "a.sql", "content": "x"});
     let failed = session.passes("fs", "write_file", &write);
     let error = json!({"content": [{"type": "text", "text": "disk full"}], "isError": true});
@@ -561,6 +567,18 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
         "{other:?}"
     );
     assert_eq!(world.run(&run).root.used.calls, 2);
+    // Nor does it go on in another phase, or while the run stands still.
+    let by = "ana".to_owned();
+    world.ask(
+        &run,
+        Ask::Pause {
+            by: by.clone(),
+            reason: None,
+        },
+    );
+    let paused = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
+    assert_eq!(denial(paused).0, "paused");
+    world.ask(&run, Ask::Resume { by });
     session.ended(&ticket, &said("done"));
     let late = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
     assert_eq!(denial(late).0, "iteration_limit", "it has ended");
@@ -578,7 +596,11 @@ fn a_run_that_cannot_be_read_denies_every_call() {
         .join("runs")
         .join(run.as_str())
         .join("run.db");
-    fs::write(&database, "not a database, and long enough to be looked at").unwrap();
+    // Written over in place, as one does who has the file open already.
+    let bytes = fs::read(&database).unwrap();
+    let kept = bytes.iter().take(16).copied();
+    let damaged = kept.chain(bytes.iter().skip(16).map(|byte| !byte));
+    fs::write(&database, damaged.collect::<Vec<u8>>()).unwrap();
     let others = [
         Session::of(&world, Caller::Run(run.clone()), ""),
         // One that begins only now.
@@ -894,4 +916,42 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
     at_gateway.shown(&[("fs", "write_file")]);
     at_gateway.definition["description"] = json!("another tool");
     assert_eq!(at_gateway.denied("fs", "write_file", &input).0, "protected");
+}
+
+#[test]
+fn a_credential_takes_the_notes_of_its_run_alone() {
+    let world = World::with(WORK);
+    let (first, second) = (world.started_for("s1"), world.started_for("s2"));
+    let look = |id: &str| {
+        Ask::Propose(Box::new(interlock_core::call::ToolCall {
+            id: interlock_core::names::CallId::new(id),
+            tool: "mcp__interlock__look".to_owned(),
+            common: None,
+            served_as: vec!["look".to_owned()],
+            kind: interlock_core::call::CallKind::Other,
+            digest: interlock_core::names::Digest::new("1"),
+            summary: String::new(),
+            agent: None,
+            branch: None,
+            facts: interlock_core::call::CallFacts::default(),
+        }))
+    };
+    let leave = |run: &RunId, id: &str| {
+        world.ask(run, look(id));
+        world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
+            note.tool = NotedTool::served("look");
+            note.run = Some(run.clone());
+            note.judged = Some(interlock_core::names::CallId::new(id));
+        });
+    };
+    let mut of_second = Session::of(&world, Caller::Run(second.clone()), "");
+    leave(&first, "toolu_1");
+    leave(&second, "toolu_2");
+    let ticket = of_second.passes("web", "look", &json!({}));
+    assert_eq!(ticket.call.as_ref().map(|id| id.as_str()), Some("toolu_2"));
+    of_second.passes("web", "look", &json!({}));
+    assert_eq!(world.run(&second).root.used.calls, 2);
+    // Whoever else reaches the port takes nobody's note.
+    let mut anybody = Session::of(&world, Caller::Nobody, "");
+    assert_eq!(anybody.denied("web", "look", &json!({})).0, "several_runs");
 }

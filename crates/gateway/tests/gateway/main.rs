@@ -6,6 +6,7 @@
     reason = "a JSON value answers a missing key with null"
 )]
 
+mod asked;
 mod drafts;
 mod governed;
 mod moves;

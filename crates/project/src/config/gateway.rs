@@ -14,6 +14,8 @@ pub struct GatewayConfig {
     pub calls_max: Option<NonZeroU32>,
     /// Sessions open at once.
     pub sessions_max: Option<NonZeroU32>,
+    /// Whether approvals may be asked of clients over HTTP; a person's own only.
+    pub approvals_over_http: bool,
 }
 
 impl GatewayConfig {

@@ -19,6 +19,7 @@ use super::{
     conversation::{Conversation, Kind, result_of},
     events::{Event, Weight},
     lock,
+    modern::{request_of, status_of},
     refuse::{Refused, empty},
 };
 use crate::{
@@ -142,22 +143,15 @@ impl House {
         caller: &Caller,
         frame: Frame,
     ) -> Result<Response<Body>, Refused> {
-        if let Frame::One(Parcel {
-            message: Message::Request(request),
-            ..
-        }) = &frame
-            && request.method == "initialize"
-        {
-            return match frame {
-                Frame::One(parcel) => self.initialize(caller, parcel).await,
-                Frame::Batch(_) => Err(Refused::invalid(None, "`initialize` comes alone")),
-            };
+        let begins = request_of(&frame).is_some_and(|request| request.method == "initialize");
+        if begins && let Frame::One(parcel) = frame {
+            return self.initialize(caller, *parcel).await;
         }
         let session = self.session(headers, caller)?;
         check_version(headers)?;
         session.conversation.touch();
-        let (parcels, malformed) = self.parcels(&session, frame)?;
-        let is_batch = parcels.len() + malformed.len() != 1 || !malformed.is_empty();
+        let is_batch = matches!(frame, Frame::Batch(_));
+        let (parcels, malformed) = taken_apart(&session, frame)?;
         let is_request = |parcel: &Parcel| matches!(parcel.message, Message::Request(_));
         if !parcels.iter().any(is_request) {
             if let Some(malformed) = malformed.into_iter().next() {
@@ -174,34 +168,6 @@ impl House {
         }
         self.ask_session(&session, parcels, malformed, is_batch)
             .await
-    }
-
-    fn parcels(
-        &self,
-        session: &Session,
-        frame: Frame,
-    ) -> Result<(Vec<Parcel>, Vec<Malformed>), Refused> {
-        let several = match frame {
-            Frame::One(parcel) => return Ok((vec![parcel], Vec::new())),
-            Frame::Batch(several) => several,
-        };
-        if !session.has_batches() {
-            let what = format!("only revision {BATCHES} has batches: send one message at a time");
-            return Err(Refused::invalid(None, &what));
-        }
-        let mut parcels = Vec::new();
-        let mut malformed = Vec::new();
-        for one in several {
-            match one {
-                Ok(parcel) => parcels.push(parcel),
-                Err(bad) => malformed.push(bad),
-            }
-        }
-        let begins = |parcel: &Parcel| matches!(&parcel.message, Message::Request(request) if request.method == "initialize");
-        if parcels.iter().any(begins) {
-            return Err(Refused::invalid(None, "`initialize` comes alone"));
-        }
-        Ok((parcels, malformed))
     }
 
     async fn ask_session(
@@ -241,11 +207,11 @@ impl House {
         let (mut response, version) = match answer::wait(&asked, Begin::Late).await {
             Answer::Whole(events) => {
                 asked.answered();
-                let response = answer::document(StatusCode::OK, &events, false);
                 let Some(version) = version_of(&events) else {
                     // Refused: there is no session.
-                    return Ok(response);
+                    return Ok(answer::document(status_of(&events), &events, false));
                 };
+                let response = answer::document(StatusCode::OK, &events, false);
                 (response, Some(version))
             }
             Answer::Partly(seen, reader) => {
@@ -336,6 +302,31 @@ impl Drop for Opened<'_> {
     fn drop(&mut self) {
         self.0.close();
     }
+}
+
+/// Takes a batch apart, where the session has batches.
+fn taken_apart(session: &Session, frame: Frame) -> Result<(Vec<Parcel>, Vec<Malformed>), Refused> {
+    let several = match frame {
+        Frame::One(parcel) => return Ok((vec![*parcel], Vec::new())),
+        Frame::Batch(several) => several,
+    };
+    if !session.has_batches() {
+        let what = format!("only revision {BATCHES} has batches: send one message at a time");
+        return Err(Refused::invalid(None, &what));
+    }
+    let mut parcels = Vec::new();
+    let mut malformed = Vec::new();
+    for one in several {
+        match one {
+            Ok(parcel) => parcels.push(parcel),
+            Err(bad) => malformed.push(bad),
+        }
+    }
+    let begins = |parcel: &Parcel| matches!(&parcel.message, Message::Request(request) if request.method == "initialize");
+    if parcels.iter().any(begins) {
+        return Err(Refused::invalid(None, "`initialize` comes alone"));
+    }
+    Ok((parcels, malformed))
 }
 
 fn unknown_session() -> Refused {

@@ -1,0 +1,116 @@
+//! Questions to the client's person: who asks, and what becomes of the answer.
+
+use interlock_core::{call::ToolCall, names::RunId, refusal::Code};
+use serde_json::Value;
+
+use super::Governor;
+use crate::{
+    control::{Incoming, Noted, Parking},
+    govern::{
+        PersonSaid, Question, Ruling,
+        asking::{self, About},
+    },
+    refused::{Refused, Word},
+};
+
+impl Governor {
+    /// Takes a transition that waits to the client's person, where that is theirs to answer.
+    pub(super) fn ask_about_transition(
+        &mut self,
+        parking: Parking,
+        unasked: Value,
+        incoming: &Incoming,
+    ) -> Result<Ruling, Refused> {
+        if !asking::may_ask(&self.settings, &self.who, &parking.noted, self.over_http)? {
+            return Ok(Ruling::Answer(unasked));
+        }
+        let data = incoming.arguments.get("data").unwrap_or(&Value::Null);
+        let live = self.opened.live(&parking.run)?;
+        let message = asking::about_transition(live, &parking.event, &parking.message, data);
+        let about = About::Transition {
+            event: parking.event,
+        };
+        let (run, id) = (parking.run, parking.id);
+        let key = self.questions.ask(run, id, about, unasked.clone())?;
+        Ok(Ruling::Ask(Question {
+            message,
+            key,
+            unasked,
+        }))
+    }
+
+    /// Takes a call that needs a grant to the client's person, where that is theirs to answer.
+    pub(super) fn ask_about_call(
+        &mut self,
+        run: &RunId,
+        call: ToolCall,
+        has_schema: bool,
+        (noted, unasked): (&Noted, Value),
+    ) -> Result<Ruling, Refused> {
+        let live = self.opened.live(run)?;
+        let grants = live.run.grants.iter();
+        let mut waiting = grants.filter(|grant| {
+            grant.digest == call.digest && grant.granted_by.is_none() && grant.agent == call.agent
+        });
+        let id = waiting
+            .next_back()
+            .and_then(|grant| grant.asked.as_ref())
+            .map(|asked| asked.id());
+        let message = asking::about_call(live, &call);
+        let may = asking::may_ask(&self.settings, &self.who, noted, self.over_http)?;
+        let Some(id) = id.filter(|_| may) else {
+            return Ok(Ruling::Answer(unasked));
+        };
+        let about = About::Call {
+            call: Box::new(call),
+            has_schema,
+        };
+        let key = self
+            .questions
+            .ask(run.clone(), id, about, unasked.clone())?;
+        Ok(Ruling::Ask(Question {
+            message,
+            key,
+            unasked,
+        }))
+    }
+
+    /// Rules again once a person answered, or would not.
+    pub(super) fn rule_again(
+        &mut self,
+        key: &str,
+        said: &PersonSaid,
+        at_ms: u64,
+    ) -> Result<Ruling, Refused> {
+        let Some(asked) = self.questions.take(key) else {
+            return Err(Refused::new(
+                Word::Engine(Code::NothingPending),
+                "nothing waits for this answer: it was given already, or never asked here",
+            ));
+        };
+        let person = self.settings.person.clone();
+        let live = self.opened.live(&asked.run)?;
+        let Some(decision) = asking::tell(live, &asked, said, &person, at_ms)? else {
+            return Ok(Ruling::Answer(asked.unasked));
+        };
+        match asked.about {
+            About::Transition { event } => {
+                let answer = asking::transition_answer(live, &event, said, &decision);
+                Ok(Ruling::Answer(answer.into_result()))
+            }
+            About::Call { call, .. } if *said != PersonSaid::Yes => {
+                let answer = asking::call_denied(live, &call, said, &decision);
+                Ok(Ruling::Answer(answer.into_result()))
+            }
+            About::Call {
+                mut call,
+                has_schema,
+            } => {
+                call.id = self.next_id();
+                // Nobody is asked twice: what is still not granted is refused.
+                let noted = Noted::default();
+                self.propose(&asked.run, *call, has_schema, (at_ms, &noted, false))
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Calls that have ended: what is recorded, and what the client gets in place of a result.
+
+use interlock_core::{briefing, call::CallResult, command::Ask, names::CallId, notice};
+use interlock_store::StoreError;
+use serde_json::{Value, value::RawValue};
+
+use super::{Governor, Passed};
+use crate::{
+    govern::{CallEnd, Ruling, Ticket, lists, results::Outcome},
+    live::Live,
+};
+
+impl Governor {
+    /// Records how a call ended, and says what the client gets in place of its result.
+    pub(super) fn record(
+        &mut self,
+        id: &CallId,
+        passed: &Passed,
+        result: CallEnd<'_>,
+        at_ms: u64,
+    ) -> Result<Option<Value>, StoreError> {
+        let (mut outcome, error_bytes) = match result {
+            CallEnd::Result(text) => (Outcome::read(text.get()), length(text)),
+            CallEnd::Error(text) => (None, length(text)),
+            CallEnd::Unknown => (None, 0),
+        };
+        let live = self.opened.live(&passed.run)?;
+        if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.goes_on()) {
+            let passed = Passed {
+                state: outcome.request_state().cloned(),
+                ..passed.clone()
+            };
+            self.remember(id.clone(), passed);
+            return Ok(None);
+        }
+        // What it wrote is not known: it counts as done when a transition is asked for.
+        if matches!(result, CallEnd::Unknown) && live.may_have_written(id) {
+            return Ok(None);
+        }
+        let ok = outcome.as_ref().is_some_and(Outcome::is_ok);
+        let mut bytes = outcome.as_ref().map_or(error_bytes, Outcome::bytes);
+        let mut changed = false;
+        if let Some((left, limit)) = live.bytes_left(id)
+            && let Some(outcome) = outcome.as_mut().filter(|_| bytes > left)
+        {
+            outcome.cut(left, passed.has_schema, limit);
+            bytes = left;
+            changed = true;
+        }
+        let ended = CallResult {
+            id: Some(id.clone()),
+            ok,
+            exit: None,
+            bytes,
+            wrote: Vec::new(),
+        };
+        let decision = live.ask(at_ms, Ask::Record(ended))?;
+        if let Some(notice) = notice(&live.machine, &live.run, &decision.events)
+            && let Some(outcome) = &mut outcome
+        {
+            let now = briefing(&live.machine, &live.run, Some(&decision.path));
+            outcome.add(&format!("[Interlock: {notice}\n{now}]"));
+            changed = true;
+        }
+        Ok(outcome.filter(|_| changed).map(Outcome::into_value))
+    }
+}
+
+impl Live {
+    /// Lets a call pass, with what its result may still bring.
+    pub(super) fn pass(&self, id: &CallId) -> Ruling {
+        Ruling::Pass(Ticket {
+            call: Some(id.clone()),
+            bytes_max: self.bytes_left(id).map(|(left, _)| left),
+        })
+    }
+
+    /// Returns the bytes of results that are left in the stay a call belongs to, and all it had.
+    pub(super) fn bytes_left(&self, id: &CallId) -> Option<(u64, u64)> {
+        let call = self.run.calls.iter().find(|call| call.id == *id)?;
+        let frame = self.run.frame(&call.path)?;
+        if frame.entered_seq != call.entered_seq {
+            return None;
+        }
+        let state = lists::state(&self.machine, &self.run, &call.path)?;
+        let limit = state.policy.result_bytes_max?;
+        Some((limit.saturating_sub(frame.used.bytes), limit))
+    }
+
+    /// Tells whether a call that passed would count where it did: nothing moved or stopped its line since.
+    pub(super) fn is_current(&self, id: &CallId) -> bool {
+        let call = self.run.calls.iter().find(|call| call.id == *id);
+        let frame = call.and_then(|call| Some((call, self.run.frame(&call.path)?)));
+        self.run.paused.is_none()
+            && frame.is_some_and(|(call, frame)| {
+                frame.entered_seq == call.entered_seq && frame.parked.is_none()
+            })
+    }
+
+    /// Tells whether a call is open that may have written.
+    fn may_have_written(&self, id: &CallId) -> bool {
+        let call = self.run.calls.iter().find(|call| call.id == *id);
+        call.is_some_and(|call| call.marks.writes || !call.marks.hits.is_empty())
+    }
+}
+
+fn length(text: &RawValue) -> u64 {
+    u64::try_from(text.get().len()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,119 @@
+//! Sessions of sub-agents, and calls that are told of twice.
+
+use interlock_core::names::{CallId, Digest, RunId};
+use interlock_store::{SessionKey, StoreError, Twin};
+
+use crate::world::{NOW, World, in_parallel};
+
+fn key(session: &str) -> SessionKey {
+    SessionKey::new("copilot", session)
+}
+
+#[test]
+fn a_sub_agent_s_session_leads_to_the_topmost() {
+    let world = World::new();
+    let home = &world.home;
+    home.remember_parent(&key("kid"), &key("top"), NOW).unwrap();
+    // Where nothing is kept there is nothing to inherit.
+    assert!(!home.path().exists());
+    home.lock_bindings().unwrap();
+    home.remember_parent(&key("kid"), &key("top"), NOW).unwrap();
+    home.remember_parent(&key("deep"), &key("kid"), NOW)
+        .unwrap();
+    assert_eq!(home.eldest(&key("top")).unwrap(), None);
+    assert_eq!(
+        home.eldest(&key("kid")).unwrap(),
+        Some((key("top"), key("kid")))
+    );
+    assert_eq!(
+        home.eldest(&key("deep")).unwrap(),
+        Some((key("top"), key("kid")))
+    );
+    let other = SessionKey::new("opencode", "kid");
+    assert_eq!(home.eldest(&other).unwrap(), None);
+}
+
+#[test]
+fn the_first_parent_counts_and_no_session_is_its_own() {
+    let world = World::new();
+    let home = &world.home;
+    home.lock_bindings().unwrap();
+    home.remember_parent(&key("a"), &key("a"), NOW).unwrap();
+    assert_eq!(home.eldest(&key("a")).unwrap(), None);
+    home.remember_parent(&key("a"), &key("b"), NOW).unwrap();
+    home.remember_parent(&key("a"), &key("c"), NOW).unwrap();
+    assert_eq!(home.eldest(&key("a")).unwrap(), Some((key("b"), key("a"))));
+}
+
+#[test]
+fn sessions_that_started_each_other_are_an_error() {
+    let world = World::new();
+    let home = &world.home;
+    home.lock_bindings().unwrap();
+    home.remember_parent(&key("a"), &key("b"), NOW).unwrap();
+    home.remember_parent(&key("b"), &key("a"), NOW).unwrap();
+    assert!(matches!(
+        home.eldest(&key("a")),
+        Err(StoreError::Damaged { .. })
+    ));
+}
+
+fn twin(call: &str, side: &str) -> Twin {
+    Twin {
+        run: RunId::new("r"),
+        call: CallId::new(call),
+        entered_seq: 1,
+        key: Digest::new("k"),
+        side: side.to_owned(),
+    }
+}
+
+#[test]
+fn a_twin_is_taken_once_and_the_oldest_first() {
+    let world = World::new();
+    let session = key("s");
+    let mut twins = world.home.lock_twins(&session).unwrap();
+    let left = [twin("1", "shell"), twin("2", "shell"), twin("1", "general")];
+    twins.leave(left, |_| true).unwrap();
+    drop(twins);
+    let take = |_: usize| {
+        let mut twins = world.home.lock_twins(&session).unwrap();
+        let taken = twins.take(&Digest::new("k"), "shell", |twin| twin.entered_seq == 1);
+        taken.unwrap().map(|twin| twin.call.to_string())
+    };
+    let mut taken: Vec<String> = in_parallel(6, take).into_iter().flatten().collect();
+    taken.sort();
+    assert_eq!(taken, ["1", "2"]);
+    let mut twins = world.home.lock_twins(&session).unwrap();
+    assert_eq!(
+        twins
+            .take(&Digest::new("other"), "general", |_| true)
+            .unwrap(),
+        None
+    );
+    assert_eq!(
+        twins.take(&Digest::new("k"), "general", |_| false).unwrap(),
+        None
+    );
+    twins.leave([], |_| false).unwrap();
+    assert_eq!(
+        twins.take(&Digest::new("k"), "general", |_| true).unwrap(),
+        None
+    );
+}
+
+#[test]
+fn the_end_of_a_session_takes_its_twins() {
+    let world = World::new();
+    world.home.drop_twins(&key("s")).unwrap();
+    assert!(!world.home.path().exists());
+    let mut twins = world.home.lock_twins(&key("s")).unwrap();
+    twins.leave([twin("1", "shell")], |_| true).unwrap();
+    drop(twins);
+    world.home.drop_twins(&key("s")).unwrap();
+    let mut twins = world.home.lock_twins(&key("s")).unwrap();
+    assert_eq!(
+        twins.take(&Digest::new("k"), "shell", |_| true).unwrap(),
+        None
+    );
+}

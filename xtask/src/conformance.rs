@@ -1,0 +1,54 @@
+//! `conformance` and `load`: the gateway proven from outside, whole.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{chores, npm, setup, steps::Steps, tools};
+
+/// Plays the official suite, the scripted clients and servers, and real clients of MCP.
+pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
+    chores::none(arguments)?;
+    tools::check_node()?;
+    npm::install(setup::MCP)?;
+    let mut steps = Steps::default();
+    build(&mut steps);
+    for test in ["mcp_stdio", "mcp_conformance", "mcp_inspector"] {
+        let mut call = tools::cargo(&test_of(test, &[]));
+        steps.command(test, {
+            call.env("INTERLOCK_WHOLE", "1");
+            call
+        });
+    }
+    Ok(steps.finish())
+}
+
+/// Plays two hundred clients with fifty thousand calls, as the program is shipped.
+pub(crate) fn load(arguments: &[&str]) -> Result<ExitCode> {
+    chores::none(arguments)?;
+    let mut steps = Steps::default();
+    let mut load = tools::cargo(&test_of("mcp_load", &["--release"]));
+    load.args(["--", "--nocapture"]).env("INTERLOCK_WHOLE", "1");
+    steps.command("load", load);
+    Ok(steps.finish())
+}
+
+/// The servers that are played, so that the tests do not build them.
+fn build(steps: &mut Steps) {
+    let programs = [
+        "build",
+        "--locked",
+        "--package",
+        "interlock-testkit",
+        "--package",
+        "interlock-fixture",
+        "--bins",
+    ];
+    steps.command("servers", tools::cargo(&programs));
+}
+
+fn test_of<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["test", "--locked", "--package", "interlock", "--test", name];
+    words.extend(more);
+    words
+}
