@@ -14,7 +14,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let mut steps = Steps::default();
     build(&mut steps);
     for test in ["mcp_stdio", "mcp_conformance", "mcp_inspector"] {
-        steps.command(test, tools::cargo(&test_of(test, &[])));
+        let mut call = tools::cargo(&test_of(test, &[]));
+        steps.command(test, {
+            call.env("INTERLOCK_WHOLE", "1");
+            call
+        });
     }
     Ok(steps.finish())
 }

@@ -86,13 +86,18 @@ fn marked(room: &Room, server: &str) -> String {
 }
 
 /// Half of the clients have a session of the older era; the others share one connection in the newer.
+///
+/// Each lists the tools first: whose tool a name is can only be known of a server that was there once.
 fn client(url: &str, number: usize) -> Client {
     let mut client = Client::new(url).unwrap();
     if number.is_multiple_of(2) {
         client.open("2025-11-25", &json!({})).unwrap();
-        return client;
+    } else {
+        client = client.in_newer_era(&json!({}));
     }
-    client.in_newer_era(&json!({}))
+    let list = client.request("tools/list", &json!({})).unwrap();
+    assert!(list.to_string().contains("of_fragile"), "{list}");
+    client
 }
 
 fn call(client: &mut Client, number: usize, round: usize, tally: &Tally) {
@@ -118,8 +123,9 @@ fn call(client: &mut Client, number: usize, round: usize, tally: &Tally) {
 }
 
 /// Kills one process of the fragile server at a time, another one each time.
-fn kill_until(done: &mpsc::Receiver<()>, every: Duration, word: &str) -> usize {
+fn kill_until(begun: &Barrier, done: &mpsc::Receiver<()>, every: Duration, word: &str) -> usize {
     let mut killed = 0;
+    begun.wait();
     while done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
         let running = processes::with_word(word);
         if let Some(process) = running.get(killed % running.len().max(1)) {
@@ -140,24 +146,29 @@ fn two_hundred_clients_get_their_own_answers_while_a_server_is_killed() {
     let parts = load.calls_a_client.div_ceil(part);
     // All clients are at the end of the same part while the memory is read.
     let barrier = Barrier::new(CLIENTS + 1);
+    // Nothing is killed before everyone is there.
+    let there = Barrier::new(CLIENTS + 1);
     let (over, done) = mpsc::channel();
     let mut memory = Vec::new();
     let killed = thread::scope(|scope| {
-        let word = marked(&room, "fragile");
-        let killer = scope.spawn(move || kill_until(&done, load.kill_every, &word));
+        let (word, begun) = (marked(&room, "fragile"), &there);
+        let killer = scope.spawn(move || kill_until(begun, &done, load.kill_every, &word));
         let clients: Vec<_> = (0..CLIENTS)
             .map(|number| {
-                let (tally, url, barrier) = (&tally, &url, &barrier);
+                let (tally, url, barrier, there) = (&tally, &url, &barrier, &there);
                 scope.spawn(move || {
                     // A client that fails still has to meet the others.
                     let mut found = std::panic::catch_unwind(|| client(url, number)).ok();
                     let mut failed = found.is_none();
+                    there.wait();
                     for index in 0..parts {
                         let rounds = index * part..((index + 1) * part).min(load.calls_a_client);
                         let all = std::panic::AssertUnwindSafe(|| {
                             let client = found.as_mut();
                             client.into_iter().for_each(|client| {
-                                rounds.for_each(|round| call(client, number, round, tally));
+                                rounds
+                                    .clone()
+                                    .for_each(|round| call(client, number, round, tally));
                             });
                         });
                         failed |= !failed && std::panic::catch_unwind(all).is_err();

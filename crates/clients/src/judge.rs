@@ -40,7 +40,7 @@ pub(crate) fn before_tool(
         return shell::before_line(setting, guarded, input, used);
     }
     let place = place(setting, guarded, input)?;
-    let served = Served::find(setting, input.client, &used.name)?;
+    let served = Served::find(setting, input.client, &used.name, guarded.id())?;
     let config = |root: &Path| Config::of_project(root).map_err(|error| error.to_string());
     let of_gateway = if served.is_empty() {
         None

@@ -59,6 +59,13 @@ fn arguments(pid: u32) -> Vec<String> {
         .collect()
 }
 
+/// Tells whether a process is a shell, or one that only starts others.
+#[must_use]
+pub fn is_shell(process: &ClientProcess) -> bool {
+    let found = look(process.pid).filter(|found| found.client == *process);
+    found.is_some_and(|found| SHELLS.contains(&found.name.as_str()))
+}
+
 /// Looks at a process; `None` when there is none or it cannot be seen.
 #[cfg(target_os = "linux")]
 #[must_use]

@@ -5,7 +5,11 @@
 //! call; the gateway that takes the note does not count it again. A server that
 //! only has the gateway's name so gets no call that the run has not let pass.
 
-use interlock_core::{call::ToolCall, names::CallId, tools::served_names};
+use interlock_core::{
+    call::ToolCall,
+    names::{CallId, RunId},
+    tools::served_names,
+};
 use interlock_facts::{FileUse, Proposal, RealDisk, Surroundings, TextUse, served_facts};
 use interlock_project::{Config, ToolConfig};
 use interlock_store::{GatewayCard, Note, NotedTool, ServedTool};
@@ -25,7 +29,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Looks for a tool in the cards of the gateways below this hook's client.
+    /// Looks for a tool in the cards of the gateways that serve this hook's client, or its run.
     ///
     /// # Errors
     /// A card cannot be read.
@@ -33,16 +37,23 @@ impl Served {
         setting: &HookSetting,
         client: ClientId,
         name: &str,
+        run: &RunId,
     ) -> Result<Self, String> {
-        let Some(above) = process::client_above().filter(|_| is_of_a_server(client, name)) else {
+        if !is_of_a_server(client, name) {
             return Ok(Self::default());
-        };
+        }
+        let above = process::client_above();
         let alive = |process| process::look(process).is_some();
         let cards = setting
             .home
             .cards(alive)
             .map_err(|error| error.to_string())?;
-        let ours = |card: &GatewayCard| card.above.contains(&above);
+        let ours = |card: &GatewayCard| {
+            let below = above
+                .as_ref()
+                .is_some_and(|above| card.above.contains(above));
+            below || card.run.as_ref() == Some(run)
+        };
         let tools = cards.into_iter().filter(ours).flat_map(|card| card.tools);
         let named = |tool: &ServedTool| {
             let before = name.strip_suffix(&tool.shown);

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 use tokio::{
     sync::{OnceCell, mpsc, watch},
     task::JoinSet,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
 
 use crate::{
@@ -46,6 +46,8 @@ use crate::{
 
 /// How often it is looked whether somebody else moved the run.
 const LOOK_PERIOD: Duration = Duration::from_secs(1);
+/// How long a server may still take to start once the client has said its last.
+const GREET_TIME: Duration = Duration::from_secs(10);
 /// How long requests may still take once the client has said its last.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -266,9 +268,11 @@ impl Session {
         // What comes before `initialize` is answered, from a client that does not wait for it.
         let mut early = VecDeque::new();
         let mut open = true;
-        while open || !early.is_empty() {
+        let gone = sleep(Duration::MAX);
+        tokio::pin!(gone);
+        while open || !*self.greeted.borrow() || !early.is_empty() {
             let waits = !*greeted.borrow_and_update();
-            if let (false, Some(parcel)) = (waits, early.pop_front()) {
+            if !waits && let Some(parcel) = early.pop_front() {
                 self.receive(parcel, &mut tasks);
                 continue;
             }
@@ -277,10 +281,14 @@ impl Session {
                 parcel = incoming.recv(), if open && room => match parcel {
                     Some(parcel) if waits && can_wait(&parcel) => early.push_back(parcel),
                     Some(parcel) => self.receive(parcel, &mut tasks),
-                    None => open = false,
+                    None => {
+                        open = false;
+                        gone.as_mut().reset(Instant::now() + GREET_TIME);
+                    }
                 },
                 _ = tasks.join_next(), if !tasks.is_empty() => {}
                 _ = greeted.changed(), if waits => {}
+                () = &mut gone, if !open => break,
                 _ = look.tick() => self.look(),
                 _ = ending.wait_for(|ending| *ending) => break,
             }
@@ -511,6 +519,9 @@ impl Session {
                 .collect();
             (state.legacy.is_some(), listening)
         };
+        if legacy && to == To::Ready && !*self.greeted.borrow() {
+            return;
+        }
         if legacy {
             self.wait_greeted().await;
             let params = without_subscription(params.clone());

@@ -31,8 +31,8 @@ pub struct Server {
     pub timeout: Option<Duration>,
     /// Where its connections are counted.
     pub metrics: Metrics,
-    /// The era it spoke when it was last asked.
-    seen: Mutex<Option<Era>>,
+    /// The eras it would not speak when it was asked; it need not be asked again.
+    refused: Mutex<Vec<Era>>,
 }
 
 /// A connection that is being made.
@@ -67,7 +67,7 @@ impl Server {
             shared: false,
             timeout: None,
             metrics: Metrics::default(),
-            seen: Mutex::new(None),
+            refused: Mutex::default(),
         }
     }
 
@@ -91,14 +91,26 @@ impl Server {
         }
     }
 
-    /// Returns the era it spoke when it was last asked.
-    pub(crate) fn seen(&self) -> Option<Era> {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Tells whether it would not speak an era when it was asked.
+    pub(crate) fn refused(&self, era: Era) -> bool {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.contains(&era)
     }
 
-    /// Remembers the era it speaks.
-    pub(crate) fn see(&self, era: Era) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(era);
+    /// Remembers that it will not speak an era.
+    pub(crate) fn refuses(&self, era: Era) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if !refused.contains(&era) {
+            refused.push(era);
+        }
+    }
+
+    /// Forgets which eras it would not speak: it may be another program by now.
+    pub(crate) fn forgive(&self) {
+        self.refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use interlock_core::names::RunId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -24,6 +25,8 @@ const GATEWAYS: &str = "gateways";
 pub struct GatewayCard {
     /// The processes above it, the nearest first; the client is among them.
     pub above: Vec<ClientProcess>,
+    /// The run whose credential its caller holds, where it serves by one.
+    pub run: Option<RunId>,
     /// The tools of servers that it shows.
     pub tools: Vec<ServedTool>,
 }

@@ -48,17 +48,32 @@ pub struct RunLog {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
     pub(crate) head: PinHead,
-    /// Device and number of the file that was opened.
-    file: Option<(u64, u64)>,
+    /// The file that was opened.
+    file: Option<Identity>,
 }
 
-/// What every database of this kind begins with.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// Bytes at the beginning of a database that never change.
+const HEAD_BYTES: usize = 24;
 
-/// Returns what tells the file at `path` from every other one there is now.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    let data = fs::symlink_metadata(path).ok()?;
-    data.is_file().then(|| (data.dev(), data.ino()))
+/// What tells a file from every other one there is now, and from itself when it is written over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    number: u64,
+    head: [u8; HEAD_BYTES],
+}
+
+impl Identity {
+    fn of(path: &Path) -> Option<Self> {
+        let data = fs::symlink_metadata(path).ok()?;
+        let mut head = [0; HEAD_BYTES];
+        fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
+        Some(Self {
+            device: data.dev(),
+            number: data.ino(),
+            head,
+        })
+    }
 }
 
 impl RunLog {
@@ -70,7 +85,7 @@ impl RunLog {
         sqlite::configure(&connection, &path, head.durability)?;
         Ok(Self {
             run: run.clone(),
-            file: identity(&path),
+            file: Identity::of(&path),
             path,
             connection,
             head,
@@ -81,7 +96,7 @@ impl RunLog {
     pub(crate) fn made(run: RunId, path: PathBuf, connection: Connection, head: PinHead) -> Self {
         Self {
             run,
-            file: identity(&path),
+            file: Identity::of(&path),
             path,
             connection,
             head,
@@ -107,9 +122,7 @@ impl RunLog {
     /// For those who keep a log open: what they have in memory would hide that it was damaged.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        let mut begin = [0; MAGIC.len()];
-        let read = fs::File::open(&self.path).and_then(|mut file| file.read_exact(&mut begin));
-        read.is_ok() && begin == *MAGIC && self.file == identity(&self.path)
+        self.file.is_some() && self.file == Identity::of(&self.path)
     }
 
     /// Returns the directory that is the run's own.

@@ -116,6 +116,8 @@ pub(super) fn known() -> impl Iterator<Item = &'static str> {
 /// are is not known here.
 pub(super) fn may_exist(pattern: &str) -> bool {
     let unknowable = ["mcp_", "MCP:", "interlock_", "statewright_", "*"];
-    unknowable.iter().any(|prefix| pattern.starts_with(prefix))
+    // `SERVER__TOOL` is a tool of a server behind the gateway.
+    pattern.contains("__")
+        || unknowable.iter().any(|prefix| pattern.starts_with(prefix))
         || known().any(|tool| wildcard_matches(pattern, tool))
 }

@@ -297,8 +297,27 @@ pub(super) const REPORTS: &[&str] = &[
 
 /// First words after it that do more: what is looked for where only text is known.
 pub(super) const ACTS: &[&str] = &[
-    "approve", "cancel", "convert", "demo", "doctor", "exec", "gateway", "hook", "init", "pause",
-    "reject", "resume", "run", "schema", "send", "serve", "start", "token", "tools", "watch",
+    "approve",
+    "cancel",
+    "convert",
+    "demo",
+    "doctor",
+    "exec",
+    "gateway",
+    "hook",
+    "init",
+    "pause",
+    "reject",
+    "resume",
+    "run",
+    "schema",
+    "send",
+    "serve",
+    "start",
+    "telemetry",
+    "token",
+    "tools",
+    "watch",
 ];
 
 /// Those of them that only a person says.

@@ -158,8 +158,19 @@ impl Control {
 
     /// Tells how surely `note` is for the call; `None`: it is for another.
     fn fit(&self, note: &Note, incoming: &Incoming) -> Option<Fit> {
+        if let govern::Caller::Run(run) = &self.who
+            && note.run.as_ref() != Some(run)
+        {
+            return None;
+        }
         if let (Some(noted), Some(call)) = (&note.call, &incoming.call) {
             return (noted == call).then_some(Fit::Call);
+        }
+        match self.who {
+            govern::Caller::Run(_) => return Some(Fit::Process),
+            // Anybody on this machine could be there.
+            govern::Caller::Nobody => return None,
+            govern::Caller::Stdio => {}
         }
         let above = |process| self.settings.ancestors.contains(process);
         if note.process.as_ref().is_some_and(above) {

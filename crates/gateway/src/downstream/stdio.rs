@@ -87,7 +87,7 @@ async fn read_all(
             }),
         };
         let parcels = match frame {
-            Ok(Frame::One(parcel)) => vec![*parcel],
+            Ok(Frame::One(parcel)) => vec![parcel],
             Ok(Frame::Batch(several)) => {
                 let (batch, parcels) = taken_apart(several);
                 if tell.send(Told::Batch(batch)).await.is_err() {

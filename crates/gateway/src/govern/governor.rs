@@ -100,8 +100,10 @@ impl Governor {
         };
         let control = Control::of_caller(settings.clone(), who.clone());
         let files = Files::new(&setting, control.project_root(), &person, servers.clone());
-        // A process of this machine that goes with the session; over HTTP there is none.
-        let process = settings.ancestors.first().filter(|_| who == Caller::Stdio);
+        // A process of this machine that goes with the session; over HTTP there is none, and a
+        // shell may be the person's own, who must not count as the agent for it.
+        let client = settings.ancestors.first().filter(|_| who == Caller::Stdio);
+        let process = client.filter(|process| !interlock_clients::process::is_shell(process));
         let policy = ProjectPolicy::new(setting, control.project_root(), &begun, process.cloned());
         Ok(Self {
             questions: Questions::default(),
@@ -355,15 +357,18 @@ impl Governor {
 
     /// Tells the hooks of this client which tools are whose.
     fn tell_hooks(&mut self, tools: &[ListedTool<'_>]) -> Result<(), StoreError> {
-        if self.who != Caller::Stdio || self.settings.ancestors.is_empty() {
-            return Ok(());
-        }
+        let (above, run) = match &self.who {
+            Caller::Stdio => (self.settings.ancestors.clone(), None),
+            Caller::Run(run) => (Vec::new(), Some(run.clone())),
+            Caller::Nobody => return Ok(()),
+        };
         let served: Vec<ServedTool> = tools.iter().map(served_tool).collect();
         if self.card.as_ref().is_some_and(|(_, told)| *told == served) {
             return Ok(());
         }
         let card = GatewayCard {
-            above: self.settings.ancestors.clone(),
+            above,
+            run,
             tools: served.clone(),
         };
         let kept = match self.card.take() {

@@ -46,10 +46,10 @@ impl Opened {
         tool: NotedTool,
         incoming: &Incoming,
     ) -> Result<(Held, Noted), Refused> {
-        if let Caller::Run(run) = &self.who {
-            return Ok((Held::Run(run.clone()), Noted::default()));
-        }
         let noted = self.noted(control, tool, incoming)?;
+        if let Caller::Run(run) = &self.who {
+            return Ok((Held::Run(run.clone()), noted));
+        }
         if noted.is_there() {
             return Ok((control.held(&noted, incoming)?, noted));
         }

@@ -26,9 +26,13 @@ const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 /// What one piece of text held.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every frame is one message, taken apart at once"
+)]
 pub enum Frame {
     /// One message.
-    One(Box<Parcel>),
+    One(Parcel),
     /// Several in an array, each read by itself.
     Batch(Vec<Result<Parcel, Malformed>>),
 }
@@ -84,7 +88,7 @@ pub fn read_client(text: &[u8]) -> Result<Frame, Malformed> {
             Err(Malformed::new(INVALID_REQUEST, "the batch is empty"))
         }
         Value::Array(several) => Ok(Frame::Batch(several.into_iter().map(parcel).collect())),
-        one => parcel(one).map(|parcel| Frame::One(Box::new(parcel))),
+        one => parcel(one).map(Frame::One),
     }
 }
 
@@ -365,7 +369,7 @@ mod tests {
 
     fn one(text: &str) -> Parcel {
         match read_client(text.as_bytes()) {
-            Ok(Frame::One(parcel)) => *parcel,
+            Ok(Frame::One(parcel)) => parcel,
             other => panic!("{text}: {other:?}"),
         }
     }

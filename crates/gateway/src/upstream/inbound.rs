@@ -224,10 +224,10 @@ impl Upstream {
 
     /// Gives a message to a client; one that does not read holds up nobody else's.
     async fn pass(&self, session: &Session, parcel: Parcel) {
-        session.wait_greeted().await;
         if self.server.shared {
             session.client.try_send(parcel);
         } else {
+            session.wait_greeted().await;
             session.client.send(parcel).await.ok();
         }
     }

@@ -359,7 +359,6 @@ impl Upstream {
             Shaken::Live(live) => {
                 let server = &self.server;
                 let _up = server.metrics.up(&server.name, *was_up);
-                server.see(live.era);
                 self.settle(&live, was_up).await;
                 reading.await;
                 let answered = live.answered.load(Ordering::Acquire);
@@ -372,8 +371,8 @@ impl Upstream {
             Shaken::Broken => {
                 // Some servers of the legacy era end at words they do not know.
                 let probed = lock(&self.trying).take() == Some(Era::Modern);
-                if probed && self.server.seen() != Some(Era::Legacy) {
-                    self.server.see(Era::Legacy);
+                if probed && !self.server.refused(Era::Modern) {
+                    self.server.refuses(Era::Modern);
                     return (true, self.down("ended at words of the modern era"));
                 }
                 let fate = fate.said().unwrap_or("closed the connection");
@@ -424,7 +423,9 @@ impl Upstream {
         }
         if announce {
             for list in ["tools", "prompts", "resources"] {
-                if live.can(list) {
+                // That tools may change is said of every server.
+                let told = list == "tools" || live.can_also(list, "listChanged");
+                if told && live.can(list) {
                     let method = format!("notifications/{list}/list_changed");
                     self.announce(&method, None, None, To::All).await;
                 }

@@ -43,11 +43,12 @@ enum Tried {
 
 impl Upstream {
     pub(super) async fn shake(&self, peer: &Arc<Peer>, fate: &Fate) -> Shaken {
-        let first = self.server.seen().unwrap_or(self.greeting.era);
-        let second = match first {
-            Era::Legacy => Era::Modern,
-            Era::Modern => Era::Legacy,
+        let (own, other) = match self.greeting.era {
+            Era::Legacy => (Era::Legacy, Era::Modern),
+            Era::Modern => (Era::Modern, Era::Legacy),
         };
+        let known = self.server.refused(own) && !self.server.refused(other);
+        let (first, second) = if known { (other, own) } else { (own, other) };
         let mut refused = None;
         // What was silent the first time may only have been slow to start.
         for (era, last) in [(first, false), (second, false), (first, true)] {
@@ -57,6 +58,9 @@ impl Upstream {
             *lock(&self.trying) = Some(era);
             match self.try_era(era, peer, last).await {
                 Tried::Known(about) => {
+                    if let (Some(_), true) = (&refused, era == second) {
+                        self.server.refuses(first);
+                    }
                     return Shaken::Live(Live::new(Arc::clone(peer), era, about, fate.clone()));
                 }
                 Tried::Never(outcome) => return Shaken::Refused(outcome),
@@ -67,6 +71,7 @@ impl Upstream {
                 Tried::Broken => return Shaken::Broken,
             }
         }
+        self.server.forgive();
         refused.map_or(Shaken::Broken, Shaken::Refused)
     }
 

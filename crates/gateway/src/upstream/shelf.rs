@@ -1,6 +1,9 @@
 //! What a server listed, kept to know its tools and prompts by name.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use interlock_core::machine::Object;
 use serde_json::{Value, json};
@@ -51,6 +54,8 @@ struct Inner {
     known: Arc<Entries>,
     /// Whether every page was seen since the server last said that the list changed.
     whole: bool,
+    /// What was seen since then.
+    fresh: HashSet<String>,
     /// Grows whenever what is known changes.
     edition: u64,
 }
@@ -70,21 +75,35 @@ impl Shelf {
         self.lock().whole
     }
 
-    /// Forgets that everything was seen: the server says it is no longer so.
+    /// Returns an entry that is as the server has it now, as far as it says.
+    fn fresh(&self, name: &str) -> Option<Arc<Value>> {
+        let inner = self.lock();
+        let fresh = inner.whole || inner.fresh.contains(name);
+        inner.known.get(name).filter(|_| fresh).cloned()
+    }
+
+    /// Trusts nothing that was seen any more: the server says that it changed.
     pub(crate) fn spoil(&self) {
-        self.lock().whole = false;
+        let mut inner = self.lock();
+        inner.whole = false;
+        inner.fresh.clear();
     }
 
     /// Takes in what one page showed.
     pub(crate) fn see(&self, entries: &[Value]) {
         let mut inner = self.lock();
-        let known = Arc::make_mut(&mut inner.known);
+        let Inner { known, fresh, .. } = &mut *inner;
+        let known = Arc::make_mut(known);
         let mut changed = false;
         for entry in entries {
             let Some(name) = entry.get("name").and_then(Value::as_str) else {
                 continue;
             };
-            if known.get(name).is_none_or(|old| **old != *entry) && known.len() < ENTRIES_MAX {
+            if known.len() >= ENTRIES_MAX {
+                break;
+            }
+            fresh.insert(name.to_owned());
+            if known.get(name).is_none_or(|old| **old != *entry) {
                 known.insert(name.to_owned(), Arc::new(entry.clone()));
                 changed = true;
             }
@@ -130,10 +149,10 @@ impl Upstream {
         name: &str,
         origin: &Arc<Origin>,
     ) -> Option<Arc<Value>> {
-        if self.shelf(kind).is_whole() || self.shelf(kind).known().0.get(name).is_none() {
-            return self.listed(kind, origin).await.get(name).cloned();
+        if let Some(definition) = self.shelf(kind).fresh(name) {
+            return Some(definition);
         }
-        self.shelf(kind).known().0.get(name).cloned()
+        self.listed(kind, origin).await.get(name).cloned()
     }
 
     /// Asks for every page.

@@ -596,7 +596,11 @@ fn a_run_that_cannot_be_read_denies_every_call() {
         .join("runs")
         .join(run.as_str())
         .join("run.db");
-    fs::write(&database, "not a database, and long enough to be looked at").unwrap();
+    // Written over in place, as one does who has the file open already.
+    let bytes = fs::read(&database).unwrap();
+    let kept = bytes.iter().take(16).copied();
+    let damaged = kept.chain(bytes.iter().skip(16).map(|byte| !byte));
+    fs::write(&database, damaged.collect::<Vec<u8>>()).unwrap();
     let others = [
         Session::of(&world, Caller::Run(run.clone()), ""),
         // One that begins only now.
@@ -912,4 +916,42 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
     at_gateway.shown(&[("fs", "write_file")]);
     at_gateway.definition["description"] = json!("another tool");
     assert_eq!(at_gateway.denied("fs", "write_file", &input).0, "protected");
+}
+
+#[test]
+fn a_credential_takes_the_notes_of_its_run_alone() {
+    let world = World::with(WORK);
+    let (first, second) = (world.started_for("s1"), world.started_for("s2"));
+    let look = |id: &str| {
+        Ask::Propose(Box::new(interlock_core::call::ToolCall {
+            id: interlock_core::names::CallId::new(id),
+            tool: "mcp__interlock__look".to_owned(),
+            common: None,
+            served_as: vec!["look".to_owned()],
+            kind: interlock_core::call::CallKind::Other,
+            digest: interlock_core::names::Digest::new("1"),
+            summary: String::new(),
+            agent: None,
+            branch: None,
+            facts: interlock_core::call::CallFacts::default(),
+        }))
+    };
+    let leave = |run: &RunId, id: &str| {
+        world.ask(run, look(id));
+        world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
+            note.tool = NotedTool::served("look");
+            note.run = Some(run.clone());
+            note.judged = Some(interlock_core::names::CallId::new(id));
+        });
+    };
+    let mut of_second = Session::of(&world, Caller::Run(second.clone()), "");
+    leave(&first, "toolu_1");
+    leave(&second, "toolu_2");
+    let ticket = of_second.passes("web", "look", &json!({}));
+    assert_eq!(ticket.call.as_ref().map(|id| id.as_str()), Some("toolu_2"));
+    of_second.passes("web", "look", &json!({}));
+    assert_eq!(world.run(&second).root.used.calls, 2);
+    // Whoever else reaches the port takes nobody's note.
+    let mut anybody = Session::of(&world, Caller::Nobody, "");
+    assert_eq!(anybody.denied("web", "look", &json!({})).0, "several_runs");
 }

@@ -150,7 +150,7 @@ impl Play {
                     .as_ref()
                     .unwrap()
                     .outgoing
-                    .send(*parcel)
+                    .send(parcel)
                     .await
                     .unwrap();
             }

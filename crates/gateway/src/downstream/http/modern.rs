@@ -76,7 +76,6 @@ impl House {
         let Frame::One(parcel) = frame else {
             return Err(Refused::invalid(None, "this revision has no batches"));
         };
-        let parcel = *parcel;
         let conversation = match &parcel.message {
             Message::Request(request) => {
                 check_meta(headers, request)?;
@@ -189,7 +188,7 @@ fn check_meta(headers: &HeaderMap, request: &Request) -> Result<(), Refused> {
 }
 
 /// Returns the status that belongs to an answer.
-fn status_of(events: &[Event]) -> StatusCode {
+pub(super) fn status_of(events: &[Event]) -> StatusCode {
     let [event] = events else {
         return StatusCode::OK;
     };

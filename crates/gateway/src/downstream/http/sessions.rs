@@ -19,7 +19,7 @@ use super::{
     conversation::{Conversation, Kind, result_of},
     events::{Event, Weight},
     lock,
-    modern::request_of,
+    modern::{request_of, status_of},
     refuse::{Refused, empty},
 };
 use crate::{
@@ -145,7 +145,7 @@ impl House {
     ) -> Result<Response<Body>, Refused> {
         let begins = request_of(&frame).is_some_and(|request| request.method == "initialize");
         if begins && let Frame::One(parcel) = frame {
-            return self.initialize(caller, *parcel).await;
+            return self.initialize(caller, parcel).await;
         }
         let session = self.session(headers, caller)?;
         check_version(headers)?;
@@ -207,11 +207,11 @@ impl House {
         let (mut response, version) = match answer::wait(&asked, Begin::Late).await {
             Answer::Whole(events) => {
                 asked.answered();
-                let response = answer::document(StatusCode::OK, &events, false);
                 let Some(version) = version_of(&events) else {
                     // Refused: there is no session.
-                    return Ok(response);
+                    return Ok(answer::document(status_of(&events), &events, false));
                 };
+                let response = answer::document(StatusCode::OK, &events, false);
                 (response, Some(version))
             }
             Answer::Partly(seen, reader) => {
@@ -307,7 +307,7 @@ impl Drop for Opened<'_> {
 /// Takes a batch apart, where the session has batches.
 fn taken_apart(session: &Session, frame: Frame) -> Result<(Vec<Parcel>, Vec<Malformed>), Refused> {
     let several = match frame {
-        Frame::One(parcel) => return Ok((vec![*parcel], Vec::new())),
+        Frame::One(parcel) => return Ok((vec![parcel], Vec::new())),
         Frame::Batch(several) => several,
     };
     if !session.has_batches() {
