@@ -96,6 +96,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Patient<T> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
