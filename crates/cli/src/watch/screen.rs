@@ -88,7 +88,7 @@ fn end_by_signal(stopped: &Arc<AtomicBool>) -> Result<(), Failure> {
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
-            for _ in signals.forever() {
+            if signals.forever().next().is_some() {
                 stopped.store(true, Ordering::SeqCst);
                 thread::sleep(HEED);
                 // Still here.
