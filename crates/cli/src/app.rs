@@ -142,6 +142,8 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Resume(args) => commands::people::resume(app, args),
         Command::Cancel(args) => commands::people::cancel(app, args),
         Command::Log(args) => commands::log::run(app, &args),
+        Command::Telemetry(args) => commands::telemetry::run(app, &args),
+        Command::Watch => commands::watch::run(app),
         Command::List(args) => commands::list::run(app, &args),
         Command::Demo(args) => commands::demo::run(app, &args),
         Command::Tools(args) => commands::tools::run(app, &args),

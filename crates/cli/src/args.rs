@@ -128,6 +128,18 @@ pub(crate) enum Command {
     Log(LogArgs),
     /// List the runs.
     List(ListArgs),
+    /// Show every run, what waits for a person and the log of one run, live in a terminal.
+    #[command(
+        after_help = "Keys: a says yes to what waits, r says no with a note, ? shows all of them, q leaves."
+    )]
+    Watch,
+    /// Tell a collector what happened in a run, as OpenTelemetry spans.
+    #[command(after_help = "Examples:
+  interlock telemetry --stdout | jq .
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 interlock telemetry 01j
+
+Once an endpoint is configured this happens by itself while runs go on.")]
+    Telemetry(TelemetryArgs),
     /// See it work: a guarded agent in a temporary folder.
     Demo(DemoArgs),
     /// Show the tools of MCP servers that a run has seen, or accept one that changed.
@@ -439,6 +451,21 @@ pub(crate) struct ListArgs {
     /// Print JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TelemetryArgs {
+    /// The run; the newest of this project when left out.
+    pub(crate) run: Option<String>,
+    /// Print the spans as OTLP JSON in place of sending them.
+    #[arg(long)]
+    pub(crate) stdout: bool,
+    /// Send what was sent before, too.
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// What is new of every run, until nothing is (started by hooks).
+    #[arg(long, hide = true, conflicts_with_all = ["run", "stdout", "again"])]
+    pub(crate) due: bool,
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,8 @@ pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod start;
 pub(crate) mod status;
+pub(crate) mod telemetry;
 pub(crate) mod test;
 pub(crate) mod token;
 pub(crate) mod tools;
+pub(crate) mod watch;

@@ -8,6 +8,7 @@ mod demo;
 mod failure;
 mod live;
 mod output;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -129,6 +129,8 @@ fn every_command_has_help() {
         "cancel",
         "log",
         "list",
+        "watch",
+        "telemetry",
         "demo",
         "token",
         "gateway",

@@ -142,12 +142,19 @@ fn a_dry_run_changes_nothing() {
 }
 
 #[test]
-fn a_persons_no_changes_nothing() {
-    let room = room();
-    let mut command = room.command(INTERLOCK);
-    // The terminal says nothing and is gone.
-    let asked = terminal::output(command.arg("init")).unwrap();
-    assert!(files(&room).is_empty(), "{asked:?}");
+fn a_person_is_asked_once_for_everything() {
+    let room = crowded();
+    let answered = |typed: &str| {
+        let mut command = room.command(INTERLOCK);
+        out(&terminal::answered(command.arg("init"), typed).unwrap(), 0)
+    };
+    let shown = answered("n\n");
+    assert_eq!(shown.matches("[y/N]").count(), 1, "{shown}");
+    assert!(shown.ends_with("nothing was changed\n"), "{shown}");
+    assert!(files(&room).is_empty());
+    let shown = answered("y\n");
+    assert!(shown.contains("[y/N]"), "{shown}");
+    assert!(files(&room).len() > 8, "{shown}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! is a difference too.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 #![expect(clippy::panic, reason = "a test may end at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a command has a first word")]
 
 use std::{collections::BTreeMap, fmt::Write as _, process::Command, thread};
 

@@ -1,11 +1,10 @@
-// Written by interlock init; interlock init --remove takes it out.
 // Interlock for opencode: every tool is judged by `interlock hook opencode` before it runs.
 //
 // Whatever goes wrong here throws, so that a tool that was not judged does not run.
 // Written as plain JavaScript that is TypeScript too: nothing has to be built.
 import { spawn } from "node:child_process"
 
-const PROGRAM = "interlock" /* the program that init writes here */
+const PROGRAM = "interlock"
 // The program answers within 2 seconds or refuses by itself.
 const DEADLINE_MS = 10_000
 

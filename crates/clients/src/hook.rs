@@ -202,8 +202,13 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
     let eldest = session::eldest(setting, &own, input.parent.as_deref());
     let answer = match eldest.map_err(|error| error.to_string())? {
         Some((eldest, below)) => {
-            let agent = AgentId::new(below.session);
-            judged(setting, &of_sub_agent(input, agent), eldest)?
+            let nested = below != own;
+            let mut seen = of_sub_agent(input, AgentId::new(below.session));
+            // One that it started may stop while it goes on.
+            if nested && seen.event == Event::SubagentStop {
+                seen.event = Event::Other;
+            }
+            judged(setting, &seen, eldest)?
         }
         None if let Some(agent) = &input.agent => {
             judged(setting, &of_sub_agent(input, agent.clone()), own)?

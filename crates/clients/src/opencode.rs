@@ -12,7 +12,10 @@
 
 use std::path::Path;
 
-use interlock_core::names::{AgentId, CallId};
+use interlock_core::{
+    call::ToolCall,
+    names::{AgentId, CallId},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -125,6 +128,11 @@ impl Protocol for Opencode {
         } else {
             Carrying::No
         }
+    }
+
+    fn objection(&self, call: &ToolCall) -> Option<String> {
+        let unseen = call.tool == "batch";
+        unseen.then(|| "it runs other tools that no hook sees: call them one by one".to_owned())
     }
 
     /// The field is the client's own; what the line printed stands in another.

@@ -113,6 +113,10 @@ fn start_for(
         .home
         .start_run(&new, Object::new(), BY)
         .map_err(|error| error.to_string())?;
+    if let Some(parent) = setting.variable("TRACEPARENT") {
+        // Whose trace it belongs to decides nothing.
+        let _ = setting.home.keep_trace_parent(started.log.run(), &parent);
+    }
     let binding = Binding {
         run: started.log.run().clone(),
         session: key.clone(),

@@ -10,7 +10,7 @@ use interlock_store::{Twin as Kept, Twins};
 use crate::{
     answer::{Answer, Say},
     hook::HookSetting,
-    input::Input,
+    input::{Event, Input},
     protocol,
     session::Guarded,
 };
@@ -62,16 +62,14 @@ pub(crate) fn judged_once(
         .home
         .lock_twins(&guarded.binding.session)
         .map_err(said)?;
-    // Whoever waited for the lock has an older view of the run.
-    guarded.refresh().map_err(said)?;
     let run = guarded.id().clone();
+    // Whoever waited for the lock may have an older view of the run.
+    if twins.has(&twin.key, twin.side.word()) {
+        guarded.refresh().map_err(said)?;
+    }
     let other = |kept: &Kept| kept.run == run && is_open(&guarded.run, kept);
-    if guarded.run.paused.is_none()
-        && twins
-            .take(&twin.key, twin.side.word(), other)
-            .map_err(said)?
-            .is_some()
-    {
+    let taken = twins.take(&twin.key, twin.side.word(), other);
+    if taken.map_err(said)?.is_some() && guarded.run.paused.is_none() {
         return Ok(Say::Nothing.into());
     }
     let before = guarded.run.seq;
@@ -82,11 +80,15 @@ pub(crate) fn judged_once(
     ) {
         return Ok(answer);
     }
+    let id = match &input.event {
+        Event::BeforeTool(used) => used.id.as_ref(),
+        _ => None,
+    };
     let allowed = guarded
         .run
         .calls
         .iter()
-        .find(|call| call.begun_seq >= before);
+        .rfind(|call| call.begun_seq >= before && id.is_none_or(|id| call.id == *id));
     let left: Vec<Kept> = allowed
         .into_iter()
         .flat_map(|call| {

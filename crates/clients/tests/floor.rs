@@ -19,7 +19,7 @@ fn floor(states: Value) -> Floor {
     let initial = states.as_object().unwrap().keys().next().unwrap().clone();
     let workflow = json!({ "id": "w", "initial": initial, "states": states });
     let loaded = load(
-        &Source::new("w.json", &workflow.to_string()),
+        &Source::new("w.json", workflow.to_string()),
         None,
         &NoWorkflows,
     );
@@ -202,11 +202,8 @@ fn codex_reads_only_where_no_state_writes_or_reaches_out() {
         assert!(text.starts_with("model = \"x\" # mine\n"), "{text}");
         assert!(text.contains("web_search = \"disabled\""), "{text}");
         let rules = site.project_root.join(".codex/rules/interlock.rules");
-        assert!(
-            fs::read_to_string(&rules)
-                .unwrap()
-                .contains("\"forbidden\"")
-        );
+        // Such a rule keeps lines from being carried.
+        assert!(!rules.exists());
         // Somebody writes behind what was put in.
         fs::write(&path, format!("{text}[mine]\n")).unwrap();
         apply(&project.ask(ClientId::Codex, Scope::Project, None, true)).unwrap();
@@ -214,6 +211,31 @@ fn codex_reads_only_where_no_state_writes_or_reaches_out() {
         assert_eq!(left, format!("{before}[mine]\n"));
         assert!(!rules.exists());
     }
+}
+
+#[test]
+fn where_no_state_has_a_shell_codex_forbids_a_persons_commands() {
+    let no_shell = floor(json!({
+        "reading": { "allowed_tools": ["Read"], "on": { "DONE": "end" } },
+        "end": { "type": "final" },
+    }));
+    let project = Project::new();
+    let rules = project
+        .site()
+        .project_root
+        .join(".codex/rules/interlock.rules");
+    project.put(ClientId::Codex, Scope::Project, &no_shell);
+    let text = fs::read_to_string(&rules).unwrap();
+    assert!(
+        text.contains("\"approve\"") && text.contains("\"forbidden\""),
+        "{text}"
+    );
+    // A floor that has none of it takes it out.
+    project.put(ClientId::Codex, Scope::Project, &reviewing());
+    assert!(!rules.exists());
+    project.put(ClientId::Codex, Scope::Project, &no_shell);
+    apply(&project.ask(ClientId::Codex, Scope::Project, None, true)).unwrap();
+    assert_eq!(project.left(), 0);
 }
 
 #[test]

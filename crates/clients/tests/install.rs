@@ -211,7 +211,14 @@ impl Case {
     }
 
     fn check(&self, part: &str, project: &Project) {
-        let files = project.files();
+        let mut files = project.files();
+        for (path, text) in &mut files {
+            // Of the plugin only what is not the same in every case.
+            if path.ends_with("plugins/interlock.ts") && text.contains("spawn") {
+                let kept = |line: &&str| line.contains("init") || line.starts_with("const PROGRAM");
+                *text = text.lines().filter(kept).collect::<Vec<_>>().join("\n");
+            }
+        }
         if std::env::var_os("INTERLOCK_BLESS").is_some() {
             let _ = fs::remove_dir_all(self.path.join(part));
             write_all(&self.path.join(part), &files);

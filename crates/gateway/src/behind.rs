@@ -14,6 +14,7 @@ use interlock_project::{
 use crate::{
     error::GatewayError,
     govern::{Caller, Govern, Governor},
+    metrics::{Counting, Metrics},
     notes::Notes,
     office::Nobody,
     session::{Bounds, Gateway},
@@ -34,6 +35,8 @@ pub struct Behind {
     pub wrapped: Option<Process>,
     /// What is bounded.
     pub bounds: Bounds,
+    /// Where it is counted what is ruled, and which servers are up.
+    pub metrics: Metrics,
 }
 
 impl Behind {
@@ -60,6 +63,7 @@ impl Behind {
             },
             servers: Config::servers(&person, &project),
             wrapped: None,
+            metrics: Metrics::default(),
         })
     }
 
@@ -91,9 +95,16 @@ impl Behind {
         }
         let (settings, known) = (settings.clone(), self.servers.clone());
         let told = notes.clone();
+        let metrics = self.metrics.clone();
+        for server in &mut servers {
+            server.metrics = metrics.clone();
+        }
         let appoint = move |who: &Caller| -> Box<dyn Govern> {
             match Governor::new(settings.clone(), who.clone(), &known) {
-                Ok(governor) => Box::new(governor),
+                Ok(governor) => Box::new(Counting {
+                    inner: Box::new(governor),
+                    metrics: metrics.clone(),
+                }),
                 Err(error) => {
                     told.tell(&format!("interlock: {error}; every call is refused"));
                     Box::new(Nobody)

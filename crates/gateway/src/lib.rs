@@ -1,8 +1,10 @@
-//! The control tools as an MCP server: how an agent asks where it stands and moves on.
+//! MCP servers behind a state machine, and the control tools by which an agent moves on.
 //!
-//! [`Control`] answers the tools and knows no protocol; the server around it
-//! speaks MCP over stdio. Nothing here approves, deactivates, forces a state or
-//! replaces a workflow. Decides nothing: the engine does.
+//! A [`session`] carries messages between a client and servers over links,
+//! whatever transport drives those; it asks who governs before a call passes.
+//! [`Control`] answers the control tools and knows no protocol. Nothing here
+//! approves, deactivates, forces a state or replaces a workflow. Decides
+//! nothing: the engine does.
 
 mod answer;
 mod arguments;

@@ -3,6 +3,8 @@
 //! Labels are words of ours or names from the configuration: nothing that an
 //! agent, a client or a server wrote makes a new line.
 
+mod rulings;
+
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
@@ -13,6 +15,10 @@ use std::{
     time::Duration,
 };
 
+pub(crate) use self::rulings::Counting;
+
+/// Codes of verdicts that are counted by themselves; there are fewer.
+const CODES_MAX: usize = 100;
 /// Upper bounds of the times that are counted, in microseconds.
 const BOUNDS_US: [u64; 13] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
@@ -64,7 +70,7 @@ struct Counted {
     responses: BTreeMap<u16, u64>,
     requests: BTreeMap<(Method, bool), u64>,
     times: BTreeMap<Method, Times>,
-    verdicts: BTreeMap<&'static str, u64>,
+    verdicts: BTreeMap<String, u64>,
     servers: BTreeMap<String, Server>,
 }
 
@@ -89,28 +95,29 @@ impl Metrics {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a verdict by its code; `allowed` where it has none.
-    pub fn verdict(&self, code: &'static str) {
-        *self.counted().verdicts.entry(code).or_default() += 1;
+    /// Counts a verdict by its code.
+    pub(crate) fn verdict(&self, code: &str) {
+        let mut counted = self.counted();
+        let is_new = !counted.verdicts.contains_key(code);
+        let code = if is_new && counted.verdicts.len() >= CODES_MAX {
+            "other"
+        } else {
+            code
+        };
+        *counted.verdicts.entry(code.to_owned()).or_default() += 1;
     }
 
-    /// Counts a connection to a server that is up.
-    pub fn server_up(&self, name: &str) {
+    /// Counts a connection to a server as long as it is held; `again`: it was up before.
+    pub(crate) fn up(&self, server: &str, again: bool) -> Up {
         let mut counted = self.counted();
-        counted.servers.entry(name.to_owned()).or_default().up += 1;
-    }
-
-    /// Counts a connection to a server that is not up any more.
-    pub fn server_down(&self, name: &str) {
-        let mut counted = self.counted();
-        let server = counted.servers.entry(name.to_owned()).or_default();
-        server.up = server.up.saturating_sub(1);
-    }
-
-    /// Counts a server that is started again.
-    pub fn server_restarted(&self, name: &str) {
-        let mut counted = self.counted();
-        counted.servers.entry(name.to_owned()).or_default().restarts += 1;
+        let numbers = counted.servers.entry(server.to_owned()).or_default();
+        numbers.up += 1;
+        numbers.restarts += u64::from(again);
+        drop(counted);
+        Up {
+            metrics: self.clone(),
+            server: server.to_owned(),
+        }
     }
 
     /// Counts an answer of HTTP.
@@ -193,6 +200,22 @@ impl Metrics {
             text.line(name, *value);
         }
         text.0
+    }
+}
+
+/// A connection to a server that is up.
+#[derive(Debug)]
+pub(crate) struct Up {
+    metrics: Metrics,
+    server: String,
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let mut counted = self.metrics.counted();
+        if let Some(server) = counted.servers.get_mut(&self.server) {
+            server.up = server.up.saturating_sub(1);
+        }
     }
 }
 
@@ -290,15 +313,14 @@ mod tests {
         metrics.answered(Method::of("tools/call"), false, Duration::from_micros(700));
         metrics.answered(Method::of("my/own\"}"), true, Duration::from_secs(60));
         metrics.verdict("tool_not_allowed");
-        metrics.server_up("files");
-        metrics.server_restarted("files");
-        metrics.server_down("files");
+        drop(metrics.up("files", false));
+        let _up = metrics.up("files", true);
         let text = metrics.write(&[("interlock_sessions", "Open sessions.", 3)]);
         for line in [
             "interlock_http_responses_total{status=\"200\"} 1",
             "interlock_requests_total{method=\"other\",outcome=\"error\"} 1",
             "interlock_verdicts_total{code=\"tool_not_allowed\"} 1",
-            "interlock_server_connections{server=\"files\"} 0",
+            "interlock_server_connections{server=\"files\"} 1",
             "interlock_server_restarts_total{server=\"files\"} 1",
             "interlock_request_seconds_bucket{method=\"tools/call\",le=\"0.0005\"} 0",
             "interlock_request_seconds_bucket{method=\"tools/call\",le=\"0.001\"} 1",

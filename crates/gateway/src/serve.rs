@@ -117,7 +117,7 @@ pub fn serve_http(
             gateway: Arc::clone(&gateway),
             home: settings.home.clone(),
         };
-        let listening = listen(serving, Arc::new(door), Metrics::default()).await?;
+        let listening = listen(serving, Arc::new(door), behind.metrics.clone()).await?;
         ready(listening.address()).map_err(ServeError::Untold)?;
         let stop = Notify::new();
         let serving = listening.run(stop.notified());

@@ -5,6 +5,7 @@
 
 mod call;
 mod forward;
+mod gateway;
 mod listen;
 mod lists;
 mod names;
@@ -15,11 +16,11 @@ mod serve;
 mod tasks;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{HashMap, VecDeque},
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -34,15 +35,14 @@ use tokio::{
 
 use crate::{
     era::{Era, Introduced, with_subscription, without_subscription},
-    govern::{Caller, Govern},
-    link::Link,
     message::{INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Parcel, Request, Response},
-    notes::Notes,
     office::Office,
     origin::{Origin, Told},
     peer::{Gone, Peer, Reply, Tag},
-    upstream::{Running, Server, Surroundings, kept::Upstream},
+    upstream::kept::Upstream,
 };
+
+pub use gateway::{Appoint, Bounds, Gateway, TooManySessions};
 
 /// How often it is looked whether somebody else moved the run.
 const LOOK_PERIOD: Duration = Duration::from_secs(1);
@@ -50,145 +50,6 @@ const LOOK_PERIOD: Duration = Duration::from_secs(1);
 const GREET_TIME: Duration = Duration::from_secs(10);
 /// How long requests may still take once the client has said its last.
 const LINGER: Duration = Duration::from_secs(5);
-
-/// What is bounded, and how far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// Bytes of one message.
-    pub message_bytes_max: usize,
-    /// Requests under way in one session.
-    pub calls_max: usize,
-    /// Sessions at once.
-    pub sessions_max: usize,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Self {
-            message_bytes_max: 32 * 1_048_576,
-            calls_max: 1_000,
-            sessions_max: 10_000,
-        }
-    }
-}
-
-/// Makes who governs a session, by who is at its other end.
-pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn Govern> + Send + Sync>;
-
-/// The servers, and what all sessions share.
-pub struct Gateway {
-    servers: Vec<Arc<Server>>,
-    bounds: Bounds,
-    around: Surroundings,
-    appoint: Appoint,
-    /// Connections of all sessions at once.
-    shared: Mutex<BTreeMap<String, Arc<Upstream>>>,
-    sessions: AtomicUsize,
-    /// `true`: everything ends now.
-    ending: watch::Sender<bool>,
-}
-
-impl fmt::Debug for Gateway {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gateway")
-            .field("servers", &self.servers)
-            .field("bounds", &self.bounds)
-            .finish_non_exhaustive()
-    }
-}
-
-/// There are too many sessions.
-#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
-#[error("there are {0} sessions already, which is the most: close one, or raise `sessions_max`")]
-pub struct TooManySessions(pub usize);
-
-impl Gateway {
-    /// Makes a gateway in front of `servers`; needs a runtime of `tokio`.
-    #[must_use]
-    pub fn new(
-        servers: Vec<Server>,
-        bounds: Bounds,
-        notes: Notes,
-        running: Running,
-        appoint: Appoint,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            servers: servers.into_iter().map(Arc::new).collect(),
-            bounds,
-            around: Surroundings {
-                label: String::new(),
-                bytes_max: bounds.message_bytes_max,
-                notes,
-                running,
-            },
-            appoint,
-            shared: Mutex::default(),
-            sessions: AtomicUsize::new(0),
-            ending: watch::Sender::new(false),
-        })
-    }
-
-    /// Returns what is bounded.
-    #[must_use]
-    pub const fn bounds(&self) -> Bounds {
-        self.bounds
-    }
-
-    /// Returns how many sessions there are.
-    #[must_use]
-    pub fn sessions(&self) -> usize {
-        self.sessions.load(Ordering::Acquire)
-    }
-
-    /// Opens a session; it ends when its link is dropped.
-    ///
-    /// # Errors
-    /// There are too many.
-    pub fn open(self: &Arc<Self>, caller: Caller) -> Result<Link, TooManySessions> {
-        let before = self.sessions.fetch_add(1, Ordering::AcqRel);
-        if before >= self.bounds.sessions_max {
-            self.sessions.fetch_sub(1, Ordering::AcqRel);
-            return Err(TooManySessions(before));
-        }
-        let (near, far) = Link::pair();
-        let appoint = Arc::clone(&self.appoint);
-        let session = Arc::new(Session {
-            gateway: Arc::clone(self),
-            client: Peer::new(far.outgoing),
-            office: Office::new(Box::new(move || appoint(&caller))),
-            own: OnceCell::new(),
-            greeted: watch::Sender::new(true),
-            looking: AtomicBool::new(false),
-            state: Mutex::default(),
-        });
-        let running = self.around.running.clone();
-        tokio::spawn(async move {
-            session.run(far.incoming).await;
-            session.gateway.sessions.fetch_sub(1, Ordering::AcqRel);
-            drop(running);
-        });
-        Ok(near)
-    }
-
-    /// Returns a server on behalf of a client.
-    fn upstream(&self, server: &Arc<Server>, introduced: &Arc<Introduced>) -> Arc<Upstream> {
-        let keep = || Upstream::keep(Arc::clone(server), Arc::clone(introduced), &self.around);
-        if !server.shared {
-            return keep();
-        }
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(shared.entry(server.name.clone()).or_insert_with(keep))
-    }
-
-    /// Ends every session at once, and the connections that no session owns.
-    pub fn end(&self) {
-        self.ending.send_replace(true);
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        for upstream in std::mem::take(&mut *shared).values() {
-            upstream.close();
-        }
-    }
-}
 
 /// One client's view of the servers.
 pub(crate) struct Session {
@@ -319,6 +180,7 @@ impl Session {
     fn close(&self) {
         let (legacy, modern) = {
             let mut state = self.state();
+            state.routes.close();
             (state.legacy.take(), std::mem::take(&mut state.modern))
         };
         for side in legacy.into_iter().chain(modern) {
@@ -367,7 +229,8 @@ impl Session {
                     let origin = Arc::clone(asking.as_ref().map_or(&told.0, |asking| &asking.origin));
                     let reply = tokio::select! {
                         biased;
-                        () = origin.cancelled() => None,
+                        // The first words cannot be taken back.
+                        () = origin.cancelled(), if greeting.is_none() => None,
                         reply = Arc::clone(&session).answer(asking, request, extra, told.1) => Some(reply),
                     };
                     session.state().under_way.remove(&id);

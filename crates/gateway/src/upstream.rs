@@ -16,7 +16,7 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use crate::{era::Era, link::Link, notes::Notes};
+use crate::{era::Era, link::Link, metrics::Metrics, notes::Notes};
 
 /// A server behind the gateway, as it is configured.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub struct Server {
     pub shared: bool,
     /// How long a request may take; `None`: as long as the client waits.
     pub timeout: Option<Duration>,
+    /// Where its connections are counted.
+    pub metrics: Metrics,
     /// The eras it would not speak when it was asked; it need not be asked again.
     refused: Mutex<Vec<Era>>,
 }
@@ -64,6 +66,7 @@ impl Server {
             dial,
             shared: false,
             timeout: None,
+            metrics: Metrics::default(),
             refused: Mutex::default(),
         }
     }

@@ -37,6 +37,8 @@ pub struct Config {
     pub protect: ProtectConfig,
     /// Whose projects may set what changes programs; a person's own only.
     pub trust: TrustConfig,
+    /// Where spans go; a person's own only.
+    pub telemetry: TelemetryConfig,
     /// The bounds of the gateway.
     pub gateway: GatewayConfig,
     /// The MCP servers behind the gateway.
@@ -102,6 +104,16 @@ pub struct ProtectConfig {
 pub struct TrustConfig {
     /// Roots of projects that the person trusts.
     pub projects: Vec<PathBuf>,
+}
+
+/// Where spans go.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TelemetryConfig {
+    /// The collector's base address, such as `http://127.0.0.1:4318`; the variables of OpenTelemetry go before.
+    pub endpoint: Option<String>,
+    /// Whether arguments, data and notes are told, too.
+    pub capture_content: bool,
 }
 
 /// How the log of a run is kept.
@@ -195,6 +207,8 @@ impl Config {
             ("shell.allow", self.shell.allow.is_empty()),
             ("protect.allow", self.protect.allow.is_empty()),
             ("trust.projects", self.trust.projects.is_empty()),
+            ("telemetry.endpoint", self.telemetry.endpoint.is_none()),
+            ("telemetry.capture_content", !self.telemetry.capture_content),
             (
                 "gateway.approvals_over_http",
                 !self.gateway.approvals_over_http,

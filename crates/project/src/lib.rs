@@ -10,7 +10,7 @@ mod trust;
 pub use config::{
     Config, ConfigError, Durability, GatewayConfig, HttpConfig, ProtectConfig, RequiredLevel,
     SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StdioConfig, StoreConfig,
-    ToolConfig, Transport, TrustConfig, expand,
+    TelemetryConfig, ToolConfig, Transport, TrustConfig, expand,
 };
 pub use library::{Entry, Library, NotFound, Origin};
 pub use places::{configuration_directory, project_root};

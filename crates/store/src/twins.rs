@@ -87,6 +87,13 @@ impl Home {
 }
 
 impl Twins {
+    /// Tells whether there is a twin of this side, whether it fits or not.
+    #[must_use]
+    pub fn has(&self, key: &Digest, side: &str) -> bool {
+        let mut twins = self.kept.twins.iter();
+        twins.any(|twin| twin.key == *key && twin.side == side)
+    }
+
     /// Takes the oldest twin of this side that `fits`; nobody else gets it.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 //! [`client`] runs every other real client, and Claude Code too, by one [`proposal::Script`] for all of them.
 //! [`interlock`] calls the built `interlock` program in a room, as a person at a terminal would.
 //! [`mcp`] plays MCP clients, well-behaved and others; the programs beside it play servers.
+//! [`collector`] keeps the spans that are posted to it.
 //! [`picture`] tells what changed on the disk.
 //!
 //! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
@@ -14,6 +15,7 @@
 pub mod anthropic;
 pub mod claude;
 pub mod client;
+pub mod collector;
 mod confined;
 mod endpoint;
 mod http;

@@ -1,11 +1,20 @@
 //! A pseudo-terminal in place of a person's.
 
 use std::{
-    io,
-    process::{Command, Output, Stdio},
+    fs::File,
+    io::{self, Read as _, Write as _},
+    num::NonZeroU16,
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
 };
 
-use nix::pty::openpty;
+use nix::pty::{Winsize, openpty};
+use rustix::termios::tcsetwinsize;
+
+/// Longest that anything is waited for before a test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a command whose standard input is a terminal.
 ///
@@ -14,4 +23,207 @@ use nix::pty::openpty;
 pub fn output(command: &mut Command) -> io::Result<Output> {
     let terminal = openpty(None, None)?;
     command.stdin(Stdio::from(terminal.slave)).output()
+}
+
+/// Runs a command at a terminal on which `typed` has been typed.
+///
+/// # Errors
+/// No pseudo-terminal can be had, or the command cannot be started.
+pub fn answered(command: &mut Command, typed: &str) -> io::Result<Output> {
+    let terminal = openpty(None, None)?;
+    // The terminal keeps the line until somebody reads it.
+    File::from(terminal.master.try_clone()?).write_all(typed.as_bytes())?;
+    command.stdin(Stdio::from(terminal.slave)).output()
+}
+
+/// A terminal with a program in it, read as a person sees it.
+pub struct Terminal {
+    child: Child,
+    master: File,
+    seen: Arc<(Mutex<Seen>, Condvar)>,
+}
+
+/// What has come out of the program.
+struct Seen {
+    screen: vt100::Parser,
+    over: bool,
+}
+
+impl Terminal {
+    /// Starts `command` in a terminal of its own with this many rows and columns.
+    ///
+    /// # Errors
+    /// No pseudo-terminal can be had, or the command cannot be started.
+    pub fn start(command: &Command, rows: u16, columns: u16) -> io::Result<Self> {
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        let pty = openpty(Some(&size), None)?;
+        // Its own session, so that a new size reaches it as a signal.
+        let mut inside = Command::new("setsid");
+        inside.args(["--ctty", "--wait"]).arg(command.get_program());
+        inside.args(command.get_args()).env_clear();
+        for (name, value) in command.get_envs() {
+            if let Some(value) = value {
+                inside.env(name, value);
+            }
+        }
+        if let Some(directory) = command.get_current_dir() {
+            inside.current_dir(directory);
+        }
+        let child = inside
+            .stdin(Stdio::from(pty.slave.try_clone()?))
+            .stdout(Stdio::from(pty.slave.try_clone()?))
+            .stderr(Stdio::from(pty.slave))
+            .spawn()?;
+        drop(inside);
+        let master = File::from(pty.master);
+        let seen = Arc::new((
+            Mutex::new(Seen {
+                screen: vt100::Parser::new(some(rows), some(columns), 0),
+                over: false,
+            }),
+            Condvar::new(),
+        ));
+        let mut reader = master.try_clone()?;
+        let told = Arc::clone(&seen);
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            loop {
+                // A terminal nobody has open any more is an error on this side.
+                let count = reader.read(&mut bytes).unwrap_or(0);
+                let mut seen = lock(&told.0);
+                seen.screen.process(bytes.get(..count).unwrap_or_default());
+                seen.over = count == 0;
+                told.1.notify_all();
+                if seen.over {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            child,
+            master,
+            seen,
+        })
+    }
+
+    /// Types `text`.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn press(&mut self, text: &str) -> io::Result<()> {
+        self.master.write_all(text.as_bytes())
+    }
+
+    /// Changes the size.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn resize(&self, rows: u16, columns: u16) -> io::Result<()> {
+        lock(&self.seen.0)
+            .screen
+            .screen_mut()
+            .set_size(some(rows), some(columns));
+        let size = rustix::termios::Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        Ok(tcsetwinsize(&self.master, size)?)
+    }
+
+    /// Returns what is on the screen now.
+    #[must_use]
+    pub fn screen(&self) -> String {
+        lock(&self.seen.0).screen.screen().contents()
+    }
+
+    /// Tells whether the program has the alternate screen, which it must give back.
+    #[must_use]
+    pub fn is_taken_over(&self) -> bool {
+        lock(&self.seen.0).screen.screen().alternate_screen()
+    }
+
+    /// Tells whether anything on the screen has a colour.
+    #[must_use]
+    pub fn is_coloured(&self) -> bool {
+        let seen = lock(&self.seen.0);
+        let screen = seen.screen.screen();
+        let (rows, columns) = screen.size();
+        (0..rows.get()).any(|row| {
+            (0..columns.get()).any(|column| {
+                screen
+                    .cell(row, column)
+                    .is_some_and(|cell| cell.fgcolor() != vt100::Color::Default)
+            })
+        })
+    }
+
+    /// Waits until the screen is as wanted.
+    ///
+    /// # Errors
+    /// It never is; the error holds the screen.
+    pub fn wait_for(&self, what: &str, is: impl Fn(&str) -> bool) -> io::Result<String> {
+        let began = Instant::now();
+        let mut seen = lock(&self.seen.0);
+        loop {
+            let screen = seen.screen.screen().contents();
+            if is(&screen) {
+                return Ok(screen);
+            }
+            let left = PATIENCE.saturating_sub(began.elapsed());
+            if left.is_zero() || seen.over {
+                return Err(io::Error::other(format!("no {what} on:\n{screen}")));
+            }
+            let waited = self.seen.1.wait_timeout(seen, left);
+            seen = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits for the end of the program.
+    ///
+    /// # Errors
+    /// It cannot be waited for.
+    pub fn end(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait()?;
+        let began = Instant::now();
+        let mut seen = lock(&self.seen.0);
+        while !seen.over && began.elapsed() < PATIENCE {
+            seen = self
+                .seen
+                .1
+                .wait_timeout(seen, PATIENCE)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        Ok(status)
+    }
+}
+
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terminal").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The reader's screen is never as small as to lose what a program draws beside the edge.
+fn some(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count.max(4)).unwrap_or(NonZeroU16::MIN)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

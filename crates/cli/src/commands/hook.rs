@@ -26,7 +26,9 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         }),
         Err(error) => HookAnswer::stops(&format!("signals cannot be handled: {error}")),
     };
-    ExitCode::from(print(&answer))
+    let exit = print(&answer);
+    super::telemetry::nudge();
+    ExitCode::from(exit)
 }
 
 /// Prints the answer and returns the exit code.

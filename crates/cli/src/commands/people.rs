@@ -9,7 +9,7 @@ use crate::{
     app::App,
     args::{ApproveArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs},
     authority,
-    commands::status,
+    commands::{status, telemetry},
     failure::{Done, Exit, Failure},
     live::{self, Live},
 };
@@ -135,6 +135,7 @@ pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
 /// Asks the run, prints its answer, and makes a refusal the exit code.
 fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
     let decision = live.ask(ask)?;
+    telemetry::nudge();
     let (ok, code, message) = live::reply(&decision.reply);
     let status = live.status(Some(&decision))?;
     if as_json {

@@ -47,6 +47,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     };
     let started = home.start_run(&new, input, &authority::name())?;
     let id = started.log.run().clone();
+    super::telemetry::keep_parent(&home, &id);
     match key {
         Some(session) => {
             let binding = Binding {

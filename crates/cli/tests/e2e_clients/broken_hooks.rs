@@ -1,6 +1,6 @@
 //! Every real client, and the hook broken in every way: does the forbidden command run?
 //!
-//! What was seen stands in `docs/src/clients.md`, next to what can be done about it.
+//! What was seen stands in `docs/src/real-clients.md`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -236,7 +236,7 @@ fn a_broken_hook_blocks_wherever_the_client_gives_a_way() {
             .map(|(client, played)| (client, played.join().unwrap()))
             .collect()
     });
-    page::assert_holds("clients.md", "broken hooks", &rows(&seen));
+    page::assert_holds("real-clients.md", "broken hooks", &rows(&seen));
     for (client, ways) in &seen {
         let ran: Vec<Way> = ways
             .iter()

@@ -1,6 +1,6 @@
 //! The same workflow, the same ten proposals, the same ten verdicts, whichever client the model sits in.
 //!
-//! What was seen stands in `docs/src/same-verdicts.md`.
+//! What was seen stands in `docs/src/real-clients.md`.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -122,7 +122,7 @@ fn every_client_gets_the_same_ten_verdicts() {
     assert!(first.told.iter().all(|told| *told), "{first:#?}");
     let kept = BTreeMap::from([("a.txt".to_owned(), "two\n".to_owned())]);
     assert_eq!(first.files, kept);
-    page::assert_holds("same-verdicts.md", "verdicts", &rows(&seen));
+    page::assert_holds("real-clients.md", "verdicts", &rows(&seen));
 }
 
 fn rows(seen: &[(Client, Seen)]) -> String {

@@ -68,8 +68,6 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         json!({
             "command": site.program.display().to_string(),
             "args": ["gateway"],
-            // Codex hands servers no other variables; without them the state would be looked for elsewhere.
-            "env_vars": ["XDG_STATE_HOME", "XDG_CONFIG_HOME"],
         })
     },
     not_mediated: &[
@@ -95,6 +93,9 @@ pub(super) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
 
 const TABLE: [&str; 2] = ["mcp_servers", SERVER];
 
+/// Where state and configuration lie: Codex hands its servers few variables, and these are not among them.
+const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
+
 /// Registers the control server.
 pub(super) fn put_server(text: Option<&str>, site: &Site) -> Result<String, Fault> {
     let mut text = Text::parse(text.unwrap_or_default())?;
@@ -102,7 +103,13 @@ pub(super) fn put_server(text: Option<&str>, site: &Site) -> Result<String, Faul
     let command = [TABLE[0], TABLE[1], "command"];
     if text.item(&TABLE).is_none() {
         let gateway = toml_edit::Value::from_iter(["gateway"]);
-        text.add_table(&TABLE, &[("command", program.into()), ("args", gateway)])?;
+        let variables = toml_edit::Value::from_iter(VARIABLES);
+        let members = [
+            ("command", program.into()),
+            ("args", gateway),
+            ("env_vars", variables),
+        ];
+        text.add_table(&TABLE, &members)?;
     } else if !is_ours(&text) {
         let reason = format!("`mcp_servers.{SERVER}` is another server");
         return Err(text.fault(&TABLE, reason));

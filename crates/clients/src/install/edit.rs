@@ -34,8 +34,8 @@ pub(super) enum What {
     Server(&'static Footprint, Scope),
     /// Rules of the client's own.
     Floor(Rules),
-    /// A whole file of our own.
-    Own(String),
+    /// A whole file of our own; `None`: none any more.
+    Own(Option<String>),
     /// The hooks of this file that a person trusts, in Codex's configuration.
     Trust(PathBuf, Vec<Trusted>),
 }
@@ -46,7 +46,7 @@ impl Edit {
         let edit = |path, what| Self { path, scope, what };
         let hooks = match &client.hooks {
             HooksAs::Json(_) => What::Hooks(client),
-            HooksAs::Plugin(text) => What::Own(text(site)),
+            HooksAs::Plugin(text) => What::Own(Some(text(site))),
         };
         [
             edit((client.hook_file)(site, scope), hooks),
@@ -75,7 +75,10 @@ impl Edit {
             },
             What::Floor(rules) if rules.is_empty() => return Ok(text.map(str::to_owned)),
             What::Floor(rules) => rules.put(text, added)?,
-            What::Own(own) => match text {
+            What::Own(None) => {
+                return Ok(text.filter(|text| !is_own(text)).map(str::to_owned));
+            }
+            What::Own(Some(own)) => match text {
                 Some(text) if !text.trim().is_empty() && !is_own(text) => {
                     let reason = "somebody else's file has this name".to_owned();
                     return Err(Fault::at(text, 0, reason));

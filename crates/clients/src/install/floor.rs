@@ -121,7 +121,6 @@ pub(super) fn edits(
     floor: Option<&Floor>,
 ) -> Vec<Edit> {
     let edit = |path, what| Edit { path, scope, what };
-    let own = |text: Option<String>| What::Own(text.unwrap_or_default());
     let rules = |language, fill: &dyn Fn(&Floor, &mut Rules)| {
         let mut rules = Rules::new(language);
         if let Some(floor) = floor {
@@ -144,7 +143,12 @@ pub(super) fn edits(
             ),
             edit(
                 codex::rules_file(site, scope),
-                own(floor.map(|_| codex_rules(site))),
+                // A line that may be carried is not, where any such rule stands.
+                What::Own(
+                    floor
+                        .filter(|floor| floor.denies(&["Bash"]))
+                        .map(|_| codex_rules(site)),
+                ),
             ),
         ],
         ClientId::Gemini if scope == Scope::Project => vec![edit(
@@ -156,7 +160,7 @@ pub(super) fn edits(
         )],
         ClientId::Gemini => vec![edit(
             gemini::policy_file(site),
-            own(floor.map(gemini_policy)),
+            What::Own(floor.map(gemini_policy)),
         )],
         ClientId::Opencode => vec![edit(
             opencode::server_file(site, scope),

@@ -68,21 +68,29 @@ fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Stands in the plugin before the program that it calls, as JSON text.
-const BEFORE: &str = "\nconst PROGRAM = ";
-const SHIPPED: &str = "\"interlock\"";
+/// Begins the line of the plugin that names the program to call.
+const NAMES: &str = "const PROGRAM = ";
 
-/// Returns the plugin with the program to call.
+/// Returns the plugin with the program to call, in a file that `init` knows as its own.
 pub(crate) fn plugin(site: &Site) -> String {
     let program = serde_json::Value::from(site.program.display().to_string());
-    let (shipped, own) = (format!("{BEFORE}{SHIPPED}"), format!("{BEFORE}{program}"));
-    format!("//{MARK}\n{}", PLUGIN.replacen(&shipped, &own, 1))
+    let mark = format!("//{MARK}");
+    let lines = PLUGIN.lines().skip_while(|line| *line == mark);
+    let lines = lines.map(|line| {
+        if line.starts_with(NAMES) {
+            format!("{NAMES}{program}")
+        } else {
+            line.to_owned()
+        }
+    });
+    let lines: Vec<String> = std::iter::once(mark.clone()).chain(lines).collect();
+    format!("{}\n", lines.join("\n"))
 }
 
 /// Finds the program that a plugin calls.
 pub(crate) fn program_in(plugin: &str) -> Option<String> {
-    let (_, rest) = plugin.split_once(BEFORE)?;
-    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+    let line = plugin.lines().find_map(|line| line.strip_prefix(NAMES))?;
+    let mut values = serde_json::Deserializer::from_str(line).into_iter::<String>();
     values.next()?.ok()
 }
 
@@ -101,5 +109,8 @@ mod tests {
         let text = plugin(&site);
         assert_eq!(Path::new(&program_in(&text).unwrap()), site.program);
         assert!(!text.contains("const PROGRAM = \"interlock\""));
+        // As it comes with the program, it would call whatever is on the PATH.
+        assert_eq!(program_in(super::PLUGIN).as_deref(), Some("interlock"));
+        assert_eq!(text.matches(super::MARK).count(), 1);
     }
 }

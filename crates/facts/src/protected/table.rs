@@ -173,6 +173,8 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Any, &["opencode.json*"], CLIENT),
     tree(Under::Any, &[".opencode"], CLIENT).by(OPENCODE),
     tree(Under::Any, &[".github", "hooks"], CLIENT),
+    tree(Under::Any, &[".github", "copilot"], CLIENT),
+    file(Under::Any, &[".github", "mcp.json"], CLIENT),
     tree(Under::Any, &[".copilot"], CLIENT).by(COPILOT),
     tree(Under::Config, &["opencode"], CLIENT).by(OPENCODE),
     tree(Under::Config, &["github-copilot"], CLIENT).by(COPILOT),
@@ -297,8 +299,27 @@ pub(super) const REPORTS: &[&str] = &[
 
 /// First words after it that do more: what is looked for where only text is known.
 pub(super) const ACTS: &[&str] = &[
-    "approve", "cancel", "convert", "demo", "doctor", "exec", "gateway", "hook", "init", "pause",
-    "reject", "resume", "run", "schema", "send", "serve", "start", "token", "tools", "watch",
+    "approve",
+    "cancel",
+    "convert",
+    "demo",
+    "doctor",
+    "exec",
+    "gateway",
+    "hook",
+    "init",
+    "pause",
+    "reject",
+    "resume",
+    "run",
+    "schema",
+    "send",
+    "serve",
+    "start",
+    "telemetry",
+    "token",
+    "tools",
+    "watch",
 ];
 
 /// Those of them that only a person says.

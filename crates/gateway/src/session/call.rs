@@ -13,7 +13,7 @@ use super::{
 use crate::{
     era::Era,
     govern::{CallEnd, GatewayCall, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket},
-    message::{Id, Outcome, Request},
+    message::{INTERNAL_ERROR, Id, Outcome, Request},
     now_ms,
     office::{Office, unavailable},
     peer::Reply,
@@ -184,15 +184,17 @@ impl Session {
     async fn target(&self, asking: &Asking, name: &str) -> Result<Target, Outcome> {
         let origin = &asking.origin;
         let Some(only) = asking.side.only() else {
-            let names = self.names(Kind::Tools, asking).await;
-            let Some(named) = names.find(name) else {
-                return Err(self.unknown(name).await);
+            let Some(named) = self.named(Kind::Tools, asking, name).await else {
+                return Err(match unasked(asking) {
+                    Some(outcome) => outcome,
+                    None => self.unknown(name).await,
+                });
             };
             return Ok(Target {
-                upstream: Arc::clone(&named.upstream),
-                name: named.name.clone(),
-                shown: named.shown.clone(),
-                definition: Arc::clone(&named.definition),
+                upstream: named.upstream,
+                name: named.name,
+                shown: named.shown,
+                definition: named.definition,
             });
         };
         // A tool with a name of ours is shown behind its server's.
@@ -269,6 +271,22 @@ impl Session {
         }
         Ruled::Answered(unavailable())
     }
+}
+
+/// Says which servers could not be asked for their tools; `None`: all were.
+fn unasked(asking: &Asking) -> Option<Outcome> {
+    let upstreams = asking.side.upstreams.iter();
+    let down = upstreams.filter(|upstream| {
+        upstream.live_now().is_none() && !upstream.shelf(Kind::Tools).is_whole()
+    });
+    let down: Vec<String> = down.map(|upstream| upstream.server.label()).collect();
+    (!down.is_empty()).then(|| {
+        let message = format!(
+            "which tool is meant is not known while {} cannot be asked; it is being restarted",
+            down.join(" and ")
+        );
+        Outcome::error(INTERNAL_ERROR, &message)
+    })
 }
 
 /// Returns in whose stream a change that a call made is told.

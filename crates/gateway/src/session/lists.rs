@@ -226,8 +226,7 @@ impl Session {
             }
             return self.pass_on(asking, request, extra).await;
         }
-        let names = self.names(Kind::Prompts, asking).await;
-        let Some(named) = names.find(name) else {
+        let Some(named) = self.named(Kind::Prompts, asking, name).await else {
             return own(invalid(&format!("no prompt is called `{name}`")));
         };
         if let Some(outcome) = self

@@ -9,8 +9,9 @@ use std::{
 };
 
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
-use super::{Asking, Session, Side};
+use super::{Asking, Session, Side, open::START_TIME};
 use crate::{
     tools::control_tool,
     upstream::{kept::Upstream, shelf::Kind},
@@ -58,17 +59,30 @@ pub(super) fn qualified(upstream: &Upstream, name: &str) -> String {
 }
 
 impl Session {
+    /// Finds what a client means by a name; servers are asked anew only where it is not plain.
+    pub(super) async fn named(&self, kind: Kind, asking: &Asking, name: &str) -> Option<Named> {
+        let fresh = |named: &&Named| named.upstream.shelf(kind).fresh(&named.name).is_some();
+        if let Some(named) = asking.side.names_known(kind).find(name).filter(fresh) {
+            return Some(named.clone());
+        }
+        self.names(kind, asking).await.find(name).cloned()
+    }
+
     /// Returns all names of one kind, asked for anew where lists have changed.
     pub(super) async fn names(&self, kind: Kind, asking: &Asking) -> Arc<Names> {
         let mut waits = Vec::new();
-        for upstream in &asking.side.upstreams {
+        let upstreams = asking.side.upstreams.iter();
+        for upstream in upstreams.filter(|upstream| !upstream.shelf(kind).is_whole()) {
             let (upstream, origin) = (Arc::clone(upstream), Arc::clone(&asking.origin));
             waits.push(tokio::spawn(
                 async move { upstream.listed(kind, &origin).await },
             ));
         }
-        for wait in waits {
-            wait.await.ok();
+        let until = Instant::now() + START_TIME;
+        for mut wait in waits {
+            if timeout_at(until, &mut wait).await.is_err() {
+                wait.abort();
+            }
         }
         asking.side.names_known(kind)
     }

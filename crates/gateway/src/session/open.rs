@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long several servers are waited for; one alone takes its time.
-const START_TIME: Duration = Duration::from_secs(8);
+pub(super) const START_TIME: Duration = Duration::from_secs(8);
 
 impl Session {
     /// Answers `initialize`.

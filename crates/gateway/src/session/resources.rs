@@ -56,6 +56,14 @@ impl Routes {
         }
     }
 
+    /// Ends the subscriptions that nobody hears any more.
+    pub(super) fn close(&mut self) {
+        let listened = std::mem::take(&mut self.listened);
+        listened
+            .into_values()
+            .for_each(|listening| listening.abort());
+    }
+
     /// Returns the server that a resource is known or likely to be of.
     fn server(&self, uri: &str) -> Option<usize> {
         if let Some(at) = self.resources.get(uri) {
@@ -238,8 +246,7 @@ impl Session {
         let Some(name) = part("name").map(str::to_owned) else {
             return own(invalid("`ref` must name a prompt or a resource"));
         };
-        let names = self.names(Kind::Prompts, asking).await;
-        let Some(named) = names.find(&name) else {
+        let Some(named) = self.named(Kind::Prompts, asking, &name).await else {
             return own(invalid(&format!("no prompt is called `{name}`")));
         };
         let params = request.params.as_mut();

@@ -71,6 +71,15 @@ const METHODS: [(&str, Method); 19] = [
     ("tasks/cancel", Method::Task),
 ];
 
+/// Methods of the legacy era that the modern one no longer has.
+const REMOVED: [&str; 5] = [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
 fn known(method: &str) -> Method {
     let found = METHODS.iter().find(|(name, _)| *name == method);
     found.map_or(Method::Unknown, |(_, known)| *known)
@@ -109,6 +118,9 @@ impl Session {
         told: Option<Told>,
     ) -> Reply {
         let modern = asking.origin.era == Era::Modern;
+        if modern && REMOVED.contains(&request.method.as_str()) {
+            return own(not_found(&request.method));
+        }
         match known(&request.method) {
             Method::Ping if !modern => own(Outcome::result(&json!({}))),
             Method::Discover if modern => own(self.discover(&asking).await),

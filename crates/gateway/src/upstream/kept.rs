@@ -163,8 +163,7 @@ impl Upstream {
         if let Some(keeper) = lock(&self.keeper).take() {
             keeper.abort();
         }
-        let asked = std::mem::take(&mut *lock(&self.asked));
-        asked.into_values().for_each(|asking| asking.abort());
+        self.forget_asked();
         if let Standing::Up(live) = &*self.standing.borrow() {
             live.peer.close();
         }
@@ -357,6 +356,8 @@ impl Upstream {
         };
         let ended = match shaken {
             Shaken::Live(live) => {
+                let server = &self.server;
+                let _up = server.metrics.up(&server.name, *was_up);
                 self.settle(&live, was_up).await;
                 reading.await;
                 let answered = live.answered.load(Ordering::Acquire);
@@ -381,7 +382,14 @@ impl Upstream {
             }
         };
         peer.close();
+        self.forget_asked();
         ended
+    }
+
+    /// Takes back what clients are asked: the server no longer waits for it.
+    fn forget_asked(&self) {
+        let asked = std::mem::take(&mut *lock(&self.asked));
+        asked.into_values().for_each(|asking| asking.abort());
     }
 
     /// Brings a server that has just come up to where it was.

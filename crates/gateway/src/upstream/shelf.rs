@@ -71,12 +71,13 @@ impl Shelf {
         (Arc::clone(&inner.known), inner.edition)
     }
 
-    fn is_whole(&self) -> bool {
+    /// Tells whether everything was seen since the server last said that it changed.
+    pub(crate) fn is_whole(&self) -> bool {
         self.lock().whole
     }
 
     /// Returns an entry that is as the server has it now, as far as it says.
-    fn fresh(&self, name: &str) -> Option<Arc<Value>> {
+    pub(crate) fn fresh(&self, name: &str) -> Option<Arc<Value>> {
         let inner = self.lock();
         let fresh = inner.whole || inner.fresh.contains(name);
         inner.known.get(name).filter(|_| fresh).cloned()

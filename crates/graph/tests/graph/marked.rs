@@ -103,6 +103,7 @@ fn what_waits_for_a_person_says_so() {
             data: Object::new(),
             message: String::new(),
             by: "agent".to_owned(),
+            asked: None,
         }),
         ..frame("release")
     };

@@ -199,3 +199,51 @@ fn a_token_that_cannot_be_checked_does_not_hold() {
     let error = world.home.token_made_below(&token).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 }
+
+#[test]
+fn a_credential_leads_to_its_run_until_it_is_taken_back() {
+    let world = World::new();
+    let home = &world.home;
+    assert_eq!(home.run_of_credential("ilr_abc").unwrap(), None);
+    let (one, other) = (
+        interlock_store::run_id(NOW).unwrap(),
+        interlock_store::run_id(NOW).unwrap(),
+    );
+    let credentials = [&one, &one, &other].map(|run| home.make_credential(run).unwrap());
+    for (credential, run) in credentials.iter().zip([&one, &one, &other]) {
+        assert_eq!(
+            home.run_of_credential(credential).unwrap().as_ref(),
+            Some(run)
+        );
+    }
+    for wrong in [
+        "",
+        "ilr_",
+        "../token",
+        &credentials[0].to_uppercase(),
+        &credentials[0][..60],
+    ] {
+        assert_eq!(home.run_of_credential(wrong).unwrap(), None, "{wrong}");
+    }
+    assert_eq!(home.revoke_credentials(&one).unwrap(), 2);
+    assert_eq!(home.run_of_credential(&credentials[0]).unwrap(), None);
+    assert_eq!(
+        home.run_of_credential(&credentials[2]).unwrap(),
+        Some(other)
+    );
+    assert_eq!(home.revoke_credentials(&one).unwrap(), 0);
+}
+
+#[test]
+fn a_credential_is_kept_only_as_its_hash() {
+    let world = World::new();
+    let run = interlock_store::run_id(NOW).unwrap();
+    let credential = world.home.make_credential(&run).unwrap();
+    let secret = credential.strip_prefix("ilr_").unwrap();
+    let directory = world.home.path().join("credentials");
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(!path.to_string_lossy().contains(secret));
+        assert!(!fs::read_to_string(&path).unwrap().contains(secret));
+    }
+}

@@ -119,7 +119,7 @@ impl Events {
         let mut kept = self.kept();
         while kept.is_full_with(&text) {
             let first = kept.events.front();
-            if !first.is_some_and(|event| event.place < kept.unread) {
+            if first.is_none_or(|event| event.place >= kept.unread) {
                 break;
             }
             self.drop_first(&mut kept);
@@ -259,6 +259,7 @@ impl Reader {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use super::*;
 

@@ -18,9 +18,7 @@ use super::{
 };
 use crate::{
     mcp_headers::{self, VERSION, single},
-    message::{
-        Frame, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Parcel, Request, read_server,
-    },
+    message::{Frame, INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, read_server},
 };
 
 /// All revisions that are spoken, newest first.
@@ -42,16 +40,24 @@ pub(crate) fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
         // Revisions are dates; what is none is answered with those that there are.
         version.as_bytes() >= MODERN.as_bytes()
     });
+    let Some(request) = request_of(frame) else {
+        return by_header;
+    };
+    match request.method.as_str() {
+        "initialize" => false,
+        "server/discover" => true,
+        _ => by_header || meta(request).is_some_and(|meta| meta.contains_key(META_VERSION)),
+    }
+}
+
+/// Returns the request that came alone.
+pub(crate) fn request_of(frame: &Frame) -> Option<&Request> {
     match frame {
-        Frame::One(Parcel {
-            message: Message::Request(request),
-            ..
-        }) => match request.method.as_str() {
-            "initialize" => false,
-            "server/discover" => true,
-            _ => by_header || meta(request).is_some_and(|meta| meta.contains_key(META_VERSION)),
+        Frame::One(parcel) => match &parcel.message {
+            Message::Request(request) => Some(request),
+            Message::Notification(_) | Message::Response(_) => None,
         },
-        Frame::One(_) | Frame::Batch(_) => by_header,
+        Frame::Batch(_) => None,
     }
 }
 

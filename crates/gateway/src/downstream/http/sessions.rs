@@ -19,7 +19,7 @@ use super::{
     conversation::{Conversation, Kind, result_of},
     events::{Event, Weight},
     lock,
-    modern::status_of,
+    modern::{request_of, status_of},
     refuse::{Refused, empty},
 };
 use crate::{
@@ -143,16 +143,9 @@ impl House {
         caller: &Caller,
         frame: Frame,
     ) -> Result<Response<Body>, Refused> {
-        if let Frame::One(Parcel {
-            message: Message::Request(request),
-            ..
-        }) = &frame
-            && request.method == "initialize"
-        {
-            return match frame {
-                Frame::One(parcel) => self.initialize(caller, parcel).await,
-                Frame::Batch(_) => Err(Refused::invalid(None, "`initialize` comes alone")),
-            };
+        let begins = request_of(&frame).is_some_and(|request| request.method == "initialize");
+        if begins && let Frame::One(parcel) = frame {
+            return self.initialize(caller, parcel).await;
         }
         let session = self.session(headers, caller)?;
         check_version(headers)?;

@@ -1,0 +1,215 @@
+//! `telemetry`: tells a collector what happened in runs, as OpenTelemetry spans.
+
+use std::{
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use interlock_core::names::RunId;
+use interlock_project::{Config, configuration_directory};
+use interlock_store::{EventLog as _, Home, Listed, Recorded};
+use interlock_telemetry::{About, Happened, Parent, Sender, Settings, Span, request, spans};
+
+use crate::{
+    app::{App, program, variable},
+    args::TelemetryArgs,
+    failure::{Done, Failure},
+};
+
+/// How long nothing must happen before a process that tells ends.
+const QUIET: Duration = Duration::from_secs(3);
+/// Time between two tellings, so that many events go in one.
+const EVERY: Duration = Duration::from_secs(2);
+/// How long no other process tries after one has failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(app: &App, args: &TelemetryArgs) -> Done {
+    let settings = settings().map_err(Failure::usage)?;
+    let home = app.home()?;
+    if args.due {
+        return tell_due(&home, &settings);
+    }
+    let id = home.find_run(args.run.as_deref(), &app.project())?;
+    if args.stdout {
+        let all = told_spans(&home, &id, &settings, 0)?.spans;
+        return app.output.json(&request(&settings.resource, &all));
+    }
+    let Some(sender) = Sender::new(&settings)? else {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "telemetry is off: set `OTEL_EXPORTER_OTLP_ENDPOINT`, or `[telemetry] endpoint` in your config.toml; `--stdout` prints the spans"
+        )));
+    };
+    let from = if args.again {
+        0
+    } else {
+        home.told(&id)?.events
+    };
+    let new = told_spans(&home, &id, &settings, from)?;
+    sender.send(&new.spans)?;
+    keep(&home, &id, new.events)?;
+    app.output.line(&format!(
+        "told of {} spans of run `{id}`{}",
+        new.spans.len(),
+        settings
+            .endpoint
+            .as_deref()
+            .map_or_else(String::new, |endpoint| format!(" at {endpoint}"))
+    ))
+}
+
+/// Reads where spans go: the variables, then the person's own configuration.
+fn settings() -> anyhow::Result<Settings> {
+    let directory = configuration_directory(variable);
+    let config = Config::of_person(directory.as_deref())?.telemetry;
+    let look = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+    Ok(Settings::of(
+        look,
+        config.endpoint.as_deref(),
+        config.capture_content,
+    )?)
+}
+
+/// Keeps the trace that a run is started in, so that its spans belong there.
+pub(crate) fn keep_parent(home: &Home, run: &RunId) {
+    let parent = variable("TRACEPARENT").and_then(|value| value.into_string().ok());
+    if let Some(parent) = parent.filter(|text| Parent::parse(text).is_some()) {
+        // A run is started all the same where its trace cannot be kept.
+        let _ = home.keep_trace_parent(run, &parent);
+    }
+}
+
+/// Starts a process that tells what is new, where telemetry is configured and none is at it.
+///
+/// Waits for nothing and fails for nothing.
+pub(crate) fn nudge() {
+    let Ok(set) = settings() else { return };
+    if set.endpoint.is_none() {
+        return;
+    }
+    let Ok(home) = Home::locate(variable) else {
+        return;
+    };
+    // Where there has never been a run there is nothing to tell.
+    if !home.path().join("runs").is_dir() {
+        return;
+    }
+    // Held by the process that tells; whoever finds it free starts the next.
+    let Ok(Some(free)) = home.lock_telling() else {
+        return;
+    };
+    drop(free);
+    if let Ok(program) = program() {
+        use std::os::unix::process::CommandExt as _;
+        let started = Command::new(program)
+            .args(["telemetry", "--due"])
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Not of the client's group: it outlives the hook.
+            .process_group(0)
+            .spawn();
+        // Whether it could be started changes nothing here.
+        drop(started);
+    }
+}
+
+/// Tells of every run until nothing new comes.
+fn tell_due(home: &Home, settings: &Settings) -> Done {
+    let Some(sender) = Sender::new(settings)? else {
+        return Ok(());
+    };
+    loop {
+        let Some(lock) = home.lock_telling()? else {
+            return Ok(());
+        };
+        let mut quiet = Duration::ZERO;
+        while quiet < QUIET {
+            match tell_all(home, settings, &sender) {
+                Ok(true) => quiet = Duration::ZERO,
+                Ok(false) => quiet += EVERY,
+                Err(failure) => {
+                    // The lock is kept for a while: nobody tries again at once.
+                    std::thread::sleep(AFTER_FAILURE);
+                    return Err(failure);
+                }
+            }
+            std::thread::sleep(EVERY);
+        }
+        drop(lock);
+        // What came between the last look and the lock's end, nobody else was started for.
+        if !is_anything_new(home)? {
+            return Ok(());
+        }
+    }
+}
+
+fn is_anything_new(home: &Home) -> Result<bool, Failure> {
+    for run in home.list_runs()? {
+        if let Listed::Known(card) = run.listed
+            && home.told(&run.id)?.events < card.events
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Tells what is new of every run; `true` where there was anything.
+fn tell_all(home: &Home, settings: &Settings, sender: &Sender<'_>) -> Result<bool, Failure> {
+    let mut any = false;
+    for run in home.list_runs()? {
+        let Listed::Known(card) = run.listed else {
+            continue;
+        };
+        let told = home.told(&run.id)?.events;
+        if told >= card.events {
+            continue;
+        }
+        any = true;
+        let new = told_spans(home, &run.id, settings, told)?;
+        match sender.send(&new.spans) {
+            // What a collector will never take is not offered for ever.
+            Err(error) if !error.is_final() => return Err(error.into()),
+            Ok(()) | Err(_) => keep(home, &run.id, new.events)?,
+        }
+    }
+    Ok(any)
+}
+
+fn keep(home: &Home, run: &RunId, events: u64) -> Done {
+    let told = home.told(run)?;
+    Ok(home.keep_told(run, &interlock_store::Told { events, ..told })?)
+}
+
+/// Spans that ended since, and how many events there were.
+struct New {
+    spans: Vec<Span>,
+    events: u64,
+}
+
+fn told_spans(home: &Home, run: &RunId, settings: &Settings, from: u64) -> Result<New, Failure> {
+    let log = home.open_run(run)?;
+    let mut happened = Vec::new();
+    for recorded in log.events(0) {
+        let Recorded {
+            seq, at_ms, event, ..
+        } = recorded?;
+        happened.push(Happened { seq, at_ms, event });
+    }
+    let binding = home.session_of(run)?;
+    let about = About {
+        run: run.to_string(),
+        workflow: log.machine()?.id.to_string(),
+        client: binding
+            .as_ref()
+            .and_then(|binding| binding.session.client.clone()),
+        session: binding.map(|binding| binding.session.session),
+        parent: home.told(run)?.parent.as_deref().and_then(Parent::parse),
+        content: settings.content,
+    };
+    let events = happened.last().map_or(0, |last| last.seq + 1);
+    let mut all = spans(&about, happened);
+    all.retain(|span| span.ended_seq >= from);
+    Ok(New { spans: all, events })
+}

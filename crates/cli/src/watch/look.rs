@@ -1,0 +1,205 @@
+//! Looks at the store again and again, beside the screen.
+
+use std::{
+    collections::BTreeMap,
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender},
+    time::Duration,
+};
+
+use interlock_core::{
+    names::RunId,
+    report::{Pending, pending},
+};
+use interlock_store::{EventLog as _, Home, Listed, RunLog, RunSummary, StoreError};
+
+use super::model::{Look, Row, Waiting};
+use crate::{app::App, commands::log, live::now_ms};
+
+/// Time between two looks.
+const EVERY: Duration = Duration::from_millis(250);
+/// Lines of a log that are kept.
+const LINES_MAX: usize = 2_000;
+
+/// What was found in a run, good for as long as it has that many events.
+struct Known {
+    events: u64,
+    waiting: Vec<Pending>,
+    client: String,
+}
+
+/// Looks at the store.
+pub(super) struct Looker<'a> {
+    app: &'a App,
+    home: Home,
+    known: BTreeMap<RunId, Known>,
+    followed: Option<Followed>,
+}
+
+/// The log of the selected run.
+struct Followed {
+    log: RunLog,
+    seen: u64,
+    lines: Vec<String>,
+}
+
+impl<'a> Looker<'a> {
+    pub(super) const fn new(app: &'a App, home: Home) -> Self {
+        Self {
+            app,
+            home,
+            known: BTreeMap::new(),
+            followed: None,
+        }
+    }
+
+    /// Looks until nobody wants to know any more; what is selected comes in by `selected`.
+    pub(super) fn run(mut self, selected: &Receiver<Option<RunId>>, looks: &Sender<Look>) {
+        let mut wanted: Option<RunId> = None;
+        loop {
+            let look = self.look(wanted.as_ref());
+            if looks.send(look).is_err() {
+                return;
+            }
+            match selected.recv_timeout(EVERY) {
+                Ok(newest) => wanted = selected.try_iter().last().unwrap_or(newest),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn look(&mut self, wanted: Option<&RunId>) -> Look {
+        let mut look = Look {
+            now_ms: now_ms(),
+            ..Look::default()
+        };
+        let mut trouble: Option<String> = None;
+        match self.home.list_runs() {
+            Ok(runs) => {
+                for run in &runs {
+                    self.see(run, &mut look);
+                }
+                self.known
+                    .retain(|known, _| runs.iter().any(|run| run.id == *known));
+            }
+            Err(error) => trouble = Some(error.to_string()),
+        }
+        if let Some(wanted) = wanted {
+            match self.follow(wanted) {
+                Ok(lines) => look.log = Some((wanted.clone(), lines)),
+                Err(error) => trouble = Some(error),
+            }
+        }
+        look.trouble = trouble;
+        look
+    }
+
+    fn see(&mut self, run: &RunSummary, look: &mut Look) {
+        let card = match &run.listed {
+            Listed::Known(card) => card,
+            Listed::Damaged { why } => {
+                look.rows.push(Row {
+                    run: run.id.clone(),
+                    workflow: why.clone(),
+                    state: String::new(),
+                    status: "damaged".to_owned(),
+                    client: String::new(),
+                    created_ms: look.now_ms,
+                    over: true,
+                });
+                return;
+            }
+        };
+        let stale = self
+            .known
+            .get(&run.id)
+            .is_none_or(|known| known.events != card.events);
+        if stale {
+            let found = self.find(&run.id, card.events, card.is_over());
+            self.known.insert(run.id.clone(), found);
+        }
+        let known = self.known.get(&run.id);
+        let workflow = card
+            .name
+            .clone()
+            .unwrap_or_else(|| card.workflow.to_string());
+        look.waiting.extend(
+            known
+                .into_iter()
+                .flat_map(|known| &known.waiting)
+                .map(|pending| Waiting {
+                    run: run.id.clone(),
+                    workflow: workflow.clone(),
+                    pending: pending.clone(),
+                }),
+        );
+        look.rows.push(Row {
+            run: run.id.clone(),
+            workflow,
+            state: card.state.join(", "),
+            status: card.status.as_str().to_owned(),
+            client: known.map(|known| known.client.clone()).unwrap_or_default(),
+            created_ms: card.created_ms,
+            over: card.is_over(),
+        });
+    }
+
+    fn find(&self, run: &RunId, events: u64, over: bool) -> Known {
+        let client = match self.home.session_of(run) {
+            Ok(Some(binding)) => binding.session.client.unwrap_or_default(),
+            Ok(None) | Err(_) => String::new(),
+        };
+        // A run that has ended asks nothing; one that cannot be read is listed as damaged next time.
+        let waiting = if over {
+            Vec::new()
+        } else {
+            self.waiting_in(run).unwrap_or_default()
+        };
+        Known {
+            events,
+            waiting,
+            client,
+        }
+    }
+
+    fn waiting_in(&self, run: &RunId) -> Result<Vec<Pending>, StoreError> {
+        let log = self.home.open_run(run)?;
+        Ok(pending(&log.machine()?, &log.load()?))
+    }
+
+    /// Reads what is new in the log of `wanted`.
+    fn follow(&mut self, wanted: &RunId) -> Result<Vec<String>, String> {
+        let known = self
+            .followed
+            .take()
+            .filter(|known| known.log.run() == wanted);
+        let mut followed = match known {
+            Some(known) => known,
+            None => {
+                let log = self
+                    .home
+                    .open_run(wanted)
+                    .map_err(|error| error.to_string())?;
+                let count = log.count().map_err(|error| error.to_string())?;
+                let kept = u64::try_from(LINES_MAX).unwrap_or(u64::MAX);
+                Followed {
+                    seen: count.saturating_sub(kept),
+                    log,
+                    lines: Vec::new(),
+                }
+            }
+        };
+        for recorded in followed.log.events(followed.seen) {
+            let recorded = recorded.map_err(|error| error.to_string())?;
+            followed.seen = recorded.seq + 1;
+            if let Ok(line) = log::sentence(self.app, &recorded) {
+                followed.lines.push(line);
+            }
+        }
+        let many = followed.lines.len().saturating_sub(LINES_MAX);
+        followed.lines.drain(..many);
+        let lines = followed.lines.clone();
+        self.followed = Some(followed);
+        Ok(lines)
+    }
+}

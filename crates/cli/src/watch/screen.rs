@@ -1,0 +1,211 @@
+//! The terminal: keys in, frames out, and the terminal as it was at every end.
+
+use std::{
+    io::IsTerminal as _,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use interlock_core::{
+    command::{Answer, Ask},
+    names::RunId,
+};
+use ratatui::{
+    DefaultTerminal,
+    crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
+};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use super::{
+    look::Looker,
+    model::{Act, Key, Look, Model, Waiting},
+    view::{Looks, draw},
+};
+use crate::{
+    app::App,
+    authority,
+    failure::{Done, Exit, Failure},
+    live,
+};
+
+/// Longest that a key is waited for before new looks are taken.
+const WAIT: Duration = Duration::from_millis(50);
+/// Longest that a signal may take to end the screen.
+const HEED: Duration = Duration::from_secs(1);
+
+/// Shows the runs until the person leaves.
+pub(crate) fn watch(app: &App) -> Done {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "`interlock watch` wants a terminal: `interlock list` and `interlock log --follow` print lines"
+        )));
+    }
+    let stopped = Arc::new(AtomicBool::new(false));
+    end_by_signal(&stopped)?;
+    let home = app.home()?;
+    let (looks_in, looks) = channel();
+    let (selected, selected_out) = channel();
+    // The lines of the log are drawn here: no colours inside them.
+    let plain = App {
+        output: crate::output::Output::new(crate::args::Colour::Never),
+        directory: app.directory.clone(),
+    };
+    let plain = &plain;
+    thread::scope(|scope| {
+        scope.spawn(move || Looker::new(plain, home).run(&selected_out, &looks_in));
+        // Sets the terminal up, and back again at the end and in a panic.
+        let mut terminal = ratatui::try_init()?;
+        let screen = Screen {
+            app,
+            model: Model::default(),
+            looks: Looks {
+                colours: app.output.colours(),
+            },
+            news: looks,
+            selected,
+            stopped: &stopped,
+        };
+        let end = screen.run(&mut terminal);
+        let restored = ratatui::try_restore();
+        end.and_then(|()| Ok(restored?))
+    })
+}
+
+/// Sets `stopped` at a signal, and ends the process itself where that is not heeded.
+///
+/// Whoever reads keys of a terminal that is gone may never come back.
+fn end_by_signal(stopped: &Arc<AtomicBool>) -> Result<(), Failure> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let stopped = Arc::clone(stopped);
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            if signals.forever().next().is_some() {
+                stopped.store(true, Ordering::SeqCst);
+                thread::sleep(HEED);
+                // Still here.
+                let _ = ratatui::try_restore();
+                std::process::exit(i32::from(Exit::Cancelled.code()));
+            }
+        })?;
+    Ok(())
+}
+
+struct Screen<'a> {
+    app: &'a App,
+    model: Model,
+    looks: Looks,
+    news: Receiver<Look>,
+    selected: Sender<Option<RunId>>,
+    stopped: &'a AtomicBool,
+}
+
+impl Screen<'_> {
+    fn run(mut self, terminal: &mut DefaultTerminal) -> Done {
+        let mut known = None;
+        loop {
+            terminal.draw(|frame| draw(frame, &self.model, self.looks))?;
+            if self.stopped.load(Ordering::SeqCst) {
+                return Err(Failure::Said(Exit::Cancelled));
+            }
+            if let Some(act) = self.next_key()?.and_then(|key| self.model.press(key)) {
+                match act {
+                    Act::Quit => return Ok(()),
+                    Act::Interrupt => return Err(Failure::Said(Exit::Cancelled)),
+                    Act::Approve(asked) => self.answer(&asked, true, None),
+                    Act::Reject(asked, note) => self.answer(&asked, false, note),
+                }
+            }
+            if let Some(look) = self.news.try_iter().last() {
+                self.model.see(look);
+            }
+            if known != self.model.selected {
+                known.clone_from(&self.model.selected);
+                // The reader is gone only when this is about to end.
+                let _ = self.selected.send(known.clone());
+            }
+        }
+    }
+
+    fn next_key(&self) -> Result<Option<Key>, Failure> {
+        if !event::poll(WAIT)? {
+            return Ok(None);
+        }
+        Ok(match event::read()? {
+            Event::Key(pressed) if pressed.kind != KeyEventKind::Release => key(pressed),
+            // A new size is drawn by the next frame.
+            _ => None,
+        })
+    }
+
+    /// Gives a person's answer; whatever comes of it is said at the foot.
+    fn answer(&mut self, asked: &Waiting, yes: bool, note: Option<String>) {
+        let said = match give(self.app, asked, yes, note) {
+            Ok(said) => said,
+            Err(Failure::Error(_, error)) => error.to_string(),
+            Err(Failure::Said(_)) => "it could not be answered".to_owned(),
+        };
+        self.model.said = Some(said);
+    }
+}
+
+fn give(app: &App, asked: &Waiting, yes: bool, note: Option<String>) -> Result<String, Failure> {
+    // Asked anew for each answer: whoever sits here may by now sit below an agent.
+    let by = authority::person(app)?;
+    let mut live = live::open(app, Some(asked.run.as_str()))?;
+    let pending = &asked.pending;
+    let named = pending.id.as_ref().map(ToString::to_string);
+    let answer = Answer {
+        by,
+        note,
+        path: Some(named.unwrap_or_else(|| pending.shown.clone())),
+        ..Answer::default()
+    };
+    let ask = if yes {
+        Ask::Approve(answer)
+    } else {
+        Ask::Reject(answer)
+    };
+    let decision = live.ask(ask)?;
+    let (ok, code, message) = live::reply(&decision.reply);
+    let word = if yes { "yes" } else { "no" };
+    Ok(if ok {
+        let id = pending.id.as_ref().map(ToString::to_string);
+        format!(
+            "said {word} to {}",
+            id.unwrap_or_else(|| pending.shown.clone())
+        )
+    } else {
+        format!("refused ({}): {message}", code.unwrap_or_default())
+    })
+}
+
+fn key(pressed: KeyEvent) -> Option<Key> {
+    let control = pressed.modifiers.contains(KeyModifiers::CONTROL);
+    let alt = pressed.modifiers.contains(KeyModifiers::ALT);
+    Some(match pressed.code {
+        KeyCode::Char('c' | 'd') if control => Key::Interrupt,
+        KeyCode::Char(_) if control || alt => return None,
+        KeyCode::Char(letter) => Key::Letter(letter),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Tab | KeyCode::Right => Key::Tab,
+        KeyCode::BackTab | KeyCode::Left => Key::BackTab,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
+}

@@ -1,0 +1,77 @@
+//! Counts what a session's governor rules.
+
+use serde_json::Value;
+
+use super::Metrics;
+use crate::govern::{
+    CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
+};
+
+/// A governor whose rulings are counted.
+pub(crate) struct Counting {
+    pub(crate) inner: Box<dyn Govern>,
+    pub(crate) metrics: Metrics,
+}
+
+impl Counting {
+    fn count(&self, ruling: Ruling) -> Ruling {
+        match &ruling {
+            // Where no run holds the session there was nothing to judge.
+            Ruling::Pass(ticket) if ticket.call.is_none() => {}
+            Ruling::Pass(_) => self.metrics.verdict("allowed"),
+            Ruling::Ask(_) => self.metrics.verdict("asked"),
+            Ruling::Answer(answer) => {
+                let code = answer.pointer("/structuredContent/code");
+                if let Some(code) = code.and_then(Value::as_str) {
+                    self.metrics.verdict(code);
+                }
+            }
+        }
+        ruling
+    }
+}
+
+impl Govern for Counting {
+    fn own_tools(&self) -> Vec<Value> {
+        self.inner.own_tools()
+    }
+
+    fn instructions(&self) -> String {
+        self.inner.instructions()
+    }
+
+    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
+        let ruling = self.inner.own_call(name, call)?;
+        Some(self.count(ruling))
+    }
+
+    fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool> {
+        self.inner.shown(tools)
+    }
+
+    fn call(&mut self, call: &GatewayCall<'_>) -> Ruling {
+        let ruling = self.inner.call(call);
+        self.count(ruling)
+    }
+
+    fn read(&mut self, reading: &Reading<'_>) -> Option<NotRead> {
+        let refused = self.inner.read(reading)?;
+        if let Some(code) = refused.data.get("code").and_then(Value::as_str) {
+            self.metrics.verdict(code);
+        }
+        Some(refused)
+    }
+
+    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling {
+        let ruling = self.inner.answered(key, said, at_ms);
+        self.count(ruling)
+    }
+
+    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value> {
+        self.inner.ended(ticket, result, at_ms)
+    }
+
+    fn changed(&mut self) -> bool {
+        self.inner.changed()
+    }
+}

@@ -1,0 +1,166 @@
+//! The servers behind all sessions, and what the sessions share.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use tokio::sync::{OnceCell, watch};
+
+use super::Session;
+use crate::{
+    era::Introduced,
+    govern::{Caller, Govern},
+    link::Link,
+    notes::Notes,
+    office::Office,
+    peer::Peer,
+    upstream::{Running, Server, Surroundings, kept::Upstream},
+};
+
+/// What is bounded, and how far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes of one message.
+    pub message_bytes_max: usize,
+    /// Requests under way in one session.
+    pub calls_max: usize,
+    /// Sessions at once.
+    pub sessions_max: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            message_bytes_max: 32 * 1_048_576,
+            calls_max: 1_000,
+            sessions_max: 10_000,
+        }
+    }
+}
+
+/// Makes who governs a session, by who is at its other end.
+pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn Govern> + Send + Sync>;
+
+/// The servers, and what all sessions share.
+pub struct Gateway {
+    pub(super) servers: Vec<Arc<Server>>,
+    pub(super) bounds: Bounds,
+    around: Surroundings,
+    appoint: Appoint,
+    /// Connections of all sessions at once.
+    shared: Mutex<BTreeMap<String, Arc<Upstream>>>,
+    sessions: AtomicUsize,
+    /// `true`: everything ends now.
+    pub(super) ending: watch::Sender<bool>,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway")
+            .field("servers", &self.servers)
+            .field("bounds", &self.bounds)
+            .finish_non_exhaustive()
+    }
+}
+
+/// There are too many sessions.
+#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
+#[error("there are {0} sessions already, which is the most: close one, or raise `sessions_max`")]
+pub struct TooManySessions(pub usize);
+
+impl Gateway {
+    /// Makes a gateway in front of `servers`; needs a runtime of `tokio`.
+    #[must_use]
+    pub fn new(
+        servers: Vec<Server>,
+        bounds: Bounds,
+        notes: Notes,
+        running: Running,
+        appoint: Appoint,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            servers: servers.into_iter().map(Arc::new).collect(),
+            bounds,
+            around: Surroundings {
+                label: String::new(),
+                bytes_max: bounds.message_bytes_max,
+                notes,
+                running,
+            },
+            appoint,
+            shared: Mutex::default(),
+            sessions: AtomicUsize::new(0),
+            ending: watch::Sender::new(false),
+        })
+    }
+
+    /// Returns what is bounded.
+    #[must_use]
+    pub const fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// Returns how many sessions there are.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.sessions.load(Ordering::Acquire)
+    }
+
+    /// Opens a session; it ends when its link is dropped.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn open(self: &Arc<Self>, caller: Caller) -> Result<Link, TooManySessions> {
+        let before = self.sessions.fetch_add(1, Ordering::AcqRel);
+        if before >= self.bounds.sessions_max {
+            self.sessions.fetch_sub(1, Ordering::AcqRel);
+            return Err(TooManySessions(before));
+        }
+        let (near, far) = Link::pair();
+        let appoint = Arc::clone(&self.appoint);
+        let session = Arc::new(Session {
+            gateway: Arc::clone(self),
+            client: Peer::new(far.outgoing),
+            office: Office::new(Box::new(move || appoint(&caller))),
+            own: OnceCell::new(),
+            greeted: watch::Sender::new(true),
+            looking: AtomicBool::new(false),
+            state: Mutex::default(),
+        });
+        let running = self.around.running.clone();
+        tokio::spawn(async move {
+            session.run(far.incoming).await;
+            session.gateway.sessions.fetch_sub(1, Ordering::AcqRel);
+            drop(running);
+        });
+        Ok(near)
+    }
+
+    /// Returns a server on behalf of a client.
+    pub(super) fn upstream(
+        &self,
+        server: &Arc<Server>,
+        introduced: &Arc<Introduced>,
+    ) -> Arc<Upstream> {
+        let keep = || Upstream::keep(Arc::clone(server), Arc::clone(introduced), &self.around);
+        if !server.shared {
+            return keep();
+        }
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(shared.entry(server.name.clone()).or_insert_with(keep))
+    }
+
+    /// Ends every session at once, and the connections that no session owns.
+    pub fn end(&self) {
+        self.ending.send_replace(true);
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        for upstream in std::mem::take(&mut *shared).values() {
+            upstream.close();
+        }
+    }
+}

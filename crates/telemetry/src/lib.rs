@@ -1,0 +1,18 @@
+//! A run as OpenTelemetry spans: one for the run, one a visit of a state, one a tool call.
+//!
+//! Spans are made from the log, which holds everything, after the fact and in a
+//! process of their own: no verdict waits for them. Their ids follow from the run
+//! and the number of the event that began them, so sending twice is harmless.
+//!
+//! **Invariant.** Off unless an endpoint is configured; without being asked for
+//! it, nothing that an agent or a person wrote leaves the machine.
+
+mod otlp;
+mod send;
+mod settings;
+mod spans;
+
+pub use otlp::{Resource, request};
+pub use send::{SendError, Sender};
+pub use settings::{Settings, SettingsError};
+pub use spans::{About, Happened, Moment, Parent, Span, Value, spans};

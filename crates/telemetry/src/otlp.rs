@@ -1,0 +1,87 @@
+//! Spans in the JSON of OTLP.
+
+use serde_json::{Value as Json, json};
+
+use crate::spans::{Moment, Span, Value};
+
+/// `SPAN_KIND_INTERNAL`: the work is done here.
+const INTERNAL: u8 = 1;
+/// `STATUS_CODE_ERROR`.
+const FAILED: u8 = 2;
+/// The trace is sampled.
+const SAMPLED: u32 = 1;
+
+/// Who tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource {
+    /// Names and values, such as `service.name`.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// Writes an `ExportTraceServiceRequest`.
+#[must_use]
+pub fn request(resource: &Resource, spans: &[Span]) -> Json {
+    let attributes: Vec<Json> = resource
+        .attributes
+        .iter()
+        .map(|(name, value)| json!({ "key": name, "value": { "stringValue": value } }))
+        .collect();
+    let spans: Vec<Json> = spans.iter().map(span).collect();
+    json!({ "resourceSpans": [{
+        "resource": { "attributes": attributes },
+        "scopeSpans": [{
+            "scope": { "name": "interlock", "version": env!("CARGO_PKG_VERSION") },
+            "spans": spans,
+        }],
+    }] })
+}
+
+fn span(span: &Span) -> Json {
+    let status = match &span.failure {
+        Some(why) => json!({ "code": FAILED, "message": why }),
+        None => json!({}),
+    };
+    let mut written = json!({
+        "traceId": span.trace,
+        "spanId": span.id,
+        "flags": SAMPLED,
+        "name": span.name,
+        "kind": INTERNAL,
+        "startTimeUnixNano": nanoseconds(span.began_ms),
+        "endTimeUnixNano": nanoseconds(span.ended_ms),
+        "attributes": attributes(&span.attributes),
+        "events": span.moments.iter().map(moment).collect::<Vec<_>>(),
+        "status": status,
+    });
+    if let (Json::Object(object), Some(parent)) = (&mut written, &span.parent) {
+        object.insert("parentSpanId".to_owned(), json!(parent));
+    }
+    written
+}
+
+fn moment(moment: &Moment) -> Json {
+    json!({
+        "name": moment.name,
+        "timeUnixNano": nanoseconds(moment.at_ms),
+        "attributes": attributes(&moment.attributes),
+    })
+}
+
+fn attributes(attributes: &[(&'static str, Value)]) -> Vec<Json> {
+    let written = attributes.iter().map(|(name, value)| {
+        // Whole numbers of 64 bits are text in this JSON.
+        let value = match value {
+            Value::Text(text) => json!({ "stringValue": text }),
+            Value::Number(number) => json!({ "intValue": number.to_string() }),
+            Value::Flag(flag) => json!({ "boolValue": flag }),
+        };
+        json!({ "key": name, "value": value })
+    });
+    written.collect()
+}
+
+fn nanoseconds(at_ms: u64) -> String {
+    (u128::from(at_ms) * 1_000_000)
+        .min(u128::from(u64::MAX))
+        .to_string()
+}

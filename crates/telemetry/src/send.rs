@@ -1,0 +1,161 @@
+//! Posts spans to a collector.
+
+use std::{thread, time::Duration};
+
+use reqwest::{
+    StatusCode,
+    blocking::Client,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    redirect::Policy,
+};
+
+use crate::{Settings, Span, request};
+
+/// Spans in one request.
+const SPANS_MAX: usize = 256;
+/// How often a request is made that a collector may take later.
+const TRIES_MAX: u32 = 3;
+/// Time before it is made again, the first time.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// Why spans were not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// A header of the settings is none.
+    #[error("`{0}` is no header that can be sent")]
+    Header(String),
+    /// The collector cannot be reached.
+    #[error("`{endpoint}` cannot be reached")]
+    Unreachable {
+        /// Where.
+        endpoint: String,
+        /// Why.
+        source: reqwest::Error,
+    },
+    /// The collector said no.
+    #[error("`{endpoint}` answered {status}: {said}")]
+    Refused {
+        /// Where.
+        endpoint: String,
+        /// With which status.
+        status: u16,
+        /// In its words.
+        said: String,
+    },
+}
+
+impl SendError {
+    /// Tells whether sending the same again would end the same.
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::Refused { status: 400, .. })
+    }
+}
+
+/// A connection to a collector.
+#[derive(Debug)]
+pub struct Sender<'a> {
+    settings: &'a Settings,
+    endpoint: &'a str,
+    client: Client,
+}
+
+impl<'a> Sender<'a> {
+    /// Gets ready to send; `None`: telemetry is off.
+    ///
+    /// # Errors
+    /// A header is none, or no client can be made.
+    pub fn new(settings: &'a Settings) -> Result<Option<Self>, SendError> {
+        let Some(endpoint) = settings.endpoint.as_deref() else {
+            return Ok(None);
+        };
+        // Another provider may be in place already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut headers = HeaderMap::new();
+        for (name, value) in &settings.headers {
+            let bad = || SendError::Header(name.clone());
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let client = Client::builder()
+            .timeout(settings.timeout)
+            // Headers may hold a key: they go where they were meant to.
+            .redirect(Policy::none())
+            .default_headers(headers)
+            .build()
+            .map_err(|source| SendError::Unreachable {
+                endpoint: endpoint.to_owned(),
+                source,
+            })?;
+        Ok(Some(Self {
+            settings,
+            endpoint,
+            client,
+        }))
+    }
+
+    /// Sends spans, a few hundred at a time.
+    ///
+    /// # Errors
+    /// The collector cannot be reached or takes them not; those before were taken.
+    pub fn send(&self, spans: &[Span]) -> Result<(), SendError> {
+        for some in spans.chunks(SPANS_MAX) {
+            let body = request(&self.settings.resource, some).to_string();
+            self.post(&body)?;
+        }
+        Ok(())
+    }
+
+    fn post(&self, body: &str) -> Result<(), SendError> {
+        let mut tries = 1;
+        loop {
+            let wait = WAIT * 2_u32.saturating_pow(tries - 1);
+            let error = match self.post_once(body) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            // What the conventions call worth another try.
+            let again = match &error {
+                SendError::Unreachable { .. } => true,
+                SendError::Refused { status, .. } => matches!(status, 429 | 502 | 503 | 504),
+                SendError::Header(_) => false,
+            };
+            if !again || tries >= TRIES_MAX {
+                return Err(error);
+            }
+            tries += 1;
+            thread::sleep(wait);
+        }
+    }
+
+    fn post_once(&self, body: &str) -> Result<(), SendError> {
+        let answer = self
+            .client
+            .post(self.endpoint)
+            .header(CONTENT_TYPE, "application/json")
+            .body(body.to_owned())
+            .send();
+        let answer = answer.map_err(|source| SendError::Unreachable {
+            endpoint: self.endpoint.to_owned(),
+            source,
+        })?;
+        let status: StatusCode = answer.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let said: String = answer
+            .text()
+            .unwrap_or_default()
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .take(200)
+            .collect();
+        Err(SendError::Refused {
+            endpoint: self.endpoint.to_owned(),
+            status: status.as_u16(),
+            said,
+        })
+    }
+}

@@ -1,0 +1,593 @@
+//! From the events of a run to its spans.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use interlock_core::{
+    event::{AllowSource, CallRecord, Event},
+    machine::Outcome,
+    names::{CallId, FramePath, StateName},
+    refusal::Refusal,
+};
+use sha2::{Digest as _, Sha256};
+
+/// Calls that may be open at once; an older one is told of as it is.
+const OPEN_CALLS_MAX: usize = 256;
+
+/// What is known of a run beside its log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    /// The run's id.
+    pub run: String,
+    /// The workflow.
+    pub workflow: String,
+    /// The client whose session it holds.
+    pub client: Option<String>,
+    /// That session.
+    pub session: Option<String>,
+    /// What the run is part of.
+    pub parent: Option<Parent>,
+    /// Whether arguments, data and notes are told, too.
+    pub content: bool,
+}
+
+/// An event, with its place in the log and its time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Happened {
+    /// Its number.
+    pub seq: u64,
+    /// When it was recorded, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// A span of somebody else that a run belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    /// Its trace, 32 hexadecimal digits.
+    pub trace: String,
+    /// The span, 16 hexadecimal digits.
+    pub span: String,
+}
+
+impl Parent {
+    /// Reads what `traceparent` says; `None`: nothing that counts.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.trim().split('-');
+        let (version, trace, span) = (parts.next()?, parts.next()?, parts.next()?);
+        parts.next()?;
+        let hex = |part: &str, length: usize| {
+            part.len() == length
+                && part
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        };
+        let some = |part: &str| part.bytes().any(|byte| byte != b'0');
+        let valid = hex(version, 2)
+            && version != "ff"
+            && hex(trace, 32)
+            && hex(span, 16)
+            && some(trace)
+            && some(span);
+        valid.then(|| Self {
+            trace: trace.to_owned(),
+            span: span.to_owned(),
+        })
+    }
+}
+
+/// A value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Number(i64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+type Attributes = Vec<(&'static str, Value)>;
+
+/// Something that happened within a span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    /// What.
+    pub name: &'static str,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// More of it.
+    pub attributes: Vec<(&'static str, Value)>,
+}
+
+/// A span that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The trace, 32 hexadecimal digits.
+    pub trace: String,
+    /// Its own id, 16 hexadecimal digits.
+    pub id: String,
+    /// The span it lies in.
+    pub parent: Option<String>,
+    /// What it is called.
+    pub name: String,
+    /// When it began, in milliseconds since 1970.
+    pub began_ms: u64,
+    /// When it ended; never before it began.
+    pub ended_ms: u64,
+    /// The number of the event that ended it.
+    pub ended_seq: u64,
+    /// What is known of it.
+    pub attributes: Vec<(&'static str, Value)>,
+    /// What happened within it.
+    pub moments: Vec<Moment>,
+    /// Why it is a failure, if it is one.
+    pub failure: Option<String>,
+}
+
+/// Returns the spans of a run that have ended, in the order of their ends.
+pub fn spans(about: &About, events: impl IntoIterator<Item = Happened>) -> Vec<Span> {
+    let mut maker = Maker::new(about);
+    for happened in events {
+        maker.take(&happened);
+    }
+    maker.ended
+}
+
+/// A span that has not ended.
+struct Open {
+    id: String,
+    parent: Option<String>,
+    name: String,
+    began_ms: u64,
+    attributes: Attributes,
+    moments: Vec<Moment>,
+}
+
+struct OpenCall {
+    id: CallId,
+    path: FramePath,
+    span: Open,
+}
+
+struct Maker<'a> {
+    about: &'a About,
+    trace: String,
+    run: Option<Open>,
+    states: BTreeMap<FramePath, Open>,
+    calls: VecDeque<OpenCall>,
+    ended: Vec<Span>,
+    seq: u64,
+    at_ms: u64,
+}
+
+impl<'a> Maker<'a> {
+    fn new(about: &'a About) -> Self {
+        let trace = match &about.parent {
+            Some(parent) => parent.trace.clone(),
+            None => id(&format!("trace/{}", about.run), 16),
+        };
+        Self {
+            about,
+            trace,
+            run: None,
+            states: BTreeMap::new(),
+            calls: VecDeque::new(),
+            ended: Vec::new(),
+            seq: 0,
+            at_ms: 0,
+        }
+    }
+
+    fn take(&mut self, happened: &Happened) {
+        (self.seq, self.at_ms) = (happened.seq, happened.at_ms);
+        match &happened.event {
+            Event::RunStarted {
+                initial, hash, by, ..
+            } => self.begin(initial, hash, by),
+            Event::TransitionTaken { .. } | Event::InterruptRaised { .. } => {
+                self.take_move(&happened.event);
+            }
+            Event::ForkOpened { path, branches } => {
+                for branch in branches {
+                    self.enter(&path.child(&branch.name), &branch.initial);
+                }
+            }
+            Event::MachineCalled {
+                path,
+                shown,
+                initial,
+                ..
+            } => self.enter(&path.child(shown), initial),
+            Event::BranchEnded { path, cause, .. } => {
+                self.leave(path, cause.as_ref().map(|cause| cause.message.clone()));
+            }
+            Event::ForkJoined { path, .. } | Event::MachineReturned { path, .. } => {
+                self.leave_below(path);
+            }
+            Event::RunEnded { outcome, cause } => {
+                let failed = (*outcome == Outcome::Failure).then(|| {
+                    cause.as_ref().map_or_else(
+                        || "the run failed".to_owned(),
+                        |cause| cause.message.clone(),
+                    )
+                });
+                let word = match outcome {
+                    Outcome::Success => "completed",
+                    Outcome::Failure => "failed",
+                };
+                self.end(word, failed);
+            }
+            Event::RunCancelled { .. } => self.end("cancelled", None),
+            other => self.take_call(other),
+        }
+    }
+
+    /// Leaves one state and enters another.
+    fn take_move(&mut self, event: &Event) {
+        match event {
+            Event::TransitionTaken {
+                path,
+                event,
+                to,
+                by,
+                data,
+                ..
+            } => {
+                let mut more = vec![
+                    ("interlock.event", text(event.as_str())),
+                    ("interlock.to", text(to.as_str())),
+                    ("interlock.by", text(by)),
+                ];
+                if self.about.content && !data.is_empty() {
+                    let data = serde_json::to_string(data).unwrap_or_default();
+                    more.push(("interlock.data", text(&data)));
+                }
+                self.note(path, "interlock.transition", more);
+                self.leave(path, None);
+                self.enter(path, to);
+            }
+            Event::InterruptRaised {
+                path,
+                interrupt,
+                to,
+                ..
+            } => {
+                let more = vec![
+                    ("interlock.interrupt", text(interrupt.as_str())),
+                    ("interlock.to", text(to.as_str())),
+                ];
+                self.note(path, "interlock.interrupt", more);
+                self.leave(path, None);
+                self.enter(path, to);
+            }
+            _ => {}
+        }
+    }
+
+    fn take_call(&mut self, event: &Event) {
+        match event {
+            Event::CallAllowed {
+                path, call, source, ..
+            } => {
+                let mut span = self.call(path, call, "allow");
+                let source = match source {
+                    AllowSource::Policy => "policy",
+                    AllowSource::Grant => "grant",
+                    AllowSource::Control => "control",
+                };
+                span.attributes.push(("interlock.source", text(source)));
+                self.open_call(path, call, span);
+            }
+            Event::GrantRequested {
+                path,
+                call,
+                refusal,
+                ..
+            } => {
+                let mut span = self.call(path, call, "ask");
+                span.attributes
+                    .push(("interlock.code", text(refusal.code.as_str())));
+                self.open_call(path, call, span);
+            }
+            Event::CallDenied {
+                path,
+                call,
+                refusal,
+            } => self.deny(path, call, refusal),
+            Event::LineConfined { call, level, .. } => {
+                if let Some(open) = self.calls.iter_mut().find(|open| open.id == *call) {
+                    let level = ("interlock.confinement", text(level));
+                    open.span.attributes.push(level);
+                }
+            }
+            Event::LineEnded {
+                call,
+                exit: Some(exit),
+                ..
+            } => {
+                if let Some(open) = self.calls.iter_mut().find(|open| open.id == *call) {
+                    let exit = ("process.exit.code", Value::Number(*exit));
+                    open.span.attributes.push(exit);
+                }
+            }
+            Event::CallEnded {
+                call,
+                ok,
+                exit,
+                bytes,
+                assumed,
+                ..
+            } => self.end_call(call, *ok, *exit, *bytes, *assumed),
+            other => self.take_answer(other),
+        }
+    }
+
+    fn take_answer(&mut self, event: &Event) {
+        match event {
+            Event::TransitionRejected {
+                path,
+                event,
+                refusal,
+            } => {
+                let more = vec![
+                    ("interlock.event", text(event)),
+                    ("interlock.code", text(refusal.code.as_str())),
+                ];
+                self.note(path, "interlock.transition_rejected", more);
+            }
+            Event::ApprovalRequested { path, event, .. } => {
+                let more = vec![("interlock.event", text(event.as_str()))];
+                self.note(path, "interlock.approval_requested", more);
+            }
+            Event::ApprovalGranted { path, by, .. } => {
+                self.answered(path, "interlock.approval_granted", by, None);
+            }
+            Event::ApprovalRejected { path, by, note, .. } => {
+                self.answered(path, "interlock.approval_rejected", by, note.as_deref());
+            }
+            Event::GrantIssued { path, by, .. } => {
+                self.answered(path, "interlock.grant_issued", by, None);
+            }
+            Event::GrantDenied { path, by, note, .. } => {
+                self.answered(path, "interlock.grant_denied", by, note.as_deref());
+            }
+            Event::RunPaused { by, .. } => {
+                self.answered(&FramePath::root(), "interlock.paused", by, None);
+            }
+            Event::RunResumed { by } => {
+                self.answered(&FramePath::root(), "interlock.resumed", by, None);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, initial: &StateName, hash: &str, by: &str) {
+        let about = self.about;
+        let agent = about.client.as_deref().unwrap_or(&about.workflow);
+        let mut attributes = vec![
+            ("gen_ai.operation.name", text("invoke_agent")),
+            ("gen_ai.agent.name", text(agent)),
+            ("gen_ai.workflow.name", text(&about.workflow)),
+            ("interlock.run", text(&about.run)),
+            ("interlock.workflow", text(&about.workflow)),
+            ("interlock.machine.hash", text(hash)),
+            ("interlock.by", text(by)),
+        ];
+        if let Some(session) = &about.session {
+            attributes.push(("gen_ai.conversation.id", text(session)));
+        }
+        self.run = Some(Open {
+            id: self.span_id("run"),
+            parent: about.parent.as_ref().map(|parent| parent.span.clone()),
+            name: format!("invoke_agent {agent}"),
+            began_ms: self.at_ms,
+            attributes,
+            moments: Vec::new(),
+        });
+        self.enter(&FramePath::root(), initial);
+    }
+
+    fn enter(&mut self, path: &FramePath, state: &StateName) {
+        let above = path
+            .split_last()
+            .and_then(|(above, _)| self.states.get(&above));
+        let parent = above.or(self.run.as_ref()).map(|open| open.id.clone());
+        let mut attributes = vec![
+            ("interlock.run", text(&self.about.run)),
+            ("interlock.state", text(state.as_str())),
+        ];
+        if !path.is_root() {
+            attributes.push(("interlock.branch", text(&path.to_string())));
+        }
+        let open = Open {
+            id: self.span_id(&path.to_string()),
+            parent,
+            name: format!("state {state}"),
+            began_ms: self.at_ms,
+            attributes,
+            moments: Vec::new(),
+        };
+        self.states.insert(path.clone(), open);
+    }
+
+    /// Ends the visit at `path`, and all below it.
+    fn leave(&mut self, path: &FramePath, failure: Option<String>) {
+        self.leave_below(path);
+        self.lose_calls(|of| of == path);
+        if let Some(open) = self.states.remove(path) {
+            self.close(open, failure);
+        }
+    }
+
+    fn leave_below(&mut self, path: &FramePath) {
+        self.lose_calls(|of| of != path && path.holds(of));
+        let below: Vec<FramePath> = self
+            .states
+            .keys()
+            .rev()
+            .filter(|of| *of != path && path.holds(of))
+            .cloned()
+            .collect();
+        for path in below {
+            if let Some(open) = self.states.remove(&path) {
+                self.close(open, None);
+            }
+        }
+    }
+
+    fn end(&mut self, status: &str, failure: Option<String>) {
+        self.leave(&FramePath::root(), None);
+        if let Some(mut run) = self.run.take() {
+            run.attributes.push(("interlock.status", text(status)));
+            self.close(run, failure);
+        }
+    }
+
+    fn call(&self, path: &FramePath, call: &CallRecord, verdict: &'static str) -> Open {
+        let parent = self.states.get(path).or(self.run.as_ref());
+        let mut attributes = vec![
+            ("gen_ai.operation.name", text("execute_tool")),
+            ("gen_ai.tool.name", text(&call.tool)),
+            ("gen_ai.tool.call.id", text(call.id.as_str())),
+            ("interlock.run", text(&self.about.run)),
+            ("interlock.verdict", text(verdict)),
+        ];
+        if let Some(agent) = &call.agent {
+            attributes.push(("gen_ai.agent.id", text(agent.as_str())));
+        }
+        if self.about.content {
+            attributes.push(("gen_ai.tool.call.arguments", text(&call.summary)));
+        }
+        Open {
+            id: self.span_id(call.id.as_str()),
+            parent: parent.map(|open| open.id.clone()),
+            name: format!("execute_tool {}", call.tool),
+            began_ms: self.at_ms,
+            attributes,
+            moments: Vec::new(),
+        }
+    }
+
+    fn open_call(&mut self, path: &FramePath, call: &CallRecord, span: Open) {
+        if self.calls.len() >= OPEN_CALLS_MAX
+            && let Some(lost) = self.calls.pop_front()
+        {
+            self.lose(lost);
+        }
+        self.calls.push_back(OpenCall {
+            id: call.id.clone(),
+            path: path.clone(),
+            span,
+        });
+    }
+
+    fn deny(&mut self, path: &FramePath, call: &CallRecord, refusal: &Refusal) {
+        let mut span = self.call(path, call, "deny");
+        let code = refusal.code.as_str();
+        span.attributes.push(("interlock.code", text(code)));
+        span.attributes.push(("error.type", text(code)));
+        self.close(span, Some(code.to_owned()));
+    }
+
+    fn end_call(&mut self, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64, assumed: bool) {
+        let Some(at) = self.calls.iter().position(|open| open.id == *id) else {
+            return;
+        };
+        let Some(mut call) = self.calls.remove(at) else {
+            return;
+        };
+        let known = |name: &str| call.span.attributes.iter().any(|(of, _)| *of == name);
+        let exit = exit.filter(|_| !known("process.exit.code"));
+        let attributes = &mut call.span.attributes;
+        if let Some(exit) = exit {
+            attributes.push(("process.exit.code", Value::Number(exit)));
+        }
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        attributes.push(("interlock.result_bytes", Value::Number(bytes)));
+        if assumed {
+            attributes.push(("interlock.assumed", Value::Flag(true)));
+        }
+        if !ok {
+            attributes.push(("error.type", text("tool_error")));
+        }
+        let failure = (!ok).then(|| "the call failed".to_owned());
+        self.close(call.span, failure);
+    }
+
+    /// Ends the calls at paths of which no outcome will be seen in this visit.
+    fn lose_calls(&mut self, of: impl Fn(&FramePath) -> bool) {
+        let (lost, kept) = std::mem::take(&mut self.calls)
+            .into_iter()
+            .partition(|open| of(&open.path));
+        self.calls = kept;
+        let lost: VecDeque<OpenCall> = lost;
+        for call in lost {
+            self.lose(call);
+        }
+    }
+
+    fn lose(&mut self, mut call: OpenCall) {
+        let unknown = ("interlock.outcome", text("unknown"));
+        call.span.attributes.push(unknown);
+        self.close(call.span, None);
+    }
+
+    fn answered(&mut self, path: &FramePath, name: &'static str, by: &str, note: Option<&str>) {
+        let mut more = vec![("interlock.by", text(by))];
+        if let (true, Some(note)) = (self.about.content, note) {
+            more.push(("interlock.note", text(note)));
+        }
+        self.note(path, name, more);
+    }
+
+    fn note(&mut self, path: &FramePath, name: &'static str, attributes: Attributes) {
+        let at_ms = self.at_ms;
+        if let Some(open) = self.states.get_mut(path) {
+            open.moments.push(Moment {
+                name,
+                at_ms,
+                attributes,
+            });
+        }
+    }
+
+    fn close(&mut self, open: Open, failure: Option<String>) {
+        self.ended.push(Span {
+            trace: self.trace.clone(),
+            id: open.id,
+            parent: open.parent,
+            name: open.name,
+            began_ms: open.began_ms,
+            // A clock may have been set back.
+            ended_ms: self.at_ms.max(open.began_ms),
+            ended_seq: self.seq,
+            attributes: open.attributes,
+            moments: open.moments,
+            failure,
+        });
+    }
+
+    /// Names the span that begins with this event.
+    fn span_id(&self, what: &str) -> String {
+        id(&format!("{}/{}/{what}", self.about.run, self.seq), 8)
+    }
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// Makes an id of `bytes` bytes that is the same each time.
+fn id(of: &str, bytes: usize) -> String {
+    let digest = Sha256::digest(of.as_bytes());
+    digest
+        .iter()
+        .take(bytes)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
