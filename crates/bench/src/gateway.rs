@@ -9,7 +9,6 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use interlock_testkit::{
-    interlock::Interlock,
     mcp::{http, listening::Listening, stdio},
     room::Room,
 };
@@ -98,12 +97,12 @@ pub(crate) fn stdio(arguments: &Arguments, table: &mut Table) -> Result<()> {
         all.push(over_stdio(
             &format!("interlock, {name}"),
             0,
-            room(arguments, run, "")?,
+            room(run, "")?,
             &words,
         )?);
     }
     let config = format!("[mcp.behind]\nurl = {:?}\n", server.url());
-    let room = room(arguments, Run::None, &config)?;
+    let room = room(Run::None, &config)?;
     let over_http = all.len();
     let mut direct = over_http_to(
         "the server itself, over HTTP",
@@ -174,7 +173,7 @@ pub(crate) fn http(arguments: &Arguments, table: &mut Table) -> Result<()> {
     ];
     for (run, name) in RUNS {
         let config = format!("[mcp.behind]\nurl = {:?}\n", server.url());
-        let room = room(arguments, run, &config)?;
+        let room = room(run, &config)?;
         all.push(listening_to(
             &format!("interlock, {name}"),
             room,
@@ -183,7 +182,7 @@ pub(crate) fn http(arguments: &Arguments, table: &mut Table) -> Result<()> {
         )?);
     }
     let config = format!("[mcp.behind]\ncommand = {fixture:?}\n");
-    let room = room(arguments, Run::None, &config)?;
+    let room = room(Run::None, &config)?;
     all.push(listening_to(
         "interlock to stdio, no run",
         room,
@@ -235,11 +234,13 @@ pub(crate) fn http(arguments: &Arguments, table: &mut Table) -> Result<()> {
 }
 
 /// Makes a project with a run and servers.
-fn room(arguments: &Arguments, run: Run, config: &str) -> Result<Room> {
+fn room(run: Run, config: &str) -> Result<Room> {
     let room = Room::new()?;
-    room.write(".interlock/config.toml", config)?;
     let state = match run {
-        Run::None => return Ok(room),
+        Run::None => {
+            room.write(".interlock/config.toml", config)?;
+            return Ok(room);
+        }
         Run::AllowAll => json!({"on": {"DONE": "over"}}),
         Run::Guarded => json!({
             "on": {"DONE": "over"},
@@ -250,11 +251,10 @@ fn room(arguments: &Arguments, run: Run, config: &str) -> Result<Room> {
         }),
     };
     let workflow = json!({
-        "id": "bench", "initial": "working",
+        "id": "policy", "initial": "working",
         "states": {"working": state, "over": {"type": "final"}},
     });
-    room.write("workflow.json", &workflow.to_string())?;
-    Interlock::new(&arguments.interlock, &room).start("workflow.json")?;
+    room.write_policy(&workflow, config)?;
     Ok(room)
 }
 

@@ -22,13 +22,20 @@ pub(crate) enum Exit {
     Cancelled,
 }
 
+impl Exit {
+    /// Returns the code that the process ends with.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Cancelled => 130,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Cancelled => 130,
-        })
+        Self::from(exit.code())
     }
 }
 

@@ -4,10 +4,11 @@
 //! is a difference too.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 #![expect(clippy::panic, reason = "a test may end at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a command has a first word")]
 
 use std::{collections::BTreeMap, fmt::Write as _, process::Command, thread};
 
-use interlock_testkit::{interlock::Interlock, mcp::listening::Listening, programs, room::Room};
+use interlock_testkit::{mcp::listening::Listening, programs, room::Room};
 use serde_json::json;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -180,16 +181,14 @@ fn through(server: Server, upstream: Upstream, run: Run) -> Vec<Results> {
         Some(listening) => format!("url = {:?}\n", listening.url()),
     };
     let config = format!("[mcp.behind]\n{config}");
-    room.write(".interlock/config.toml", &config).unwrap();
     if run == Run::AllowAll {
         let workflow = json!({
-            "id": "everything", "initial": "working",
+            "id": "policy", "initial": "working",
             "states": {"working": {"on": {"DONE": "complete"}}, "complete": {"type": "final"}},
         });
-        room.write("workflow.json", &workflow.to_string()).unwrap();
-        Interlock::new(INTERLOCK, &room)
-            .start("workflow.json")
-            .unwrap();
+        room.write_policy(&workflow, &config).unwrap();
+    } else {
+        room.write(".interlock/config.toml", &config).unwrap();
     }
     let mut command = room.command(INTERLOCK);
     command.args(["serve", "--listen", "127.0.0.1:0"]);

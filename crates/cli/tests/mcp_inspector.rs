@@ -6,7 +6,6 @@
 )]
 
 use interlock_testkit::{
-    interlock::Interlock,
     mcp::listening::Listening,
     programs,
     room::{Room, expect_success},
@@ -90,22 +89,15 @@ fn the_inspector_sees_the_same_through_the_gateway_over_http() {
 #[test]
 fn the_inspector_is_refused_what_the_state_does_not_allow() {
     let (room, fixture) = (Room::new().unwrap(), fixture());
-    room.write(
-        ".interlock/config.toml",
-        &format!("[mcp.behind]\ncommand = {fixture:?}\n"),
-    )
-    .unwrap();
     let workflow = json!({
-        "id": "greeting", "initial": "greeting",
+        "id": "policy", "initial": "greeting",
         "states": {
             "greeting": {"allowed_tools": ["mcp__behind__greet"], "on": {"DONE": "over"}},
             "over": {"type": "final"},
         },
     });
-    room.write("workflow.json", &workflow.to_string()).unwrap();
-    Interlock::new(INTERLOCK, &room)
-        .start("workflow.json")
-        .unwrap();
+    let config = format!("[mcp.behind]\ncommand = {fixture:?}\n");
+    room.write_policy(&workflow, &config).unwrap();
     let target = [INTERLOCK, "gateway"];
     let list = inspect(&room, &target, &["--method", "tools/list"]);
     assert_eq!(names(&list), ["greet"]);

@@ -21,7 +21,7 @@ mod verbatim;
 
 use std::{fs, path::PathBuf, process::Command};
 
-use interlock_testkit::{interlock::Interlock, mcp::stdio::Client, programs, room::Room};
+use interlock_testkit::{mcp::stdio::Client, programs, room::Room};
 use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -33,7 +33,7 @@ enum Way {
     Direct,
     /// Through the gateway of a project without a run.
     Free,
-    /// Through the gateway of a run whose only state allows everything.
+    /// Through the gateway of a project whose policy's only state allows everything.
     AllowAll,
 }
 
@@ -48,21 +48,28 @@ struct World {
 
 impl World {
     fn new(way: Way) -> Self {
-        let room = Room::new().unwrap();
-        if way == Way::AllowAll {
+        let world = Self {
+            room: Room::new().unwrap(),
+            way,
+        };
+        world.configure("");
+        world
+    }
+
+    /// Writes the configuration of the project, with its policy where there is one.
+    fn configure(&self, config: &str) {
+        if self.way == Way::AllowAll {
             let workflow = json!({
-                "id": "everything", "initial": "working",
+                "id": "policy", "initial": "working",
                 "states": {
                     "working": {"on": {"DONE": "complete"}},
                     "complete": {"type": "final"},
                 },
             });
-            room.write("workflow.json", &workflow.to_string()).unwrap();
-            Interlock::new(INTERLOCK, &room)
-                .start("workflow.json")
-                .unwrap();
+            self.room.write_policy(&workflow, config).unwrap();
+        } else {
+            self.room.write(".interlock/config.toml", config).unwrap();
         }
-        Self { room, way }
     }
 
     /// What the server has been sent, line by line.

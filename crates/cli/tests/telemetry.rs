@@ -16,6 +16,7 @@ use interlock_testkit::{
     collector::{Collector, Posted},
     interlock::{Interlock, before_tool},
     room::Room,
+    terminal,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +33,8 @@ struct Scene {
     room: Room,
     collector: Collector,
     run: String,
+    /// Of the person, who sits below the process that plays the client.
+    token: String,
 }
 
 impl Scene {
@@ -42,10 +45,14 @@ impl Scene {
         let run = Interlock::new(INTERLOCK, &room)
             .start_for_session("flow.yaml", "s1")
             .unwrap();
+        let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
+        let text = String::from_utf8(shown.stdout).unwrap();
+        let token = text.lines().last().unwrap().to_owned();
         Self {
             room,
             collector,
             run,
+            token,
         }
     }
 
@@ -80,9 +87,10 @@ impl Scene {
         for told in [allowed, ended, refused] {
             assert!(self.hook(&told, &[]).status.success());
         }
-        Interlock::new(INTERLOCK, &self.room)
-            .by_a_person(&["send", "DONE", "--run", &self.run])
-            .unwrap();
+        let mut send = self.room.command(INTERLOCK);
+        send.args(["send", "DONE", "--run", &self.run]);
+        send.env("INTERLOCK_TOKEN", &self.token);
+        ends(send, 0);
     }
 
     fn telemetry(&self, arguments: &[&str]) -> Command {
@@ -134,7 +142,7 @@ fn a_run_its_states_and_its_calls_are_spans() {
         let found = spans.iter().find(|span| span["name"] == name);
         found.unwrap_or_else(|| panic!("no `{name}` in {spans:?}"))
     };
-    let (run, state) = (of("invoke_agent shop"), of("state draft"));
+    let (run, state) = (of("invoke_agent claude-code"), of("state draft"));
     assert_eq!(state["parentSpanId"], run["spanId"]);
     assert_eq!(attribute(run, "gen_ai.operation.name"), "invoke_agent");
     assert_eq!(attribute(run, "interlock.status"), "completed");

@@ -19,7 +19,7 @@ fn floor(states: Value) -> Floor {
     let initial = states.as_object().unwrap().keys().next().unwrap().clone();
     let workflow = json!({ "id": "w", "initial": initial, "states": states });
     let loaded = load(
-        &Source::new("w.json", &workflow.to_string()),
+        &Source::new("w.json", workflow.to_string()),
         None,
         &NoWorkflows,
     );

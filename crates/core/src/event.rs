@@ -1,5 +1,7 @@
 //! Events: what happened. A run is the fold of its events.
 
+mod name;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -561,48 +563,5 @@ impl ProtectedChange {
         };
         let undone = if self.undone { " and was put back" } else { "" };
         format!("`{}` ({}) {fate}{undone}", self.path, self.what)
-    }
-}
-
-impl Event {
-    /// Returns the name of the event.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::RunStarted { .. } => "RunStarted",
-            Self::CallAllowed { .. } => "CallAllowed",
-            Self::CallDenied { .. } => "CallDenied",
-            Self::GrantRequested { .. } => "GrantRequested",
-            Self::GrantIssued { .. } => "GrantIssued",
-            Self::GrantDenied { .. } => "GrantDenied",
-            Self::GrantConsumed { .. } => "GrantConsumed",
-            Self::CallEnded { .. } => "CallEnded",
-            Self::LineConfined { .. } => "LineConfined",
-            Self::LineEnded { .. } => "LineEnded",
-            Self::AgentBound { .. } => "AgentBound",
-            Self::AgentReleased { .. } => "AgentReleased",
-            Self::TransitionTaken { .. } => "TransitionTaken",
-            Self::TransitionRejected { .. } => "TransitionRejected",
-            Self::ApprovalRequested { .. } => "ApprovalRequested",
-            Self::ApprovalGranted { .. } => "ApprovalGranted",
-            Self::ApprovalRejected { .. } => "ApprovalRejected",
-            Self::ApprovalDropped { .. } => "ApprovalDropped",
-            Self::InterruptRaised { .. } => "InterruptRaised",
-            Self::InterruptQueued { .. } => "InterruptQueued",
-            Self::InterruptDequeued { .. } => "InterruptDequeued",
-            Self::ForkOpened { .. } => "ForkOpened",
-            Self::BranchEnded { .. } => "BranchEnded",
-            Self::ForkJoined { .. } => "ForkJoined",
-            Self::MachineCalled { .. } => "MachineCalled",
-            Self::MachineReturned { .. } => "MachineReturned",
-            Self::ActivityEnded { .. } => "ActivityEnded",
-            Self::ProtectedChanged { .. } => "ProtectedChanged",
-            Self::ToolChanged(_) => "ToolChanged",
-            Self::ToolAccepted { .. } => "ToolAccepted",
-            Self::RunPaused { .. } => "RunPaused",
-            Self::RunResumed { .. } => "RunResumed",
-            Self::RunCancelled { .. } => "RunCancelled",
-            Self::RunEnded { .. } => "RunEnded",
-        }
     }
 }

@@ -13,10 +13,9 @@ use crate::{
     names::{AgentId, CallId, Digest, FramePath, StateName},
     run::{
         AcceptedTool, Asked, Child, Confined, Frame, Handling, Line, OpenCall, Parked, Pause,
-        Phase, Run, Seen, Settlement, Used,
+        Phase, Run, Seen, Used,
     },
 };
-use approvals::{Which, Word};
 
 /// Open calls remembered at most; `decide` settles older ones first.
 const OPEN_CALLS_MAX: usize = 256;
@@ -50,7 +49,7 @@ fn apply(run: &mut Run, event: &Event) {
         Event::GrantRequested { .. }
         | Event::GrantIssued { .. }
         | Event::GrantDenied { .. }
-        | Event::GrantConsumed { .. } => apply_grant(run, event),
+        | Event::GrantConsumed { .. } => approvals::apply_grant(run, event),
         Event::CallEnded {
             call,
             ok,
@@ -135,7 +134,7 @@ fn apply(run: &mut Run, event: &Event) {
         }
         Event::ApprovalGranted { .. }
         | Event::ApprovalDropped { .. }
-        | Event::ApprovalRejected { .. } => apply_answer(run, event),
+        | Event::ApprovalRejected { .. } => approvals::apply_answer(run, event),
         Event::InterruptRaised {
             path,
             interrupt,
@@ -254,94 +253,6 @@ fn allow(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMarks) 
         run.last_write = Some(run.seq);
     }
     remember(run, path, call, marks, false);
-}
-
-fn apply_grant(run: &mut Run, event: &Event) {
-    match event {
-        Event::GrantRequested {
-            path,
-            call,
-            marks,
-            at_ms,
-            ..
-        } => approvals::request_grant(run, path, call, marks, *at_ms),
-        Event::GrantIssued {
-            path,
-            digest,
-            by,
-            id,
-            at_ms,
-        } => {
-            let id = id.as_ref();
-            let word = Word {
-                how: Settlement::Approved,
-                by: Some(by),
-                at_ms: *at_ms,
-                note: None,
-            };
-            approvals::issue_grant(run, Which { path, digest, id }, word);
-        }
-        Event::GrantDenied {
-            path,
-            digest,
-            by,
-            note,
-            id,
-            at_ms,
-        } => {
-            let id = id.as_ref();
-            let word = Word {
-                how: Settlement::Rejected,
-                by: Some(by),
-                at_ms: *at_ms,
-                note: note.as_deref(),
-            };
-            approvals::deny_grant(run, Which { path, digest, id }, word);
-        }
-        Event::GrantConsumed { path, digest, id } => {
-            let id = id.as_ref();
-            approvals::drop_grant(run, Which { path, digest, id });
-        }
-        _ => {}
-    }
-}
-
-fn apply_answer(run: &mut Run, event: &Event) {
-    match event {
-        Event::ApprovalGranted {
-            path, by, at_ms, ..
-        } => {
-            let word = Word {
-                how: Settlement::Approved,
-                by: Some(by),
-                at_ms: *at_ms,
-                note: None,
-            };
-            approvals::unpark(run, path, word);
-        }
-        Event::ApprovalRejected {
-            path,
-            by,
-            note,
-            at_ms,
-            ..
-        } => {
-            let word = Word {
-                how: Settlement::Rejected,
-                by: Some(by),
-                at_ms: *at_ms,
-                note: note.as_deref(),
-            };
-            approvals::unpark(run, path, word);
-        }
-        Event::ApprovalDropped {
-            path,
-            refusal,
-            at_ms,
-            ..
-        } => approvals::unpark(run, path, Word::void(&refusal.message, *at_ms)),
-        _ => {}
-    }
 }
 
 /// Binds a sub-agent; one that had stopped there has it no more.

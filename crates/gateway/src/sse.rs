@@ -148,6 +148,7 @@ pub(crate) fn write(
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use proptest::prelude::*;
 

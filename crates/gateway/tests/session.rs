@@ -24,7 +24,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::string_slice,
     reason = "a failed test panics"
 )]
 

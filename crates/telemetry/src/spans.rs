@@ -189,6 +189,47 @@ impl<'a> Maker<'a> {
             Event::RunStarted {
                 initial, hash, by, ..
             } => self.begin(initial, hash, by),
+            Event::TransitionTaken { .. } | Event::InterruptRaised { .. } => {
+                self.take_move(&happened.event);
+            }
+            Event::ForkOpened { path, branches } => {
+                for branch in branches {
+                    self.enter(&path.child(&branch.name), &branch.initial);
+                }
+            }
+            Event::MachineCalled {
+                path,
+                shown,
+                initial,
+                ..
+            } => self.enter(&path.child(shown), initial),
+            Event::BranchEnded { path, cause, .. } => {
+                self.leave(path, cause.as_ref().map(|cause| cause.message.clone()));
+            }
+            Event::ForkJoined { path, .. } | Event::MachineReturned { path, .. } => {
+                self.leave_below(path);
+            }
+            Event::RunEnded { outcome, cause } => {
+                let failed = (*outcome == Outcome::Failure).then(|| {
+                    cause.as_ref().map_or_else(
+                        || "the run failed".to_owned(),
+                        |cause| cause.message.clone(),
+                    )
+                });
+                let word = match outcome {
+                    Outcome::Success => "completed",
+                    Outcome::Failure => "failed",
+                };
+                self.end(word, failed);
+            }
+            Event::RunCancelled { .. } => self.end("cancelled", None),
+            other => self.take_call(other),
+        }
+    }
+
+    /// Leaves one state and enters another.
+    fn take_move(&mut self, event: &Event) {
+        match event {
             Event::TransitionTaken {
                 path,
                 event,
@@ -224,38 +265,7 @@ impl<'a> Maker<'a> {
                 self.leave(path, None);
                 self.enter(path, to);
             }
-            Event::ForkOpened { path, branches } => {
-                for branch in branches {
-                    self.enter(&path.child(&branch.name), &branch.initial);
-                }
-            }
-            Event::MachineCalled {
-                path,
-                shown,
-                initial,
-                ..
-            } => self.enter(&path.child(shown), initial),
-            Event::BranchEnded { path, cause, .. } => {
-                self.leave(path, cause.as_ref().map(|cause| cause.message.clone()));
-            }
-            Event::ForkJoined { path, .. } | Event::MachineReturned { path, .. } => {
-                self.leave_below(path);
-            }
-            Event::RunEnded { outcome, cause } => {
-                let failed = (*outcome == Outcome::Failure).then(|| {
-                    cause.as_ref().map_or_else(
-                        || "the run failed".to_owned(),
-                        |cause| cause.message.clone(),
-                    )
-                });
-                let word = match outcome {
-                    Outcome::Success => "completed",
-                    Outcome::Failure => "failed",
-                };
-                self.end(word, failed);
-            }
-            Event::RunCancelled { .. } => self.end("cancelled", None),
-            other => self.take_call(other),
+            _ => {}
         }
     }
 

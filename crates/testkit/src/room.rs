@@ -96,6 +96,13 @@ impl Room {
         Ok(path)
     }
 
+    /// Makes a workflow the policy of the project; `config` is what else its configuration holds.
+    pub fn write_policy(&self, workflow: &serde_json::Value, config: &str) -> io::Result<()> {
+        self.write(".interlock/workflows/policy.json", &workflow.to_string())?;
+        let config = format!("workflow = \"policy\"\n{config}");
+        self.write(".interlock/config.toml", &config).map(drop)
+    }
+
     /// Reads a file of the project; `None` when it does not exist.
     pub fn read(&self, relative: &str) -> Option<String> {
         fs::read_to_string(self.project().join(relative)).ok()

@@ -19,7 +19,10 @@ use ratatui::{
     DefaultTerminal,
     crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
 };
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
 
 use super::{
     look::Looker,
@@ -35,6 +38,8 @@ use crate::{
 
 /// Longest that a key is waited for before new looks are taken.
 const WAIT: Duration = Duration::from_millis(50);
+/// Longest that a signal may take to end the screen.
+const HEED: Duration = Duration::from_secs(1);
 
 /// Shows the runs until the person leaves.
 pub(crate) fn watch(app: &App) -> Done {
@@ -44,9 +49,7 @@ pub(crate) fn watch(app: &App) -> Done {
         )));
     }
     let stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stopped))?;
-    }
+    end_by_signal(&stopped)?;
     let home = app.home()?;
     let (looks_in, looks) = channel();
     let (selected, selected_out) = channel();
@@ -74,6 +77,26 @@ pub(crate) fn watch(app: &App) -> Done {
         let restored = ratatui::try_restore();
         end.and_then(|()| Ok(restored?))
     })
+}
+
+/// Sets `stopped` at a signal, and ends the process itself where that is not heeded.
+///
+/// Whoever reads keys of a terminal that is gone may never come back.
+fn end_by_signal(stopped: &Arc<AtomicBool>) -> Result<(), Failure> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let stopped = Arc::clone(stopped);
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            if signals.forever().next().is_some() {
+                stopped.store(true, Ordering::SeqCst);
+                thread::sleep(HEED);
+                // Still here.
+                let _ = ratatui::try_restore();
+                std::process::exit(i32::from(Exit::Cancelled.code()));
+            }
+        })?;
+    Ok(())
 }
 
 struct Screen<'a> {

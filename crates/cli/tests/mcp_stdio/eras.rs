@@ -107,9 +107,13 @@ fn a_subscription_tells_of_changes_until_it_is_cancelled() {
             .unwrap();
         let key = "io.modelcontextprotocol/subscriptionId";
         assert_eq!(said["params"]["_meta"][key], listen, "{way:?}: {said}");
-        let change = json!({"name": "test_trigger_tool_change", "arguments": {}});
-        request(&mut client, "tools/call", change, &json!({}));
-        let told = client.incoming("notifications/tools/list_changed").unwrap();
+        // The fixture acknowledges before it listens to itself: a change in between is nobody's.
+        let is_change = |message: &Value| message["method"] == "notifications/tools/list_changed";
+        while !client.kept().iter().any(is_change) {
+            let change = json!({"name": "test_trigger_tool_change", "arguments": {}});
+            request(&mut client, "tools/call", change, &json!({}));
+        }
+        let told = client.wait_for(is_change).unwrap();
         assert_eq!(told["params"]["_meta"][key], listen, "{way:?}: {told}");
         client
             .tell("notifications/cancelled", &json!({"requestId": listen}))

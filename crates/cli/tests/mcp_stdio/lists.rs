@@ -139,7 +139,7 @@ fn a_server_that_floods_with_changes_does_not_hold_up_its_calls() {
         let world = World::new(way);
         let mut client = world.open(&json!({}));
         let message = json!({"method": "notifications/tools/list_changed"});
-        let flood = json!({"flood": {"times": 20_000, "message": message}});
+        let flood = json!({"flood": {"times": 2_000, "message": message}});
         let flooding = client
             .call("do", &steps(json!([flood, note("flooded")])))
             .unwrap();
@@ -178,7 +178,7 @@ fn tools_of_two_servers_keep_their_names_where_they_can_and_reach_their_own() {
                 program
             );
         }
-        world.room.write(".interlock/config.toml", &config).unwrap();
+        world.configure(&config);
         let mut command = world.room.command(INTERLOCK);
         command.arg("gateway");
         let (mut client, _) = Client::open(command, "2025-11-25", &json!({})).unwrap();

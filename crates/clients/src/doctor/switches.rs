@@ -126,9 +126,6 @@ fn codex(examination: &Examination) -> Vec<Switch> {
     switches
 }
 
-/// Where a switch stands, when it is off, and what to do about it.
-type Row = (&'static [&'static str], fn(&Value) -> bool, &'static str);
-
 fn gemini(examination: &Examination) -> Vec<Switch> {
     let names_ours = |value: &Value| {
         let mut names = value
@@ -147,22 +144,22 @@ fn gemini(examination: &Examination) -> Vec<Switch> {
         install::hook_file(ClientId::Gemini, &examination.site, Scope::User),
         system,
     ];
-    let switches: [Row; 2] = [
-        (&["hooksConfig", "enabled"], is_false, NO_HOOK),
-        (
-            &["hooksConfig", "disabled"],
-            names_ours,
-            "remove `interlock` from the list: its hooks do not run",
-        ),
-    ];
     let pairs = files.into_iter().flat_map(|file| {
-        switches.map(|(at, off, advice)| Switch {
+        let switch = |at, off, advice| Switch {
             file: file.clone(),
             read_as: ReadAs::Json(Syntax::Comments),
             at,
             off,
             advice,
-        })
+        };
+        [
+            switch(&["hooksConfig", "enabled"], is_false, NO_HOOK),
+            switch(
+                &["hooksConfig", "disabled"],
+                names_ours,
+                "remove `interlock` from the list: its hooks do not run",
+            ),
+        ]
     });
     pairs.collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{enter_note, remember};
 use crate::{
-    event::{CallMarks, CallRecord},
+    event::{CallMarks, CallRecord, Event},
     names::{AgentId, ApprovalId, Digest, FramePath},
     run::{Asked, Frame, Grant, OpenCall, Run, Settled, Settlement},
 };
@@ -12,15 +12,15 @@ const SETTLED_MAX: usize = 32;
 
 /// Who answered, as far as the event says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Word<'a> {
-    pub(super) how: Settlement,
-    pub(super) by: Option<&'a str>,
-    pub(super) at_ms: Option<u64>,
-    pub(super) note: Option<&'a str>,
+struct Word<'a> {
+    how: Settlement,
+    by: Option<&'a str>,
+    at_ms: Option<u64>,
+    note: Option<&'a str>,
 }
 
 impl<'a> Word<'a> {
-    pub(super) const fn void(why: &'a str, at_ms: Option<u64>) -> Self {
+    const fn void(why: &'a str, at_ms: Option<u64>) -> Self {
         Self {
             how: Settlement::Void,
             by: None,
@@ -32,10 +32,10 @@ impl<'a> Word<'a> {
 
 /// Which grant an event is about.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Which<'a> {
-    pub(super) path: &'a FramePath,
-    pub(super) digest: &'a Digest,
-    pub(super) id: Option<&'a ApprovalId>,
+struct Which<'a> {
+    path: &'a FramePath,
+    digest: &'a Digest,
+    id: Option<&'a ApprovalId>,
 }
 
 impl Which<'_> {
@@ -47,7 +47,97 @@ impl Which<'_> {
     }
 }
 
-pub(super) fn request_grant(
+/// Folds an event about a grant.
+pub(super) fn apply_grant(run: &mut Run, event: &Event) {
+    match event {
+        Event::GrantRequested {
+            path,
+            call,
+            marks,
+            at_ms,
+            ..
+        } => request_grant(run, path, call, marks, *at_ms),
+        Event::GrantIssued {
+            path,
+            digest,
+            by,
+            id,
+            at_ms,
+        } => {
+            let id = id.as_ref();
+            let word = Word {
+                how: Settlement::Approved,
+                by: Some(by),
+                at_ms: *at_ms,
+                note: None,
+            };
+            issue_grant(run, Which { path, digest, id }, word);
+        }
+        Event::GrantDenied {
+            path,
+            digest,
+            by,
+            note,
+            id,
+            at_ms,
+        } => {
+            let id = id.as_ref();
+            let word = Word {
+                how: Settlement::Rejected,
+                by: Some(by),
+                at_ms: *at_ms,
+                note: note.as_deref(),
+            };
+            deny_grant(run, Which { path, digest, id }, word);
+        }
+        Event::GrantConsumed { path, digest, id } => {
+            let id = id.as_ref();
+            drop_grant(run, Which { path, digest, id });
+        }
+        _ => {}
+    }
+}
+
+/// Folds an answer to a parked transition.
+pub(super) fn apply_answer(run: &mut Run, event: &Event) {
+    match event {
+        Event::ApprovalGranted {
+            path, by, at_ms, ..
+        } => {
+            let word = Word {
+                how: Settlement::Approved,
+                by: Some(by),
+                at_ms: *at_ms,
+                note: None,
+            };
+            unpark(run, path, word);
+        }
+        Event::ApprovalRejected {
+            path,
+            by,
+            note,
+            at_ms,
+            ..
+        } => {
+            let word = Word {
+                how: Settlement::Rejected,
+                by: Some(by),
+                at_ms: *at_ms,
+                note: note.as_deref(),
+            };
+            unpark(run, path, word);
+        }
+        Event::ApprovalDropped {
+            path,
+            refusal,
+            at_ms,
+            ..
+        } => unpark(run, path, Word::void(&refusal.message, *at_ms)),
+        _ => {}
+    }
+}
+
+fn request_grant(
     run: &mut Run,
     path: &FramePath,
     call: &CallRecord,
@@ -91,7 +181,7 @@ pub(super) fn request_grant(
     remember(run, path, call, marks, true);
 }
 
-pub(super) fn issue_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
+fn issue_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
     let seq = run.seq;
     let Some(grant) = run.grants.iter_mut().find(|grant| which.is(grant)) else {
         return;
@@ -104,7 +194,7 @@ pub(super) fn issue_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
     }
 }
 
-pub(super) fn deny_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
+fn deny_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
     let settled: Vec<Option<Settled>> = run
         .grants
         .iter()
@@ -118,7 +208,7 @@ pub(super) fn deny_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
     enter_note(run, which.path, word.note);
 }
 
-pub(super) fn drop_grant(run: &mut Run, which: Which<'_>) {
+fn drop_grant(run: &mut Run, which: Which<'_>) {
     run.grants.retain(|grant| !which.is(grant));
 }
 
@@ -150,7 +240,7 @@ pub(super) fn settle_in_prompt(run: &mut Run, call: &OpenCall) {
 }
 
 /// Ends the wait of a parked transition; what was said is remembered.
-pub(super) fn unpark(run: &mut Run, path: &FramePath, word: Word<'_>) {
+fn unpark(run: &mut Run, path: &FramePath, word: Word<'_>) {
     let settled = run
         .frame(path)
         .and_then(|frame| of_parked(path, frame, word));

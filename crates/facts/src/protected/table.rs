@@ -173,6 +173,8 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Any, &["opencode.json*"], CLIENT),
     tree(Under::Any, &[".opencode"], CLIENT).by(OPENCODE),
     tree(Under::Any, &[".github", "hooks"], CLIENT),
+    tree(Under::Any, &[".github", "copilot"], CLIENT),
+    file(Under::Any, &[".github", "mcp.json"], CLIENT),
     tree(Under::Any, &[".copilot"], CLIENT).by(COPILOT),
     tree(Under::Config, &["opencode"], CLIENT).by(OPENCODE),
     tree(Under::Config, &["github-copilot"], CLIENT).by(COPILOT),

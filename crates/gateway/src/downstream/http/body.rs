@@ -98,6 +98,7 @@ fn fits(range: &str, kind: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use super::*;
 

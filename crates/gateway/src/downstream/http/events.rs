@@ -259,6 +259,7 @@ impl Reader {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use super::*;
 

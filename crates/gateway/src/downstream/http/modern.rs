@@ -76,7 +76,6 @@ impl House {
         let Frame::One(parcel) = frame else {
             return Err(Refused::invalid(None, "this revision has no batches"));
         };
-        let parcel = *parcel;
         let conversation = match &parcel.message {
             Message::Request(request) => {
                 check_meta(headers, request)?;

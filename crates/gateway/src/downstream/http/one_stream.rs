@@ -54,7 +54,7 @@ impl House {
         let conversation = &session.ok_or_else(unknown)?.conversation;
         conversation.touch();
         let parcels = match frame {
-            Frame::One(parcel) => vec![Ok(*parcel)],
+            Frame::One(parcel) => vec![Ok(parcel)],
             Frame::Batch(parcels) => parcels,
         };
         for parcel in parcels {

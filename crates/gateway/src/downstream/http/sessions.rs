@@ -145,7 +145,7 @@ impl House {
     ) -> Result<Response<Body>, Refused> {
         let begins = request_of(&frame).is_some_and(|request| request.method == "initialize");
         if begins && let Frame::One(parcel) = frame {
-            return self.initialize(caller, *parcel).await;
+            return self.initialize(caller, parcel).await;
         }
         let session = self.session(headers, caller)?;
         check_version(headers)?;
@@ -307,7 +307,7 @@ impl Drop for Opened<'_> {
 /// Takes a batch apart, where the session has batches.
 fn taken_apart(session: &Session, frame: Frame) -> Result<(Vec<Parcel>, Vec<Malformed>), Refused> {
     let several = match frame {
-        Frame::One(parcel) => return Ok((vec![*parcel], Vec::new())),
+        Frame::One(parcel) => return Ok((vec![parcel], Vec::new())),
         Frame::Batch(several) => several,
     };
     if !session.has_batches() {
