@@ -112,6 +112,9 @@ struct Look<'a> {
     left: usize,
 }
 
+/// Directories that a client fills by itself, at its first start and after each update.
+const UNPACKED: [&str; 1] = ["/skills/.system"];
+
 impl<'a> Look<'a> {
     fn new(before: &'a Baseline, disk: &'a dyn Disk, at_ms: u64) -> Self {
         let at_ns = i64::try_from(at_ms)
@@ -148,7 +151,8 @@ impl<'a> Look<'a> {
     fn at(&mut self, path: &str, compared: Compared, depth: usize) {
         // Examples that come with every repository; version control does not run them by this name.
         let example = path.ends_with(".sample") && path.contains("/.git/");
-        if self.left == 0 || depth == 0 || example || self.still_absent(path) {
+        let unpacked = UNPACKED.iter().any(|end| path.ends_with(end));
+        if self.left == 0 || depth == 0 || example || unpacked || self.still_absent(path) {
             return;
         }
         self.left -= 1;

@@ -219,6 +219,17 @@ fn work_with_version_control_and_notes_is_none_of_it() {
 }
 
 #[test]
+fn what_a_client_unpacks_itself_is_no_change() {
+    check(
+        |room| {
+            room.write("home/.codex/skills/.system/creator/SKILL.md", "x");
+            room.write("home/.codex/skills/own/SKILL.md", "x");
+        },
+        &["+home/.codex/skills/own/SKILL.md"],
+    );
+}
+
+#[test]
 fn a_repository_that_begins_is_no_change() {
     let room = Room::new();
     fs::remove_dir_all(room.path("p/.git")).unwrap();
