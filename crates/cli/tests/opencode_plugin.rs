@@ -22,7 +22,7 @@ const WORKFLOW: &str = r#"{"id": "w", "initial": "look", "states": {
     "look": {"allowed_tools": ["Read", "Bash"], "on": {"GO": "end"}}, "end": {"type": "final"}}}"#;
 
 /// The program's name as the plugin has it before `init` writes a path there.
-const PROGRAM: &str = "\"interlock\" /* the program that init writes here */";
+const PROGRAM: &str = "const PROGRAM = \"interlock\"";
 
 struct Place {
     room: Room,
@@ -46,7 +46,7 @@ impl Place {
     fn drive(&self, program: &str, sessions: &Value, steps: &Value) -> Vec<Value> {
         assert!(PLUGIN.contains(PROGRAM));
         let text = PLUGIN
-            .replace(PROGRAM, &json!(program).to_string())
+            .replace(PROGRAM, &format!("const PROGRAM = {}", json!(program)))
             .replace("10_000", "1_500");
         // The text is JavaScript as it is; only the ending says otherwise.
         let plugin = self.room.path("plugin.mjs");

@@ -643,10 +643,19 @@ fn written(value: &Value, way: u8) -> String {
         0 => value.to_string(),
         1 => pretty,
         2 => format!("{pretty}\n"),
-        3 => format!("\n{}\n\n", pretty.replace("  ", "\t")),
+        3 => format!("\n{}\n\n", with_tabs(&pretty)),
         4 => format!("{}\r\n", pretty.replace('\n', "\r\n")),
         _ => format!("\u{feff}{} ", pretty.replace("\n", " ")),
     }
+}
+
+/// Indents by tabs; what stands inside a text stays.
+fn with_tabs(pretty: &str) -> String {
+    let lines = pretty.lines().map(|line| {
+        let rest = line.trim_start_matches(' ');
+        "\t".repeat((line.len() - rest.len()) / 2) + rest
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 proptest! {

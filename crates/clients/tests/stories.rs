@@ -313,11 +313,11 @@ fn story(path: &Path) -> datatest_stable::Result<()> {
     Ok(())
 }
 
+// One root, so that a name says which client it is of.
 datatest_stable::harness! {
-    { test = story, root = "tests/claude-code", pattern = r"\.json$" },
-    { test = story, root = "tests/codex", pattern = r"\.json$" },
-    { test = story, root = "tests/copilot", pattern = r"\.json$" },
-    { test = story, root = "tests/cursor", pattern = r"\.json$" },
-    { test = story, root = "tests/gemini", pattern = r"\.json$" },
-    { test = story, root = "tests/opencode", pattern = r"\.json$" },
+    {
+        test = story,
+        root = "tests",
+        pattern = r"^(claude-code|codex|copilot|cursor|gemini|opencode)/[^/]+\.json$",
+    },
 }

@@ -79,7 +79,11 @@ impl Client {
         if let Client::ClaudeCode(version) = self {
             return version.program();
         }
-        let program = installed().join(".bin").join(self.command());
+        let program = match self {
+            // The package of the program itself: that of the launcher names platforms nobody needs here.
+            Client::Opencode => installed().join("opencode-linux-x64/bin/opencode"),
+            _ => installed().join(".bin").join(self.command()),
+        };
         program.canonicalize().map_err(|_| {
             let (label, program) = (self.label(), program.display());
             io::Error::other(format!(
