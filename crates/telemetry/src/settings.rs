@@ -147,6 +147,7 @@ fn decoded(text: &str) -> String {
         let escaped = (byte == b'%').then(|| {
             let mut ahead = rest.clone();
             let digits = [ahead.next()?, ahead.next()?];
+            let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
             let digits = std::str::from_utf8(&digits).ok()?.to_owned();
             let value = u8::from_str_radix(&digits, 16).ok()?;
             Some((value, ahead))

@@ -179,6 +179,10 @@ impl Governor {
         if let Some(run) = &run {
             self.control.adopt(run.clone());
             self.opened.forget();
+            // The list was already that of its first state.
+            if self.listed.is_some() {
+                self.listed = Some(self.stand().ok());
+            }
         }
         Ok(run)
     }
