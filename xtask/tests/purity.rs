@@ -8,20 +8,26 @@ const LAYERS: &[&str] = &[
     "interlock-core",
     "interlock-shell",
     "interlock-graph",
+    "interlock-telemetry",
     "interlock-facts",
     "interlock-formats",
     "interlock-project",
     "interlock-store",
+    "interlock-sandbox",
     "interlock-clients",
     "interlock-simulate",
-    "interlock-sandbox",
     "interlock-runner",
     "interlock-gateway",
     "interlock-console",
     "interlock",
 ];
 /// Crates that are never shipped, and that nothing shipped may need.
-const OWN_USE: &[&str] = &["interlock-testkit", "interlock-bench", "xtask"];
+const OWN_USE: &[&str] = &[
+    "interlock-testkit",
+    "interlock-fixture",
+    "interlock-bench",
+    "xtask",
+];
 /// What the engine may be made of.
 const ENGINE: &[&str] = &[
     "globset",

@@ -14,7 +14,7 @@ use interlock_store::Binding;
 use serde_json::{Value, json};
 
 use crate::{
-    governed::{Session, denial, names, started},
+    governed_session::{Session, denial, names, started},
     world::{NOW, World, object, process, session},
 };
 

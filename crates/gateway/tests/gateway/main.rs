@@ -9,8 +9,10 @@
 mod asked;
 mod drafts;
 mod governed;
+mod governed_session;
 mod moves;
 mod protocol;
 mod start;
 mod which_run;
+mod whose_call;
 mod world;

@@ -1,0 +1,193 @@
+//! A session in front of a gateway, asked as the protocol's side asks it.
+
+use std::fs;
+
+use crate::world::{NOW, World, object};
+use interlock_core::{
+    command::{Ask, TransitionRequest},
+    event::Event,
+    machine::Object,
+    names::RunId,
+};
+use interlock_gateway::govern::{
+    CallEnd, Caller, GatewayCall, Govern as _, Governor, ListedTool, OwnCall, Reading, ReadingOf,
+    Ruling, Ticket,
+};
+use interlock_project::{Config, Servers};
+use serde_json::{Value, json, value::RawValue};
+
+pub(crate) const WORK: &str = r#"
+id: w
+initial: planning
+interrupts: {schema: {trigger: {file_pattern: "*.sql"}, target: checking}}
+states:
+  planning:
+    allowed_tools: [look, "fs__read_text_file", "mcp__fs__list_*"]
+    on: {READY: building}
+  building:
+    allowed_tools: [look, write_file, move_file]
+    max_files_per_state: 2
+    max_edit_lines: 3
+    on: {DONE: completed}
+  checking: {on: {OK: $return}}
+  completed: {type: final}
+"#;
+/// A session in front of a gateway.
+pub(crate) struct Session {
+    pub(crate) governor: Governor,
+    pub(crate) definition: Value,
+}
+
+impl Session {
+    pub(crate) fn new(world: &World) -> Self {
+        Self::of(world, Caller::Stdio, "")
+    }
+
+    pub(crate) fn of(world: &World, who: Caller, servers: &str) -> Self {
+        let servers = servers_of(world, servers);
+        Self {
+            governor: Governor::new(world.settings(), who, &servers).unwrap(),
+            definition: json!({"name": "x", "description": "d", "inputSchema": {"type": "object"}}),
+        }
+    }
+
+    pub(crate) fn call(&mut self, server: &str, tool: &str, arguments: &Value) -> Ruling {
+        self.resumed(server, tool, arguments, None)
+    }
+
+    pub(crate) fn resumed(
+        &mut self,
+        server: &str,
+        tool: &str,
+        arguments: &Value,
+        state: Option<&Value>,
+    ) -> Ruling {
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        self.governor.call(&GatewayCall {
+            tool: ListedTool {
+                server,
+                name: tool,
+                shown: tool,
+                definition: &self.definition,
+            },
+            arguments: &arguments,
+            meta: None,
+            request_state: state,
+            at_ms: NOW + 10,
+        })
+    }
+
+    /// Makes a call that must pass.
+    #[track_caller]
+    pub(crate) fn passes(&mut self, server: &str, tool: &str, arguments: &Value) -> Ticket {
+        match self.call(server, tool, arguments) {
+            Ruling::Pass(ticket) => ticket,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Makes a call that must be denied; returns the code and the text.
+    #[track_caller]
+    pub(crate) fn denied(
+        &mut self,
+        server: &str,
+        tool: &str,
+        arguments: &Value,
+    ) -> (String, String) {
+        denial(self.call(server, tool, arguments))
+    }
+
+    pub(crate) fn ended(&mut self, ticket: &Ticket, result: &Value) -> Option<Value> {
+        let text = RawValue::from_string(result.to_string()).unwrap();
+        self.governor
+            .ended(ticket, CallEnd::Result(&text), NOW + 20)
+    }
+
+    pub(crate) fn own(&mut self, name: &str, arguments: &str) -> Value {
+        let arguments = object(arguments);
+        let call = OwnCall {
+            arguments: &arguments,
+            meta: None,
+            at_ms: NOW + 15,
+        };
+        match self.governor.own_call(name, &call) {
+            Some(Ruling::Answer(answer)) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn shown(&mut self, tools: &[(&str, &str)]) -> Vec<bool> {
+        let definition = self.definition.clone();
+        let tools: Vec<ListedTool<'_>> = tools
+            .iter()
+            .map(|(server, name)| ListedTool {
+                server,
+                name,
+                shown: name,
+                definition: &definition,
+            })
+            .collect();
+        self.governor.shown(&tools)
+    }
+
+    pub(crate) fn reads(&mut self, of: ReadingOf<'_>) -> Option<String> {
+        let reading = Reading {
+            server: "fs",
+            of,
+            at_ms: NOW,
+        };
+        let refused = self.governor.read(&reading)?;
+        Some(refused.data["code"].as_str().unwrap_or_default().to_owned())
+    }
+}
+
+pub(crate) fn servers_of(world: &World, text: &str) -> Servers {
+    let path = world.configuration.join("servers.toml");
+    fs::create_dir_all(&world.configuration).unwrap();
+    fs::write(&path, text).unwrap();
+    let config = Config::read(&path).unwrap();
+    Config::servers(&Config::default(), &config)
+}
+
+/// Takes a denial apart, which must be a result that a client can show.
+#[track_caller]
+pub(crate) fn denial(ruling: Ruling) -> (String, String) {
+    let Ruling::Answer(answer) = ruling else {
+        panic!("{ruling:?}");
+    };
+    assert_eq!(answer["isError"], true, "{answer}");
+    assert_eq!(answer["content"].as_array().map(Vec::len), Some(1));
+    let text = answer["content"][0]["text"].as_str().unwrap().to_owned();
+    let code = answer["structuredContent"]["code"].as_str().unwrap();
+    assert!(text.contains(code), "{text}");
+    (code.to_owned(), text)
+}
+
+pub(crate) fn said(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+/// Starts the workflow `w` so that it waits for whoever comes next.
+pub(crate) fn started(world: &World) -> RunId {
+    let answer = Session::new(world).own("interlock_start", r#"{"workflow": "w"}"#);
+    let run = answer["structuredContent"]["run"].as_str();
+    RunId::new(run.unwrap_or_else(|| panic!("{answer}")))
+}
+
+pub(crate) fn transition(world: &World, run: &RunId, event: &str) {
+    world.ask(
+        run,
+        Ask::Transition(TransitionRequest {
+            event: event.to_owned(),
+            data: Object::new(),
+            branch: None,
+            agent: None,
+            by: "ana".to_owned(),
+            approved_by: None,
+        }),
+    );
+}
+
+pub(crate) fn names(world: &World, run: &RunId) -> Vec<&'static str> {
+    world.events(run).iter().map(Event::name).collect()
+}

@@ -1,0 +1,253 @@
+//! Which run a call at the gateway is held to: by hook, credential, project policy, or none.
+
+use std::fs;
+
+use crate::governed_session::{Session, WORK, said, transition};
+use crate::world::{World, session};
+use interlock_core::{command::Ask, names::RunId};
+use interlock_gateway::govern::{Caller, Governor};
+use interlock_project::Servers;
+use interlock_store::NotedTool;
+use serde_json::json;
+
+#[test]
+fn beside_runs_of_others_a_run_of_nobody_is_not_taken() {
+    let world = World::with(WORK);
+    let first = world.started_for("s1");
+    for name in ["s2", "s3"] {
+        world.note(
+            interlock_core::call::ControlTool::Start,
+            r#"{"workflow": "w"}"#,
+            |note| {
+                note.session = session(name);
+                note.run = None;
+                note.process = Some(crate::world::process(500));
+            },
+        );
+        crate::world::call(
+            &mut world.control(),
+            interlock_core::call::ControlTool::Start,
+            r#"{"workflow": "w"}"#,
+        );
+    }
+    assert_eq!(world.runs().len(), 3);
+    let (code, text) = Session::new(&world).denied("web", "look", &json!({}));
+    assert_eq!(code, "several_runs");
+    assert!(text.contains(first.as_str()), "{text}");
+}
+
+#[test]
+fn a_hooks_note_says_whose_call_it_is() {
+    let world = World::with(WORK);
+    let (first, second) = (world.started_for("s1"), world.started_for("s2"));
+    let mut at_gateway = Session::new(&world);
+    world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
+        note.tool = NotedTool::served("look");
+        note.session = session("s2");
+        note.run = Some(second.clone());
+    });
+    at_gateway.passes("web", "look", &json!({}));
+    assert_eq!(world.run(&second).root.used.calls, 1);
+    assert_eq!(world.run(&first).root.used.calls, 0);
+    // Taken once.
+    assert_eq!(
+        at_gateway.denied("web", "look", &json!({})).0,
+        "several_runs"
+    );
+}
+
+#[test]
+fn a_credential_is_of_one_run_and_ends_with_it() {
+    let world = World::with(WORK);
+    let (first, second) = (world.started_for("s1"), world.started_for("s2"));
+    let mut of_second = Session::of(&world, Caller::Run(second.clone()), "");
+    of_second.passes("web", "look", &json!({}));
+    assert_eq!(world.run(&second).root.used.calls, 1);
+    assert_eq!(world.run(&first).root.used.calls, 0);
+    let answer = of_second.own("interlock_get_state", "{}");
+    assert_eq!(answer["structuredContent"]["run"], json!(second));
+    world.cancel(&second);
+    assert_eq!(of_second.denied("web", "look", &json!({})).0, "run_over");
+    let answer = of_second.own("interlock_start", r#"{"workflow": "w"}"#);
+    assert_eq!(answer["structuredContent"]["code"], "run_over");
+}
+
+/// A world whose project holds every session to `w`.
+fn by_policy() -> World {
+    let world = World::with(WORK);
+    fs::write(
+        world.project.join(".interlock/config.toml"),
+        "workflow = \"w\"\n",
+    )
+    .unwrap();
+    world
+}
+
+#[test]
+fn a_project_policy_guards_a_session_that_no_hook_sees() {
+    let world = by_policy();
+    let mut session = Session::new(&world);
+    // Looking at the list begins nothing; it is that of the first state.
+    let tools = [("web", "look"), ("fs", "write_file")];
+    assert_eq!(session.shown(&tools), [true, false]);
+    assert!(world.runs().is_empty());
+    let (code, _) = session.denied("fs", "write_file", &json!({"path": "a", "content": ""}));
+    assert_eq!(code, "tool_not_allowed");
+    assert_eq!(world.runs().len(), 1);
+    session.passes("web", "look", &json!({}));
+    let moved = session.own("interlock_transition", r#"{"event": "READY"}"#);
+    assert_eq!(moved["structuredContent"]["state"], "building");
+    assert_eq!(session.shown(&tools), [true, true]);
+    session.own("interlock_transition", r#"{"event": "DONE"}"#);
+    // It is over for this session: only what is protected stays so.
+    session.passes("fs", "write_file", &json!({"path": "a", "content": ""}));
+    let own = json!({"path": ".interlock/config.toml", "content": ""});
+    assert_eq!(session.denied("fs", "write_file", &own).0, "protected");
+    assert_eq!(world.runs().len(), 1);
+}
+
+#[test]
+fn each_session_has_a_run_of_the_policy_for_itself() {
+    let world = by_policy();
+    let mut sessions: Vec<Session> = (0..3)
+        .map(|_| Session::of(&world, Caller::Nobody, ""))
+        .collect();
+    for session in &mut sessions {
+        session.passes("web", "look", &json!({}));
+    }
+    for session in &mut sessions {
+        let answer = session.own("interlock_transition", r#"{"event": "READY"}"#);
+        assert_eq!(answer["structuredContent"]["state"], "building", "{answer}");
+    }
+    assert_eq!(world.runs().len(), 3);
+    assert!(
+        world
+            .runs()
+            .iter()
+            .all(|run| world.run(run).root.at.as_str() == "building")
+    );
+}
+
+#[test]
+fn the_run_of_a_session_whose_client_is_gone_is_gone_on_with() {
+    let world = by_policy();
+    Session::new(&world).passes("web", "look", &json!({}));
+    // No process of the name that the test world gives its clients is alive.
+    let mut settings = world.settings();
+    settings.ancestors = vec![crate::world::process(78)];
+    let governor = Governor::new(settings, Caller::Stdio, &Servers::default()).unwrap();
+    let mut next = Session {
+        governor,
+        ..Session::new(&world)
+    };
+    next.passes("web", "look", &json!({}));
+    let runs = world.runs();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(world.run(&runs[0]).root.used.calls, 2);
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_denies() {
+    let world = by_policy();
+    for broken in [
+        "workflow = ",
+        "workflow = \"nothing\"\n",
+        "workfow = \"w\"\n",
+    ] {
+        fs::write(world.project.join(".interlock/config.toml"), broken).unwrap();
+        let mut session = Session::new(&world);
+        let (code, text) = session.denied("web", "look", &json!({}));
+        assert_eq!(code, "unavailable", "{text}");
+        assert_eq!(session.shown(&[("web", "look")]), [false]);
+    }
+    assert!(world.runs().is_empty());
+}
+
+#[test]
+fn a_call_that_a_hook_has_judged_is_counted_once() {
+    let world = World::with(WORK);
+    let run = world.started_for("s1");
+    transition(&world, &run, "READY");
+    let mut at_gateway = Session::new(&world);
+    let input = json!({"path": "a.sql", "content": "x"});
+    let judged = Ask::Propose(Box::new(interlock_core::call::ToolCall {
+        id: interlock_core::names::CallId::new("toolu_1"),
+        tool: "mcp__interlock__write_file".to_owned(),
+        common: None,
+        served_as: vec!["write_file".to_owned()],
+        kind: interlock_core::call::CallKind::Edit,
+        digest: interlock_core::names::Digest::new("1"),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        facts: interlock_core::call::CallFacts {
+            edit_lines: Some(1),
+            ..interlock_core::call::CallFacts::default()
+        },
+    }));
+    world.ask(&run, judged);
+    let leave = |judged: &str| {
+        world.note(
+            interlock_core::call::ControlTool::Pause,
+            &input.to_string(),
+            |note| {
+                note.tool = NotedTool::served("write_file");
+                note.judged = Some(interlock_core::names::CallId::new(judged));
+            },
+        );
+    };
+    leave("toolu_1");
+    let ticket = at_gateway.passes("fs", "write_file", &input);
+    assert_eq!(ticket.call.as_ref().map(|id| id.as_str()), Some("toolu_1"));
+    assert_eq!(world.run(&run).root.used.calls, 1);
+    at_gateway.ended(&ticket, &said("ok"));
+    assert!(world.run(&run).calls.is_empty(), "it has ended");
+    // A note of a verdict that is used up, or was never given, lets nothing pass uncounted.
+    for stale in ["toolu_1", "toolu_9"] {
+        leave(stale);
+        at_gateway.passes("fs", "write_file", &input);
+    }
+    assert_eq!(world.run(&run).root.used.calls, 3);
+    // Nor does any verdict of a hook open what the gateway knows to be protected.
+    at_gateway.shown(&[("fs", "write_file")]);
+    at_gateway.definition["description"] = json!("another tool");
+    assert_eq!(at_gateway.denied("fs", "write_file", &input).0, "protected");
+}
+
+#[test]
+fn a_credential_takes_the_notes_of_its_run_alone() {
+    let world = World::with(WORK);
+    let (first, second) = (world.started_for("s1"), world.started_for("s2"));
+    let look = |id: &str| {
+        Ask::Propose(Box::new(interlock_core::call::ToolCall {
+            id: interlock_core::names::CallId::new(id),
+            tool: "mcp__interlock__look".to_owned(),
+            common: None,
+            served_as: vec!["look".to_owned()],
+            kind: interlock_core::call::CallKind::Other,
+            digest: interlock_core::names::Digest::new("1"),
+            summary: String::new(),
+            agent: None,
+            branch: None,
+            facts: interlock_core::call::CallFacts::default(),
+        }))
+    };
+    let leave = |run: &RunId, id: &str| {
+        world.ask(run, look(id));
+        world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
+            note.tool = NotedTool::served("look");
+            note.run = Some(run.clone());
+            note.judged = Some(interlock_core::names::CallId::new(id));
+        });
+    };
+    let mut of_second = Session::of(&world, Caller::Run(second.clone()), "");
+    leave(&first, "toolu_1");
+    leave(&second, "toolu_2");
+    let ticket = of_second.passes("web", "look", &json!({}));
+    assert_eq!(ticket.call.as_ref().map(|id| id.as_str()), Some("toolu_2"));
+    of_second.passes("web", "look", &json!({}));
+    assert_eq!(world.run(&second).root.used.calls, 2);
+    // Whoever else reaches the port takes nobody's note.
+    let mut anybody = Session::of(&world, Caller::Nobody, "");
+    assert_eq!(anybody.denied("web", "look", &json!({})).0, "several_runs");
+}
