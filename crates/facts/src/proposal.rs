@@ -50,12 +50,31 @@ pub struct Proposal<'a> {
 /// Total: what cannot be judged is a fact too (`malformed`).
 #[must_use]
 pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
+    let told = proposal.shape;
     proposal.shape = with_line(&proposal);
     let files = (proposal.shape == Shape::Other).then(|| {
         let name = proposal.common.unwrap_or(proposal.tool);
         FileUse::of(name, proposal.input, false)
     });
-    find_out(proposal, files.as_ref(), surroundings, disk)
+    let name = proposal.common.unwrap_or(proposal.tool);
+    // What a tool that is only taken for a shell does with its other arguments is not known.
+    let others = (proposal.shape != told)
+        .then(|| {
+            Guarded::new(surroundings, disk).in_arguments(name, &without_lines(proposal.input))
+        })
+        .flatten();
+    let mut call = find_out(proposal, files.as_ref(), surroundings, disk);
+    call.facts.protected = call.facts.protected.or(others);
+    call
+}
+
+/// Returns the arguments that hold no command line.
+fn without_lines(input: &Value) -> Value {
+    let mut others = input.clone();
+    if let Value::Object(fields) = &mut others {
+        fields.retain(|field, _| !LINES.contains(&field.as_str()));
+    }
+    others
 }
 
 /// Finds out the same of a tool of a server, where it is known what it does with `files`.
@@ -228,6 +247,14 @@ impl Finder<'_> {
 
     /// Finds a file that the call changes.
     fn file(&mut self, path: &str, deed: Deed) -> Result<Located, String> {
+        // Some clients take blanks away at the ends, so two files could be meant.
+        let meant = path.trim();
+        if meant != path {
+            if !meant.is_empty() {
+                self.file(meant, deed)?;
+            }
+            return Err("a file is named with a blank at an end: write it without".to_owned());
+        }
         let file = place::find(path, self.surroundings, self.disk).map_err(|error| {
             // Where the way is not known, the name alone may tell enough.
             let named = crate::normalise(

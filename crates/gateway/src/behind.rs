@@ -31,6 +31,8 @@ use crate::{
 pub struct Behind {
     /// Those of the configuration.
     pub servers: Servers,
+    /// Names of servers of the project that are left out, since the person does not trust it.
+    pub left_out: Vec<String>,
     /// The one that is wrapped, in their place.
     pub wrapped: Option<Process>,
     /// What is bounded.
@@ -56,6 +58,7 @@ impl Behind {
             &project.gateway
         };
         Ok(Self {
+            left_out: Vec::new(),
             bounds: Bounds {
                 message_bytes_max: bounds.message_bytes_max(),
                 calls_max: bounds.calls_max(),
@@ -67,10 +70,33 @@ impl Behind {
         })
     }
 
+    /// Leaves the project's own servers out where the person does not trust the project.
+    ///
+    /// # Errors
+    /// A configuration cannot be read.
+    pub fn of_trusted(mut self, settings: &Settings) -> Result<Self, GatewayError> {
+        let failed =
+            |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
+        let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
+        if person.trusts(&project_root(&settings.project_directory)) {
+            return Ok(self);
+        }
+        let own = Config::servers(&person, &Config::default());
+        let (kept, others) = self
+            .servers
+            .into_iter()
+            .partition(|(name, _)| own.contains_key(name));
+        let others: Servers = others;
+        self.servers = kept;
+        self.left_out = others.keys().map(ToString::to_string).collect();
+        Ok(self)
+    }
+
     /// Puts one server in the place of those that are configured.
     #[must_use]
     pub fn wrapping(mut self, process: Process) -> Self {
         self.servers = Servers::default();
+        self.left_out = Vec::new();
         self.wrapped = Some(process);
         self
     }
