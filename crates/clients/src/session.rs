@@ -228,7 +228,7 @@ const MOVERS: &[(&str, &str, &str)] = &[
     (
         "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
         "",
-        ".gemini/trustedFolders.json",
+        ".gemini/settings.json",
     ),
     (
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH",

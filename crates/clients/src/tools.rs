@@ -82,13 +82,13 @@ const WRITE_CAMEL: Shape = Shape::Write {
 
 /// Shows lines of files.
 const GREP: Shape = Shape::Search {
-    places: &["path", "dir_path"],
+    places: &["path", "paths", "dir_path"],
     files: &["glob", "include"],
     contents: true,
 };
 /// Names files.
 const GLOB: Shape = Shape::Search {
-    places: &["path", "dir_path"],
+    places: &["path", "paths", "dir_path"],
     files: &["pattern"],
     contents: false,
 };

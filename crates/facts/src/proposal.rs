@@ -18,7 +18,7 @@ use crate::{
     patch::{self, Fate, PatchedFile},
     place::{self, LocateError, Located},
     protected::{Deed, Guarded},
-    served::FileUse,
+    served::{FileUse, named},
     shape::{EditFields, Shape},
     shell, summary,
     surroundings::Surroundings,
@@ -194,7 +194,7 @@ impl Finder<'_> {
             } => self.shell(input, proposal.shape, line, directory),
             Shape::Edit { path, fields } => {
                 let edits = std::slice::from_ref(input);
-                self.replacements(required(input, path)?, edits, fields)
+                self.replacements((path, required(input, path)?), edits, fields)
             }
             Shape::MultiEdit {
                 path,
@@ -206,7 +206,7 @@ impl Finder<'_> {
                     Some(Value::Array(edits)) => edits.as_slice(),
                     Some(_) => return Err(format!("`{edits}` is not a list")),
                 };
-                self.replacements(required(input, path)?, edits, fields)
+                self.replacements((path, required(input, path)?), edits, fields)
             }
             Shape::Write { path, content } => {
                 let new = optional(input, content)?.unwrap_or_default();
@@ -288,11 +288,19 @@ impl Finder<'_> {
         self.facts.edit_lines = Some(sum.saturating_add(lines.unwrap_or(0)));
     }
 
-    fn replacements(&mut self, path: &str, edits: &[Value], fields: EditFields) -> Found {
+    fn replacements(
+        &mut self,
+        (path_field, path): (&str, &str),
+        edits: &[Value],
+        fields: EditFields,
+    ) -> Found {
         let file = self.file(path, Deed::Write)?;
         let mut text = OldText::read(&file.real, self.disk);
         let mut sum = 0_u64;
         for edit in edits {
+            if optional(edit, path_field)?.is_some_and(|other| other != path) {
+                return Err(format!("`{path_field}` names two files"));
+            }
             let replacement = Replacement {
                 old: optional(edit, fields.old)?.unwrap_or_default(),
                 new: optional(edit, fields.new)?.unwrap_or_default(),
@@ -363,6 +371,11 @@ impl Finder<'_> {
     }
 
     fn read_one(&mut self, path: &str) -> Found {
+        // Some clients take blanks away at the ends.
+        let meant = path.trim();
+        if meant != path && !meant.is_empty() {
+            self.read_one(meant)?;
+        }
         let (named, shown) = match place::find(path, self.surroundings, self.disk) {
             Ok(file) => {
                 let thing = self.guarded.touched_either(&file, Deed::Read);
@@ -390,19 +403,21 @@ impl Finder<'_> {
         places
             .iter()
             .try_for_each(|field| self.read(input, field))?;
-        let text = |field: &&str| input.get(*field).and_then(Value::as_str);
-        let place = places
-            .iter()
-            .find_map(text)
-            .filter(|place| !place.is_empty());
-        let place = place.unwrap_or(".");
-        if contents {
-            let thing = self.guarded.searched(place);
-            self.protect(thing);
+        let texts = |field: &&str| named(input, field);
+        let mut places: Vec<&str> = places.iter().flat_map(texts).collect();
+        places.retain(|place| !place.is_empty());
+        if places.is_empty() {
+            places.push(".");
         }
-        for pattern in files.iter().filter_map(text) {
-            let thing = self.guarded.matched(place, pattern);
-            self.protect(thing);
+        for place in places {
+            if contents {
+                let thing = self.guarded.searched(place);
+                self.protect(thing);
+            }
+            for pattern in files.iter().flat_map(texts) {
+                let thing = self.guarded.matched(place, pattern);
+                self.protect(thing);
+            }
         }
         Ok(())
     }

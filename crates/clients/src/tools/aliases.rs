@@ -52,6 +52,7 @@ const CURSOR: &[Alias] = &[
     ("EditNotebook", "path", "notebook_path"),
     ("Glob", "glob_pattern", "pattern"),
     ("Glob", "target_directory", "path"),
+    ("Grep", "target_directory", "path"),
     ("LS", "target_directory", "path"),
     ("ApplyPatch", "patch", "command"),
     ("ApplyPatch", "input", "command"),
