@@ -2,7 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use interlock_clients::{
     ClientId, HookSetting,
@@ -15,6 +22,17 @@ use interlock_core::machine::Object;
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_store::{Durability, Home, NewRun, SourceFile};
 use serde_json::json;
+
+/// Keeps the tests of this file one after the other.
+///
+/// A program cannot be started while another thread's child still holds it open for writing.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Variables of the environment, by name.
+type Variables = &'static [(&'static str, &'static str)];
 
 struct Place {
     room: tempfile::TempDir,
@@ -49,9 +67,13 @@ impl Place {
     }
 
     fn install(&self, client: ClientId) {
+        self.install_for(client, Scope::Project);
+    }
+
+    fn install_for(&self, client: ClientId, scope: Scope) {
         let request = Request {
             clients: &[client],
-            scope: Scope::Project,
+            scope,
             remove: false,
             floor: None,
             trust: true,
@@ -121,7 +143,8 @@ impl Place {
 
 #[test]
 fn trust_by_a_variable_counts_as_the_client_counts_it() {
-    let cases: [(ClientId, &[(&'static str, &str)], Health); 9] = [
+    let _alone = alone();
+    let cases: [(ClientId, Variables, Health); 9] = [
         (ClientId::Gemini, &[], Health::Fail),
         (
             ClientId::Gemini,
@@ -174,6 +197,7 @@ fn trust_by_a_variable_counts_as_the_client_counts_it() {
 
 #[test]
 fn the_list_of_trusted_folders_is_read_where_a_variable_puts_it() {
+    let _alone = alone();
     let place = Place::new(&[]);
     let root = place.base().join("project").display().to_string();
     let elsewhere = place.base().join("trust.json");
@@ -190,6 +214,7 @@ fn the_list_of_trusted_folders_is_read_where_a_variable_puts_it() {
 
 #[test]
 fn protected_things_that_changed_are_listed_for_each_open_run() {
+    let _alone = alone();
     let place = Place::new(&[]);
     place.install(ClientId::ClaudeCode);
     let run = place.begin();
@@ -205,4 +230,30 @@ fn protected_things_that_changed_are_listed_for_each_open_run() {
     // Looking is not asking: the log stays as it is.
     fs::write(&settings, text).unwrap();
     assert_eq!(place.checks("protected"), []);
+}
+
+#[test]
+fn servers_that_a_project_brings_along_are_named_where_they_are_not_started() {
+    const ANSWERS: &str = r#"#!/bin/sh
+case "$1" in
+hook) cat > /dev/null; echo '{}' ;;
+gateway) read -r hello; echo '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"x","version":"1"}}}'
+    read -r ready; read -r list; echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"}]}}' ;;
+esac
+"#;
+    let _alone = alone();
+    let place = Place::new(&[]);
+    let program = place.site().program;
+    fs::write(&program, ANSWERS).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let config = place.base().join("project/.interlock/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(config, "[mcp.zoo]\ncommand = \"zoo\"\n").unwrap();
+    place.install_for(ClientId::ClaudeCode, Scope::Project);
+    assert_eq!(place.checks("mcp servers"), []);
+    fs::remove_file(place.base().join("project/.mcp.json")).unwrap();
+    place.install_for(ClientId::ClaudeCode, Scope::User);
+    let [check] = place.checks("mcp servers").try_into().unwrap();
+    assert_eq!(check.health, Health::Warn);
+    assert!(check.seen.contains("zoo"), "{check:?}");
 }

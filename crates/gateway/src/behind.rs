@@ -78,17 +78,9 @@ impl Behind {
         let failed =
             |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
         let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
-        if person.trusts(&project_root(&settings.project_directory)) {
-            return Ok(self);
-        }
-        let own = Config::servers(&person, &Config::default());
-        let (kept, others) = self
-            .servers
-            .into_iter()
-            .partition(|(name, _)| own.contains_key(name));
-        let others: Servers = others;
-        self.servers = kept;
-        self.left_out = others.keys().map(ToString::to_string).collect();
+        let root = project_root(&settings.project_directory);
+        let project = Config::of_project(&root).map_err(failed)?;
+        (self.servers, self.left_out) = Config::trusted_servers(&person, &project, &root);
         Ok(self)
     }
 

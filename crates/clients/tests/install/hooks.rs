@@ -21,7 +21,7 @@ fn every_hook_blocks_on_failure_and_has_no_matcher() {
             json!([{ "hooks": [{
                 "type": "command",
                 "command": null,
-                "timeout": if event == "PreToolUse" { 86_400 } else { 10 },
+                "timeout": if *event == "PreToolUse" { 86_400 } else { 10 },
                 "onFailure": "block",
             }] }])
         );
