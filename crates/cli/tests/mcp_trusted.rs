@@ -29,7 +29,7 @@ fn tools(room: &Room, arguments: &[&str]) -> (Vec<String>, String) {
     let list = client.request("tools/list", &json!({})).unwrap();
     let listed = list["result"]["tools"].as_array().unwrap();
     let names = listed.iter().filter_map(|tool| tool["name"].as_str());
-    let names = names.filter(|name| !name.starts_with("interlock_"));
+    let names = names.filter(|name| ["mine", "theirs"].contains(name));
     let mut names: Vec<String> = names.map(str::to_owned).collect();
     names.sort();
     (names, client.close().unwrap().stderr)
