@@ -579,6 +579,9 @@ pub(crate) struct GatewayArgs {
     /// What the names of the control tools begin with.
     #[arg(long, value_name = "PREFIX", default_value = "interlock")]
     pub(crate) tool_prefix: String,
+    /// Start a project's own servers only where you trust the project.
+    #[arg(long)]
+    pub(crate) trusted_only: bool,
     /// The one server to put behind it, in place of the configured ones.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,

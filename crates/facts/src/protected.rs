@@ -57,8 +57,10 @@ pub(crate) struct Guarded<'a> {
     identities: OnceCell<Vec<((u64, u64), String)>>,
 }
 
-/// Texts of a tool's arguments that are looked at.
+/// Texts of a tool's arguments that are looked up on the disk; the rest is looked at as text.
 const TEXTS_MAX: usize = 256;
+/// Arguments of a tool about which nothing is known that may hold code.
+const CODES: [&str; 4] = ["code", "chars", "input", "source"];
 
 impl<'a> Guarded<'a> {
     pub(crate) const fn new(surroundings: &'a Surroundings, disk: &'a dyn Disk) -> Self {
@@ -89,9 +91,16 @@ impl<'a> Guarded<'a> {
         let walks = deed == Deed::Read && words::names_a_search(tool);
         let mut texts = Vec::new();
         collect_texts(input, mcp, &mut texts);
-        texts
-            .into_iter()
+        let (looked_up, rest) = texts.split_at(texts.len().min(TEXTS_MAX));
+        let codes = CODES
+            .iter()
+            .filter(|_| !mcp)
+            .filter_map(|field| input.get(field)?.as_str());
+        looked_up
+            .iter()
             .find_map(|text| self.argument(text, deed, walks))
+            .or_else(|| rest.iter().find_map(|text| self.in_hidden_text(text)))
+            .or_else(|| codes.into_iter().find_map(|code| self.in_hidden_text(code)))
     }
 
     fn argument(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
@@ -223,9 +232,6 @@ fn in_environment(shell: &ShellFacts) -> Option<String> {
 
 /// Collects texts that may be paths: of any key, or of keys that say so.
 fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) {
-    if texts.len() >= TEXTS_MAX {
-        return;
-    }
     match value {
         Value::String(text) if any_key && !text.contains('\n') => texts.push(text),
         Value::Array(items) => {

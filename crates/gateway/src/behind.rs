@@ -31,6 +31,8 @@ use crate::{
 pub struct Behind {
     /// Those of the configuration.
     pub servers: Servers,
+    /// Names of servers of the project that are left out, since the person does not trust it.
+    pub left_out: Vec<String>,
     /// The one that is wrapped, in their place.
     pub wrapped: Option<Process>,
     /// What is bounded.
@@ -56,6 +58,7 @@ impl Behind {
             &project.gateway
         };
         Ok(Self {
+            left_out: Vec::new(),
             bounds: Bounds {
                 message_bytes_max: bounds.message_bytes_max(),
                 calls_max: bounds.calls_max(),
@@ -67,10 +70,25 @@ impl Behind {
         })
     }
 
+    /// Leaves the project's own servers out where the person does not trust the project.
+    ///
+    /// # Errors
+    /// A configuration cannot be read.
+    pub fn of_trusted(mut self, settings: &Settings) -> Result<Self, GatewayError> {
+        let failed =
+            |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
+        let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
+        let root = project_root(&settings.project_directory);
+        let project = Config::of_project(&root).map_err(failed)?;
+        (self.servers, self.left_out) = Config::trusted_servers(&person, &project, &root);
+        Ok(self)
+    }
+
     /// Puts one server in the place of those that are configured.
     #[must_use]
     pub fn wrapping(mut self, process: Process) -> Self {
         self.servers = Servers::default();
+        self.left_out = Vec::new();
         self.wrapped = Some(process);
         self
     }

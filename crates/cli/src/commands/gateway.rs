@@ -25,11 +25,35 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
         ancestors: authority::ancestors()?,
     };
     let configured = Behind::configured(&settings)?;
+    let configured = if args.trusted_only {
+        configured.of_trusted(&settings)?
+    } else {
+        configured
+    };
     let behind = match wrapped(args.command) {
         Some(process) => configured.wrapping(process),
         None => configured,
     };
+    if !behind.left_out.is_empty() {
+        app.output.error(&left_out(&settings, &behind.left_out))?;
+    }
     Ok(serve_stdio(&settings, &behind)?)
+}
+
+/// Says which servers are not started, and what a person can do.
+fn left_out(settings: &Settings, names: &[String]) -> String {
+    let root = interlock_project::project_root(&settings.project_directory);
+    let own = settings.configuration.as_deref().map_or_else(
+        || "your own `config.toml`".to_owned(),
+        |directory| format!("`{}`", directory.join("config.toml").display()),
+    );
+    format!(
+        "interlock: servers of a project that you do not trust are not started: {}; \
+         read `{}` and, if you agree, add `{}` to `projects` under `[trust]` in {own}\n",
+        names.join(", "),
+        root.join(".interlock/config.toml").display(),
+        root.display(),
+    )
 }
 
 /// Returns the server that a command line names.
