@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use crate::{
     disk::Disk,
-    path::plain,
+    path::{as_address, plain},
     place::{self, Located},
     shell::{Touched, TouchedPath},
     summary::one_line,
@@ -95,6 +95,15 @@ impl<'a> Guarded<'a> {
     }
 
     fn argument(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
+        self.path(text, deed, walks).or_else(|| {
+            let addressed = as_address(text);
+            addressed
+                .iter()
+                .find_map(|path| self.path(path, deed, walks))
+        })
+    }
+
+    fn path(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
         let surroundings = self.surroundings;
         let Ok(file) = place::find(text, surroundings, self.disk) else {
             // Where the way is not known, the name alone may tell enough.

@@ -37,6 +37,11 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
         ancestors: Vec::new(),
     };
     let behind = Behind::configured(&settings)?;
+    if let Err(error) = settings.home.drop_ended_credentials() {
+        // They open nothing: that they lie there is no reason not to serve.
+        app.output
+            .error(&format!("interlock: old tokens stay where they are: {error}\n"))?;
+    }
     let serving = ServeSettings {
         listen: args.listen,
         access: access(&args)?,
