@@ -37,5 +37,5 @@ pub use policy::{policy_machine, start_policy};
 pub use protocol::{failure_stops, read};
 pub use served::file_use;
 pub use session::surroundings;
-pub use watch::Watched;
 pub use tools::{PlainCall, Tool, control_tool, plain_call, tool};
+pub use watch::Watched;

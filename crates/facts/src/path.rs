@@ -129,9 +129,7 @@ pub(crate) fn as_address(text: &str) -> Vec<String> {
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
     };
-    let address = bare
-        .split_once(':')
-        .filter(|(scheme, _)| is_scheme(scheme));
+    let address = bare.split_once(':').filter(|(scheme, _)| is_scheme(scheme));
     let Some((scheme, rest)) = address else {
         return if bare == text { Vec::new() } else { vec![bare] };
     };
@@ -144,7 +142,10 @@ pub(crate) fn as_address(text: &str) -> Vec<String> {
     if let Some((_, after_host)) = below.split_once('/').filter(|_| path.starts_with("//")) {
         found.push(format!("/{after_host}"));
     }
-    let decoded: Vec<String> = found.iter().filter_map(|path| percent_decoded(path)).collect();
+    let decoded: Vec<String> = found
+        .iter()
+        .filter_map(|path| percent_decoded(path))
+        .collect();
     found.extend(decoded);
     found.retain(|path| path.len() > 1);
     found.dedup();

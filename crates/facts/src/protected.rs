@@ -236,7 +236,7 @@ fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) 
         return;
     }
     match value {
-        Value::String(text) if any_key && !text.contains('\n') => texts.push(text),
+        Value::String(text) if any_key && !text.trim().contains('\n') => texts.push(text),
         Value::Array(items) => {
             for item in items {
                 collect_texts(item, any_key, texts);

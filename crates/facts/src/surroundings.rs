@@ -67,7 +67,12 @@ impl Surroundings {
             self.moved,
         ]);
         let digest = control_digest(&places);
-        digest.as_str().chars().filter(char::is_ascii_alphanumeric).take(24).collect()
+        digest
+            .as_str()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(24)
+            .collect()
     }
 
     /// Follows the links of every path, so that paths can be compared as text.

@@ -10,8 +10,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use interlock_gateway::{
     govern::{
-        CallEnd, Caller, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
-        Ruling, Ticket,
+        CallEnd, Caller, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
+        Reading, Ruling, Ticket,
     },
     link::Link,
     message::{Id, Message, Outcome, Parcel},

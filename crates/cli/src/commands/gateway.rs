@@ -9,6 +9,7 @@ use crate::{
     app::{App, variable},
     args::GatewayArgs,
     authority,
+    commands::telemetry,
     failure::{Done, Failure},
 };
 
@@ -24,12 +25,18 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
         person: authority::name(),
         ancestors: authority::ancestors()?,
     };
-    let configured = Behind::configured(&settings)?;
+    let mut configured = Behind::configured(&settings)?;
+    if let Some(workflow) = &args.servers_of {
+        configured = configured.with_servers_of(&settings, workflow)?;
+    }
     let behind = match wrapped(args.command) {
         Some(process) => configured.wrapping(process),
         None => configured,
     };
-    Ok(serve_stdio(&settings, &behind)?)
+    let served = serve_stdio(&settings, &behind);
+    // No hook need have seen what passed here.
+    telemetry::nudge();
+    Ok(served?)
 }
 
 /// Returns the server that a command line names.

@@ -3,6 +3,7 @@
 //! INVARIANT: where a run holds the session, or may, every failure of ours is a denial.
 
 mod asked;
+mod beside;
 mod ended;
 
 use std::{
@@ -24,8 +25,8 @@ use interlock_store::{GatewayCard, KeptCard, NotedTool, ServedTool, StoreError};
 use serde_json::Value;
 
 use super::{
-    CallEnd, Caller, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
-    Ruling, Ticket,
+    CallEnd, Caller, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
+    Reading, Ruling, Ticket,
     asking::Questions,
     files::{Files, Identity, says_read_only},
     lists::{self, Standing},
@@ -44,8 +45,6 @@ use crate::{
 
 /// Where Claude Code says which of the model's calls this is.
 const CALL_ID_KEY: &str = "claudecode/toolUseId";
-/// Where a client says in whose trace a call is made.
-const TRACE_KEY: &str = "traceparent";
 /// Calls of one session whose end is waited for at most; older ones are forgotten.
 const OPEN_MAX: usize = 4_096;
 
@@ -191,36 +190,6 @@ impl Governor {
         self.keep_parent(&run, &id, call.meta);
         let how = (call.at_ms, &noted, true);
         self.propose(&run, proposed, has_schema, how)
-    }
-
-    /// Compares what is protected with how it was when the run began.
-    fn watch(&mut self, run: &RunId, at_ms: u64) -> Result<(), StoreError> {
-        let of_run = self.watched.take().filter(|(of, _)| of == run);
-        let around = self.files.around();
-        let (_, mut watched) =
-            of_run.unwrap_or_else(|| (run.clone(), Watched::of_gateway(around)));
-        let live = self.opened.live(run)?;
-        if !live.run.is_over() {
-            live.watch(&mut watched, around, at_ms)?;
-        }
-        self.watched = Some((run.clone(), watched));
-        Ok(())
-    }
-
-    /// Keeps the span that a call lies in: the one it names, else that of the whole process.
-    fn keep_parent(&self, run: &RunId, call: &CallId, meta: Option<&Object>) {
-        let home = &self.settings.home;
-        let named = meta.and_then(|meta| meta.get(TRACE_KEY)?.as_str());
-        let parent = named.or_else(|| {
-            let ours = self.parent.as_deref()?;
-            // What the run itself lies in need not be said of its calls.
-            let of_run = home.told(run).ok()?.parent;
-            (of_run.as_deref() != Some(ours)).then_some(ours)
-        });
-        if let Some(parent) = parent {
-            // Whose trace it belongs to decides nothing.
-            let _ = home.keep_call_parent(run, call, parent);
-        }
     }
 
     /// Begins the run by which the project guards every session, where it does.
@@ -563,11 +532,7 @@ fn not_read(answer: Answer) -> NotRead {
     }
 }
 
-fn incoming(
-    arguments: &Object,
-    meta: Option<&Object>,
-    at_ms: u64,
-) -> Incoming {
+fn incoming(arguments: &Object, meta: Option<&Object>, at_ms: u64) -> Incoming {
     let id = meta.and_then(|meta| meta.get(CALL_ID_KEY)?.as_str());
     Incoming {
         arguments: arguments.clone(),

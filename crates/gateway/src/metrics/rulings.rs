@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::Metrics;
 use crate::govern::{
-    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
+    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
+    Ruling, Ticket,
 };
 
 /// A governor whose rulings are counted.

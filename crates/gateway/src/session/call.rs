@@ -12,7 +12,9 @@ use super::{
 };
 use crate::{
     era::Era,
-    govern::{CallEnd, GatewayCall, Instead, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket},
+    govern::{
+        CallEnd, GatewayCall, Instead, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket,
+    },
     message::{INTERNAL_ERROR, Id, Outcome, Request, raw},
     now_ms,
     office::{Office, unavailable},

@@ -134,7 +134,9 @@ impl Session {
         let mut last = own(super::serve::not_found(&request.method));
         let servers = self.servers_for(asking, &uri).await;
         if servers.is_empty()
-            && let Some(outcome) = self.unread_by_any(asking, &Read::Resource(uri.clone())).await
+            && let Some(outcome) = self
+                .unread_by_any(asking, &Read::Resource(uri.clone()))
+                .await
         {
             return own(outcome);
         }

@@ -246,3 +246,16 @@ fn signal(group: Option<u32>, signal: Signal) {
 
 #[cfg(not(unix))]
 fn signal(_group: Option<u32>, _signal: Signal) {}
+
+#[cfg(test)]
+mod tests {
+    use super::read_printed;
+
+    #[test]
+    fn an_answer_with_bytes_that_are_no_text_is_an_answer() {
+        let line = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"text\":\"a\xff\xfeb\"}}";
+        let read = format!("{:?}", read_printed(line));
+        assert!(read.contains("a\u{fffd}\u{fffd}b"), "{read}");
+        assert!(read_printed(b"starting \xff").is_none());
+    }
+}

@@ -463,7 +463,10 @@ fn a_prompt_is_not_filled_with_a_protected_file() {
         assert_eq!(session.reads(read).as_deref(), Some("protected"), "{path}");
     }
     let harmless = json!({"path": "src/main.rs"});
-    assert_eq!(session.reads(ReadingOf::Prompt("summarise", &harmless)), None);
+    assert_eq!(
+        session.reads(ReadingOf::Prompt("summarise", &harmless)),
+        None
+    );
 }
 
 #[test]
@@ -523,7 +526,9 @@ fn a_run_that_cannot_be_read_denies_every_call() {
         assert_eq!(session.denied("web", "look", &json!({})).0, "unavailable");
         assert_eq!(session.shown(&[("web", "look")]), [false]);
         assert_eq!(
-            session.reads(ReadingOf::Prompt("x", &Value::Null)).as_deref(),
+            session
+                .reads(ReadingOf::Prompt("x", &Value::Null))
+                .as_deref(),
             Some("unavailable")
         );
         // A result that cannot be counted does not pass either.
@@ -551,14 +556,19 @@ fn resources_and_prompts_pass_unless_protected_or_disallowed() {
         session.reads(ReadingOf::Resource(&format!("file://{project}/a.rs"))),
         None
     );
-    assert_eq!(session.reads(ReadingOf::Prompt("greet", &Value::Null)), None);
+    assert_eq!(
+        session.reads(ReadingOf::Prompt("greet", &Value::Null)),
+        None
+    );
     for address in [protected.clone(), protected.replace("file://", "FILE://")] {
         let code = session.reads(ReadingOf::Resource(&address));
         assert_eq!(code.as_deref(), Some("protected"), "{address}");
     }
     transition(&world, &run, "GO");
     assert_eq!(
-        session.reads(ReadingOf::Prompt("greet", &Value::Null)).as_deref(),
+        session
+            .reads(ReadingOf::Prompt("greet", &Value::Null))
+            .as_deref(),
         Some("tool_disallowed")
     );
     let code = session.reads(ReadingOf::Resource("demo://x"));

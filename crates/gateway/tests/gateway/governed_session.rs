@@ -10,8 +10,8 @@ use interlock_core::{
     names::RunId,
 };
 use interlock_gateway::govern::{
-    CallEnd, Caller, GatewayCall, Govern as _, Governor, Instead, ListedTool, OwnCall, Reading, ReadingOf,
-    Ruling, Ticket,
+    CallEnd, Caller, GatewayCall, Govern as _, Governor, Instead, ListedTool, OwnCall, Reading,
+    ReadingOf, Ruling, Ticket,
 };
 use interlock_project::{Config, Servers};
 use serde_json::{Value, json, value::RawValue};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use interlock_gateway::govern::{
-    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Question, Reading,
-    ReadingOf, Ruling, Ticket,
+    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Question,
+    Reading, ReadingOf, Ruling, Ticket,
 };
 use serde_json::{Value, json};
 

@@ -74,9 +74,7 @@ impl Governor {
             changed = true;
         }
         let outcome = outcome.filter(|_| changed).map(Outcome::into_value);
-        Ok(error
-            .map(Instead::Error)
-            .or(outcome.map(Instead::Result)))
+        Ok(error.map(Instead::Error).or(outcome.map(Instead::Result)))
     }
 }
 
