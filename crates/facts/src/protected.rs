@@ -28,6 +28,7 @@ use crate::{
     disk::Disk,
     path::{as_address, plain},
     place::{self, Located},
+    served::may_be_path,
     shell::{Touched, TouchedPath},
     summary::one_line,
     surroundings::Surroundings,
@@ -244,6 +245,10 @@ fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) 
         }
         Value::Object(object) => {
             for (key, value) in object {
+                // Some tools take an object of texts by path.
+                if any_key && may_be_path(key) {
+                    texts.push(key);
+                }
                 let key = key.to_ascii_lowercase();
                 let says_so = ["path", "file", "dir", "uri", "target", "destination"]
                     .iter()

@@ -48,10 +48,7 @@ fn a_protected_file_that_changed_stops_the_next_call() {
         status.to_string().contains(".claude/settings.json"),
         "{status}"
     );
-    world
-        .interlock()
-        .by_a_person(&["resume", &run, "--accept-changes"])
-        .unwrap();
+    world.interlock().by_a_person(&["resume", &run]).unwrap();
     call(&mut client, "look", &json!({}));
     assert_eq!(world.reached("look"), 2);
     drop(client);
