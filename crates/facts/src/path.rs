@@ -129,7 +129,9 @@ pub(crate) fn as_address(text: &str) -> Vec<String> {
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
     };
-    let address = bare.split_once(':').filter(|(scheme, _)| is_scheme(scheme));
+    let address = bare
+        .split_once(':')
+        .filter(|(scheme, rest)| is_scheme(scheme) && !rest.starts_with(' '));
     let Some((scheme, rest)) = address else {
         return if bare == text { Vec::new() } else { vec![bare] };
     };

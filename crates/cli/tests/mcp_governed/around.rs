@@ -83,7 +83,8 @@ fn a_forbidden_resource_is_refused_also_where_no_server_has_any() {
     let mut command = world.room.command(INTERLOCK);
     command.arg("gateway");
     let mut client = Client::open(command, "2025-11-25", &json!({})).unwrap().0;
-    let uri = format!("file://{}/token.json", world.room.state().display());
+    let state = world.room.state().join("interlock");
+    let uri = format!("file://{}/token.json", state.display());
     for method in ["resources/read", "resources/subscribe"] {
         let answer = client.request(method, &json!({ "uri": uri })).unwrap();
         assert_eq!(answer["error"]["data"]["code"], "protected", "{answer}");
