@@ -116,19 +116,7 @@ fn address_path(address: &str, whole: &str) -> Result<String, PathError> {
 /// Programs read addresses in many ways: white space is dropped, a host passed
 /// over, a scheme of their own stands for a file. None for an address of the web.
 pub(crate) fn as_address(text: &str) -> Vec<String> {
-    let bare: String = text
-        .trim_matches(|c: char| c <= ' ')
-        .chars()
-        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
-        .map(|c| if c == '\\' { '/' } else { c })
-        .collect();
-    let is_scheme = |scheme: &str| {
-        scheme.len() > 1
-            && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    };
+    let bare = without_white_space(text);
     let address = bare
         .split_once(':')
         .filter(|(scheme, rest)| is_scheme(scheme) && !rest.starts_with(' '));
@@ -152,6 +140,29 @@ pub(crate) fn as_address(text: &str) -> Vec<String> {
     found.retain(|path| path.len() > 1);
     found.dedup();
     found
+}
+
+/// Tells whether `text` is an address of some scheme, however it is spread over lines.
+pub(crate) fn is_address(text: &str) -> bool {
+    let bare = without_white_space(text);
+    bare.split_once("://")
+        .is_some_and(|(scheme, _)| is_scheme(scheme))
+}
+
+fn without_white_space(text: &str) -> String {
+    text.trim_matches(|c: char| c <= ' ')
+        .chars()
+        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
+        .map(|c| if c == '\\' { '/' } else { c })
+        .collect()
+}
+
+fn is_scheme(scheme: &str) -> bool {
+    scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
 fn percent_decoded(text: &str) -> Option<String> {

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use crate::{
     disk::Disk,
-    path::{as_address, plain},
+    path::{as_address, is_address, plain},
     place::{self, Located},
     served::may_be_path,
     shell::{Touched, TouchedPath},
@@ -237,7 +237,9 @@ fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) 
         return;
     }
     match value {
-        Value::String(text) if any_key && !text.trim().contains('\n') => texts.push(text),
+        Value::String(text) if any_key && (!text.trim().contains('\n') || is_address(text)) => {
+            texts.push(text);
+        }
         Value::Array(items) => {
             for item in items {
                 collect_texts(item, any_key, texts);
