@@ -144,9 +144,11 @@ pub(crate) fn as_address(text: &str) -> Vec<String> {
 
 /// Tells whether `text` is an address of some scheme, however it is spread over lines.
 pub(crate) fn is_address(text: &str) -> bool {
-    let bare = without_white_space(text);
-    bare.split_once("://")
-        .is_some_and(|(scheme, _)| is_scheme(scheme))
+    // Longer text is what is written, not where.
+    text.len() <= BYTES_MAX
+        && without_white_space(text)
+            .split_once("://")
+            .is_some_and(|(scheme, _)| is_scheme(scheme))
 }
 
 fn without_white_space(text: &str) -> String {
