@@ -449,6 +449,25 @@ fn an_error_that_is_too_long_is_cut_like_a_result() {
 }
 
 #[test]
+fn the_project_and_what_lies_above_it_are_removed_in_no_state() {
+    for limits in ["", "max_files_per_state: 3,", "blocked_env_vars: [X],"] {
+        let world = World::with(&format!(
+            "{{id: w, initial: a, states: {{a: {{{limits} on: {{GO: b}}}}, b: {{type: final}}}}}}"
+        ));
+        started(&world);
+        let mut session = Session::new(&world);
+        for path in [".", "..", "/"] {
+            let arguments = json!({ "path": path });
+            let (code, _) = session.denied("fs", "delete_file", &arguments);
+            assert_eq!(code, "protected", "{limits} {path}");
+            let arguments = json!({"source": path, "destination": "/tmp/elsewhere"});
+            let (code, _) = session.denied("fs", "move_file", &arguments);
+            assert_eq!(code, "protected", "{limits} {path}");
+        }
+    }
+}
+
+#[test]
 fn a_prompt_is_not_filled_with_a_protected_file() {
     let world = World::with(WORK);
     let run = started(&world);
