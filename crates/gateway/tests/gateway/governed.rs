@@ -450,7 +450,7 @@ fn an_error_that_is_too_long_is_cut_like_a_result() {
 
 #[test]
 fn the_project_and_what_lies_above_it_are_removed_in_no_state() {
-    for limits in ["", "max_files_per_state: 3,", "blocked_env_vars: [X],"] {
+    for limits in ["", "max_files_per_state: 3,", "blocked_env: [X],"] {
         let world = World::with(&format!(
             "{{id: w, initial: a, states: {{a: {{{limits} on: {{GO: b}}}}, b: {{type: final}}}}}}"
         ));
