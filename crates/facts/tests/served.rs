@@ -292,7 +292,7 @@ fn protected_things_are_found_whatever_the_tool_and_the_way_the_path_is_written(
             "mcp__web__fetch",
             json!({"url": "https://example.org/p/.mcp.json"}),
         ),
-        ("mcp__x__innocent", json!({"a": "note: see /p/.mcp.json"})),
+        ("mcp__x__innocent", json!({"a": "note: see the settings"})),
     ] {
         let call = found(tool, &input);
         assert_eq!(call.facts.protected, None, "{tool} {input}");
