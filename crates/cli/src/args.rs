@@ -539,6 +539,9 @@ pub(crate) struct ServeArgs {
     /// Where to listen; port 0 takes any that is free.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4680")]
     pub(crate) listen: SocketAddr,
+    /// A workflow whose file names servers (`upstream_servers`) to put behind it, too.
+    #[arg(long, value_name = "WORKFLOW")]
+    pub(crate) servers_of: Option<String>,
     /// A file with the token that every client must show; needed beyond 127.0.0.1.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
@@ -576,6 +579,9 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GatewayArgs {
+    /// A workflow whose file names servers (`upstream_servers`) to put behind it, too.
+    #[arg(long, value_name = "WORKFLOW")]
+    pub(crate) servers_of: Option<String>,
     /// What the names of the control tools begin with.
     #[arg(long, value_name = "PREFIX", default_value = "interlock")]
     pub(crate) tool_prefix: String,

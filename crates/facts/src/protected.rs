@@ -26,8 +26,9 @@ use serde_json::Value;
 
 use crate::{
     disk::Disk,
-    path::plain,
+    path::{as_address, is_address, plain},
     place::{self, Located},
+    served::may_be_path,
     shell::{Touched, TouchedPath},
     summary::one_line,
     surroundings::Surroundings,
@@ -104,6 +105,15 @@ impl<'a> Guarded<'a> {
     }
 
     fn argument(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
+        self.path(text, deed, walks).or_else(|| {
+            let addressed = as_address(text);
+            addressed
+                .iter()
+                .find_map(|path| self.path(path, deed, walks))
+        })
+    }
+
+    fn path(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
         let surroundings = self.surroundings;
         let Ok(file) = place::find(text, surroundings, self.disk) else {
             // Where the way is not known, the name alone may tell enough.
@@ -233,7 +243,9 @@ fn in_environment(shell: &ShellFacts) -> Option<String> {
 /// Collects texts that may be paths: of any key, or of keys that say so.
 fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) {
     match value {
-        Value::String(text) if any_key && !text.contains('\n') => texts.push(text),
+        Value::String(text) if any_key && (!text.trim().contains('\n') || is_address(text)) => {
+            texts.push(text);
+        }
         Value::Array(items) => {
             for item in items {
                 collect_texts(item, any_key, texts);
@@ -241,6 +253,10 @@ fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) 
         }
         Value::Object(object) => {
             for (key, value) in object {
+                // Some tools take an object of texts by path.
+                if any_key && may_be_path(key) {
+                    texts.push(key);
+                }
                 let key = key.to_ascii_lowercase();
                 let says_so = ["path", "file", "dir", "uri", "target", "destination"]
                     .iter()

@@ -1,5 +1,6 @@
 //! A run that has been opened, to be asked and told of.
 
+use interlock_clients::Watched;
 use interlock_core::{
     Decision, Reply, addressed,
     call::{CallFacts, CallKind, ControlTool, ToolCall},
@@ -13,6 +14,7 @@ use interlock_core::{
     report::{self, Status},
     run::{Phase, Run},
 };
+use interlock_facts::Surroundings;
 use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit};
 
 use crate::tools::ToolText;
@@ -56,6 +58,20 @@ impl Live {
     /// Tells whether its log lies where it was opened.
     pub(crate) fn is_in_place(&self) -> bool {
         self.log.is_in_place()
+    }
+
+    /// Compares what is protected with the run's start; a change that nobody confirmed pauses it.
+    pub(crate) fn watch(
+        &mut self,
+        watched: &mut Watched,
+        surroundings: &Surroundings,
+        at_ms: u64,
+    ) -> Result<(), StoreError> {
+        let changes = watched.changes(&self.log, &self.run.accepted, surroundings, at_ms)?;
+        if !changes.is_empty() {
+            self.ask(at_ms, Ask::ReportProtected { changes })?;
+        }
+        Ok(())
     }
 
     /// Reads the tools of servers that the run has pinned.

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::govern::{
-    CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
+    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
+    Ruling, Ticket,
 };
 
 type Job = Box<dyn FnOnce(&mut dyn Govern) + Send>;
@@ -159,8 +160,8 @@ impl Govern for Nobody {
         Self::no()
     }
 
-    fn ended(&mut self, _ticket: &Ticket, _result: CallEnd<'_>, _at_ms: u64) -> Option<Value> {
-        Some(unavailable())
+    fn ended(&mut self, _ticket: &Ticket, _result: CallEnd<'_>, _at_ms: u64) -> Option<Instead> {
+        Some(Instead::Result(unavailable()))
     }
 
     fn changed(&mut self) -> bool {

@@ -9,6 +9,7 @@ use crate::{
     app::{App, variable},
     args::GatewayArgs,
     authority,
+    commands::telemetry,
     failure::{Done, Failure},
 };
 
@@ -24,12 +25,13 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
         person: authority::name(),
         ancestors: authority::ancestors()?,
     };
-    let configured = Behind::configured(&settings)?;
-    let configured = if args.trusted_only {
-        configured.of_trusted(&settings)?
-    } else {
-        configured
-    };
+    let mut configured = Behind::configured(&settings)?;
+    if args.trusted_only {
+        configured = configured.of_trusted(&settings)?;
+    }
+    if let Some(workflow) = &args.servers_of {
+        configured = configured.with_servers_of(&settings, workflow)?;
+    }
     let behind = match wrapped(args.command) {
         Some(process) => configured.wrapping(process),
         None => configured,
@@ -37,7 +39,10 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
     if !behind.left_out.is_empty() {
         app.output.error(&left_out(&settings, &behind.left_out))?;
     }
-    Ok(serve_stdio(&settings, &behind)?)
+    let served = serve_stdio(&settings, &behind);
+    // No hook need have seen what passed here.
+    telemetry::nudge();
+    Ok(served?)
 }
 
 /// Says which servers are not started, and what a person can do.

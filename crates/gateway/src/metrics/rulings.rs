@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::Metrics;
 use crate::govern::{
-    CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
+    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
+    Ruling, Ticket,
 };
 
 /// A governor whose rulings are counted.
@@ -67,7 +68,7 @@ impl Govern for Counting {
         self.count(ruling)
     }
 
-    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value> {
+    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Instead> {
         self.inner.ended(ticket, result, at_ms)
     }
 
