@@ -17,6 +17,7 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use interlock_clients::{
@@ -547,6 +548,21 @@ fn a_link_out_of_the_project_or_to_nothing_is_not_followed() {
     symlink(project.directory.path().join("home/.claude"), &claude).unwrap();
     let said = project.refusal().to_string();
     assert!(said.contains("leads out of the project"), "{said}");
+}
+
+#[test]
+fn a_device_or_a_pipe_is_not_replaced_by_a_file() {
+    let mut project = Project::new();
+    project.scope = Scope::User;
+    // Only planned: what went wrong here would take the machine's own device away.
+    symlink("/dev/null", project.settings()).unwrap();
+    let said = project.refusal().to_string();
+    assert!(said.contains("device or a pipe"), "{said}");
+    fs::remove_file(project.settings()).unwrap();
+    let made = Command::new("mkfifo").arg(project.settings()).status();
+    assert!(made.unwrap().success());
+    let said = project.refusal().to_string();
+    assert!(said.contains("device or a pipe"), "{said}");
 }
 
 #[test]
