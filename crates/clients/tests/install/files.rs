@@ -93,6 +93,21 @@ fn a_link_out_of_the_project_or_to_nothing_is_not_followed() {
 }
 
 #[test]
+fn a_device_or_a_pipe_is_not_replaced_by_a_file() {
+    let mut project = Project::new();
+    project.scope = Scope::User;
+    // Only planned: what went wrong here would take the machine's own device away.
+    symlink("/dev/null", project.settings()).unwrap();
+    let said = project.refusal().to_string();
+    assert!(said.contains("device or a pipe"), "{said}");
+    fs::remove_file(project.settings()).unwrap();
+    let made = Command::new("mkfifo").arg(project.settings()).status();
+    assert!(made.unwrap().success());
+    let said = project.refusal().to_string();
+    assert!(said.contains("device or a pipe"), "{said}");
+}
+
+#[test]
 fn the_persons_own_settings_may_be_linked_from_anywhere() {
     let mut project = Project::new();
     let dotfiles = project.directory.path().join("dotfiles.json");

@@ -156,10 +156,7 @@ impl Session {
             if server.server.shared && !first {
                 return own(Outcome::result(&json!({})));
             }
-            let copy = (request.params.clone(), extra.clone());
-            last = self
-                .forward(asking, &server, &request.method, copy.0, copy.1)
-                .await;
+            last = self.forward_copy(asking, &server, &request, &extra).await;
             if matches!(last.0, Outcome::Result(_)) {
                 return last;
             }
@@ -195,10 +192,7 @@ impl Session {
             if !server.unsubscribe(&uri) && server.server.shared {
                 return own(Outcome::result(&json!({})));
             }
-            let copy = (request.params.clone(), extra.clone());
-            last = self
-                .forward(asking, &server, &request.method, copy.0, copy.1)
-                .await;
+            last = self.forward_copy(asking, &server, &request, &extra).await;
             if matches!(last.0, Outcome::Result(_)) {
                 return last;
             }

@@ -194,10 +194,7 @@ impl Session {
             if let Some(outcome) = self.unread_of(server, reading).await {
                 return own(outcome);
             }
-            let copy = (request.params.clone(), extra.clone());
-            last = self
-                .forward(asking, server, &request.method, copy.0, copy.1)
-                .await;
+            last = self.forward_copy(asking, server, &request, &extra).await;
             if !declined(&last.0) {
                 return last;
             }
