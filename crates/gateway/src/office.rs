@@ -8,7 +8,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::oneshot,
+    task::block_in_place,
+};
 
 use crate::govern::{
     CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
@@ -65,6 +69,10 @@ impl Office {
         &self,
         question: impl FnOnce(&mut dyn Govern) -> R + Send + 'static,
     ) -> Option<R> {
+        if can_stay() && self.shared.is_free() {
+            // Nobody is before it: without a way to another thread and back.
+            return block_in_place(|| self.shared.serve_one(question));
+        }
         let (answer, answered) = oneshot::channel();
         self.tell(move |govern| {
             answer.send(question(govern)).ok();
@@ -81,16 +89,44 @@ impl Office {
         }
         queue.served = true;
         drop(queue);
-        let shared = Arc::clone(&self.shared);
-        match tokio::runtime::Handle::try_current() {
+        self.shared.serve_elsewhere();
+    }
+}
+
+/// Tells whether a thread of the runtime may wait for the disk while others do its work.
+fn can_stay() -> bool {
+    Handle::try_current()
+        .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
+}
+
+impl Shared {
+    /// Takes the place of who works on the queue, where nobody does.
+    fn is_free(&self) -> bool {
+        let mut queue = lock(&self.queue);
+        !std::mem::replace(&mut queue.served, true)
+    }
+
+    /// Asks at once, and leaves to another thread what came meanwhile.
+    fn serve_one<R>(self: &Arc<Self>, question: impl FnOnce(&mut dyn Govern) -> R) -> Option<R> {
+        let answer = lock(&self.govern).ask(question);
+        let mut queue = lock(&self.queue);
+        queue.served = !queue.jobs.is_empty();
+        if queue.served {
+            drop(queue);
+            self.serve_elsewhere();
+        }
+        answer
+    }
+
+    fn serve_elsewhere(self: &Arc<Self>) {
+        let shared = Arc::clone(self);
+        match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || shared.serve())),
             // The runtime is gone, and with it who could wait: what ended must still be told.
             Err(_) => shared.serve(),
         }
     }
-}
 
-impl Shared {
     fn serve(&self) {
         let mut post = lock(&self.govern);
         loop {
@@ -102,13 +138,23 @@ impl Shared {
                 };
                 job
             };
-            // A panic leaves no half-made change that counts: that is in the store. Who asked gets no answer.
-            catch_unwind(AssertUnwindSafe(|| job(post.hold()))).ok();
+            post.ask(job);
         }
     }
 }
 
 impl Post {
+    /// Asks who governs; `None`: it panicked, and who asked gets no answer.
+    fn ask<R>(&mut self, question: impl FnOnce(&mut dyn Govern) -> R) -> Option<R> {
+        // A panic leaves no half-made change that counts: that is in the store.
+        let asked = catch_unwind(AssertUnwindSafe(|| {
+            let govern = self.hold();
+            govern.begin();
+            question(govern)
+        }));
+        asked.ok()
+    }
+
     fn hold(&mut self) -> &mut dyn Govern {
         let appoint = self.appoint.take();
         let held = self
