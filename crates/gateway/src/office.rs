@@ -8,11 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::{
-    runtime::{Handle, RuntimeFlavor},
-    sync::oneshot,
-    task::block_in_place,
-};
+use tokio::sync::oneshot;
 
 use crate::govern::{
     CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
@@ -69,10 +65,6 @@ impl Office {
         &self,
         question: impl FnOnce(&mut dyn Govern) -> R + Send + 'static,
     ) -> Option<R> {
-        if can_stay() && self.shared.is_free() {
-            // Nobody is before it: without a way to another thread and back.
-            return block_in_place(|| self.shared.serve_one(question));
-        }
         let (answer, answered) = oneshot::channel();
         self.tell(move |govern| {
             answer.send(question(govern)).ok();
@@ -89,44 +81,16 @@ impl Office {
         }
         queue.served = true;
         drop(queue);
-        self.shared.serve_elsewhere();
-    }
-}
-
-/// Tells whether a thread of the runtime may wait for the disk while others do its work.
-fn can_stay() -> bool {
-    Handle::try_current()
-        .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
-}
-
-impl Shared {
-    /// Takes the place of who works on the queue, where nobody does.
-    fn is_free(&self) -> bool {
-        let mut queue = lock(&self.queue);
-        !std::mem::replace(&mut queue.served, true)
-    }
-
-    /// Asks at once, and leaves to another thread what came meanwhile.
-    fn serve_one<R>(self: &Arc<Self>, question: impl FnOnce(&mut dyn Govern) -> R) -> Option<R> {
-        let answer = lock(&self.govern).ask(question);
-        let mut queue = lock(&self.queue);
-        queue.served = !queue.jobs.is_empty();
-        if queue.served {
-            drop(queue);
-            self.serve_elsewhere();
-        }
-        answer
-    }
-
-    fn serve_elsewhere(self: &Arc<Self>) {
-        let shared = Arc::clone(self);
-        match Handle::try_current() {
+        let shared = Arc::clone(&self.shared);
+        match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || shared.serve())),
             // The runtime is gone, and with it who could wait: what ended must still be told.
             Err(_) => shared.serve(),
         }
     }
+}
 
+impl Shared {
     fn serve(&self) {
         let mut post = lock(&self.govern);
         loop {
@@ -138,23 +102,18 @@ impl Shared {
                 };
                 job
             };
-            post.ask(job);
+            // A panic leaves no half-made change that counts: that is in the store. Who asked gets no answer.
+            let asked = catch_unwind(AssertUnwindSafe(|| {
+                let govern = post.hold();
+                govern.begin();
+                job(govern);
+            }));
+            asked.ok();
         }
     }
 }
 
 impl Post {
-    /// Asks who governs; `None`: it panicked, and who asked gets no answer.
-    fn ask<R>(&mut self, question: impl FnOnce(&mut dyn Govern) -> R) -> Option<R> {
-        // A panic leaves no half-made change that counts: that is in the store.
-        let asked = catch_unwind(AssertUnwindSafe(|| {
-            let govern = self.hold();
-            govern.begin();
-            question(govern)
-        }));
-        asked.ok()
-    }
-
     fn hold(&mut self) -> &mut dyn Govern {
         let appoint = self.appoint.take();
         let held = self
@@ -236,4 +195,60 @@ pub(crate) fn unavailable() -> Value {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
+
+    use std::sync::mpsc;
+
+    use super::{Nobody, Office};
+
+    fn office() -> Office {
+        Office::new(Box::new(|| Box::new(Nobody)))
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_told_while_a_question_is_answered_comes_after_it() {
+        let office = office();
+        let (said, heard) = mpsc::channel();
+        let (inner, first) = (office.clone(), said.clone());
+        let asked = office.ask(move |_| {
+            let told = first.clone();
+            inner.tell(move |_| told.send("told").unwrap());
+            first.send("asked").unwrap();
+        });
+        assert_eq!(asked.await, Some(()));
+        // In its turn: after what was told.
+        assert_eq!(office.ask(|_| ()).await, Some(()));
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["asked", "told"]);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn who_waits_for_the_disk_stalls_nobody() {
+        let (slow, quick) = (office(), office());
+        let (go, wait) = mpsc::channel();
+        let waiting = tokio::spawn(async move { slow.ask(move |_| wait.recv().unwrap()).await });
+        // On the one thread of the runtime, which the first may not hold.
+        let other = tokio::spawn(async move { quick.ask(|_| 7).await });
+        assert_eq!(other.await.unwrap(), Some(7));
+        go.send(5).unwrap();
+        assert_eq!(waiting.await.unwrap(), Some(5));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_question_that_panics_has_no_answer_and_harms_no_other() {
+        let office = office();
+        let asked: Option<()> = office.ask(|_| panic!("on purpose")).await;
+        assert_eq!(asked, None);
+        assert_eq!(office.ask(|_| 3).await, Some(3));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_runtime_of_one_thread_asks_on_another() {
+        let here = std::thread::current().id();
+        let there = office().ask(|_| std::thread::current().id()).await;
+        assert_ne!(there, Some(here));
+    }
 }
