@@ -150,6 +150,9 @@ pub enum Instead {
 
 /// Governs one session of the gateway.
 pub trait Govern: Send {
+    /// Is told that a question begins: what is asked until the next may be answered from one look at the disk.
+    fn begin(&mut self) {}
+
     /// Returns the definitions of the gateway's own tools, in order.
     fn own_tools(&self) -> Vec<Value>;
 

@@ -27,6 +27,16 @@ pub(crate) struct Live {
     pub(crate) run: Run,
 }
 
+/// A run that is kept open.
+#[derive(Debug)]
+pub(crate) struct Kept(pub(crate) Live);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.log.tidy_up();
+    }
+}
+
 /// A control call as the engine is asked about it.
 #[derive(Debug, Clone)]
 pub(crate) struct Proposed {
@@ -82,6 +92,13 @@ impl Live {
     /// Pins the tools that the run has not seen yet; returns all that are pinned.
     pub(crate) fn pin_tools(&self, seen: Vec<ToolPin>) -> Result<Vec<ToolPin>, StoreError> {
         self.log.pin_tools(seen)
+    }
+
+    /// Keeps it open from question to question.
+    pub(crate) fn kept(self) -> Kept {
+        let Self { log, machine, run } = self;
+        let log = log.kept();
+        Kept(Self { log, machine, run })
     }
 
     /// Takes a run that has just begun.

@@ -319,7 +319,9 @@ impl Governor {
             self.watch(&run, call.at_ms)?;
         }
         if tool == ControlTool::Transition {
-            let (answer, parking) = self.control.moving(&incoming)?;
+            let moved = self.control.moving(&incoming);
+            self.opened.look_anew();
+            let (answer, parking) = moved?;
             let answer = answer.into_result();
             return match parking {
                 Some(parking) => self.ask_about_transition(parking, answer, &incoming),
@@ -437,6 +439,10 @@ impl Governor {
 }
 
 impl Govern for Governor {
+    fn begin(&mut self) {
+        self.opened.begin();
+    }
+
     fn own_tools(&self) -> Vec<Value> {
         let prefix = self.settings.tool_prefix;
         let tools = tools::listed_tools().iter();

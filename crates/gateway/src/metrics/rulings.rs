@@ -33,6 +33,10 @@ impl Counting {
 }
 
 impl Govern for Counting {
+    fn begin(&mut self) {
+        self.inner.begin();
+    }
+
     fn own_tools(&self) -> Vec<Value> {
         self.inner.own_tools()
     }
