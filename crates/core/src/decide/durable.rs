@@ -184,7 +184,7 @@ impl Work<'_> {
         let leaves = self.run.open_leaves();
         let handled = leaves
             .first()
-            .is_some_and(|leaf| self.catches(leaf, &cause, true));
+            .is_some_and(|leaf| self.outcome_of(leaf, &cause, true).is_none());
         if !handled {
             self.emit(Event::RunCancelled { by: by.to_owned() });
             return Ok(Reply::Accepted);
@@ -197,39 +197,43 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Tells whether a failure at `path` leads on: by the state's own rule, or by one around it.
-    pub(super) fn is_caught(&self, path: &FramePath, cause: &Cause) -> bool {
-        !self.is_durable() || self.catches(path, cause, false)
+    /// Returns how the run fails by a failure at `path`; `None` where that leads on,
+    /// by the state's own rule or by one around it.
+    pub(super) fn uncaught(&self, path: &FramePath, cause: &Cause) -> Option<Cause> {
+        if !self.is_durable() {
+            return None;
+        }
+        self.outcome_of(path, cause, false)
     }
 
-    /// Looks for what handles `cause`, from the frame at `path` outwards.
+    /// Looks for what handles `cause`, from the frame at `path` outwards; else returns what it comes to.
     ///
     /// A branch ends by itself, whatever its fork makes of it: the search ends
     /// there, unless it is to go on `through_forks`.
-    fn catches(&self, path: &FramePath, cause: &Cause, through_forks: bool) -> bool {
+    fn outcome_of(&self, path: &FramePath, cause: &Cause, through_forks: bool) -> Option<Cause> {
         let mut path = path.clone();
         let mut cause = cause.clone();
         loop {
             if self.has_handler(&path, &cause) {
-                return true;
+                return None;
             }
             let Some((parent, name)) = path.split_last() else {
-                return false;
+                return Some(cause);
             };
             let index = name.parse().unwrap_or_default();
             let Ok((frame, machine)) = self.stand(&parent) else {
-                return false;
+                return Some(cause);
             };
             match machine.states.get(&frame.at).map(|state| &state.activity) {
                 Some(Activity::Each(each)) => {
                     if each.goes_on && !cause.cancelled {
-                        return true;
+                        return None;
                     }
                     cause = of_item(index, cause);
                 }
-                Some(Activity::Fork(_) | Activity::Map(_)) if !through_forks => return true,
+                Some(Activity::Fork(_) | Activity::Map(_)) if !through_forks => return None,
                 Some(_) => {}
-                None => return false,
+                None => return Some(cause),
             }
             path = parent;
         }

@@ -93,10 +93,8 @@ impl Work<'_> {
         failed: u64,
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
-        if let Some(cause) = &cause
-            && !self.is_caught(path, cause)
-        {
-            return self.end_uncaught(cause.clone());
+        if let Some(cause) = cause.as_ref().and_then(|cause| self.uncaught(path, cause)) {
+            return self.end_uncaught(cause);
         }
         self.emit(Event::ItemsEnded {
             path: path.clone(),

@@ -457,9 +457,9 @@ impl Work<'_> {
         };
         if let (Some(Outcome::Failure), Some(cause)) = (verdict, &cause)
             && settles(join)
-            && !self.is_caught(path, cause)
+            && let Some(cause) = self.uncaught(path, cause)
         {
-            return self.end_uncaught(cause.clone());
+            return self.end_uncaught(cause);
         }
         match verdict {
             Some(outcome) => self.join(path, outcome, cause),
@@ -576,7 +576,7 @@ impl Work<'_> {
                 } else {
                     self.placed(path, first)
                 };
-                if !self.is_caught(path, &cause) {
+                if let Some(cause) = self.uncaught(path, &cause) {
                     return self.end_uncaught(cause);
                 }
                 self.end_frame(path, Outcome::Failure, Some(cause))

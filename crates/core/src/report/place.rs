@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::{
-    machine::Machine,
+    machine::{Activity, Machine},
     names::FramePath,
     run::{Frame, Phase, Run},
 };
@@ -56,16 +56,31 @@ pub fn shown_path(machine: &Machine, run: &Run, path: &FramePath) -> String {
         let Some(next) = child(frame, name) else {
             break;
         };
+        if !names_by_states_alone(own, frame) {
+            shown.push('/');
+            shown.push_str(name);
+        }
         frame = next;
         if let Some(key) = &frame.machine {
             own = machine.machines.get(key);
         }
-        shown.push('/');
-        shown.push_str(name);
-        shown.push('/');
-        shown.push_str(&shown_state(own, frame));
+        let state = shown_state(own, frame);
+        // A branch that is one state only is shown by its name.
+        if !state.is_empty() {
+            shown.push('/');
+            shown.push_str(&state);
+        }
     }
     shown
+}
+
+/// Tells whether what `frame` calls is no part of paths: its name is one of variables.
+fn names_by_states_alone(own: Option<&Machine>, frame: &Frame) -> bool {
+    let state = own.and_then(|own| own.states.get(&frame.at));
+    state.is_some_and(|state| match &state.activity {
+        Activity::Call(call) => call.namespace.is_some(),
+        _ => false,
+    })
 }
 
 fn shown_state(own: Option<&Machine>, frame: &Frame) -> String {
