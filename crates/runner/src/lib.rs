@@ -1,0 +1,3 @@
+//! Carries out what a run asks for.
+mod program;
+pub use program::*;
