@@ -30,11 +30,14 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         .get(&frame.at)?;
     let (kind, input) = match &state.activity {
         Activity::Task(work) | Activity::Stage(work) | Activity::Ask(work) => {
-            (work.kind.clone(), work.input.clone())
+            (work.kind.clone(), json!(work.input))
         }
         Activity::Wait { wait_ms } => ("wait".to_owned(), json!({ "wait_ms": wait_ms })),
         Activity::Await
         | Activity::Choice
+        | Activity::Test(_)
+        | Activity::Pause(_)
+        | Activity::Each(_)
         | Activity::Call(_)
         | Activity::Fork(_)
         | Activity::Map(_)

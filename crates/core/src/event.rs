@@ -500,12 +500,38 @@ pub enum BranchOutcome {
 }
 
 /// The first cause of a failure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     /// A stable code, or the program's own.
     pub code: Value,
     /// One sentence.
     pub message: String,
+    /// The path of the state that failed, where it is not the one that ends; empty: not said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub state: String,
+    /// The end of what it wrote to standard error, trimmed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    /// The end of what it wrote to standard output, trimmed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    /// Whether somebody cancelled it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
+}
+
+impl Cause {
+    /// Pairs a code with its sentence.
+    pub fn new(code: impl Into<Value>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            state: String::new(),
+            stderr: String::new(),
+            stdout: String::new(),
+            cancelled: false,
+        }
+    }
 }
 
 /// A protected thing that is not as it was.

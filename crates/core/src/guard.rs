@@ -19,6 +19,12 @@ pub enum Guard {
     Not(Box<GuardRef>),
     /// Interlock saw it happen.
     Evidence(EvidenceGuard),
+    /// The output is this text, without blanks at both ends and without regard to case.
+    Output(String),
+    /// The activity failed with this code.
+    Code(i64),
+    /// The activity failed, and not because somebody cancelled it.
+    Uncancelled,
 }
 
 /// A guard by name, or written in place.

@@ -93,6 +93,8 @@ fn read_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize, seen: &mut Vec<Val
             };
             seen.push(json!([exit, edit]));
         }
+        Guard::Output(_) => seen.push(scope.frame.output.clone()),
+        Guard::Code(_) | Guard::Uncancelled => seen.push(json!(scope.frame.failure)),
     }
 }
 
@@ -136,6 +138,24 @@ fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
             Err(_) => Ok(()),
         },
         Guard::Evidence(evidence) => check_evidence(scope, evidence),
+        Guard::Output(wanted) => check_output(scope.frame, wanted),
+        Guard::Code(wanted) => {
+            let code = scope
+                .frame
+                .failure
+                .as_ref()
+                .and_then(|cause| cause.code.as_i64());
+            if code == Some(*wanted) {
+                return Ok(());
+            }
+            let seen = code.map_or_else(|| "none".to_owned(), |code| code.to_string());
+            Err(Unmet::new("code", format!("it is {seen}, wanted {wanted}")))
+        }
+        Guard::Uncancelled => match &scope.frame.failure {
+            Some(cause) if !cause.cancelled => Ok(()),
+            Some(_) => Err(Unmet::new("code", "the state was cancelled")),
+            None => Err(Unmet::new("code", "nothing failed")),
+        },
     }
 }
 
@@ -146,6 +166,18 @@ impl Unmet {
             reason: reason.into(),
             key: None,
         }
+    }
+}
+
+/// Compares an output as people read it: without blanks at its ends, in any case.
+fn check_output(frame: &Frame, wanted: &str) -> Result<(), Unmet> {
+    let folded = |text: &str| text.trim().to_lowercase();
+    match &frame.output {
+        Value::String(text) if folded(text) == folded(wanted) => Ok(()),
+        seen => Err(Unmet::new(
+            "output",
+            format!("it is {}, wanted `{wanted}`", brief(seen)),
+        )),
     }
 }
 

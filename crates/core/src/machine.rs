@@ -10,6 +10,7 @@ use crate::{
     guard::{Guard, GuardRef},
     names::{EventName, GuardName, InterruptName, MachineId, StateName},
     policy::Policy,
+    text::{Form, Text},
 };
 
 mod seal;
@@ -66,6 +67,9 @@ pub struct Limits {
     pub queue_max: usize,
     /// Bytes of the context, as JSON text.
     pub context_bytes_max: usize,
+    /// States that one run enters; `None`: no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states_max: Option<u64>,
 }
 
 impl Default for Limits {
@@ -77,6 +81,7 @@ impl Default for Limits {
             open_calls_max: 256,
             queue_max: 256,
             context_bytes_max: 1_048_576,
+            states_max: None,
         }
     }
 }
@@ -108,6 +113,60 @@ pub struct State {
     /// How hard the model should think, in the client's own word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
+    /// Where the output of the activity goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
+    /// How often the activity is tried; `None`: once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// What follows when the runner died while the activity ran.
+    #[serde(default, skip_serializing_if = "OnCrash::is_default")]
+    pub on_crash: OnCrash,
+}
+
+/// Where the output of an activity goes when it succeeded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capture {
+    /// Into the context, as text without blanks at both ends, under this key.
+    Key(String),
+    /// Into a file, byte for byte; written by whoever carries the activity out.
+    File(Text),
+}
+
+/// How often an activity is tried, and how long is waited in between.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// Tries in all, the first one included; from 1.
+    pub attempts: u32,
+    /// Before the second try, in milliseconds.
+    pub wait_ms: u64,
+    /// What each further wait is multiplied by, as a decimal number.
+    pub backoff: String,
+    /// No wait is longer, in milliseconds.
+    pub wait_max_ms: u64,
+    /// The codes that are tried again; `None`: all but 130.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codes: Option<Vec<i64>>,
+}
+
+/// What follows when the runner died while an activity ran.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnCrash {
+    /// A person says what became of it.
+    Ask,
+    /// It is started again.
+    #[default]
+    Retry,
+    /// It counts as failed with code 1.
+    Fail,
+}
+
+impl OnCrash {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What happens while a state is current.
@@ -125,12 +184,18 @@ pub enum Activity {
     Ask(Work),
     /// The first transition on `done` whose guards pass is taken at once.
     Choice,
+    /// A value is looked at; ends with `done` and what was found, or with `error`.
+    Test(Test),
+    /// The run stands until a person resumes it; ends with `done` or `error`.
+    Pause(Work),
     /// Another machine runs to its end.
     Call(Call),
     /// Branches run, each a frame of its own.
     Fork(Fork),
     /// One branch runs for each item of a list.
     Map(MapOver),
+    /// Another machine runs for each line of the last output, one after the other.
+    Each(Each),
     /// Time passes.
     Wait {
         /// How long, in milliseconds.
@@ -148,13 +213,68 @@ pub enum Activity {
 pub struct Work {
     /// Which of the runner's programs this is (`bash`, `model`, …).
     pub kind: String,
-    /// What it is given.
+    /// What it is given; holes are filled when the state is entered.
     #[serde(default)]
-    pub input: Value,
+    pub input: Form,
+}
+
+/// A value that is looked at without any program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Test {
+    /// What is looked at.
+    pub left: Text,
+    /// How.
+    pub op: TestOp,
+    /// What it is compared with; empty where `op` takes one side.
+    #[serde(default)]
+    pub right: Text,
+}
+
+/// How a value is looked at; the output is the text `true` or `false` for all but the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestOp {
+    /// Both sides are the same without blanks at their ends.
+    Equal,
+    /// They are not.
+    NotEqual,
+    /// The left number is greater.
+    Greater,
+    /// The left number is less.
+    Less,
+    /// The left number is not less.
+    GreaterEqual,
+    /// The left number is not greater.
+    LessEqual,
+    /// Blanks only, or the text `null`.
+    Empty,
+    /// Anything else.
+    NotEmpty,
+    /// The output is the value itself.
+    Value,
+}
+
+/// Another machine run for each line of the output that the state before it left.
+///
+/// The item's machine works on the context of the frame itself: what it changes stays.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Each {
+    /// Key into [`Machine::machines`].
+    pub machine: MachineId,
+    /// The context key of the item; hidden again after the loop.
+    pub item: String,
+    /// The context key of its number, from 0; hidden again after the loop.
+    pub index: String,
+    /// Whether the items after a failed one still run.
+    #[serde(default)]
+    pub goes_on: bool,
+    /// Whether a list without items is a failure.
+    #[serde(default)]
+    pub wants_items: bool,
 }
 
 /// A call of another machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// Key into [`Machine::machines`].
     pub machine: MachineId,
@@ -164,6 +284,12 @@ pub struct Call {
     /// The keys that come back; `None`: all but the inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Vec<String>>,
+    /// Patches it too, with holes filled from the caller's context; every key comes back.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub passed: IndexMap<String, Text>,
+    /// All keys come back below this name, as `NAME::KEY`, and the last output too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
 }
 
 /// Branches that run beside each other and join.
@@ -174,6 +300,9 @@ pub struct Fork {
     /// When the fork ends.
     #[serde(default)]
     pub join: Join,
+    /// Branches that run at the same time; `None`: all. The others follow in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<usize>,
 }
 
 /// One branch of a fork.
@@ -194,6 +323,12 @@ pub enum Join {
     All,
     /// At the first success, or when every branch failed.
     Any,
+    /// When every branch ended; the first failure in the order written is the fork's.
+    ///
+    /// What branches captured is merged in that order, also after a failure.
+    Settle,
+    /// The same, but the first failure in time ends the others and is the fork's.
+    FailFast,
 }
 
 /// One branch for each item of a list in the context.

@@ -136,6 +136,9 @@ pub struct Frame {
     pub queue: VecDeque<InterruptHit>,
     /// The output of the state's own activity, for guards that read it.
     pub output: Value,
+    /// Why the state's own activity failed, for guards that read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Cause>,
     /// What the last person who said no had to say.
     pub note: Option<String>,
     /// Branches, or the called machine, in the order written.
@@ -410,6 +413,7 @@ impl Frame {
             handling: None,
             queue: VecDeque::new(),
             output: Value::Null,
+            failure: None,
             note: None,
             children: Vec::new(),
         }

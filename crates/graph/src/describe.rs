@@ -73,7 +73,9 @@ pub(crate) fn activity(machine: &Machine, state: &State) -> Option<String> {
         Activity::Task(work) => format!("runs {}", work.kind),
         Activity::Stage(_) => "model stage".to_owned(),
         Activity::Ask(_) => "asks a person".to_owned(),
-        Activity::Choice => "chooses".to_owned(),
+        Activity::Choice | Activity::Test(_) => "chooses".to_owned(),
+        Activity::Pause(_) => "pauses".to_owned(),
+        Activity::Each(_) => "for each line".to_owned(),
         Activity::Call(call) => {
             let called = machine.machines.get(&call.machine);
             let id = called.map_or(&call.machine, |called| &called.id);
@@ -82,10 +84,12 @@ pub(crate) fn activity(machine: &Machine, state: &State) -> Option<String> {
         Activity::Fork(fork) => match fork.join {
             Join::All => "fork, joins when all succeed".to_owned(),
             Join::Any => "fork, joins when one succeeds".to_owned(),
+            Join::Settle => "fork, joins when all ended".to_owned(),
+            Join::FailFast => "fork, joins when all ended or one failed".to_owned(),
         },
         Activity::Map(map) => {
             let join = match map.join {
-                Join::All => "",
+                Join::All | Join::Settle | Join::FailFast => "",
                 Join::Any => ", until one succeeds",
             };
             format!("for each {} of {}{join}", map.item, map.items)
@@ -219,6 +223,9 @@ fn guard_ref(guard: &GuardRef, depth: usize) -> String {
             Guard::All(items) => composed(items, " and ", depth),
             Guard::Any(items) => composed(items, " or ", depth),
             Guard::Not(item) => format!("not {}", guard_ref(item, depth + 1)),
+            Guard::Output(text) => text.clone(),
+            Guard::Code(code) => format!("code {code}"),
+            Guard::Uncancelled => "any other code".to_owned(),
             Guard::Evidence(evidence) => {
                 let since = match evidence.since {
                     Since::LastEdit => "since the last edit",

@@ -123,6 +123,9 @@ fn guard_name(guard: &GuardRef) -> String {
             Guard::All(items) => group("all of", items),
             Guard::Any(items) => group("any of", items),
             Guard::Not(item) => format!("not {}", nested(item)),
+            Guard::Output(text) => cut(&plain(&format!("on the output `{text}`")), 60),
+            Guard::Code(code) => format!("on code {code}"),
+            Guard::Uncancelled => "unless cancelled".to_owned(),
         },
     }
 }

@@ -37,6 +37,7 @@ impl Work<'_> {
                 Some(Cause {
                     code: code.clone(),
                     message: message.clone(),
+                    ..Cause::default()
                 }),
             ),
         };

@@ -39,6 +39,9 @@ impl Work<'_> {
             | Activity::Task(_)
             | Activity::Stage(_)
             | Activity::Ask(_)
+            | Activity::Test(_)
+            | Activity::Pause(_)
+            | Activity::Each(_)
             | Activity::Wait { .. } => Ok(()),
         }
     }
@@ -51,6 +54,7 @@ impl Work<'_> {
             let cause = Cause {
                 code: Value::from(Code::LimitExceeded.as_str()),
                 message,
+                ..Cause::default()
             };
             self.emit(Event::RunEnded {
                 outcome: Outcome::Failure,
@@ -113,6 +117,7 @@ impl Work<'_> {
                     Some(Cause {
                         code: Value::from("not_a_list"),
                         message,
+                        ..Cause::default()
                     }),
                 );
             }
@@ -140,6 +145,7 @@ impl Work<'_> {
             let cause = Cause {
                 code: Value::from(Code::LimitExceeded.as_str()),
                 message,
+                ..Cause::default()
             };
             return self.raise_own(path, &error(), Some(cause));
         }
@@ -174,6 +180,7 @@ impl Work<'_> {
             Some(Cause {
                 code: Value::from(code),
                 message,
+                ..Cause::default()
             })
         };
         if self.call_depth(path) >= limit {
@@ -268,6 +275,7 @@ impl Work<'_> {
                 let cause = cause.unwrap_or_else(|| Cause {
                     code: Value::from("machine_failed"),
                     message: format!("`{name}` ended in `{at}`"),
+                    ..Cause::default()
                 });
                 self.raise_own(parent, &error(), Some(cause))
             }
@@ -290,6 +298,7 @@ impl Work<'_> {
                 Cause {
                     code: Value::from("branch_failed"),
                     message: format!("branch `{path}` ended in `{at}`"),
+                    ..Cause::default()
                 }
             })),
             BranchOutcome::Succeeded | BranchOutcome::Cancelled => None,
@@ -326,6 +335,7 @@ impl Work<'_> {
             Join::All => all(BranchOutcome::Succeeded).then_some(Outcome::Success),
             Join::Any if ended(BranchOutcome::Succeeded).next().is_some() => Some(Outcome::Success),
             Join::Any => all(BranchOutcome::Failed).then_some(Outcome::Failure),
+            Join::Settle | Join::FailFast => None,
         };
         let cause = failed.and_then(|child| child.cause.clone());
         match verdict {
@@ -390,6 +400,7 @@ impl Work<'_> {
             Some(rule) => choose(scope, event, rule, &Object::new()).map_err(|refusal| Cause {
                 code: Value::from(refusal.code.as_str()),
                 message: refusal.message,
+                ..Cause::default()
             }),
             None => Err(cause.clone().unwrap_or_else(|| Cause {
                 code: Value::from(Code::NoBranchMatched.as_str()),
@@ -397,6 +408,7 @@ impl Work<'_> {
                     "`{}` says nothing about `{event}`",
                     machine.shown(&frame.at)
                 ),
+                ..Cause::default()
             })),
         };
         match chosen {

@@ -235,7 +235,7 @@ fn evidence_of(guard: &Guard) -> Vec<&EvidenceOf> {
             }
             Guard::All(items) | Guard::Any(items) => items,
             Guard::Not(item) => std::slice::from_ref(item.as_ref()),
-            Guard::Field(_) => &[],
+            Guard::Field(_) | Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => &[],
         };
         pending.extend(items.iter().filter_map(in_place));
     }

@@ -68,7 +68,7 @@ impl<'m> Check<'m, '_> {
                 }
             }
             Guard::Not(item) => self.guard_ref(item, &site.item(0)),
-            Guard::Evidence(_) => {}
+            Guard::Evidence(_) | Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => {}
         }
     }
 
@@ -236,7 +236,11 @@ fn collect_names<'g>(guard: &'g Guard, names: &mut Vec<&'g GuardName>) {
     match guard {
         Guard::All(items) | Guard::Any(items) => items.iter().for_each(item),
         Guard::Not(part) => item(part),
-        Guard::Field(_) | Guard::Evidence(_) => {}
+        Guard::Field(_)
+        | Guard::Evidence(_)
+        | Guard::Output(_)
+        | Guard::Code(_)
+        | Guard::Uncancelled => {}
     }
 }
 
@@ -265,6 +269,7 @@ fn reads_output<'g>(
             items.iter().any(|item| reads_output(machine, item, seen))
         }
         Guard::Not(item) => reads_output(machine, item, seen),
+        Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => true,
         Guard::Evidence(_) => false,
     }
 }

@@ -5,6 +5,7 @@ use interlock_core::{
     names::{EventName, StateName},
     nearest::nearest,
     policy::{CommandEntry, OnDenied, Policy},
+    text::Form,
     validate::Place,
 };
 use interlock_shell::split_entry;
@@ -161,7 +162,7 @@ impl Reader<'_, '_> {
             Some((_, Some("stage"))) => {
                 return Activity::Stage(Work {
                     kind: "model".to_owned(),
-                    input: serde_json::Value::Null,
+                    input: Form::default(),
                 });
             }
             None => {}

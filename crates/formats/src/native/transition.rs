@@ -276,7 +276,11 @@ impl Reader<'_, '_> {
             current,
             at,
             name,
-            Activity::Fork(Fork { branches, join }),
+            Activity::Fork(Fork {
+                branches,
+                join,
+                at_once: None,
+            }),
             on,
             entry.key_span,
         )
@@ -364,6 +368,7 @@ impl Reader<'_, '_> {
             output: fields
                 .names("output")
                 .map(|keys| keys.into_iter().map(|(key, _)| key.to_owned()).collect()),
+            ..Call::default()
         };
         let on = self.ends(current, &name, fields);
         self.generate(current, at, name, Activity::Call(call), on, entry.key_span)

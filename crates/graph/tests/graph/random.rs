@@ -85,6 +85,7 @@ fn made(
                 .map(|(name, shift)| (name.to_owned(), branch(shift)))
                 .into(),
             join: Join::All,
+            at_once: None,
         };
         machine.states.get_mut(&name(at % states)).unwrap().activity = Activity::Fork(fork);
     }

@@ -1,0 +1,197 @@
+//! Fills the holes of a text.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ErrorPart, Expr, Files, Piece, Places, Text};
+use crate::{machine::Object, nearest::nearest};
+
+/// Bytes that one filled text may have.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The error that was handled last, as texts name its parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caught {
+    /// Its code.
+    pub code: String,
+    /// The path of the state that failed.
+    pub state: String,
+    /// The end of what it wrote to standard error, trimmed.
+    #[serde(default)]
+    pub stderr: String,
+    /// The end of what it wrote to standard output, trimmed.
+    #[serde(default)]
+    pub stdout: String,
+    /// One sentence.
+    pub message: String,
+}
+
+/// What holes are filled from.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'a> {
+    /// Values by key.
+    pub context: &'a Object,
+    /// The error that was handled last.
+    pub caught: Option<&'a Caught>,
+    /// What paths are resolved against.
+    pub places: &'a Places,
+    /// The files that were read so far.
+    pub files: &'a Files,
+}
+
+/// Why a text is not filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lack {
+    /// This file has to be read first; its absolute path.
+    File(String),
+    /// A hole cannot be filled.
+    Wrong(TextError),
+}
+
+/// Why a hole cannot be filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextError {
+    /// The argument the text stands in, as `variables.name`; empty where it stands alone.
+    pub place: String,
+    /// One clause.
+    pub reason: String,
+}
+
+impl Lack {
+    /// Returns this, found below `key`.
+    #[must_use]
+    pub fn below(self, key: &str) -> Self {
+        match self {
+            Self::Wrong(mut error) => {
+                error.place = if error.place.is_empty() {
+                    key.to_owned()
+                } else {
+                    format!("{key}.{}", error.place)
+                };
+                Self::Wrong(error)
+            }
+            lack @ Self::File(_) => lack,
+        }
+    }
+
+    fn wrong(reason: impl Into<String>) -> Self {
+        Self::Wrong(TextError {
+            place: String::new(),
+            reason: reason.into(),
+        })
+    }
+}
+
+pub(super) fn text(text: &Text, sources: &Sources<'_>) -> Result<String, Lack> {
+    let mut filled = String::new();
+    for piece in &text.pieces {
+        match piece {
+            Piece::Plain(plain) => filled.push_str(plain),
+            Piece::Hole(expr) => filled.push_str(&value(expr, sources)?),
+        }
+        if filled.len() > BYTES_MAX {
+            return Err(Lack::wrong(format!(
+                "the text grows over {} MiB",
+                BYTES_MAX / 1024 / 1024
+            )));
+        }
+    }
+    Ok(filled)
+}
+
+fn value(expr: &Expr, sources: &Sources<'_>) -> Result<String, Lack> {
+    match expr {
+        Expr::Key(key) => of_key(key, sources.context),
+        Expr::Text(inner) => text(inner, sources),
+        Expr::Error(part) => of_error(*part, sources.caught),
+        Expr::File(path) => {
+            let path = text(path, sources)?;
+            let path = sources.places.absolute(&path, super::Base::RunDir);
+            match sources.files.get(&path) {
+                None => Err(Lack::File(path)),
+                Some(Ok(bytes)) => Ok(bytes.clone()),
+                Some(Err(why)) => Err(Lack::wrong(why.clone())),
+            }
+        }
+        Expr::Path(path, base) => Ok(sources.places.absolute(&text(path, sources)?, *base)),
+        Expr::Quote(inner) => Ok(quote(&value(inner, sources)?)),
+        Expr::Integer(inner) => integer(value(inner, sources)?),
+        Expr::Same(left, right) => Ok((value(left, sources)? == text(right, sources)?).to_string()),
+        Expr::Differs(left, right) => {
+            Ok((value(left, sources)? != text(right, sources)?).to_string())
+        }
+    }
+}
+
+fn of_key(key: &str, context: &Object) -> Result<String, Lack> {
+    match context.get(key) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::Null) => Ok(String::new()),
+        Some(value) => Ok(value.to_string()),
+        None => {
+            let near = nearest(key, context.keys().map(String::as_str));
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            Err(Lack::wrong(format!("`{key}` has no value here{near}")))
+        }
+    }
+}
+
+fn of_error(part: ErrorPart, caught: Option<&Caught>) -> Result<String, Lack> {
+    let Some(caught) = caught else {
+        return Err(Lack::wrong(
+            "`error` has no value before the first error was handled",
+        ));
+    };
+    Ok(match part {
+        ErrorPart::Code => &caught.code,
+        ErrorPart::State => &caught.state,
+        ErrorPart::Stderr => &caught.stderr,
+        ErrorPart::Stdout => &caught.stdout,
+        ErrorPart::Message => &caught.message,
+    }
+    .clone())
+}
+
+/// Writes `text` as one word that a POSIX shell reads as it is.
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Takes a decimal integer; in arithmetic a shell would evaluate anything else again.
+fn integer(text: String) -> Result<String, Lack> {
+    let trimmed = text.trim();
+    let digits = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
+    // A leading zero would make a shell read octal digits.
+    let plain = digits == "0" || (!digits.starts_with('0') && !digits.is_empty());
+    if plain && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(trimmed.to_owned());
+    }
+    let shown: String = text.chars().take(40).collect();
+    Err(Lack::wrong(format!(
+        "`{shown}` is not a decimal integer, and stands in shell arithmetic"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lack, integer, quote};
+
+    #[test]
+    fn a_quoted_word_stays_one() {
+        assert_eq!(quote("a'b $(x)"), r"'a'\''b $(x)'");
+        assert_eq!(quote(""), "''");
+    }
+
+    #[test]
+    fn only_decimal_integers_reach_arithmetic() {
+        for good in ["0", "42", "-7", "+3", " 5\n"] {
+            assert_eq!(integer(good.to_owned()), Ok(good.trim().to_owned()));
+        }
+        for bad in ["", "-", "010", "1.5", "0x1f", "a", "x[$(touch y)]", "1 2"] {
+            assert!(
+                matches!(integer(bad.to_owned()), Err(Lack::Wrong(_))),
+                "{bad}"
+            );
+        }
+    }
+}
