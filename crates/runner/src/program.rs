@@ -21,7 +21,7 @@ pub use spawn::StartError;
 pub use terminal::Terminal;
 
 pub(crate) use control::Stop;
-pub(crate) use follow::run;
+pub(crate) use follow::{At, run};
 pub use follow::Stream;
 pub(crate) use group::end_leftovers;
 

@@ -42,6 +42,23 @@ pub enum Stream {
     Err,
 }
 
+/// How a program has the terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum At<'a> {
+    /// To read from.
+    Reading(&'a Terminal),
+    /// For all three of its streams.
+    Owning(&'a Terminal),
+}
+
+impl<'a> At<'a> {
+    pub(super) const fn terminal(self) -> &'a Terminal {
+        match self {
+            Self::Reading(terminal) | Self::Owning(terminal) => terminal,
+        }
+    }
+}
+
 /// Runs `program` to its end and to the end of its group.
 ///
 /// `take` gets what it prints, as it comes.
@@ -49,7 +66,7 @@ pub(crate) fn run(
     program: &Program,
     control: &Arc<Control>,
     records: &GroupRecords,
-    terminal: Option<&Terminal>,
+    terminal: Option<At<'_>>,
     take: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<Exit, StartError> {
     let failed = |source| StartError::System {
@@ -89,7 +106,7 @@ pub(crate) fn run(
         out,
         err,
         into,
-        lent: terminal.and_then(|terminal| terminal.lend(group)),
+        lent: terminal.and_then(|at| at.terminal().lend(group)),
         deadline: program
             .timeout_ms
             .and_then(|limit| now.checked_add(Duration::from_millis(limit))),

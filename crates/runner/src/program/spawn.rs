@@ -8,7 +8,7 @@ use std::{
 
 use rustix::io::Errno;
 
-use super::{Input, Program, WORD_BYTES_MAX, terminal::Terminal};
+use super::{At, Input, Program, WORD_BYTES_MAX};
 
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ pub enum StartError {
 }
 
 /// Starts `program` as the leader of a new process group.
-pub(super) fn spawn(program: &Program, terminal: Option<&Terminal>) -> Result<Started, StartError> {
+pub(super) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Started, StartError> {
     check_directory(program)?;
     check_words(program)?;
     let mut command = Command::new(&program.file);
@@ -74,10 +74,14 @@ pub(super) fn spawn(program: &Program, terminal: Option<&Terminal>) -> Result<St
     };
     command.stdin(match (&program.input, terminal) {
         (Input::Bytes(_), _) => Stdio::piped(),
-        (Input::Rule, Some(terminal)) => terminal.input().map_err(failed)?,
+        (Input::Rule, Some(at)) => at.terminal().stream().map_err(failed)?,
         (Input::Rule, None) => Stdio::null(),
     });
-    let merged = if program.merged {
+    let merged = if let Some(At::Owning(terminal)) = terminal {
+        command.stdout(terminal.stream().map_err(failed)?);
+        command.stderr(terminal.stream().map_err(failed)?);
+        None
+    } else if program.merged {
         let (reader, writer) = io::pipe().map_err(failed)?;
         command.stdout(writer.try_clone().map_err(failed)?);
         command.stderr(writer);

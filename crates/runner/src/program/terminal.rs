@@ -46,8 +46,8 @@ impl Terminal {
         }
     }
 
-    /// Returns what a program reads from it through.
-    pub(super) fn input(&self) -> io::Result<Stdio> {
+    /// Returns what a program has it through.
+    pub(super) fn stream(&self) -> io::Result<Stdio> {
         Ok(Stdio::from(self.device.try_clone()?))
     }
 
