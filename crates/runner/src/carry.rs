@@ -21,11 +21,7 @@ const CANCELLED: i64 = 130;
 const SIGNAL_BASE: i64 = 128;
 
 /// Carries `order` out; returns when nothing of it runs any more.
-pub(crate) fn carry_out(
-    order: &Order,
-    around: &Surroundings,
-    control: &Arc<Control>,
-) -> Outcome {
+pub(crate) fn carry_out(order: &Order, around: &Surroundings, control: &Arc<Control>) -> Outcome {
     if let Some(failed) = target_fault(order) {
         return failed.into();
     }
@@ -49,7 +45,10 @@ fn target_fault(order: &Order) -> Option<Failed> {
     match &order.capture {
         Some(Capture::File(target)) if target.is_dir() => Some(Failed::new(
             1,
-            format!("cannot write the output to `{}`: it is a directory", target.display()),
+            format!(
+                "cannot write the output to `{}`: it is a directory",
+                target.display()
+            ),
         )),
         _ => None,
     }
@@ -83,7 +82,7 @@ pub(crate) fn mark(id: &str, attempt: u32) -> String {
     format!("{id}#{attempt}")
 }
 
-fn run(
+pub(crate) fn run(
     order: &Order,
     mut prepared: Prepared,
     around: &Surroundings,
@@ -100,7 +99,10 @@ fn run(
     }
     let ours = around.variables(&order.path, &mark);
     let environment = &mut prepared.program.environment;
-    environment.extend(ours.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    environment.extend(
+        ours.into_iter()
+            .map(|(name, value)| (name.to_owned(), value)),
+    );
     let slot = around.slots.take(|| control.stopped().is_some());
     let outcome = match slot {
         Some(_) => follow(order, &prepared, around, control),
@@ -122,7 +124,9 @@ fn begin_guard(
         return Ok(None);
     };
     let Some(guard) = &around.guard else {
-        return Err(format!("`guard: {workflow}`: nothing here can hold an agent to a workflow"));
+        return Err(format!(
+            "`guard: {workflow}`: nothing here can hold an agent to a workflow"
+        ));
     };
     let wanted = GuardWanted {
         workflow,
@@ -220,7 +224,10 @@ impl Printed {
         exit: Exit,
         around: &Surroundings,
     ) -> Outcome {
-        for trouble in [self.out.trouble(), self.err.trouble()].into_iter().flatten() {
+        for trouble in [self.out.trouble(), self.err.trouble()]
+            .into_iter()
+            .flatten()
+        {
             around.screen.warn(&order.path, &trouble.to_string());
         }
         let (code, message) = match exit {
@@ -233,7 +240,8 @@ impl Printed {
             _ => code,
         };
         let advice = prepared.advice.as_ref().and_then(|advice| advice.say());
-        let message = advice.map_or_else(|| message.clone(), |advice| format!("{message}; {advice}"));
+        let message =
+            advice.map_or_else(|| message.clone(), |advice| format!("{message}; {advice}"));
         Outcome::Failed(self.failed(code, None, message))
     }
 
@@ -289,3 +297,5 @@ fn told(name: &str, program: &Program, exit: Exit) -> (i64, String) {
     }
 }
 
+#[cfg(test)]
+mod tests;

@@ -21,8 +21,8 @@ pub use spawn::StartError;
 pub use terminal::Terminal;
 
 pub(crate) use control::Stop;
-pub(crate) use follow::{At, run};
 pub use follow::Stream;
+pub(crate) use follow::{At, run};
 pub(crate) use group::end_leftovers;
 
 /// Bytes from which a text is too long to be one argument or one variable, its end included.

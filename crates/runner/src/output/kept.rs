@@ -48,7 +48,9 @@ impl Kept {
         if self.file.is_none() {
             self.file = Some(create(&self.path)?);
         }
-        self.file.iter_mut().try_for_each(|file| file.write_all(bytes))
+        self.file
+            .iter_mut()
+            .try_for_each(|file| file.write_all(bytes))
     }
 
     pub(super) fn trouble(&self) -> Option<OutputError> {

@@ -184,7 +184,9 @@ impl Follow<'_> {
             self.wait();
             self.into.fill();
             let more = self.drain(&mut buffer, take);
-            if self.control.hear() && let Some(lent) = &self.lent {
+            if self.control.hear()
+                && let Some(lent) = &self.lent
+            {
                 lent.stop_with_it();
             }
             let now = Instant::now();

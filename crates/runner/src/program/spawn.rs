@@ -66,7 +66,12 @@ pub(super) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Start
     command
         .args(&program.arguments)
         .current_dir(&program.directory)
-        .envs(program.environment.iter().map(|(name, value)| (name, value)))
+        .envs(
+            program
+                .environment
+                .iter()
+                .map(|(name, value)| (name, value)),
+        )
         .process_group(0);
     let failed = |source| StartError::System {
         program: program.file.display().to_string(),

@@ -21,7 +21,11 @@ impl Advice {
         Self {
             directory: PathBuf::from(directory),
             project: PathBuf::from(&places.project),
-            words: if elsewhere { words(command) } else { Vec::new() },
+            words: if elsewhere {
+                words(command)
+            } else {
+                Vec::new()
+            },
         }
     }
 
@@ -71,7 +75,12 @@ mod tests {
         for directory in ["run", "project/scripts"] {
             fs::create_dir_all(at(directory)).unwrap();
         }
-        for file in ["project/VERSION", "project/scripts/x.sh", "project/both", "run/both"] {
+        for file in [
+            "project/VERSION",
+            "project/scripts/x.sh",
+            "project/both",
+            "run/both",
+        ] {
             fs::write(at(file), "").unwrap();
         }
         fs::write(at("project/test"), "").unwrap();
@@ -85,7 +94,10 @@ mod tests {
             said.map(|said| said.split('`').nth(1).unwrap().to_owned())
         };
         assert_eq!(say("cat VERSION", "run").as_deref(), Some("VERSION"));
-        assert_eq!(say("./scripts/x.sh -v", "run").as_deref(), Some("./scripts/x.sh"));
+        assert_eq!(
+            say("./scripts/x.sh -v", "run").as_deref(),
+            Some("./scripts/x.sh")
+        );
         assert_eq!(say("sort <'VERSION'", "run").as_deref(), Some("VERSION"));
         assert_eq!(say("test -f both", "run"), None);
         assert_eq!(say("cat nowhere", "run"), None);

@@ -37,7 +37,10 @@ pub(super) fn claude(input: &Value, around: &Surroundings) -> Result<Prepared, F
     words.option("--resume", fields.word("resume")?);
     let appended = fields.filled("append-system-prompt")?;
     words.option("--append-system-prompt", appended);
-    if fields.joined("allowed-tools")?.is_some_and(|tools| tools.starts_with('-')) {
+    if fields
+        .joined("allowed-tools")?
+        .is_some_and(|tools| tools.starts_with('-'))
+    {
         return Err(fields.wrong("allowed-tools", "may not begin with `-`"));
     }
     words.option("--allowedTools", fields.joined("allowed-tools")?);

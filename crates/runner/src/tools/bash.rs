@@ -136,7 +136,8 @@ mod tests {
         let failed = pause_fault(&json!({"reason": "ä".repeat(501)})).unwrap();
         assert_eq!(failed.code, 1);
         assert!(pause_fault(&json!({})).is_some());
-        let condition = |timeout| json!({"reason": "r", "condition": {"command": "true", "timeout": timeout}});
+        let condition =
+            |timeout| json!({"reason": "r", "condition": {"command": "true", "timeout": timeout}});
         assert_eq!(pause_fault(&condition("5s")), None);
         assert!(pause_fault(&condition("soon")).is_some());
     }

@@ -162,7 +162,10 @@ fn decimal(text: &str) -> Option<Value> {
         (_, None | Some('e' | 'E')) if rest.contains('.') => rest.replacen('.', "", 1),
         _ => rest.to_owned(),
     };
-    format!("{sign}{rest}").parse::<Number>().ok().map(Value::Number)
+    format!("{sign}{rest}")
+        .parse::<Number>()
+        .ok()
+        .map(Value::Number)
 }
 
 #[cfg(test)]
@@ -181,7 +184,11 @@ mod tests {
             ("integer", " 42 ", "42"),
             ("integer", "+007", "7"),
             ("integer", "-0", "0"),
-            ("integer", "123456789012345678901234567890", "123456789012345678901234567890"),
+            (
+                "integer",
+                "123456789012345678901234567890",
+                "123456789012345678901234567890",
+            ),
             ("integer", "1.5", "\"1.5\""),
             ("number", "1.5", "1.5"),
             ("number", "-.5", "-0.5"),
@@ -197,7 +204,11 @@ mod tests {
             ("array", "a", "\"a\""),
             ("object", "{\"a\":1}", "{\"a\":1}"),
         ] {
-            assert_eq!(to(text, &json!({"type": kind})).to_string(), wanted, "{kind} {text}");
+            assert_eq!(
+                to(text, &json!({"type": kind})).to_string(),
+                wanted,
+                "{kind} {text}"
+            );
         }
     }
 
@@ -205,7 +216,13 @@ mod tests {
     fn several_types_are_tried_in_order() {
         assert_eq!(to("5", &json!({"type": ["integer", "string"]})), json!(5));
         assert_eq!(to("x", &json!({"type": ["integer", "string"]})), json!("x"));
-        assert_eq!(to("5", &json!({"anyOf": [{"type": "boolean"}, {"type": "integer"}]})), json!(5));
+        assert_eq!(
+            to(
+                "5",
+                &json!({"anyOf": [{"type": "boolean"}, {"type": "integer"}]})
+            ),
+            json!(5)
+        );
         assert_eq!(to("2", &json!({"enum": [1, 2]})), json!(2));
         assert_eq!(to("2", &json!({})), json!("2"));
     }
@@ -224,7 +241,10 @@ mod tests {
         let value = json!({"counts": ["1", "2"], "map": {"a": "no"}});
         let mut value = convert(value, &schema, &schema);
         fill_defaults(value.as_object_mut().unwrap(), &schema, &schema);
-        assert_eq!(value, json!({"counts": [1, 2], "map": {"a": false}, "count": 3}));
+        assert_eq!(
+            value,
+            json!({"counts": [1, 2], "map": {"a": false}, "count": 3})
+        );
     }
 
     #[test]

@@ -113,9 +113,7 @@ fn command(
 /// Tells whether an item is nothing but an argument that is not given.
 fn is_absent(text: &Text, arguments: &Object) -> bool {
     match text.pieces.as_slice() {
-        [Piece::Hole(Expr::Key(key))] => {
-            arguments.get(key).is_none_or(Value::is_null)
-        }
+        [Piece::Hole(Expr::Key(key))] => arguments.get(key).is_none_or(Value::is_null),
         _ => false,
     }
 }
@@ -134,8 +132,12 @@ fn filled(
 fn text(fields: &Fields<'_>, place: &str, value: &Value) -> Result<Text, Failed> {
     match value {
         Value::String(plain) => Ok(Text::plain(plain.clone())),
-        _ => serde_json::from_value(value.clone())
-            .map_err(|_| fields.wrong(place, "cannot be read; the workflow was made by another version")),
+        _ => serde_json::from_value(value.clone()).map_err(|_| {
+            fields.wrong(
+                place,
+                "cannot be read; the workflow was made by another version",
+            )
+        }),
     }
 }
 
@@ -146,5 +148,6 @@ fn fill_named(
     arguments: &Object,
     places: &Places,
 ) -> Result<String, Failed> {
-    fill(text, arguments, places).map_err(|why| fields.wrong(place, &format!("cannot be filled: {why}")))
+    fill(text, arguments, places)
+        .map_err(|why| fields.wrong(place, &format!("cannot be filled: {why}")))
 }

@@ -45,9 +45,7 @@ impl<'a> Fields<'a> {
     pub(super) fn word(&self, name: &str) -> Result<Option<String>, Failed> {
         let word = self.filled(name)?.map(|text| text.trim().to_owned());
         match word {
-            Some(word) if word.starts_with('-') => {
-                Err(self.wrong(name, "may not begin with `-`"))
-            }
+            Some(word) if word.starts_with('-') => Err(self.wrong(name, "may not begin with `-`")),
             word => Ok(word),
         }
     }
@@ -84,7 +82,10 @@ impl<'a> Fields<'a> {
         };
         duration_ms(text.trim()).map(Some).ok_or_else(|| {
             let shown = short(&text);
-            self.wrong(name, &format!("is `{shown}`; write such as `30s`, `5m`, `1h`"))
+            self.wrong(
+                name,
+                &format!("is `{shown}`; write such as `30s`, `5m`, `1h`"),
+            )
         })
     }
 
@@ -168,14 +169,26 @@ mod tests {
         assert_eq!(duration_ms("5m"), Some(300_000));
         assert_eq!(duration_ms("1h"), Some(3_600_000));
         assert_eq!(duration_ms("0s"), Some(0));
-        for bad in ["", "s", "5", "5 m", "-5s", "+5s", "1.5m", "5ms", "5d", "99999999999999999h"] {
+        for bad in [
+            "",
+            "s",
+            "5",
+            "5 m",
+            "-5s",
+            "+5s",
+            "1.5m",
+            "5ms",
+            "5d",
+            "99999999999999999h",
+        ] {
             assert_eq!(duration_ms(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn a_wrong_value_is_code_1_and_named() {
-        let input = json!({"a": "maybe", "b": "ON", "c": {"x": "1"}, "d": "-x", "e": " ", "f": ["p", "q"]});
+        let input =
+            json!({"a": "maybe", "b": "ON", "c": {"x": "1"}, "d": "-x", "e": " ", "f": ["p", "q"]});
         let fields = Fields::new("tool", &input);
         let said = |failed: crate::order::Failed| {
             assert_eq!(failed.code, 1);

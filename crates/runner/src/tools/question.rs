@@ -90,7 +90,11 @@ impl Question {
             let _ = if option.description.is_empty() {
                 writeln!(shown, "  {number}) {}", option.value)
             } else {
-                writeln!(shown, "  {number}) {} - {}", option.value, option.description)
+                writeln!(
+                    shown,
+                    "  {number}) {} - {}",
+                    option.value, option.description
+                )
             };
         }
         if self.multiline {
@@ -124,13 +128,22 @@ mod tests {
     fn a_number_or_a_value_answers() {
         let input = json!({"question": "Where?", "options": ["dev", {"value": "prod", "description": "live"}, "1"]});
         let question = Question::of(&input).unwrap();
-        for (typed, wanted) in [("2", "prod"), (" dev ", "dev"), ("prod", "prod"), ("1", "1"), ("3", "1")] {
+        for (typed, wanted) in [
+            ("2", "prod"),
+            (" dev ", "dev"),
+            ("prod", "prod"),
+            ("1", "1"),
+            ("3", "1"),
+        ] {
             assert_eq!(question.answer(typed), Ok(wanted.to_owned()), "{typed}");
         }
         for typed in ["", "0", "4", "Prod", "both"] {
             assert!(question.answer(typed).is_err(), "{typed}");
         }
-        assert_eq!(question.shown(), "Where?\n  1) dev\n  2) prod - live\n  3) 1\n");
+        assert_eq!(
+            question.shown(),
+            "Where?\n  1) dev\n  2) prod - live\n  3) 1\n"
+        );
     }
 
     #[test]

@@ -39,9 +39,9 @@ fn missing(path: &str, places: &Places) -> Option<String> {
     let below = Path::new(path).strip_prefix(&places.run_dir).ok()?;
     let below = below.to_str()?;
     let there = places.absolute(below, Base::Project);
-    Path::new(&there).is_file().then(|| {
-        format!("it is not in the run directory; the project has it, write `@/{below}`")
-    })
+    Path::new(&there)
+        .is_file()
+        .then(|| format!("it is not in the run directory; the project has it, write `@/{below}`"))
 }
 
 /// Fills `text` from the arguments of a tool.
@@ -92,12 +92,18 @@ mod tests {
             project: at("project"),
             home: at("home"),
         };
-        assert_eq!(read_file(&at("run/good"), &places), Ok(" text\n".to_owned()));
+        assert_eq!(
+            read_file(&at("run/good"), &places),
+            Ok(" text\n".to_owned())
+        );
         for (path, part) in [
             ("run/bad", "no UTF-8 at byte 1"),
             ("run", "not a regular file"),
             ("run/absent", "No such file"),
-            ("run/sub/VERSION", "the project has it, write `@/sub/VERSION`"),
+            (
+                "run/sub/VERSION",
+                "the project has it, write `@/sub/VERSION`",
+            ),
         ] {
             let why = read_file(&at(path), &places).unwrap_err();
             assert!(why.contains(part), "{why}");
