@@ -1,7 +1,7 @@
 //! Protected things that are not as they were when an open run of the project began.
 
 use interlock_facts::{Baseline, RealDisk};
-use interlock_store::{EventLog as _, Home, Listed, RunSummary, StoreError};
+use interlock_store::{BASELINE, EventLog as _, Home, Listed, RunSummary, StoreError};
 
 use super::{Check, Examination, Health};
 use crate::{hook::HookSetting, session};
@@ -42,7 +42,7 @@ fn changes(
 ) -> Result<Vec<Check>, StoreError> {
     let log = home.open_run(&run.id)?;
     // Before the first hook call there is nothing to compare with.
-    let Some(baseline) = log.baseline::<Baseline>()? else {
+    let Some(baseline) = log.baseline::<Baseline>(BASELINE)? else {
         return Ok(Vec::new());
     };
     let accepted = log.load()?.accepted;

@@ -3,6 +3,7 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
+    process::Command,
 };
 
 use interlock_clients::install::{InstallError, Scope, apply, diff};

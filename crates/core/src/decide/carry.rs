@@ -318,7 +318,7 @@ pub(super) fn output_file(
     state: &State,
     frame: &Frame,
     places: Option<&Places>,
-) -> Result<Option<String>, Cause> {
+) -> Result<Option<String>, Box<Cause>> {
     let none = Places::default();
     let files = Files::new();
     let sources = Sources {
@@ -327,5 +327,5 @@ pub(super) fn output_file(
         places: places.unwrap_or(&none),
         files: &files,
     };
-    file_of(state, &sources).map_err(lack_cause)
+    file_of(state, &sources).map_err(|lack| Box::new(lack_cause(lack)))
 }

@@ -140,13 +140,13 @@ impl Work<'_> {
                 self.write_output(path, text, file)
             }
             Ok(None) => self.finish(path, output),
-            Err(cause) => self.fail_for_good(path, cause),
+            Err(cause) => self.fail_for_good(path, *cause),
         }
     }
 
     /// Returns the file that the output of the state at `path` goes to.
-    fn output_file(&self, path: &FramePath) -> Result<Option<String>, Cause> {
-        let lost = || Cause::new(1, "the state is not there");
+    fn output_file(&self, path: &FramePath) -> Result<Option<String>, Box<Cause>> {
+        let lost = || Box::new(Cause::new(1, "the state is not there"));
         let (frame, machine) = self.stand(path).map_err(|_| lost())?;
         let state = state_of(machine, frame).map_err(|_| lost())?;
         super::carry::output_file(state, frame, self.run.places.as_deref())

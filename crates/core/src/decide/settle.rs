@@ -251,7 +251,7 @@ impl Work<'_> {
         }
         let passed = match self.passed(path, call) {
             Ok(passed) => passed,
-            Err(failed) => return self.raise_own(path, &error(), Some(failed)),
+            Err(failed) => return self.raise_own(path, &error(), Some(*failed)),
         };
         let mut context = called.context.clone();
         context.extend(call.input.clone());
@@ -267,7 +267,7 @@ impl Work<'_> {
     }
 
     /// Fills the texts that a call passes.
-    fn passed(&self, path: &FramePath, call: &Call) -> Result<Object, Cause> {
+    fn passed(&self, path: &FramePath, call: &Call) -> Result<Object, Box<Cause>> {
         let mut passed = Object::new();
         let Some(frame) = self.run.frame(path) else {
             return Ok(passed);
@@ -283,7 +283,7 @@ impl Work<'_> {
             let filled = text.fill(&sources).map_err(|lack| lack.below(key));
             match filled {
                 Ok(value) => drop(passed.insert(key.clone(), Value::String(value))),
-                Err(lack) => return Err(self.placed(path, carry::lack_cause(lack))),
+                Err(lack) => return Err(Box::new(self.placed(path, carry::lack_cause(lack)))),
             }
         }
         Ok(passed)
