@@ -218,6 +218,7 @@ fn host() -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::panic, clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use std::fs;
 

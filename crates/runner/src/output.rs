@@ -176,6 +176,7 @@ impl Output {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use std::fs;
 

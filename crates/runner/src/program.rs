@@ -14,9 +14,10 @@ mod search;
 mod spawn;
 mod terminal;
 
-pub use control::Control;
-pub use record::{GroupRecords, RecordError};
-pub use search::find_program;
+pub(crate) use control::Control;
+pub(crate) use record::GroupRecords;
+pub use record::RecordError;
+pub(crate) use search::find_program;
 pub use spawn::StartError;
 pub use terminal::Terminal;
 

@@ -103,6 +103,7 @@ impl fmt::Debug for Shown {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use std::sync::{Arc, Mutex};
 
@@ -128,8 +129,7 @@ mod tests {
             shown.take(part.as_bytes());
         }
         shown.finish();
-        let text = seen.0.lock().unwrap().clone();
-        text
+        seen.0.lock().unwrap().clone()
     }
 
     #[test]

@@ -45,7 +45,11 @@ pub(crate) struct Prepared {
     pub(crate) name: String,
     /// What may help when it failed.
     pub(crate) advice: Option<Advice>,
-    /// The file its command stands in, as long as it runs.
+    /// The file its command stands in.
+    #[expect(
+        dead_code,
+        reason = "kept while the program runs, and removed with this"
+    )]
     pub(crate) script: Option<Script>,
     /// The workflow that its agent is held to.
     pub(crate) guard: Option<String>,
@@ -100,7 +104,7 @@ pub(crate) fn prepare(order: &Order, around: &Surroundings) -> Result<Task, Fail
 ///
 /// Only what waits for a person is looked at: its arguments are read when it begins to wait.
 #[must_use]
-pub fn fault(kind: &str, input: &serde_json::Value) -> Option<Failed> {
+pub(crate) fn fault(kind: &str, input: &serde_json::Value) -> Option<Failed> {
     match kind {
         "ask-user" => Question::of(input).err(),
         "pause" => bash::pause_fault(input),

@@ -1,5 +1,12 @@
 //! Orders carried out by the real bash and by scripted programs on PATH.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failed test panics"
+)]
+
 use std::{
     fs,
     io::{BufRead as _, BufReader},

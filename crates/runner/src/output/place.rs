@@ -75,6 +75,7 @@ fn through_links(target: &Path) -> io::Result<PathBuf> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _};
 

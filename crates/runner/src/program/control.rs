@@ -22,7 +22,7 @@ pub(crate) enum Stop {
 
 /// The way to stop what one thread carries out.
 #[derive(Debug)]
-pub struct Control {
+pub(crate) struct Control {
     stop: Mutex<Option<Stop>>,
     /// Whether the program stands still, stopped at the terminal.
     halted: AtomicBool,
@@ -35,7 +35,7 @@ impl Control {
     ///
     /// # Errors
     /// The system has no more descriptors.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let (woken, wake) = io::pipe()?;
         for end in [woken.as_fd(), wake.as_fd()] {
             fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;

@@ -113,7 +113,7 @@ pub(crate) fn run(
         ending: None,
         ended: None,
     };
-    Ok(follow.to_the_end(take))
+    Ok(follow.follow(take))
 }
 
 /// Wakes the one who follows whenever the leader of `group` stops or ends.
@@ -178,7 +178,7 @@ struct Follow<'a> {
 }
 
 impl Follow<'_> {
-    fn to_the_end(&mut self, take: &mut dyn FnMut(Stream, &[u8])) -> Exit {
+    fn follow(&mut self, take: &mut dyn FnMut(Stream, &[u8])) -> Exit {
         let mut buffer = Vec::new();
         loop {
             self.wait();

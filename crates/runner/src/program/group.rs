@@ -144,6 +144,7 @@ fn has_variable(id: i32, wanted: &[String]) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use super::{Process, of_stat, start_of};
 

@@ -15,7 +15,7 @@ use super::group;
 
 /// The records of one run's groups.
 #[derive(Debug, Clone)]
-pub struct GroupRecords {
+pub(crate) struct GroupRecords {
     directory: PathBuf,
 }
 
@@ -44,7 +44,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 impl GroupRecords {
     /// Takes the records below the directory of a run.
     #[must_use]
-    pub fn beside(run_directory: &Path) -> Self {
+    pub(crate) fn beside(run_directory: &Path) -> Self {
         Self {
             directory: run_directory.join("groups"),
         }
@@ -83,7 +83,7 @@ impl GroupRecords {
     ///
     /// # Errors
     /// The records cannot be listed.
-    pub fn end_all(&self) -> Result<(), RecordError> {
+    pub(crate) fn end_all(&self) -> Result<(), RecordError> {
         let entries = match fs::read_dir(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             entries => entries.map_err(|source| self.error(source))?,

@@ -12,7 +12,7 @@ use std::{
 /// A name with a `/` is a path, relative to `directory`, and so are relative
 /// places on the list.
 #[must_use]
-pub fn find_program(name: &str, path: Option<&OsStr>, directory: &Path) -> Option<PathBuf> {
+pub(crate) fn find_program(name: &str, path: Option<&OsStr>, directory: &Path) -> Option<PathBuf> {
     if name.is_empty() {
         return None;
     }
@@ -30,6 +30,7 @@ fn is_program(file: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _};
 

@@ -61,6 +61,7 @@ fn words(command: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use std::fs;
 

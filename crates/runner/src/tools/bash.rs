@@ -125,6 +125,7 @@ impl Drop for Script {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use serde_json::json;
 

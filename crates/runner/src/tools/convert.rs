@@ -108,7 +108,8 @@ fn of_text(text: String, schema: &Value, root: &Value) -> Value {
 
 /// Takes the member of an `enum` or the `const` that is written like `text`.
 fn of_enum(text: String, schema: &Value) -> Value {
-    let written = |member: &&Value| !member.is_string() && member.to_string() == text.trim();
+    let typed: Option<Value> = serde_json::from_str(text.trim()).ok();
+    let written = |member: &&Value| !member.is_string() && typed.as_ref() == Some(*member);
     let members = schema.get("enum").and_then(Value::as_array);
     let found = members
         .into_iter()
@@ -169,6 +170,7 @@ fn decimal(text: &str) -> Option<Value> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use serde_json::{Value, json};
 

@@ -158,6 +158,7 @@ fn short(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use serde_json::json;
 

@@ -119,6 +119,7 @@ fn choice(fields: &Fields<'_>, option: &Value) -> Result<Choice, Failed> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use serde_json::json;
 

@@ -71,6 +71,7 @@ pub(super) fn written(input: &Value) -> Result<String, Failed> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use std::fs;
 

@@ -38,7 +38,8 @@ fn what_a_program_leaves_in_its_group_is_ended_with_it() {
 #[test]
 fn a_program_that_has_detached_does_not_hold_its_state() {
     let room = Room::new();
-    let command = "setsid bash -c 'echo $$ > id; exec sleep 600' & until [ -s id ]; do :; done; echo over";
+    let command =
+        "setsid bash -c 'echo $$ > id; exec sleep 600' & until [ -s id ]; do :; done; echo over";
     let text = done(room.bash(command));
     assert!(text.ends_with("over\n"), "{text}");
     let id = room.read("run/id");
