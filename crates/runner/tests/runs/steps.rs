@@ -181,3 +181,24 @@ fn a_pause_goes_on_when_its_condition_holds() {
     assert_eq!(room.code(), Some(0));
     assert_eq!(resume(), interlock_runner::Resumed::NothingPaused);
 }
+
+#[test]
+fn an_output_of_a_gigabyte_leaves_memory_as_it_was() {
+    let room = Room::new(machine(
+        "a",
+        json!({
+            "a": bash("yes 0123456789abcde | head -c 1000000000", Some("b")),
+            // The parent of a state's bash is the runner.
+            "b": into(bash("sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\) kB/\\1/p' /proc/$PPID/status", None), "peak"),
+        }),
+    ));
+    let mut process = room.process();
+    let ended = process
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(ended.success());
+    let peak = room.variable("peak");
+    let kib: u64 = peak.as_str().unwrap().parse().unwrap();
+    assert!(kib < 64 * 1024, "{kib} KiB");
+}
