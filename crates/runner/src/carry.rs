@@ -1,0 +1,301 @@
+//! Carries one order out, from its arguments to its outcome.
+
+use std::sync::Arc;
+
+use crate::{
+    guard::{GuardWanted, Guarded},
+    order::{Capture, Failed, Order, Outcome},
+    output::{KeptFiles, Output, OutputError, Wanted},
+    people,
+    program::{self, At, Control, Exit, Program, Stream},
+    screen::Shown,
+    surroundings::Surroundings,
+    tools::{Codes, Prepared, Task, prepare},
+};
+
+/// Code of an activity that took too long.
+const TIMED_OUT: i64 = 124;
+/// Code of an activity that somebody cancelled.
+const CANCELLED: i64 = 130;
+/// What is added to a signal's number to make it a code.
+const SIGNAL_BASE: i64 = 128;
+
+/// Carries `order` out; returns when nothing of it runs any more.
+pub(crate) fn carry_out(order: &Order, around: &Surroundings, control: &Arc<Control>) -> Outcome {
+    if let Some(failed) = target_fault(order) {
+        return failed.into();
+    }
+    match prepare(order, around) {
+        Err(failed) => failed.into(),
+        Ok(Task::Text(text)) => written(order, &text, around),
+        Ok(Task::Question(question)) => match around.terminal() {
+            Some(terminal) => {
+                let screen = around.screen.as_ref();
+                let answer = people::ask(&question, &order.path, terminal, screen, control);
+                answered(order, answer, around)
+            }
+            None => Failed::new(1, "there is no terminal to ask at").into(),
+        },
+        Ok(Task::Program(prepared)) => run(order, *prepared, around, control),
+    }
+}
+
+/// Returns what is wrong with the file that the output goes to, before anything runs.
+fn target_fault(order: &Order) -> Option<Failed> {
+    match &order.capture {
+        Some(Capture::File(target)) if target.is_dir() => Some(Failed::new(
+            1,
+            format!(
+                "cannot write the output to `{}`: it is a directory",
+                target.display()
+            ),
+        )),
+        _ => None,
+    }
+}
+
+fn answered(order: &Order, answer: Outcome, around: &Surroundings) -> Outcome {
+    match answer {
+        Outcome::Done { stdout, .. } => written(order, &stdout, around),
+        other => other,
+    }
+}
+
+/// Puts a text where the output goes.
+pub(crate) fn written(order: &Order, text: &str, around: &Surroundings) -> Outcome {
+    if let Some(Capture::File(target)) = &order.capture {
+        let files = KeptFiles::of(&around.beside, &order.id, order.attempt);
+        let mut output = Output::new(files.stdout, Wanted::File, None);
+        output.take(text.as_bytes());
+        if let Err(error) = output.put(target) {
+            return Failed::new(1, error.to_string()).into();
+        }
+    }
+    Outcome::Done {
+        stdout: text.to_owned(),
+        stderr: String::new(),
+    }
+}
+
+/// Names one try of an effect.
+pub(crate) fn mark(id: &str, attempt: u32) -> String {
+    format!("{id}#{attempt}")
+}
+
+pub(crate) fn run(
+    order: &Order,
+    mut prepared: Prepared,
+    around: &Surroundings,
+    control: &Arc<Control>,
+) -> Outcome {
+    let mark = mark(&order.id, order.attempt);
+    let mut guarded = match begin_guard(order, &prepared, &mark, around) {
+        Ok(guarded) => guarded,
+        Err(why) => return Failed::new(1, why).into(),
+    };
+    if let Some(guarded) = &guarded {
+        let environment = &mut prepared.program.environment;
+        environment.extend(guarded.environment());
+    }
+    let ours = around.variables(&order.path, &mark);
+    let environment = &mut prepared.program.environment;
+    environment.extend(
+        ours.into_iter()
+            .map(|(name, value)| (name.to_owned(), value)),
+    );
+    let slot = around.slots.take(|| control.stopped().is_some());
+    let outcome = match slot {
+        Some(_) => follow(order, &prepared, around, control),
+        None => Failed::new(CANCELLED, "it was stopped before it was started").into(),
+    };
+    match guarded.as_mut().map(|guarded| guarded.end()) {
+        Some(Err(why)) => unguarded(outcome, why),
+        _ => outcome,
+    }
+}
+
+fn begin_guard(
+    order: &Order,
+    prepared: &Prepared,
+    mark: &str,
+    around: &Surroundings,
+) -> Result<Option<Box<dyn Guarded>>, String> {
+    let Some(workflow) = &prepared.guard else {
+        return Ok(None);
+    };
+    let Some(guard) = &around.guard else {
+        return Err(format!(
+            "`guard: {workflow}`: nothing here can hold an agent to a workflow"
+        ));
+    };
+    let wanted = GuardWanted {
+        workflow,
+        tool: &order.kind,
+        project: &around.places.project,
+        mark,
+        run: &around.run,
+        state: &order.path,
+    };
+    guard
+        .begin(&wanted)
+        .map(Some)
+        .map_err(|why| format!("`guard: {workflow}`: {why}"))
+}
+
+/// Turns the success of an agent into the failure of the workflow it was held to.
+fn unguarded(outcome: Outcome, why: String) -> Outcome {
+    match outcome {
+        Outcome::Done { stdout, stderr } => Outcome::Failed(Failed {
+            code: 1,
+            reason: Some("guard_failed"),
+            message: why,
+            stdout,
+            stderr,
+        }),
+        other => other,
+    }
+}
+
+fn follow(
+    order: &Order,
+    prepared: &Prepared,
+    around: &Surroundings,
+    control: &Arc<Control>,
+) -> Outcome {
+    let mut printed = Printed::new(order, around);
+    let terminal = around.terminal().filter(|_| order.alone);
+    let terminal = match (terminal, prepared.owns_terminal) {
+        (Some(terminal), true) => Some(At::Owning(terminal)),
+        (Some(terminal), false) => Some(At::Reading(terminal)),
+        (None, false) => None,
+        (None, true) => return Failed::new(1, "there is no terminal to start it at").into(),
+    };
+    let exit = program::run(
+        &prepared.program,
+        control,
+        &around.records(),
+        terminal,
+        &mut |stream, bytes| printed.take(stream, bytes),
+    );
+    printed.finish();
+    match exit {
+        Ok(exit) => printed.outcome(order, prepared, exit, around),
+        Err(error) => Failed::new(1, error.to_string()).into(),
+    }
+}
+
+/// What one program printed.
+struct Printed {
+    out: Output,
+    err: Output,
+}
+
+impl Printed {
+    fn new(order: &Order, around: &Surroundings) -> Self {
+        let files = KeptFiles::of(&around.beside, &order.id, order.attempt);
+        let shown = |stream| {
+            let screen = Arc::clone(&around.screen);
+            Shown::new(screen, &order.path, stream, order.label.as_deref())
+        };
+        let wanted = Wanted::of(order.capture.as_ref(), order.read_whole);
+        let shown_out = order.capture.is_none().then(|| shown(Stream::Out));
+        Self {
+            out: Output::new(files.stdout, wanted, shown_out),
+            err: Output::new(files.stderr, Wanted::Ends, Some(shown(Stream::Err))),
+        }
+    }
+
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        match stream {
+            Stream::Out => self.out.take(bytes),
+            Stream::Err => self.err.take(bytes),
+        }
+    }
+
+    fn finish(&mut self) {
+        self.out.finish();
+        self.err.finish();
+    }
+
+    fn outcome(
+        &mut self,
+        order: &Order,
+        prepared: &Prepared,
+        exit: Exit,
+        around: &Surroundings,
+    ) -> Outcome {
+        for trouble in [self.out.trouble(), self.err.trouble()]
+            .into_iter()
+            .flatten()
+        {
+            around.screen.warn(&order.path, &trouble.to_string());
+        }
+        let (code, message) = match exit {
+            Exit::Code(0) => return self.captured(order),
+            Exit::Interrupted => return Outcome::Interrupted,
+            other => told(&prepared.name, &prepared.program, other),
+        };
+        let code = match (prepared.codes, exit) {
+            (Codes::One, Exit::Code(_) | Exit::Signal(_)) => 1,
+            _ => code,
+        };
+        let advice = prepared.advice.as_ref().and_then(|advice| advice.say());
+        let message =
+            advice.map_or_else(|| message.clone(), |advice| format!("{message}; {advice}"));
+        Outcome::Failed(self.failed(code, None, message))
+    }
+
+    /// Puts the output of a success where it goes.
+    fn captured(&mut self, order: &Order) -> Outcome {
+        let stdout = match Wanted::of(order.capture.as_ref(), order.read_whole) {
+            Wanted::Ends => Ok(self.out.preview()),
+            Wanted::Text => self.out.text(),
+            Wanted::File => match &order.capture {
+                Some(Capture::File(target)) => self.out.put(target).map(|()| self.out.preview()),
+                _ => Ok(String::new()),
+            },
+        };
+        match stdout {
+            Ok(stdout) => Outcome::Done {
+                stdout,
+                stderr: self.err.preview(),
+            },
+            Err(error) => {
+                let reason = (error == OutputError::TooLarge).then_some("output_too_large");
+                Outcome::Failed(self.failed(1, reason, error.to_string()))
+            }
+        }
+    }
+
+    fn failed(&self, code: i64, reason: Option<&'static str>, message: String) -> Failed {
+        Failed {
+            code,
+            reason,
+            message,
+            stdout: self.out.preview(),
+            stderr: self.err.preview(),
+        }
+    }
+}
+
+/// Returns the code and the sentence of an end that is no success.
+fn told(name: &str, program: &Program, exit: Exit) -> (i64, String) {
+    match exit {
+        Exit::Code(code) => (code.into(), format!("{name} ended with code {code}")),
+        Exit::Signal(signal) => (
+            SIGNAL_BASE + i64::from(signal),
+            format!("{name} was ended by signal {signal}"),
+        ),
+        Exit::TimedOut => {
+            let limit = program.timeout_ms.unwrap_or_default();
+            (
+                TIMED_OUT,
+                format!("{name} took longer than {} s and was ended", limit / 1000),
+            )
+        }
+        Exit::Stopped | Exit::Interrupted => (CANCELLED, format!("{name} was cancelled")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,442 @@
+//! Drives one run: starts what is to be started, and tells the run what became of it.
+//!
+//! Decides nothing about the run: what is to be done comes from
+//! [`interlock_core::effects`], what follows from [`interlock_core::decide`].
+
+use std::{collections::BTreeMap, mem};
+
+use interlock_core::{
+    Decision, Reply,
+    command::{ActivityOutcome, Ask, Command, Effect, Stage},
+    decide, effects,
+    event::Cause,
+    evolve, lacking,
+    machine::Machine,
+    refusal::{Code, Refusal},
+    run::Run,
+    text::Files,
+};
+use serde_json::Value;
+
+use crate::{
+    host::{Appended, Happening, Host},
+    order::{Failed, Outcome},
+    tools::fault,
+};
+
+mod orders;
+
+use orders::order;
+
+/// How often a command is decided anew because another writer was first.
+const TRIES_MAX: u32 = 64;
+/// The only kind of work for a person that a host may carry out.
+const ASK_USER: &str = "ask-user";
+/// Files that the texts of one state may name.
+const FILES_MAX: usize = 1_000;
+
+/// Why the drive of a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halt {
+    /// The run is over.
+    Over,
+    /// It waits for a person, and nothing else goes on.
+    Standing,
+}
+
+/// Why a run could not be driven on.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError<E> {
+    /// The host failed.
+    #[error(transparent)]
+    Host(E),
+    /// Other writers were always first.
+    #[error("other writers were first {TRIES_MAX} times in a row")]
+    Contended,
+    /// The run refused what became of an effect.
+    #[error("the run refused the outcome of `{path}`: {}", refusal.message)]
+    Refused {
+        /// The state's path.
+        path: String,
+        /// Why.
+        refusal: Box<Refusal>,
+    },
+}
+
+/// Drives the run of `host` until it is over or stands.
+///
+/// # Errors
+/// The host fails, or the run cannot be written. What was started goes on: the
+/// host is to be dropped, and the run is driven later as after a crash.
+pub fn drive<H: Host>(machine: &Machine, host: &mut H) -> Result<Halt, DriveError<H::Error>> {
+    let run = host.load().map_err(DriveError::Host)?;
+    let mut drive = Drive {
+        machine,
+        host,
+        run,
+        flights: BTreeMap::new(),
+        held: Vec::new(),
+    };
+    loop {
+        let list = drive.settle()?;
+        if let Some(halt) = drive.halt(&list) {
+            return Ok(halt);
+        }
+        drive.wait(&list)?;
+    }
+}
+
+/// Tells a run that whoever carried out its effects is gone.
+///
+/// # Errors
+/// The host fails.
+pub fn lose_effects<H: Host>(
+    machine: &Machine,
+    host: &mut H,
+) -> Result<Decision, DriveError<H::Error>> {
+    command(machine, host, &Ask::LoseEffects)
+}
+
+/// Answers a command of a person on the run of `host`, which nobody drives.
+///
+/// # Errors
+/// The host fails.
+pub fn command<H: Host>(
+    machine: &Machine,
+    host: &mut H,
+    ask: &Ask,
+) -> Result<Decision, DriveError<H::Error>> {
+    let run = host.load().map_err(DriveError::Host)?;
+    let mut drive = Drive {
+        machine,
+        host,
+        run,
+        flights: BTreeMap::new(),
+        held: Vec::new(),
+    };
+    drive.submit(ask)
+}
+
+/// What is carried out at this moment.
+#[derive(Debug)]
+struct Flight {
+    attempt: u32,
+    /// Whether it is being ended.
+    stopping: bool,
+}
+
+/// What ended while the run stood paused.
+struct Landed {
+    id: String,
+    attempt: u32,
+    outcome: Outcome,
+}
+
+struct Drive<'a, H> {
+    machine: &'a Machine,
+    host: &'a mut H,
+    run: Run,
+    /// By effect.
+    flights: BTreeMap<String, Flight>,
+    held: Vec<Landed>,
+}
+
+impl<H: Host> Drive<'_, H> {
+    /// Does all that can be done at once; returns what is then to be done.
+    fn settle(&mut self) -> Result<Vec<Effect>, DriveError<H::Error>> {
+        loop {
+            for landed in self.released() {
+                self.land(&landed)?;
+            }
+            let list = effects(self.machine, &self.run);
+            self.stop_unlisted(&list);
+            if !self.feed(&list)? && !self.refuse_faults(&list)? {
+                self.start(&list);
+                return Ok(list);
+            }
+        }
+    }
+
+    /// Returns what ended while the run was paused, once it is not.
+    fn released(&mut self) -> Vec<Landed> {
+        if self.run.paused.is_some() {
+            Vec::new()
+        } else {
+            mem::take(&mut self.held)
+        }
+    }
+
+    /// Ends what is under way and no longer listed.
+    fn stop_unlisted(&mut self, list: &[Effect]) {
+        // A run that a person paused lists nothing; what is under way may end.
+        if self.run.paused.is_some() {
+            return;
+        }
+        for (id, flight) in &mut self.flights {
+            let listed = list.iter().any(|effect| {
+                is_open(effect) && effect.id == *id && effect.attempt == flight.attempt
+            });
+            if !listed && !flight.stopping {
+                flight.stopping = true;
+                self.host.stop(id);
+            }
+        }
+    }
+
+    /// Brings the files that texts name; tells whether the run went on by it.
+    fn feed(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
+        for effect in list {
+            let Stage::Reading(wanted) = &effect.stage else {
+                continue;
+            };
+            let mut files = Files::new();
+            let mut wanted = wanted.clone();
+            while !wanted.is_empty() && files.len() <= FILES_MAX {
+                files.extend(self.host.read(&wanted));
+                wanted = lacking(self.machine, &self.run, &effect.frame, &files);
+            }
+            let path = effect.frame.clone();
+            let decision = self.submit(&Ask::Supply { path, files })?;
+            // Refused: the state was left meanwhile, and the list is another.
+            if !matches!(decision.reply, Reply::Refused(_)) || self.has_moved(effect) {
+                return Ok(true);
+            }
+            return Err(refused(effect, decision));
+        }
+        Ok(false)
+    }
+
+    fn has_moved(&self, effect: &Effect) -> bool {
+        !effects(self.machine, &self.run)
+            .iter()
+            .any(|now| now.id == effect.id && now.stage == effect.stage)
+    }
+
+    /// Fails what a person cannot be asked; tells whether there was any.
+    fn refuse_faults(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
+        for effect in list {
+            if effect.stage != Stage::Person || self.flights.contains_key(&effect.id) {
+                continue;
+            }
+            if let Some(failed) = fault(&effect.kind, &effect.input) {
+                self.land(&Landed {
+                    id: effect.id.clone(),
+                    attempt: effect.attempt,
+                    outcome: failed.into(),
+                })?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Starts what is to be carried out and is not under way.
+    fn start(&mut self, list: &[Effect]) {
+        // What follows a cancelled program begins when that one has ended.
+        if self.flights.values().any(|flight| flight.stopping) {
+            return;
+        }
+        for effect in list {
+            // A pause is resumed from outside; only questions are asked here.
+            let is_ours = effect.stage == Stage::Running || effect.kind == ASK_USER;
+            if !is_open(effect) || !is_ours || self.flights.contains_key(&effect.id) {
+                continue;
+            }
+            let alone = list.len() == 1 && self.flights.is_empty();
+            let order = order(self.machine, &self.run, effect, alone);
+            if !self.host.takes(&order) {
+                continue;
+            }
+            let flight = Flight {
+                attempt: order.attempt,
+                stopping: false,
+            };
+            self.flights.insert(order.id.clone(), flight);
+            self.host.start(order);
+        }
+    }
+
+    fn halt(&self, list: &[Effect]) -> Option<Halt> {
+        if !self.flights.is_empty() || !self.held.is_empty() {
+            return None;
+        }
+        if self.run.is_over() {
+            return Some(Halt::Over);
+        }
+        let waits = list
+            .iter()
+            .any(|effect| matches!(effect.stage, Stage::Waiting(_)));
+        (!waits).then_some(Halt::Standing)
+    }
+
+    /// Waits for the next thing to happen and tells the run.
+    fn wait(&mut self, list: &[Effect]) -> Result<(), DriveError<H::Error>> {
+        let until = list.iter().filter_map(due).min();
+        match self.host.next(until).map_err(DriveError::Host)? {
+            Happening::Ended {
+                id,
+                attempt,
+                outcome,
+            } => self.ended(Landed {
+                id,
+                attempt,
+                outcome,
+            }),
+            Happening::CancelAsked { by } => self.submit(&Ask::Cancel { by }).map(drop),
+            Happening::LogGrew => {
+                self.run = self.host.load().map_err(DriveError::Host)?;
+                Ok(())
+            }
+            Happening::Tick => self.submit(&Ask::Advance).map(drop),
+        }
+    }
+
+    /// Takes the end of something; one that was not under way is late or told twice.
+    fn ended(&mut self, landed: Landed) -> Result<(), DriveError<H::Error>> {
+        let known = self
+            .flights
+            .get(&landed.id)
+            .is_some_and(|flight| flight.attempt == landed.attempt);
+        if !known {
+            return Ok(());
+        }
+        let flight = self.flights.remove(&landed.id);
+        if flight.is_some_and(|flight| flight.stopping) {
+            return Ok(());
+        }
+        if self.run.paused.is_some() {
+            self.held.push(landed);
+            return Ok(());
+        }
+        self.land(&landed)
+    }
+
+    /// Tells the run what became of an effect, if it is still the one meant.
+    fn land(&mut self, landed: &Landed) -> Result<(), DriveError<H::Error>> {
+        let mut outcome = match &landed.outcome {
+            Outcome::Interrupted => {
+                let by = "the person at the terminal".to_owned();
+                return self.submit(&Ask::Cancel { by }).map(drop);
+            }
+            other => told(other),
+        };
+        for _ in 0..TRIES_MAX {
+            let Some(effect) = self.meant(landed) else {
+                return Ok(());
+            };
+            let ask = Ask::EndActivity {
+                path: Some(effect.frame.to_string()),
+                outcome: outcome.clone(),
+            };
+            let (decision, appended) = self.try_submit(&ask)?;
+            match (decision.reply, appended) {
+                (_, Appended::Conflict) => {}
+                (Reply::Refused(refusal), _) => {
+                    outcome = refusal_of(&effect, &outcome, refusal)?;
+                }
+                _ => return Ok(()),
+            }
+        }
+        Err(DriveError::Contended)
+    }
+
+    /// Finds the effect that ended, as long as the run still waits for just it.
+    fn meant(&self, landed: &Landed) -> Option<Effect> {
+        effects(self.machine, &self.run).into_iter().find(|effect| {
+            is_open(effect) && effect.id == landed.id && effect.attempt == landed.attempt
+        })
+    }
+
+    fn submit(&mut self, ask: &Ask) -> Result<Decision, DriveError<H::Error>> {
+        for _ in 0..TRIES_MAX {
+            if let (decision, Appended::Kept) = self.try_submit(ask)? {
+                return Ok(decision);
+            }
+        }
+        Err(DriveError::Contended)
+    }
+
+    /// Decides once; where another writer was first, the run is loaded again.
+    fn try_submit(&mut self, ask: &Ask) -> Result<(Decision, Appended), DriveError<H::Error>> {
+        let at_ms = self.host.now_ms();
+        let command = Command {
+            at_ms,
+            ask: ask.clone(),
+        };
+        let decision = decide(self.machine, &self.run, &command);
+        let appended = self
+            .host
+            .append(self.run.seq, at_ms, &decision.events)
+            .map_err(DriveError::Host)?;
+        match appended {
+            Appended::Kept => {
+                let id = self.run.id.clone();
+                let run = mem::replace(&mut self.run, Run::new(id));
+                self.run = decision.events.iter().fold(run, evolve);
+            }
+            Appended::Conflict => self.run = self.host.load().map_err(DriveError::Host)?,
+        }
+        Ok((decision, appended))
+    }
+}
+
+/// Tells whether somebody here may carry an effect out.
+const fn is_open(effect: &Effect) -> bool {
+    matches!(effect.stage, Stage::Running | Stage::Person)
+}
+
+const fn due(effect: &Effect) -> Option<u64> {
+    match effect.stage {
+        Stage::Waiting(until) => Some(until),
+        _ => None,
+    }
+}
+
+/// Says to the run what became of an effect.
+fn told(outcome: &Outcome) -> ActivityOutcome {
+    match outcome {
+        Outcome::Done { stdout, .. } => ActivityOutcome::Done(Value::from(stdout.as_str())),
+        Outcome::Failed(failed) => ActivityOutcome::Failed(cause(failed)),
+        Outcome::Interrupted => ActivityOutcome::Failed(Cause::new(130, "it was interrupted")),
+    }
+}
+
+fn cause(failed: &Failed) -> Cause {
+    let code = failed
+        .reason
+        .map_or_else(|| Value::from(failed.code), Value::from);
+    Cause {
+        stdout: failed.stdout.clone(),
+        stderr: failed.stderr.clone(),
+        ..Cause::new(code, failed.message.clone())
+    }
+}
+
+/// Makes a failure of an outcome that the run refuses, such as one too large for it.
+fn refusal_of<E>(
+    effect: &Effect,
+    outcome: &ActivityOutcome,
+    refusal: Refusal,
+) -> Result<ActivityOutcome, DriveError<E>> {
+    match outcome {
+        ActivityOutcome::Done(_) if refusal.code != Code::NothingPending => {
+            let code = refusal.code.as_str();
+            Ok(ActivityOutcome::Failed(Cause::new(code, refusal.message)))
+        }
+        _ => Err(DriveError::Refused {
+            path: effect.path.clone(),
+            refusal: Box::new(refusal),
+        }),
+    }
+}
+
+fn refused<E>(effect: &Effect, decision: Decision) -> DriveError<E> {
+    let refusal = match decision.reply {
+        Reply::Refused(refusal) => refusal,
+        _ => Refusal::new(Code::NothingPending, "nothing came of it"),
+    };
+    DriveError::Refused {
+        path: effect.path.clone(),
+        refusal: Box::new(refusal),
+    }
+}

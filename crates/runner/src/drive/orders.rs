@@ -1,0 +1,129 @@
+//! From an effect of the engine to an order for whoever carries it out.
+
+use std::path::PathBuf;
+
+use interlock_core::{
+    command::Effect,
+    guard::{Guard, GuardRef},
+    machine::{Activity, Machine, State, Target, Transition},
+    names::{EventName, FramePath},
+    run::{Frame, Run},
+};
+
+use crate::order::{Capture, Order};
+
+/// Guards followed within guards.
+const DEPTH_MAX: usize = 32;
+
+/// Makes the order for `effect`.
+pub(super) fn order(machine: &Machine, run: &Run, effect: &Effect, alone: bool) -> Order {
+    let capture = match (&effect.file, &effect.key) {
+        (Some(file), _) => Some(Capture::File(PathBuf::from(file))),
+        (None, Some(_)) => Some(Capture::Text),
+        (None, None) => None,
+    };
+    Order {
+        id: effect.id.clone(),
+        attempt: effect.attempt,
+        kind: effect.kind.clone(),
+        path: effect.path.clone(),
+        input: effect.input.as_ref().clone(),
+        read_whole: capture.is_none() && is_read(machine, run, &effect.frame),
+        capture,
+        label: label(machine, run, &effect.frame),
+        alone,
+    }
+}
+
+/// A frame with the machine and the state it stands in.
+struct Stand<'a> {
+    machine: &'a Machine,
+    frame: &'a Frame,
+    state: &'a State,
+}
+
+fn stand<'a>(machine: &'a Machine, run: &'a Run, path: &FramePath) -> Option<Stand<'a>> {
+    let frame = run.frame(path)?;
+    let machine = machine.called(frame.machine.as_ref())?;
+    let state = machine.states.get(&frame.at)?;
+    Some(Stand {
+        machine,
+        frame,
+        state,
+    })
+}
+
+/// Names the branches that the frame at `path` runs in; `None`: it runs in none.
+fn label(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
+    let mut names = Vec::new();
+    let mut path = path.clone();
+    while let Some((parent, name)) = path.split_last() {
+        let forks = stand(machine, run, &parent).is_some_and(|outer| {
+            matches!(outer.state.activity, Activity::Fork(_) | Activity::Map(_))
+        });
+        if forks {
+            names.push(name.to_owned());
+        }
+        path = parent;
+    }
+    names.reverse();
+    (!names.is_empty()).then(|| names.join("/"))
+}
+
+/// Tells whether the run reads the output of the state at `path` although nothing captures it.
+fn is_read(machine: &Machine, run: &Run, path: &FramePath) -> bool {
+    let Some(here) = stand(machine, run, path) else {
+        return true;
+    };
+    let done = here.state.on.get(&EventName::new("done"));
+    let transitions = done.map_or(&[][..], |rule| &rule.transitions);
+    if transitions
+        .iter()
+        .any(|one| reads_output(one, here.machine))
+    {
+        return true;
+    }
+    let ends = transitions
+        .iter()
+        .any(|one| matches!(one.target, Target::End(_)));
+    let parent = path.split_last().map(|(parent, _)| parent);
+    // The last output of a called machine is that of the state which called it.
+    ends && here.frame.machine.is_some()
+        && parent.is_some_and(|parent| {
+            stand(machine, run, &parent).is_some_and(|outer| {
+                matches!(outer.state.activity, Activity::Call(_))
+                    && (outer.state.capture.is_some() || is_read(machine, run, &parent))
+            })
+        })
+}
+
+fn reads_output(transition: &Transition, machine: &Machine) -> bool {
+    let into_items = match &transition.target {
+        Target::State(name) => machine
+            .states
+            .get(name)
+            .is_some_and(|state| matches!(state.activity, Activity::Each(_))),
+        Target::Return | Target::End(_) => false,
+    };
+    into_items
+        || transition
+            .guards
+            .iter()
+            .any(|guard| guard_reads(guard, machine, 0))
+}
+
+fn guard_reads(guard: &GuardRef, machine: &Machine, depth: usize) -> bool {
+    let guard = match guard {
+        GuardRef::Inline(guard) => Some(guard.as_ref()),
+        GuardRef::Named(name) => machine.guards.get(name),
+    };
+    match guard {
+        _ if depth > DEPTH_MAX => true,
+        None | Some(Guard::Evidence(_) | Guard::Code(_) | Guard::Uncancelled) => false,
+        Some(Guard::Field(_) | Guard::Output(_)) => true,
+        Some(Guard::All(guards) | Guard::Any(guards)) => guards
+            .iter()
+            .any(|guard| guard_reads(guard, machine, depth + 1)),
+        Some(Guard::Not(guard)) => guard_reads(guard, machine, depth + 1),
+    }
+}

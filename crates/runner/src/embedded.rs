@@ -1,0 +1,433 @@
+//! Carries a run out in this process: a thread for each program, the log in its file.
+
+use std::{
+    collections::BTreeMap,
+    fmt, mem,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use interlock_core::{event::Event, machine::Machine, run::Run, text::Files};
+use interlock_store::{AppendError, EventLog, RunLog, StoreError};
+
+use crate::{
+    carry::{carry_out, mark},
+    drive::{DriveError, Halt, drive, lose_effects},
+    host::{Appended, Happening, Host},
+    lease::{Before, Lease, LeaseError},
+    order::{Failed, Order, Outcome},
+    program::{Control, RecordError, Stop, end_leftovers},
+    surroundings::{EFFECT_VARIABLE, Surroundings},
+    tools::read_file,
+};
+
+/// Time between two looks at a log that others may write to.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// Stack of a thread that carries an effect out.
+const STACK_BYTES: usize = 512 * 1024;
+
+/// Why a run cannot be carried out here.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddedError {
+    /// Somebody else carries it out, or nobody can say.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// Groups of the runner before may still run.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The log failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run could not be driven.
+    #[error(transparent)]
+    Drive(#[from] Box<DriveError<StoreError>>),
+    /// The lease could not be given back.
+    #[error("cannot give the run back: {0}")]
+    Release(std::io::Error),
+}
+
+impl From<DriveError<StoreError>> for EmbeddedError {
+    fn from(error: DriveError<StoreError>) -> Self {
+        Self::Drive(Box::new(error))
+    }
+}
+
+/// A run that this process carries out.
+///
+/// Dropped while something runs, it kills that and leaves the run as after a crash.
+pub struct Embedded {
+    log: RunLog,
+    around: Arc<Surroundings>,
+    lease: Option<Lease>,
+    inbox: Receiver<Message>,
+    outbox: Sender<Message>,
+    running: BTreeMap<String, Worker>,
+    hurry: Arc<AtomicBool>,
+    /// Events of the log that this process knows of.
+    seen: u64,
+}
+
+/// What others tell the host.
+enum Message {
+    Ended {
+        id: String,
+        attempt: u32,
+        outcome: Outcome,
+    },
+    Cancel {
+        by: String,
+    },
+}
+
+struct Worker {
+    attempt: u32,
+    control: Arc<Control>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The way to have a run cancelled from another thread.
+#[derive(Clone)]
+pub struct Canceller {
+    outbox: Sender<Message>,
+    asked: Arc<Mutex<bool>>,
+    hurry: Arc<AtomicBool>,
+}
+
+impl Canceller {
+    /// Asks that the run be cancelled; asked again, what still runs is killed at once.
+    pub fn cancel(&self, by: &str) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if *asked {
+            self.hurry.store(true, Ordering::Release);
+        }
+        *asked = true;
+        // Nobody listens once the run is not driven any more.
+        let _ = self.outbox.send(Message::Cancel { by: by.to_owned() });
+    }
+}
+
+impl Embedded {
+    /// Takes the run of `log`, and ends what outlived a runner that died.
+    ///
+    /// # Errors
+    /// Another process carries it out; or the run's directory cannot be used.
+    pub fn take(log: RunLog, around: Surroundings) -> Result<Self, EmbeddedError> {
+        let lease = Lease::take(log.directory(), now_ms())?;
+        let (outbox, inbox) = channel();
+        Ok(Self {
+            seen: log.count()?,
+            log,
+            around: Arc::new(around),
+            lease: Some(lease),
+            inbox,
+            outbox,
+            running: BTreeMap::new(),
+            hurry: Arc::default(),
+        })
+    }
+
+    /// Returns the way to have the run cancelled from another thread.
+    #[must_use]
+    pub fn canceller(&self) -> Canceller {
+        Canceller {
+            outbox: self.outbox.clone(),
+            asked: Arc::default(),
+            hurry: Arc::clone(&self.hurry),
+        }
+    }
+
+    /// Returns the log, to be read or to be written while nothing is driven.
+    pub fn log(&mut self) -> &mut RunLog {
+        &mut self.log
+    }
+
+    /// Returns where the run is carried out.
+    #[must_use]
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.around
+    }
+
+    /// Takes over from a runner that died; does nothing where none did.
+    ///
+    /// Its programs are ended first, then each cut-off effect follows its state's rule.
+    ///
+    /// # Errors
+    /// The log or the records of groups cannot be used.
+    pub fn recover(&mut self, machine: &Machine) -> Result<(), EmbeddedError> {
+        let died = self
+            .lease
+            .as_ref()
+            .is_some_and(|lease| *lease.before() != Before::Released);
+        if !died {
+            return Ok(());
+        }
+        self.around.records().end_all()?;
+        let run = self.log.load()?;
+        let marks: Vec<String> = interlock_core::effects(machine, &run)
+            .iter()
+            .map(|effect| mark(&effect.id, effect.attempt))
+            .collect();
+        end_leftovers(EFFECT_VARIABLE, &marks);
+        lose_effects(machine, self)?;
+        Ok(())
+    }
+
+    /// Drives the run until it is over or stands, and gives it back.
+    ///
+    /// # Errors
+    /// The run cannot be read or written. What ran is killed when this is dropped.
+    pub fn drive(&mut self, machine: &Machine) -> Result<Halt, EmbeddedError> {
+        self.recover(machine)?;
+        let halt = drive(machine, self)?;
+        self.release()?;
+        Ok(halt)
+    }
+
+    /// Gives the run back with nothing left behind.
+    ///
+    /// # Errors
+    /// The lock cannot be written.
+    pub fn release(&mut self) -> Result<(), EmbeddedError> {
+        match self.lease.take() {
+            Some(lease) if self.running.is_empty() => {
+                lease.release().map_err(EmbeddedError::Release)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn message(&mut self, message: Message) -> Happening {
+        match message {
+            Message::Ended {
+                id,
+                attempt,
+                outcome,
+            } => {
+                let ours = self
+                    .running
+                    .get(&id)
+                    .is_some_and(|worker| worker.attempt == attempt);
+                if ours && let Some(mut worker) = self.running.remove(&id) {
+                    join(&mut worker);
+                }
+                Happening::Ended {
+                    id,
+                    attempt,
+                    outcome,
+                }
+            }
+            Message::Cancel { by } => {
+                if self.hurry.load(Ordering::Acquire) {
+                    self.stop_all(Stop::AtOnce);
+                }
+                Happening::CancelAsked { by }
+            }
+        }
+    }
+
+    fn stop_all(&self, how: Stop) {
+        for worker in self.running.values() {
+            worker.control.stop(how);
+        }
+        self.around.slots.nudge();
+    }
+
+    /// Returns how long to wait for a message before the log is looked at again.
+    fn patience(&mut self, until_ms: Option<u64>) -> Duration {
+        let left = until_ms.map(|until| until.saturating_sub(self.now_ms()));
+        left.map_or(LOOK_EVERY, |left| {
+            Duration::from_millis(left).min(LOOK_EVERY)
+        })
+    }
+}
+
+impl Host for Embedded {
+    type Error = StoreError;
+
+    fn now_ms(&mut self) -> u64 {
+        now_ms()
+    }
+
+    fn load(&mut self) -> Result<Run, StoreError> {
+        let run = self.log.load()?;
+        self.seen = run.seq;
+        Ok(run)
+    }
+
+    fn append(
+        &mut self,
+        expected_seq: u64,
+        at_ms: u64,
+        events: &[Event],
+    ) -> Result<Appended, StoreError> {
+        match self.log.append(expected_seq, at_ms, events) {
+            Ok(()) => {
+                let count = u64::try_from(events.len()).unwrap_or(u64::MAX);
+                self.seen = expected_seq.saturating_add(count);
+                Ok(Appended::Kept)
+            }
+            Err(AppendError::Conflict { .. }) => Ok(Appended::Conflict),
+            Err(AppendError::Store(error)) => Err(error),
+        }
+    }
+
+    fn takes(&mut self, order: &Order) -> bool {
+        match order.kind.as_str() {
+            "pause" => false,
+            "ask-user" | "claude-code" => order.alone && self.around.terminal().is_some(),
+            _ => true,
+        }
+    }
+
+    fn start(&mut self, order: Order) {
+        let (id, attempt) = (order.id.clone(), order.attempt);
+        let begun = Control::new().and_then(|control| {
+            let control = Arc::new(control);
+            let thread = spawn(
+                order,
+                Arc::clone(&self.around),
+                Arc::clone(&control),
+                self.outbox.clone(),
+            )?;
+            Ok(Worker {
+                attempt,
+                control,
+                thread: Some(thread),
+            })
+        });
+        match begun {
+            Ok(worker) => drop(self.running.insert(id, worker)),
+            Err(error) => {
+                let failed = Failed::new(1, format!("cannot be carried out: {error}"));
+                // The other end is this very host.
+                let _ = self.outbox.send(Message::Ended {
+                    id,
+                    attempt,
+                    outcome: failed.into(),
+                });
+            }
+        }
+    }
+
+    fn stop(&mut self, id: &str) {
+        if let Some(worker) = self.running.get(id) {
+            let how = if self.hurry.load(Ordering::Acquire) {
+                Stop::AtOnce
+            } else {
+                Stop::Gently
+            };
+            worker.control.stop(how);
+            self.around.slots.nudge();
+        }
+    }
+
+    fn read(&mut self, paths: &[String]) -> Files {
+        let places = &self.around.places;
+        paths
+            .iter()
+            .map(|path| (path.clone(), read_file(path, places)))
+            .collect()
+    }
+
+    fn next(&mut self, until_ms: Option<u64>) -> Result<Happening, StoreError> {
+        loop {
+            let patience = self.patience(until_ms);
+            match self.inbox.recv_timeout(patience) {
+                Ok(message) => return Ok(self.message(message)),
+                // This host holds a sender itself.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    if self.log.count()? != self.seen {
+                        return Ok(Happening::LogGrew);
+                    }
+                    if until_ms.is_some_and(|until| until <= self.now_ms()) {
+                        return Ok(Happening::Tick);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.stop_all(Stop::AtOnce);
+        for worker in self.running.values_mut() {
+            join(worker);
+        }
+    }
+}
+
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedded")
+            .field("run", self.log.run())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Canceller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Canceller").finish_non_exhaustive()
+    }
+}
+
+/// Carries `order` out on a thread of its own, which says how it ended.
+fn spawn(
+    order: Order,
+    around: Arc<Surroundings>,
+    control: Arc<Control>,
+    outbox: Sender<Message>,
+) -> std::io::Result<JoinHandle<()>> {
+    thread::Builder::new()
+        .name("effect".to_owned())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            let mut word = Word {
+                outbox,
+                id: order.id.clone(),
+                attempt: order.attempt,
+                outcome: Failed::new(1, "the runner broke while it carried this out").into(),
+            };
+            word.outcome = carry_out(&order, &around, &control);
+        })
+}
+
+/// The last word of a thread, said even when it breaks.
+struct Word {
+    outbox: Sender<Message>,
+    id: String,
+    attempt: u32,
+    outcome: Outcome,
+}
+
+impl Drop for Word {
+    fn drop(&mut self) {
+        // Nobody listens when the host is gone.
+        let _ = self.outbox.send(Message::Ended {
+            id: mem::take(&mut self.id),
+            attempt: self.attempt,
+            outcome: mem::replace(&mut self.outcome, Outcome::Interrupted),
+        });
+    }
+}
+
+fn join(worker: &mut Worker) {
+    if let Some(thread) = worker.thread.take() {
+        // One that broke has said nothing; there is nothing to add.
+        let _ = thread.join();
+    }
+}
+
+/// Returns the time, in milliseconds since 1970.
+fn now_ms() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
+}

@@ -1,0 +1,85 @@
+//! What a run is driven over: a clock, a log, and something that carries effects out.
+
+use interlock_core::{event::Event, run::Run, text::Files};
+
+use crate::order::{Order, Outcome};
+
+/// What a run is driven over.
+///
+/// One implementation starts programs, see [`crate::Embedded`]; a simulation is
+/// another. A host belongs to one run, and is its only writer but for people
+/// who cancel, pause or answer.
+pub trait Host {
+    /// Why the host cannot go on.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Returns the time, in milliseconds since 1970.
+    fn now_ms(&mut self) -> u64;
+
+    /// Folds the log to the run it stands for.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    fn load(&mut self) -> Result<Run, Self::Error>;
+
+    /// Appends `events` when the log has exactly `expected_seq` of them.
+    ///
+    /// # Errors
+    /// The log cannot be written: nothing is kept.
+    fn append(
+        &mut self,
+        expected_seq: u64,
+        at_ms: u64,
+        events: &[Event],
+    ) -> Result<Appended, Self::Error>;
+
+    /// Tells whether an effect can be carried out here: one that needs a person needs a terminal.
+    fn takes(&mut self, order: &Order) -> bool;
+
+    /// Begins to carry `order` out; its end comes as [`Happening::Ended`].
+    fn start(&mut self, order: Order);
+
+    /// Begins to end what was started for the effect `id`; its end comes all the same.
+    fn stop(&mut self, id: &str);
+
+    /// Reads files by absolute path.
+    fn read(&mut self, paths: &[String]) -> Files;
+
+    /// Waits until something happens, at the latest until `until_ms`.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    fn next(&mut self, until_ms: Option<u64>) -> Result<Happening, Self::Error>;
+}
+
+/// What became of events that were to be appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// They are in the log.
+    Kept,
+    /// Another writer was first; the log has to be read again.
+    Conflict,
+}
+
+/// What a host tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Happening {
+    /// What was started has ended, and nothing of it runs any more.
+    Ended {
+        /// The effect's id.
+        id: String,
+        /// Which try.
+        attempt: u32,
+        /// What became of it.
+        outcome: Outcome,
+    },
+    /// Somebody asks that the run be cancelled.
+    CancelAsked {
+        /// Who.
+        by: String,
+    },
+    /// The log has events of another writer.
+    LogGrew,
+    /// The time that was waited for has come.
+    Tick,
+}

@@ -1,0 +1,259 @@
+//! One runner a run: whoever holds the lock carries its effects out.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the lock in a run's directory.
+const FILE_NAME: &str = "runner.lock";
+/// Bytes read of a lock's text.
+const BYTES_MAX: u64 = 64 * 1024;
+/// How often a lock that another has is tried again.
+const LOOKS_MAX: u32 = 10;
+/// Time between two such tries.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The right to carry a run's effects out, until it is dropped.
+///
+/// Dropped without [`Lease::release`] it tells the next runner that this one
+/// died: what it had begun is cut off.
+#[derive(Debug)]
+pub struct Lease {
+    file: File,
+    path: PathBuf,
+    before: Before,
+}
+
+/// What became of the runner before this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Before {
+    /// There was none, or it left nothing behind.
+    Released,
+    /// It died; `None`: nobody knows who it was.
+    Died(Option<Holder>),
+}
+
+/// Who carries a run's effects out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process.
+    pub pid: u32,
+    /// The machine it runs on.
+    pub host: String,
+    /// When it began, in milliseconds since 1970.
+    pub since_ms: u64,
+}
+
+/// Why a run cannot be carried out here.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaseError {
+    /// Somebody carries it out.
+    #[error("{}: wait for it, or end it with `interlock cancel`", held(.0.as_ref()))]
+    Held(Option<Holder>),
+    /// The lock cannot be had.
+    #[error("cannot lock `{path}`: {source}")]
+    Io {
+        /// The lock.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+}
+
+fn held(holder: Option<&Holder>) -> String {
+    holder.map_or_else(
+        || "another process carries this run out".to_owned(),
+        |holder| {
+            format!(
+                "process {} on `{}` carries this run out",
+                holder.pid, holder.host
+            )
+        },
+    )
+}
+
+/// What stands in a lock that nobody holds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Text {
+    Held(Holder),
+    Released,
+}
+
+impl Lease {
+    /// Takes the run whose directory is `directory`.
+    ///
+    /// # Errors
+    /// Another process has it, which is named; or the lock cannot be made.
+    pub fn take(directory: &Path, now_ms: u64) -> Result<Self, LeaseError> {
+        let path = directory.join(FILE_NAME);
+        let failed = |source| LeaseError::Io {
+            path: path.clone(),
+            source,
+        };
+        let mut file = open(&path).map_err(failed)?;
+        if !lock(&file).map_err(failed)? {
+            let holder = match read(&mut file) {
+                Some(Text::Held(holder)) => Some(holder),
+                _ => None,
+            };
+            return Err(LeaseError::Held(holder));
+        }
+        let before = match read(&mut file) {
+            Some(Text::Released) => Before::Released,
+            Some(Text::Held(holder)) => Before::Died(Some(holder)),
+            // It died while it wrote its name, or the system did.
+            None => Before::Died(None),
+        };
+        let mut lease = Self { file, path, before };
+        let holder = Holder {
+            pid: std::process::id(),
+            host: host(),
+            since_ms: now_ms,
+        };
+        lease
+            .write(&Text::Held(holder))
+            .map_err(|source| LeaseError::Io {
+                path: lease.path.clone(),
+                source,
+            })?;
+        Ok(lease)
+    }
+
+    /// Returns what became of the runner before.
+    #[must_use]
+    pub const fn before(&self) -> &Before {
+        &self.before
+    }
+
+    /// Gives the run back with nothing left behind.
+    ///
+    /// # Errors
+    /// The lock cannot be written: the next runner will take this one for dead.
+    pub fn release(mut self) -> io::Result<()> {
+        self.write(&Text::Released)
+    }
+
+    // Written over, not replaced: the lock is on this very file.
+    fn write(&mut self, text: &Text) -> io::Result<()> {
+        let bytes = serde_json::to_vec(text)?;
+        self.file.set_len(0)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&bytes)?;
+        self.file.sync_data()
+    }
+}
+
+/// Names who carries the run in `directory` out; `None` when nobody does.
+#[must_use]
+pub fn holder(directory: &Path) -> Option<Holder> {
+    let mut file = File::open(directory.join(FILE_NAME)).ok()?;
+    match file.try_lock_shared() {
+        // Given back at once, with the file.
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+        Err(TryLockError::WouldBlock) => match read(&mut file)? {
+            Text::Held(holder) => Some(holder),
+            Text::Released => None,
+        },
+    }
+}
+
+/// Opens the lock, made as one that nobody holds where there is none.
+///
+/// It appears with its text: an empty one is that of a runner that died while it wrote.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let text = serde_json::to_vec(&Text::Released)?;
+    let mut fresh = options.clone();
+    fresh.create(true).truncate(true);
+    let made = fresh
+        .open(&beside)
+        .and_then(|mut file| file.write_all(&text))
+        .and_then(|()| match fs::hard_link(&beside, path) {
+            // Another runner was first.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked,
+        });
+    // A name that stays behind beside the lock is never read.
+    let _ = fs::remove_file(&beside);
+    made.and_then(|()| options.open(path))
+}
+
+/// Locks the file; `false` when another has it, and keeps it for a while.
+fn lock(file: &File) -> io::Result<bool> {
+    // Somebody who only looks has it for a moment.
+    for _ in 0..LOOKS_MAX {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => thread::sleep(LOOK_EVERY),
+        }
+    }
+    Ok(false)
+}
+
+fn read(file: &mut File) -> Option<Text> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.take(BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn host() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+#[expect(clippy::panic, clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use std::fs;
+
+    use super::{Before, FILE_NAME, Lease, LeaseError, holder};
+
+    #[test]
+    fn a_run_is_held_by_one() {
+        let room = tempfile::tempdir().unwrap();
+        let lease = Lease::take(room.path(), 7).unwrap();
+        assert_eq!(*lease.before(), Before::Released);
+        let LeaseError::Held(Some(other)) = Lease::take(room.path(), 8).unwrap_err() else {
+            panic!("the holder is not named");
+        };
+        assert_eq!((other.pid, other.since_ms), (std::process::id(), 7));
+        assert_eq!(holder(room.path()), Some(other));
+        lease.release().unwrap();
+        assert_eq!(holder(room.path()), None);
+        let again = Lease::take(room.path(), 9).unwrap();
+        assert_eq!(*again.before(), Before::Released);
+    }
+
+    #[test]
+    fn one_that_was_not_given_back_has_died() {
+        let room = tempfile::tempdir().unwrap();
+        drop(Lease::take(room.path(), 7).unwrap());
+        let lease = Lease::take(room.path(), 8).unwrap();
+        let Before::Died(Some(dead)) = lease.before() else {
+            panic!("{:?}", lease.before());
+        };
+        assert_eq!(dead.since_ms, 7);
+        drop(lease);
+        for text in ["", "{\"held\":{\"pi"] {
+            fs::write(room.path().join(FILE_NAME), text).unwrap();
+            let lease = Lease::take(room.path(), 9).unwrap();
+            assert_eq!(*lease.before(), Before::Died(None), "{text}");
+        }
+    }
+}

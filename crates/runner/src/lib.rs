@@ -1,0 +1,43 @@
+//! Carries out what a run asks for: programs, agents, questions, waits.
+//!
+//! Decides nothing: what is to be done comes from the engine, and what became
+//! of it goes back as a command.
+//!
+//! ```text
+//! effects ─▶ drive ─▶ Host::start ─▶ tools: arguments to argv ─▶ program: group, pipes, time
+//!    ▲                                                               │
+//!    └──── log ◀── decide ◀── Host::next ◀── outcome ◀── output: kept, captured, shown
+//! ```
+//!
+//! **Invariant.** One runner a run; a program starts after its start is in the
+//! log; nothing of a program runs any more when its end is told.
+
+mod carry;
+mod drive;
+mod embedded;
+mod guard;
+mod host;
+mod lease;
+mod order;
+mod output;
+mod people;
+mod program;
+mod resume;
+mod screen;
+mod slots;
+mod surroundings;
+mod tools;
+
+pub use drive::{DriveError, Halt, command, drive, lose_effects};
+pub use embedded::{Canceller, Embedded, EmbeddedError};
+pub use guard::{Guard, GuardWanted, Guarded};
+pub use host::{Appended, Happening, Host};
+pub use lease::{Before, Holder, Lease, LeaseError, holder};
+pub use order::{Capture, Failed, Order, Outcome};
+pub use output::KeptFiles;
+pub use program::{Exit, RecordError, StartError, Stream, Terminal};
+pub use resume::{Resumed, answer, resume_pause};
+pub use screen::{Dark, Screen};
+pub use slots::Slots;
+pub use surroundings::Surroundings;
+pub use tools::Question;

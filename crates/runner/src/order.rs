@@ -1,0 +1,85 @@
+//! What is to be carried out, and what became of it.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// One effect, as it is to be carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    /// Stable: run, frame path and the sequence number of the state's entry.
+    pub id: String,
+    /// Which try this is, from 1.
+    pub attempt: u32,
+    /// Which tool.
+    pub kind: String,
+    /// The state's path, as shown.
+    pub path: String,
+    /// What the tool is given, filled.
+    pub input: Value,
+    /// Where its output goes.
+    pub capture: Option<Capture>,
+    /// What its lines are shown behind: the branches it runs in.
+    pub label: Option<String>,
+    /// Whether nothing else runs beside it, so that it may have the terminal.
+    pub alone: bool,
+    /// Whether the run reads the whole output although nothing captures it.
+    pub read_whole: bool,
+}
+
+/// Where an output goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Capture {
+    /// Into the run, as text.
+    Text,
+    /// Into this file, byte for byte.
+    File(PathBuf),
+}
+
+/// What became of an effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It succeeded with this output, not trimmed; a preview where nobody reads all of it.
+    Done {
+        /// Standard output.
+        stdout: String,
+        /// The beginning and the end of standard error.
+        stderr: String,
+    },
+    /// It failed.
+    Failed(Failed),
+    /// A person interrupted it at the terminal it had.
+    Interrupted,
+}
+
+/// How an effect failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failed {
+    /// The code that it is routed by.
+    pub code: i64,
+    /// A stable name of the reason, where the program's own code says nothing.
+    pub reason: Option<&'static str>,
+    /// One sentence.
+    pub message: String,
+    /// The beginning and the end of standard output.
+    pub stdout: String,
+    /// The beginning and the end of standard error.
+    pub stderr: String,
+}
+
+impl Failed {
+    /// Names a failure before anything was started.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<Failed> for Outcome {
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
+    }
+}

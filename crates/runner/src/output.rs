@@ -1,0 +1,230 @@
+//! What a program prints: kept whole in a file, its ends in memory.
+//!
+//! Memory is bounded whatever is printed: both ends of each stream, and the
+//! text itself where the run reads it.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{order::Capture, screen::Shown};
+
+mod kept;
+mod place;
+mod preview;
+
+use kept::Kept;
+pub(crate) use place::place;
+use preview::Preview;
+
+/// Bytes of an output that may become text of the run.
+pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of an output that are kept beside the run.
+pub(crate) const KEPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The files that keep what one try of an effect printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptFiles {
+    /// Standard output.
+    pub stdout: PathBuf,
+    /// Standard error.
+    pub stderr: PathBuf,
+}
+
+impl KeptFiles {
+    /// Names the files of one try of the effect `id` below the directory of its run.
+    ///
+    /// A file is there only where something was printed.
+    #[must_use]
+    pub fn of(run_directory: &Path, id: &str, attempt: u32) -> Self {
+        let digest = Sha256::digest(id.as_bytes());
+        let name: String = digest
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let directory = run_directory.join("output");
+        Self {
+            stdout: directory.join(format!("{name}-{attempt}.out")),
+            stderr: directory.join(format!("{name}-{attempt}.err")),
+        }
+    }
+}
+
+/// What of an output is wanted beside its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Nothing.
+    Ends,
+    /// The text.
+    Text,
+    /// Every byte, in the kept file.
+    File,
+}
+
+impl Wanted {
+    pub(crate) const fn of(capture: Option<&Capture>, read_whole: bool) -> Self {
+        match capture {
+            Some(Capture::File(_)) => Self::File,
+            Some(Capture::Text) => Self::Text,
+            None if read_whole => Self::Text,
+            None => Self::Ends,
+        }
+    }
+}
+
+/// Why an output is not what was wanted of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OutputError {
+    /// It is too long to be text of the run.
+    #[error("the output is over 16 MiB, too much for the run; capture it with `file()`")]
+    TooLarge,
+    /// It is no text.
+    #[error("the output has a NUL byte at byte {0}; capture it with `file()`")]
+    Nul(usize),
+    /// It is no text.
+    #[error("the output is no UTF-8 at byte {0}; capture it with `file()`")]
+    NotText(usize),
+    /// It could not be kept.
+    #[error("cannot keep the output in `{path}`: {why}")]
+    NotKept {
+        /// The file.
+        path: String,
+        /// What the system answered.
+        why: String,
+    },
+}
+
+/// One output of one program.
+#[derive(Debug)]
+pub(crate) struct Output {
+    preview: Preview,
+    kept: Kept,
+    /// The text so far, until it is too long.
+    text: Option<Vec<u8>>,
+    shown: Option<Shown>,
+}
+
+impl Output {
+    pub(crate) fn new(file: PathBuf, wanted: Wanted, shown: Option<Shown>) -> Self {
+        let most = if wanted == Wanted::File {
+            u64::MAX
+        } else {
+            KEPT_BYTES_MAX
+        };
+        Self {
+            preview: Preview::default(),
+            kept: Kept::new(file, most),
+            text: (wanted == Wanted::Text).then(Vec::new),
+            shown,
+        }
+    }
+
+    /// Takes what has come.
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
+        self.preview.take(bytes);
+        self.kept.take(bytes);
+        if let Some(text) = &mut self.text
+            && text.len() <= TEXT_BYTES_MAX
+        {
+            text.extend_from_slice(bytes);
+        }
+        if let Some(shown) = &mut self.shown {
+            shown.take(bytes);
+        }
+    }
+
+    /// Shows what is left to be shown.
+    pub(crate) fn finish(&mut self) {
+        if let Some(shown) = &mut self.shown {
+            shown.finish();
+        }
+    }
+
+    /// Returns the beginning and the end as text.
+    pub(crate) fn preview(&self) -> String {
+        self.preview.text()
+    }
+
+    /// Returns the whole as text.
+    pub(crate) fn text(&mut self) -> Result<String, OutputError> {
+        let bytes = self.text.take().unwrap_or_default();
+        if bytes.len() > TEXT_BYTES_MAX {
+            return Err(OutputError::TooLarge);
+        }
+        if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+            return Err(OutputError::Nul(at));
+        }
+        String::from_utf8(bytes)
+            .map_err(|error| OutputError::NotText(error.utf8_error().valid_up_to()))
+    }
+
+    /// Returns why not all of it is in the kept file.
+    pub(crate) fn trouble(&self) -> Option<OutputError> {
+        self.kept.trouble()
+    }
+
+    /// Puts every byte to `target`, whole or not at all.
+    pub(crate) fn put(&mut self, target: &Path) -> Result<(), OutputError> {
+        if let Some(trouble) = self.trouble() {
+            return Err(trouble);
+        }
+        place(self.kept.written(), target)?;
+        self.kept.cut(KEPT_BYTES_MAX);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use std::fs;
+
+    use super::{KEPT_BYTES_MAX, KeptFiles, Output, OutputError, TEXT_BYTES_MAX, Wanted};
+
+    #[test]
+    fn text_is_taken_exactly_or_not_at_all() {
+        let room = tempfile::tempdir().unwrap();
+        let text = |bytes: &[u8]| {
+            let mut output = Output::new(room.path().join("o"), Wanted::Text, None);
+            output.take(bytes);
+            output.text()
+        };
+        assert_eq!(text(b" a\r\nb \n"), Ok(" a\r\nb \n".to_owned()));
+        assert_eq!(text(b""), Ok(String::new()));
+        assert_eq!(text(b"ab\0c"), Err(OutputError::Nul(2)));
+        assert_eq!(text(b"ab\xff"), Err(OutputError::NotText(2)));
+        let long = vec![b'x'; TEXT_BYTES_MAX + 1];
+        assert_eq!(text(&long), Err(OutputError::TooLarge));
+        assert!(text(long.get(1..).unwrap()).is_ok());
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_unless_a_file_wants_all() {
+        let room = tempfile::tempdir().unwrap();
+        let most = usize::try_from(KEPT_BYTES_MAX).unwrap();
+        for (wanted, name) in [(Wanted::Ends, "ends"), (Wanted::File, "file")] {
+            let path = room.path().join(name);
+            let mut output = Output::new(path.clone(), wanted, None);
+            output.take(&vec![b'a'; most]);
+            output.take(b"tail");
+            assert_eq!(output.trouble(), None);
+            if wanted == Wanted::File {
+                let target = room.path().join("sub/target");
+                output.put(&target).unwrap();
+                let found = fs::read(&target).unwrap();
+                assert_eq!(found.len(), most + 4);
+                assert!(found.ends_with(b"atail"));
+            }
+            assert_eq!(fs::metadata(&path).unwrap().len(), KEPT_BYTES_MAX);
+        }
+    }
+
+    #[test]
+    fn each_try_has_files_of_its_own() {
+        let of = |id, attempt| KeptFiles::of("/run".as_ref(), id, attempt);
+        assert_eq!(of("r/a/1", 1), of("r/a/1", 1));
+        assert_ne!(of("r/a/1", 1), of("r/a/1", 2));
+        assert_ne!(of("r/a/1", 1), of("r/b/1", 1));
+    }
+}

@@ -1,0 +1,134 @@
+//! Asks a person at the terminal, line by line.
+
+use std::os::fd::AsFd as _;
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::{Errno, read},
+};
+
+use crate::{
+    order::{Failed, Outcome},
+    program::{Control, Terminal},
+    screen::Screen,
+    tools::Question,
+};
+
+/// Code of an activity that somebody cancelled.
+const CANCELLED: i64 = 130;
+
+/// Asks until an answer is one, the input ends, or somebody stops it.
+pub(crate) fn ask(
+    question: &Question,
+    path: &str,
+    terminal: &Terminal,
+    screen: &dyn Screen,
+    control: &Control,
+) -> Outcome {
+    let mut lines = Lines {
+        terminal,
+        control,
+        ahead: Vec::new(),
+    };
+    screen.ask(path, &question.shown());
+    loop {
+        screen.ask(path, "> ");
+        let typed = match lines.answer(question.multiline) {
+            Typed::Text(typed) => typed,
+            Typed::End => return Failed::new(1, "the input ended before an answer").into(),
+            Typed::Stopped => return Failed::new(CANCELLED, "the question was withdrawn").into(),
+        };
+        match question.answer(&typed) {
+            Ok(stdout) => {
+                return Outcome::Done {
+                    stdout,
+                    stderr: String::new(),
+                };
+            }
+            Err(why) => screen.ask(path, &format!("{why}\n")),
+        }
+    }
+}
+
+/// What a person did.
+enum Typed {
+    Text(String),
+    End,
+    Stopped,
+}
+
+/// The lines that are typed at a terminal.
+struct Lines<'a> {
+    terminal: &'a Terminal,
+    control: &'a Control,
+    /// Typed and not taken yet.
+    ahead: Vec<u8>,
+}
+
+impl Lines<'_> {
+    fn answer(&mut self, multiline: bool) -> Typed {
+        if !multiline {
+            return self.line();
+        }
+        let mut lines: Vec<String> = Vec::new();
+        loop {
+            match self.line() {
+                Typed::Text(line) if line.trim().is_empty() => break,
+                Typed::Text(line) => lines.push(line),
+                // What was typed is the answer.
+                Typed::End if !lines.is_empty() => break,
+                other => return other,
+            }
+        }
+        Typed::Text(lines.join("\n"))
+    }
+
+    /// Returns the next line without its end.
+    fn line(&mut self) -> Typed {
+        loop {
+            if let Some(at) = self.ahead.iter().position(|byte| *byte == b'\n') {
+                let rest = self.ahead.split_off(at + 1);
+                let line = std::mem::replace(&mut self.ahead, rest);
+                let line = String::from_utf8_lossy(&line);
+                return Typed::Text(line.trim_end_matches(['\n', '\r']).to_owned());
+            }
+            if self.control.stopped().is_some() {
+                return Typed::Stopped;
+            }
+            if !self.wait() {
+                continue;
+            }
+            let mut bytes = [0; 4096];
+            match read(self.terminal.device(), &mut bytes) {
+                Ok(0) => return self.end(),
+                Ok(count) => self.ahead.extend(bytes.get(..count).unwrap_or_default()),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                // The terminal is gone.
+                Err(_) => return self.end(),
+            }
+        }
+    }
+
+    /// Takes what stands before the end of the input, once.
+    fn end(&mut self) -> Typed {
+        if self.ahead.is_empty() {
+            return Typed::End;
+        }
+        let line = std::mem::take(&mut self.ahead);
+        Typed::Text(String::from_utf8_lossy(&line).into_owned())
+    }
+
+    /// Waits for the person or for a stop; tells whether something was typed.
+    fn wait(&self) -> bool {
+        let device = self.terminal.device();
+        let mut fds = [
+            PollFd::from_borrowed_fd(device.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.control.woken(), PollFlags::IN),
+        ];
+        if poll(&mut fds, None).is_err() {
+            return false;
+        }
+        let [typed, _] = &fds;
+        !typed.revents().is_empty()
+    }
+}

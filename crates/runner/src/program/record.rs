@@ -1,0 +1,143 @@
+//! Which groups run, written beside the run, so that whoever takes over can end them.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
+
+use super::group;
+
+/// The records of one run's groups.
+#[derive(Debug, Clone)]
+pub(crate) struct GroupRecords {
+    directory: PathBuf,
+}
+
+/// A group's record cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot keep a record of process groups in `{path}`: {source}")]
+pub struct RecordError {
+    path: String,
+    source: io::Error,
+}
+
+/// What is known of a group.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// Its leader, which is its number too.
+    pid: i32,
+    /// When the leader was started; `None`: the system does not tell.
+    start: Option<u64>,
+    /// Which start of the system that was; `None`: it does not tell.
+    boot: Option<String>,
+}
+
+/// Tells records of one process apart.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl GroupRecords {
+    /// Takes the records below the directory of a run.
+    #[must_use]
+    pub(crate) fn beside(run_directory: &Path) -> Self {
+        Self {
+            directory: run_directory.join("groups"),
+        }
+    }
+
+    /// Records that the group of `leader` runs, until the answer is dropped.
+    pub(super) fn note(&self, leader: Pid) -> Result<Noted, RecordError> {
+        let pid = leader.as_raw_pid();
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = self.directory.join(format!("{pid}-{number}.json"));
+        let record = Record {
+            pid,
+            start: group::start_of(pid),
+            boot: boot(),
+        };
+        self.write(&path, &record)
+            .map_err(|source| self.error(source))?;
+        Ok(Noted { path })
+    }
+
+    fn write(&self, path: &Path, record: &Record) -> io::Result<()> {
+        let text = serde_json::to_vec(record)?;
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.directory)?;
+                options.open(path)?
+            }
+            opened => opened?,
+        };
+        file.write_all(&text)
+    }
+
+    /// Ends every recorded group that outlived its runner, and forgets the records.
+    ///
+    /// # Errors
+    /// The records cannot be listed.
+    pub(crate) fn end_all(&self) -> Result<(), RecordError> {
+        let entries = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(|source| self.error(source))?,
+        };
+        let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        let groups: Vec<Pid> = paths
+            .iter()
+            .filter_map(|path| outlived(&fs::read(path).ok()?))
+            .collect();
+        group::end(&groups);
+        for path in paths {
+            // What stays behind is looked at again by the next to take over.
+            let _ = fs::remove_file(path);
+        }
+        Ok(())
+    }
+
+    fn error(&self, source: io::Error) -> RecordError {
+        RecordError {
+            path: self.directory.display().to_string(),
+            source,
+        }
+    }
+}
+
+/// Returns the recorded group when its leader still runs, or others of it may.
+fn outlived(bytes: &[u8]) -> Option<Pid> {
+    // A record cut off by the crash names nobody; its processes are found by their environment.
+    let record: Record = serde_json::from_slice(bytes).ok()?;
+    let group = Pid::from_raw(record.pid)?;
+    match group::start_of(record.pid) {
+        _ if record.boot != boot() => None,
+        // Another process has the number now.
+        Some(start) if record.start != Some(start) => None,
+        // A number stays taken while anybody is in the group that has it.
+        _ => Some(group),
+    }
+}
+
+/// Names this start of the system, where it tells.
+fn boot() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// A record that is kept while its group runs.
+#[derive(Debug)]
+pub(super) struct Noted {
+    path: PathBuf,
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        // One that stays behind names a group that has ended.
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,152 @@
+//! A person goes on with a run that stands: answers its question, resumes its pause.
+
+use std::sync::Arc;
+
+use interlock_core::{
+    Decision, Reply,
+    command::{ActivityOutcome, Ask, Effect, Stage},
+    effects,
+    machine::Machine,
+};
+use serde_json::Value;
+
+use crate::{
+    carry,
+    drive::{self, DriveError},
+    host::Host,
+    order::{Capture, Failed, Order, Outcome},
+    program::Control,
+    surroundings::Surroundings,
+    tools::{Question, condition},
+};
+
+/// What became of a pause that a person resumes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resumed {
+    /// The run goes on.
+    GoesOn,
+    /// Its condition does not hold yet; why, as its command says.
+    NotYet(Failed),
+    /// Nothing is paused.
+    NothingPaused,
+}
+
+/// Resumes the first pause that the run of `host` stands at, if its condition holds.
+///
+/// # Errors
+/// The host fails.
+pub fn resume_pause<H: Host>(
+    machine: &Machine,
+    host: &mut H,
+    around: &Surroundings,
+) -> Result<Resumed, DriveError<H::Error>> {
+    let run = host.load().map_err(DriveError::Host)?;
+    let paused = effects(machine, &run)
+        .into_iter()
+        .find(|effect| effect.stage == Stage::Person && effect.kind == "pause");
+    let Some(effect) = paused else {
+        return Ok(Resumed::NothingPaused);
+    };
+    if let Some(failed) = unmet(&effect, around) {
+        return Ok(Resumed::NotYet(failed));
+    }
+    let ask = Ask::EndActivity {
+        path: Some(effect.frame.to_string()),
+        outcome: ActivityOutcome::Done(Value::from("")),
+    };
+    let decision = drive::command(machine, host, &ask)?;
+    went_on(&effect, decision)
+}
+
+/// Runs the condition of a pause; `None` when it holds or there is none.
+fn unmet(effect: &Effect, around: &Surroundings) -> Option<Failed> {
+    let prepared = match condition(&effect.input, around)? {
+        Ok(prepared) => prepared,
+        Err(failed) => return Some(failed),
+    };
+    let order = Order {
+        id: format!("{}/condition", effect.id),
+        attempt: effect.attempt,
+        kind: "bash".to_owned(),
+        path: effect.path.clone(),
+        input: Value::Null,
+        capture: None,
+        label: None,
+        alone: true,
+        read_whole: false,
+    };
+    let control = match Control::new() {
+        Ok(control) => Arc::new(control),
+        Err(error) => return Some(Failed::new(1, error.to_string())),
+    };
+
+    match carry::run(&order, prepared, around, &control) {
+        Outcome::Done { .. } => None,
+        Outcome::Failed(failed) => Some(failed),
+        Outcome::Interrupted => Some(Failed::new(130, "the condition was interrupted")),
+    }
+}
+
+/// Answers the first question that the run of `host` stands at with `text`.
+///
+/// `None`: nothing is asked.
+///
+/// # Errors
+/// The host fails.
+pub fn answer<H: Host>(
+    machine: &Machine,
+    host: &mut H,
+    around: &Surroundings,
+    text: &str,
+) -> Result<Option<Result<(), String>>, DriveError<H::Error>> {
+    let run = host.load().map_err(DriveError::Host)?;
+    let asked = effects(machine, &run)
+        .into_iter()
+        .find(|effect| effect.stage == Stage::Person && effect.kind == "ask-user");
+    let Some(effect) = asked else {
+        return Ok(None);
+    };
+    let stored = Question::of(&effect.input)
+        .map_err(|failed| failed.message)
+        .and_then(|question| question.answer(text))
+        .and_then(|answer| placed(&effect, answer, around));
+    let stored = match stored {
+        Ok(stored) => stored,
+        Err(why) => return Ok(Some(Err(why))),
+    };
+    let ask = Ask::EndActivity {
+        path: Some(effect.frame.to_string()),
+        outcome: ActivityOutcome::Done(Value::from(stored)),
+    };
+    let decision = drive::command(machine, host, &ask)?;
+    went_on(&effect, decision).map(|_| Some(Ok(())))
+}
+
+/// Puts an answer into the file that it goes to, if it goes to one.
+fn placed(effect: &Effect, answer: String, around: &Surroundings) -> Result<String, String> {
+    let order = Order {
+        id: effect.id.clone(),
+        attempt: effect.attempt,
+        kind: effect.kind.clone(),
+        path: effect.path.clone(),
+        input: Value::Null,
+        capture: effect.file.clone().map(|file| Capture::File(file.into())),
+        label: None,
+        alone: true,
+        read_whole: false,
+    };
+    match carry::written(&order, &answer, around) {
+        Outcome::Failed(failed) => Err(failed.message),
+        Outcome::Done { .. } | Outcome::Interrupted => Ok(answer),
+    }
+}
+
+fn went_on<E>(effect: &Effect, decision: Decision) -> Result<Resumed, DriveError<E>> {
+    match decision.reply {
+        Reply::Refused(refusal) => Err(DriveError::Refused {
+            path: effect.path.clone(),
+            refusal: Box::new(refusal),
+        }),
+        _ => Ok(Resumed::GoesOn),
+    }
+}

@@ -1,0 +1,145 @@
+//! What a person sees of the programs while they run.
+
+use std::{fmt, sync::Arc};
+
+use crate::program::Stream;
+
+/// Bytes of a line after which its rest is shown as a line of its own.
+const LINE_BYTES_MAX: usize = 64 * 1024;
+
+/// Shows what programs print.
+///
+/// What cannot be shown is the screen's own matter: nothing here fails because of it.
+pub trait Screen: Send + Sync {
+    /// Shows `bytes` that the state at `path` printed: lines with their label, or as they came.
+    fn show(&self, path: &str, stream: Stream, bytes: &[u8]);
+
+    /// Shows a question to the person, who answers at the terminal.
+    fn ask(&self, path: &str, text: &str);
+
+    /// Shows what the person should know of the state at `path`.
+    fn warn(&self, path: &str, text: &str);
+}
+
+/// A screen that nobody looks at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Dark;
+
+impl Screen for Dark {
+    fn show(&self, _: &str, _: Stream, _: &[u8]) {}
+    fn ask(&self, _: &str, _: &str) {}
+    fn warn(&self, _: &str, _: &str) {}
+}
+
+/// One output of one program on its way to the screen.
+pub(crate) struct Shown {
+    screen: Arc<dyn Screen>,
+    path: String,
+    stream: Stream,
+    /// What stands before each line; `None`: bytes go on as they come.
+    label: Option<String>,
+    /// A line that has not ended yet.
+    partial: Vec<u8>,
+}
+
+impl Shown {
+    pub(crate) fn new(
+        screen: Arc<dyn Screen>,
+        path: &str,
+        stream: Stream,
+        label: Option<&str>,
+    ) -> Self {
+        Self {
+            screen,
+            path: path.to_owned(),
+            stream,
+            label: label.map(|label| format!("{label}: ")),
+            partial: Vec::new(),
+        }
+    }
+
+    /// Shows what has come.
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
+        if self.label.is_none() {
+            self.screen.show(&self.path, self.stream, bytes);
+            return;
+        }
+        let mut ready = Vec::new();
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.partial.extend_from_slice(part);
+            if part.ends_with(b"\n") || self.partial.len() >= LINE_BYTES_MAX {
+                self.end_line(&mut ready);
+            }
+        }
+        if !ready.is_empty() {
+            self.screen.show(&self.path, self.stream, &ready);
+        }
+    }
+
+    /// Shows the last line, whether it ended or not.
+    pub(crate) fn finish(&mut self) {
+        if !self.partial.is_empty() {
+            let mut ready = Vec::new();
+            self.end_line(&mut ready);
+            self.screen.show(&self.path, self.stream, &ready);
+        }
+    }
+
+    fn end_line(&mut self, ready: &mut Vec<u8>) {
+        ready.extend_from_slice(self.label.as_deref().unwrap_or_default().as_bytes());
+        ready.append(&mut self.partial);
+        if !ready.ends_with(b"\n") {
+            ready.push(b'\n');
+        }
+    }
+}
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shown")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::{Screen, Shown};
+    use crate::program::Stream;
+
+    #[derive(Default)]
+    struct Seen(Mutex<String>);
+
+    impl Screen for Seen {
+        fn show(&self, _: &str, _: Stream, bytes: &[u8]) {
+            let mut seen = self.0.lock().unwrap();
+            seen.push_str(&String::from_utf8_lossy(bytes));
+        }
+        fn ask(&self, _: &str, _: &str) {}
+        fn warn(&self, _: &str, _: &str) {}
+    }
+
+    fn shown(label: Option<&str>, parts: &[&str]) -> String {
+        let seen = Arc::new(Seen::default());
+        let mut shown = Shown::new(Arc::clone(&seen) as _, "a", Stream::Out, label);
+        for part in parts {
+            shown.take(part.as_bytes());
+        }
+        shown.finish();
+        seen.0.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn lines_of_branches_have_their_name_before_them() {
+        let parts = ["a\nb", "c\n\nd"];
+        assert_eq!(shown(Some("0"), &parts), "0: a\n0: bc\n0: \n0: d\n");
+    }
+
+    #[test]
+    fn a_program_alone_is_shown_as_it_prints() {
+        assert_eq!(shown(None, &["a\nb", "c"]), "a\nbc");
+    }
+}

@@ -1,0 +1,153 @@
+//! Tools that a workflow declares: argv over arguments of a schema.
+
+use std::path::Path;
+
+use interlock_core::{
+    machine::Object,
+    text::{Expr, Piece, Places, Text},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Codes, Prepared,
+    agents::find,
+    convert::{convert, fill_defaults},
+    fields::Fields,
+    texts::fill,
+};
+use crate::{
+    order::Failed,
+    program::{Input, Program},
+    surroundings::Surroundings,
+};
+
+/// Findings of a schema that a message names.
+const FINDINGS_MAX: usize = 5;
+
+pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+    let name = Fields::new("custom", input).required("tool")?;
+    let fields = Fields::new(&name, input);
+    let arguments = arguments(&fields)?;
+    let places = &around.places;
+    let command = command(&fields, &arguments, places)?;
+    let Some((program, words)) = command.split_first() else {
+        return Err(fields.wrong("command", "is empty"));
+    };
+    let mut environment = Vec::new();
+    if let Some(Value::Object(variables)) = fields.get("env") {
+        for (variable, value) in variables {
+            let value = filled(&fields, variable, value, &arguments, places)?;
+            environment.push((variable.clone(), value));
+        }
+    }
+    let input = match fields.get("stdin") {
+        Some(text) => {
+            Input::Bytes(filled(&fields, "stdin", text, &arguments, places)?.into_bytes())
+        }
+        None => Input::Rule,
+    };
+    let directory = fields.filled("cwd")?;
+    let directory = directory.unwrap_or_else(|| places.project.clone());
+    let directory = Path::new(&directory);
+    let file = find(program, 2, &environment, directory, around)?;
+    let program = Program {
+        file,
+        arguments: words.iter().map(Into::into).collect(),
+        directory: directory.to_owned(),
+        environment,
+        input,
+        merged: false,
+        timeout_ms: fields.duration_ms("timeout")?,
+    };
+    Ok(Prepared::new(program, &format!("`{name}`"), Codes::Own))
+}
+
+/// Returns the arguments in the types of the schema, with its defaults, as it wants them.
+fn arguments(fields: &Fields<'_>) -> Result<Object, Failed> {
+    let anything = json!({});
+    let schema = fields.get("schema").unwrap_or(&anything);
+    let given = fields.get("arguments").cloned().unwrap_or(json!({}));
+    let Value::Object(mut arguments) = convert(given, schema, schema) else {
+        return Err(fields.wrong("arguments", "is no map"));
+    };
+    fill_defaults(&mut arguments, schema, schema);
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|error| fields.wrong("schema", &format!("is no JSON Schema: {error}")))?;
+    let value = Value::Object(arguments);
+    let findings: Vec<String> = validator
+        .iter_errors(&value)
+        .take(FINDINGS_MAX)
+        .map(|error| match error.instance_path().to_string() {
+            place if place.is_empty() => error.to_string(),
+            place => format!("`{}`: {error}", place.trim_start_matches('/')),
+        })
+        .collect();
+    match value {
+        Value::Object(arguments) if findings.is_empty() => Ok(arguments),
+        _ => Err(fields.wrong(
+            "arguments",
+            &format!("are not as its schema wants them: {}", findings.join("; ")),
+        )),
+    }
+}
+
+fn command(
+    fields: &Fields<'_>,
+    arguments: &Object,
+    places: &Places,
+) -> Result<Vec<String>, Failed> {
+    let Some(Value::Array(items)) = fields.get("command") else {
+        return Err(fields.wrong("command", "is missing"));
+    };
+    let mut words = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let place = format!("command.{index}");
+        let text = text(fields, &place, item)?;
+        if !is_absent(&text, arguments) {
+            words.push(fill_named(fields, &place, &text, arguments, places)?);
+        }
+    }
+    Ok(words)
+}
+
+/// Tells whether an item is nothing but an argument that is not given.
+fn is_absent(text: &Text, arguments: &Object) -> bool {
+    match text.pieces.as_slice() {
+        [Piece::Hole(Expr::Key(key))] => arguments.get(key).is_none_or(Value::is_null),
+        _ => false,
+    }
+}
+
+fn filled(
+    fields: &Fields<'_>,
+    place: &str,
+    value: &Value,
+    arguments: &Object,
+    places: &Places,
+) -> Result<String, Failed> {
+    let text = text(fields, place, value)?;
+    fill_named(fields, place, &text, arguments, places)
+}
+
+fn text(fields: &Fields<'_>, place: &str, value: &Value) -> Result<Text, Failed> {
+    match value {
+        Value::String(plain) => Ok(Text::plain(plain.clone())),
+        _ => serde_json::from_value(value.clone()).map_err(|_| {
+            fields.wrong(
+                place,
+                "cannot be read; the workflow was made by another version",
+            )
+        }),
+    }
+}
+
+fn fill_named(
+    fields: &Fields<'_>,
+    place: &str,
+    text: &Text,
+    arguments: &Object,
+    places: &Places,
+) -> Result<String, Failed> {
+    fill(text, arguments, places)
+        .map_err(|why| fields.wrong(place, &format!("cannot be filled: {why}")))
+}

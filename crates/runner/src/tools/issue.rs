@@ -1,0 +1,44 @@
+//! `get-gh-issue`: an issue as GitHub's own program tells it.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Codes, Prepared, agents::find, fields::Fields};
+use crate::{
+    order::Failed,
+    program::{Input, Program},
+    surroundings::Surroundings,
+};
+
+/// What is asked of an issue.
+const PARTS: &str = "number,title,body,state,labels,url,comments";
+
+pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+    let fields = Fields::new("get-gh-issue", input);
+    let number = fields.required("issue-number")?;
+    let number = number.trim();
+    let number = number.strip_prefix('#').unwrap_or(number);
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        let shown: String = number.chars().take(40).collect();
+        return Err(fields.wrong("issue-number", &format!("is `{shown}`, no number")));
+    }
+    let mut arguments = vec!["issue", "view", number, "--json", PARTS];
+    let repo = fields.word("repo")?;
+    if let Some(repo) = &repo {
+        arguments.extend(["--repo", repo]);
+    }
+    let environment = fields.variables("env")?;
+    let project = Path::new(&around.places.project);
+    let file = find("gh", 2, &environment, project, around)?;
+    let program = Program {
+        file,
+        arguments: arguments.into_iter().map(Into::into).collect(),
+        directory: project.to_owned(),
+        environment,
+        input: Input::Rule,
+        merged: false,
+        timeout_ms: fields.duration_ms("timeout")?,
+    };
+    Ok(Prepared::new(program, "`gh`", Codes::One))
+}

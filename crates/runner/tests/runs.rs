@@ -1,0 +1,19 @@
+//! Whole runs: the engine, the log and real programs.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+#[path = "runs/cancel.rs"]
+mod cancel;
+#[path = "runs/crash.rs"]
+mod crash;
+#[path = "runs/flow.rs"]
+mod flow;
+#[path = "runs/people.rs"]
+mod people;
+#[path = "runs/steps.rs"]
+mod steps;
