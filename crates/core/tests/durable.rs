@@ -235,6 +235,24 @@ fn a_code_finds_its_handler_and_the_error_is_known_there() {
 }
 
 #[test]
+fn texts_see_the_end_of_what_a_failed_program_wrote() {
+    let handler = task(
+        &json!([{ "hole": { "error": "stderr" } }]),
+        &json!({ "done": end() }),
+        &json!({}),
+    );
+    let states = json!({
+        "one": task(&plain("a"), &json!({ "done": end(), "error": on_codes(&[], Some("handler")) }), &json!({})),
+        "handler": handler,
+    });
+    let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
+    driven.failed("one", 1, &format!("first{}last\n", "é".repeat(40_000)));
+    let (_, seen) = driven.running().pop().unwrap();
+    assert!(seen.ends_with("éélast"), "the end is there, trimmed");
+    assert!((65_530..=65_536).contains(&seen.len()), "{}", seen.len());
+}
+
+#[test]
 fn tries_follow_each_other_after_growing_waits() {
     let retry = json!({ "retry": { "attempts": 4, "wait_ms": 100, "backoff": "2", "wait_max_ms": 300 }, "capture": { "key": "v" } });
     let states = json!({ "one": task(&plain("a"), &json!({ "done": end() }), &retry) });

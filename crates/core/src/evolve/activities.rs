@@ -12,6 +12,9 @@ use crate::{
     text::Caught,
 };
 
+/// Bytes of a stream of a failed program that texts may name.
+const CAUGHT_MAX: usize = 64 * 1024;
+
 /// Folds an event of an effect.
 pub(super) fn apply_effect(run: &mut Run, event: &Event) {
     let durable = run.places.is_some();
@@ -176,11 +179,18 @@ pub(super) fn catch(frame: &mut Frame) {
         frame.caught = Some(Arc::new(Caught {
             code: code_text(failure),
             state: failure.state.clone(),
-            stderr: failure.stderr.clone(),
-            stdout: failure.stdout.clone(),
+            stderr: end_of(&failure.stderr),
+            stdout: end_of(&failure.stdout),
             message: failure.message.clone(),
         }));
     }
+}
+
+/// Returns the last part of what a program wrote, without blanks at its ends.
+fn end_of(text: &str) -> String {
+    let text = text.trim_end();
+    let from = text.ceil_char_boundary(text.len().saturating_sub(CAUGHT_MAX));
+    text.get(from..).unwrap_or_default().trim_start().to_owned()
 }
 
 /// Writes a code as texts name it: a named one counts as 1.
