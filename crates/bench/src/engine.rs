@@ -56,6 +56,7 @@ pub(crate) fn begun(machine: &Machine) -> Run {
     let start = command(Ask::Start {
         input: Object::new(),
         by: "bench".to_owned(),
+        places: None,
     });
     let decision = answer(machine, &run, &start);
     decision.events.iter().fold(run, evolve)

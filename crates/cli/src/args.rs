@@ -539,6 +539,9 @@ pub(crate) struct ServeArgs {
     /// Where to listen; port 0 takes any that is free.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4680")]
     pub(crate) listen: SocketAddr,
+    /// A workflow whose file names servers (`upstream_servers`) to put behind it, too.
+    #[arg(long, value_name = "WORKFLOW")]
+    pub(crate) servers_of: Option<String>,
     /// A file with the token that every client must show; needed beyond 127.0.0.1.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
@@ -576,9 +579,15 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GatewayArgs {
+    /// A workflow whose file names servers (`upstream_servers`) to put behind it, too.
+    #[arg(long, value_name = "WORKFLOW")]
+    pub(crate) servers_of: Option<String>,
     /// What the names of the control tools begin with.
     #[arg(long, value_name = "PREFIX", default_value = "interlock")]
     pub(crate) tool_prefix: String,
+    /// Start a project's own servers only where you trust the project.
+    #[arg(long)]
+    pub(crate) trusted_only: bool,
     /// The one server to put behind it, in place of the configured ones.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,

@@ -567,18 +567,7 @@ fn a_deleted_workflow_file_changes_nothing(version: Version) {
     assert!(guarded.room.read("late.txt").is_some());
 }
 
-macro_rules! with_both_versions {
-    ($($name:ident)*) => {
-        mod claude_2_1_197 {
-            $(#[test] fn $name() { super::$name(super::Version::V2_1_197); })*
-        }
-        mod claude_2_1_329 {
-            $(#[test] fn $name() { super::$name(super::Version::V2_1_329); })*
-        }
-    };
-}
-
-with_both_versions! {
+interlock_testkit::with_both_versions! {
     a_refusal_reaches_the_model_and_a_transition_unlocks
     the_model_is_told_where_it_stands
     a_project_without_a_run_is_left_alone

@@ -227,18 +227,7 @@ fn nothing_is_let_pass_that_the_client_would_have_asked_about(version: Version) 
     assert_eq!(guarded.events("LineConfined").len(), 1);
 }
 
-macro_rules! with_both_versions {
-    ($($name:ident)*) => {
-        mod claude_2_1_197 {
-            $(#[test] fn $name() { super::$name(super::Version::V2_1_197); })*
-        }
-        mod claude_2_1_329 {
-            $(#[test] fn $name() { super::$name(super::Version::V2_1_329); })*
-        }
-    };
-}
-
-with_both_versions! {
+interlock_testkit::with_both_versions! {
     a_listed_program_that_writes_is_stopped_by_the_kernel
     blocked_variables_are_absent_and_overrides_are_set
     evidence_is_what_exec_saw

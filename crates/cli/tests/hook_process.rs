@@ -10,7 +10,8 @@
 )]
 
 use std::collections::BTreeMap;
-use std::process::Output;
+use std::io::Write as _;
+use std::process::{Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -105,6 +106,40 @@ fn sixty_four_hooks_at_once_share_ten_calls() {
         json!([10, 10])
     );
     interlock.verify(&run).unwrap();
+}
+
+#[test]
+fn a_denial_that_nobody_reads_is_exit_code_2() {
+    let room = Room::new().unwrap();
+    start(&room, 10);
+    let forbidden = json!({"file_path": room.file("b.txt"), "content": "x"});
+    let forbidden = before_tool(&room, SESSION, "toolu_1", "Write", &forbidden);
+    let allowed = reading(&room, "toolu_2");
+    let cases = [
+        (&forbidden, ">&-", 2),
+        (&forbidden, ">/dev/null", 2),
+        (&forbidden, ">/dev/full", 2),
+        (&forbidden, ">&- 2>&-", 2),
+        (&forbidden, "2>&-", 0),
+        // Nothing was to be said.
+        (&allowed, ">/dev/null", 0),
+    ];
+    for (input, redirected, code) in cases {
+        let mut shell = room.command("sh");
+        shell.args(["-c", &format!("\"$0\" hook claude-code {redirected}")]);
+        let mut child = shell
+            .arg(INTERLOCK)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input.to_string().as_bytes()).unwrap();
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{redirected}: {output:?}");
+    }
 }
 
 #[test]

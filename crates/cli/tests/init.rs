@@ -241,6 +241,25 @@ fn what_init_writes_answers() {
 }
 
 #[test]
+fn a_run_that_no_client_would_ask_about_is_said_to_hold_none() {
+    let room = crowded();
+    let start = |session| {
+        out(
+            &call(&room, &["start", "research", "--session", session]),
+            0,
+        )
+    };
+    let note = "note: no client is set up here";
+    assert!(start("one").contains(note));
+    out(&call(&room, &["init", "codex", "--yes"]), 0);
+    assert!(!start("two").contains(note));
+    out(&call(&room, &["init", "--remove", "--yes"]), 0);
+    assert!(start("three").contains(note));
+    out(&call(&room, &["init", "gemini", "--user", "--yes"]), 0);
+    assert!(!start("four").contains(note));
+}
+
+#[test]
 fn a_probe_takes_no_run_that_waits_for_a_session() {
     let room = crowded();
     out(&call(&room, &["init", "--yes"]), 0);

@@ -5,6 +5,9 @@
     reason = "absent keys of a JSON value are null"
 )]
 
+#[path = "mcp_governed/around.rs"]
+mod around;
+
 use std::{fs, process::Command};
 
 use interlock_testkit::{
@@ -351,7 +354,8 @@ fn protected_files_are_read_and_written_through_no_server() {
     let mut client = world.open(&json!({}));
     let project = world.room.project();
     let secret = format!("file://{}/.interlock/config.toml", project.display());
-    let state = format!("file://{}/token.json", world.room.state().display());
+    let state = world.room.state().join("interlock");
+    let state = format!("file://{}/token.json", state.display());
     for arguments in [
         json!({"path": ".interlock/config.toml", "content": ""}),
         json!({"path": secret, "content": ""}),
@@ -364,7 +368,7 @@ fn protected_files_are_read_and_written_through_no_server() {
     let answer = client
         .request("resources/read", &json!({ "uri": state }))
         .unwrap();
-    assert!(answer["error"].is_object(), "{answer}");
+    assert_eq!(answer["error"]["data"]["code"], "protected", "{answer}");
 }
 
 #[test]

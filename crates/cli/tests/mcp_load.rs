@@ -2,7 +2,7 @@
 //!
 //! A sample runs with every test; `cargo xtask load` runs the whole. The answers of the steady server must be the
 //! callers' own, each once; those of the one that is killed may be errors that name it. The gateway's memory must not
-//! grow with the number of calls.
+//! grow with the number of calls. Where a policy guards the project, each call is in a log, once.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 #![expect(clippy::panic, reason = "a test may end at the first surprise")]
@@ -19,10 +19,11 @@ use std::{
         mpsc::{self, RecvTimeoutError},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use interlock_testkit::{
+    interlock::Interlock,
     mcp::{http::Client, listening::Listening},
     processes, programs,
     room::Room,
@@ -59,6 +60,22 @@ impl Load {
     }
 }
 
+/// How many processes of the fragile server die at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Killed {
+    One,
+    All,
+}
+
+/// What differs between the tests.
+struct Scene {
+    /// Whether the fragile server is one process for all sessions.
+    is_shared: bool,
+    killed: Killed,
+    /// Whether a policy guards the project.
+    is_guarded: bool,
+}
+
 /// What became of the calls.
 #[derive(Debug, Default)]
 struct Tally {
@@ -66,23 +83,172 @@ struct Tally {
     refused: AtomicUsize,
 }
 
-fn serve(room: &Room) -> Listening {
-    let script = programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap();
-    let mut config = String::new();
-    for server in ["steady", "fragile"] {
-        let tool = json!([{"name": format!("of_{server}"), "description": "Echoes.", "inputSchema": {"type": "object"}}]);
-        let settings = json!({"tools": tool, "marked": marked(room, server)}).to_string();
-        config += &format!("[mcp.{server}]\ncommand = {script:?}\nargs = [{settings:?}]\n");
+impl Scene {
+    fn serve(&self, room: &Room) -> Listening {
+        let script = programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap();
+        let mut config = String::new();
+        for server in ["steady", "fragile"] {
+            let tool = json!([{"name": format!("of_{server}"), "description": "Echoes.", "inputSchema": {"type": "object"}}]);
+            let settings = json!({"tools": tool, "marked": marked(room, server)}).to_string();
+            config += &format!("[mcp.{server}]\ncommand = {script:?}\nargs = [{settings:?}]\n");
+        }
+        if self.is_shared {
+            config += "shared = true\n";
+        }
+        if self.is_guarded {
+            let working = json!({
+                "allowed_tools": ["of_steady", "of_fragile"], "max_iterations": 1_000_000,
+                "context_budget_bytes": 1_000_000_000, "on": {"DONE": "over"},
+            });
+            let states = json!({"working": working, "over": {"type": "final"}});
+            let policy = json!({"id": "policy", "initial": "working", "states": states});
+            room.write_policy(&policy, &config).unwrap();
+        } else {
+            room.write(".interlock/config.toml", &config).unwrap();
+        }
+        let mut command = room.command(INTERLOCK);
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        Listening::start(command).unwrap()
     }
-    room.write(".interlock/config.toml", &config).unwrap();
-    let mut command = room.command(INTERLOCK);
-    command.args(["serve", "--listen", "127.0.0.1:0"]);
-    Listening::start(command).unwrap()
+
+    /// Kills processes of the fragile server until everything is done; another one each time where it is one at a time.
+    fn kill_until(
+        &self,
+        begun: &Barrier,
+        done: &mpsc::Receiver<()>,
+        every: Duration,
+        word: &str,
+    ) -> usize {
+        let mut killed = 0;
+        begun.wait();
+        while done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+            let running = processes::with_word(word);
+            match self.killed {
+                Killed::All => {
+                    running.iter().copied().for_each(processes::kill);
+                    killed += running.len();
+                }
+                Killed::One => {
+                    if let Some(process) = running.get(killed % running.len().max(1)) {
+                        processes::kill(*process);
+                        killed += 1;
+                    }
+                }
+            }
+        }
+        killed
+    }
+
+    /// Plays all clients, and looks at what they got and at what is left.
+    fn play(&self) {
+        let load = Load::asked_for();
+        let room = Room::new().unwrap();
+        let mut gateway = self.serve(&room);
+        let tally = Tally::default();
+        let begun = Instant::now();
+        let (killed, memory) = self.call_all(&load, &room, &gateway, &tally);
+        let took = begun.elapsed();
+        let (answered, refused) = (tally.answered.into_inner(), tally.refused.into_inner());
+        eprintln!(
+            "{answered} answered, {refused} refused, {killed} killed, {took:.1?}, memory in KiB {memory:?}"
+        );
+        assert_eq!(answered + refused, CLIENTS * load.calls_a_client);
+        assert!(killed > 0, "nothing was killed meanwhile");
+        assert!(gateway.is_running());
+        let (first, second) = memory.split_at(memory.len() / 2);
+        let most = |part: &[u64]| part.iter().max().copied().unwrap_or_default();
+        assert!(
+            most(second) <= most(first) + MORE_KIB_MAX,
+            "memory grows: {memory:?}"
+        );
+        if self.is_guarded {
+            assert_eq!(counted(&room), answered + refused, "calls in the logs");
+        }
+        let after = client(gateway.url(), 1)
+            .call("of_steady", &json!({"steps": []}))
+            .unwrap();
+        assert!(after["result"].is_object(), "{after}");
+        assert_ne!(after, Value::Null);
+    }
+
+    /// Plays all clients; returns how many processes were killed, and the gateway's memory after each part.
+    fn call_all(
+        &self,
+        load: &Load,
+        room: &Room,
+        gateway: &Listening,
+        tally: &Tally,
+    ) -> (usize, Vec<u64>) {
+        let part = load.calls_a_client.div_ceil(PARTS);
+        let parts = load.calls_a_client.div_ceil(part);
+        let rounds = |index: usize| index * part..((index + 1) * part).min(load.calls_a_client);
+        // All clients are at the end of the same part while the memory is read.
+        let barrier = Barrier::new(CLIENTS + 1);
+        // Nothing is killed before everyone is there.
+        let there = Barrier::new(CLIENTS + 1);
+        let (over, done) = mpsc::channel();
+        let mut memory = Vec::new();
+        thread::scope(|scope| {
+            let (word, begun) = (marked(room, "fragile"), &there);
+            let killer = scope.spawn(move || self.kill_until(begun, &done, load.kill_every, &word));
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|number| {
+                    let (url, barrier, there) = (gateway.url(), &barrier, &there);
+                    scope.spawn(move || {
+                        // A client that fails still has to meet the others.
+                        let mut found = std::panic::catch_unwind(|| client(url, number)).ok();
+                        let mut failed = found.is_none();
+                        there.wait();
+                        for index in 0..parts {
+                            let all = std::panic::AssertUnwindSafe(|| {
+                                if let Some(client) = &mut found {
+                                    rounds(index)
+                                        .for_each(|round| call(client, number, round, tally));
+                                }
+                            });
+                            failed |= !failed && std::panic::catch_unwind(all).is_err();
+                            barrier.wait();
+                            barrier.wait();
+                        }
+                        assert!(!failed, "client {number} failed");
+                    })
+                })
+                .collect();
+            for _ in 0..parts {
+                barrier.wait();
+                memory.push(processes::memory_kib(gateway.id()).unwrap_or_default());
+                barrier.wait();
+            }
+            let failed = clients.into_iter().filter_map(|client| client.join().err());
+            let failed = failed.count();
+            over.send(()).unwrap();
+            assert_eq!(failed, 0, "clients failed");
+            let killed = killer.join();
+            let killed = killed.unwrap_or_else(|_| panic!("the killer failed"));
+            (killed, memory)
+        })
+    }
 }
 
 /// A word in the command line of a server's processes, and of no other room's.
 fn marked(room: &Room, server: &str) -> String {
     format!("{}/{server}", room.project().display())
+}
+
+/// Counts the calls in the logs of all runs, each of which must be whole.
+fn counted(room: &Room) -> usize {
+    let interlock = Interlock::new(INTERLOCK, room);
+    let list = interlock.run(&["list", "--json"]).unwrap();
+    let of_run = |line: &str| {
+        let run: Value = serde_json::from_str(line).unwrap();
+        let id = run["run"].as_str().unwrap();
+        interlock.verify(id).unwrap();
+        let status = interlock.status(id).unwrap();
+        let used = status["limits"]["iterations"][0].as_u64().unwrap();
+        usize::try_from(used).unwrap()
+    };
+    let list = String::from_utf8(list.stdout).unwrap();
+    list.lines().map(of_run).sum()
 }
 
 /// Half of the clients have a session of the older era; the others share one connection in the newer.
@@ -122,92 +288,32 @@ fn call(client: &mut Client, number: usize, round: usize, tally: &Tally) {
     tally.answered.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Kills one process of the fragile server at a time, another one each time.
-fn kill_until(begun: &Barrier, done: &mpsc::Receiver<()>, every: Duration, word: &str) -> usize {
-    let mut killed = 0;
-    begun.wait();
-    while done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-        let running = processes::with_word(word);
-        if let Some(process) = running.get(killed % running.len().max(1)) {
-            processes::kill(*process);
-            killed += 1;
-        }
-    }
-    killed
+#[test]
+fn two_hundred_clients_get_their_own_answers_while_a_server_is_killed() {
+    let scene = Scene {
+        is_shared: false,
+        killed: Killed::One,
+        is_guarded: false,
+    };
+    scene.play();
 }
 
 #[test]
-fn two_hundred_clients_get_their_own_answers_while_a_server_is_killed() {
-    let load = Load::asked_for();
-    let room = Room::new().unwrap();
-    let mut gateway = serve(&room);
-    let (tally, url) = (Tally::default(), gateway.url().to_owned());
-    let part = load.calls_a_client.div_ceil(PARTS);
-    let parts = load.calls_a_client.div_ceil(part);
-    // All clients are at the end of the same part while the memory is read.
-    let barrier = Barrier::new(CLIENTS + 1);
-    // Nothing is killed before everyone is there.
-    let there = Barrier::new(CLIENTS + 1);
-    let (over, done) = mpsc::channel();
-    let mut memory = Vec::new();
-    let killed = thread::scope(|scope| {
-        let (word, begun) = (marked(&room, "fragile"), &there);
-        let killer = scope.spawn(move || kill_until(begun, &done, load.kill_every, &word));
-        let clients: Vec<_> = (0..CLIENTS)
-            .map(|number| {
-                let (tally, url, barrier, there) = (&tally, &url, &barrier, &there);
-                scope.spawn(move || {
-                    // A client that fails still has to meet the others.
-                    let mut found = std::panic::catch_unwind(|| client(url, number)).ok();
-                    let mut failed = found.is_none();
-                    there.wait();
-                    for index in 0..parts {
-                        let rounds = index * part..((index + 1) * part).min(load.calls_a_client);
-                        let all = std::panic::AssertUnwindSafe(|| {
-                            let client = found.as_mut();
-                            client.into_iter().for_each(|client| {
-                                rounds
-                                    .clone()
-                                    .for_each(|round| call(client, number, round, tally));
-                            });
-                        });
-                        failed |= !failed && std::panic::catch_unwind(all).is_err();
-                        barrier.wait();
-                        barrier.wait();
-                    }
-                    assert!(!failed, "client {number} failed");
-                })
-            })
-            .collect();
-        for _ in 0..parts {
-            barrier.wait();
-            memory.push(processes::memory_kib(gateway.id()).unwrap_or_default());
-            barrier.wait();
-        }
-        let failed = clients
-            .into_iter()
-            .filter_map(|client| client.join().err())
-            .count();
-        over.send(()).unwrap();
-        assert_eq!(failed, 0, "clients failed");
-        killer
-            .join()
-            .unwrap_or_else(|_| panic!("the killer failed"))
-    });
-    let (answered, refused) = (tally.answered.into_inner(), tally.refused.into_inner());
-    eprintln!("{answered} answered, {refused} refused, {killed} killed, memory in KiB {memory:?}");
-    assert_eq!(answered + refused, CLIENTS * load.calls_a_client);
-    assert!(killed > 0, "nothing was killed meanwhile");
-    assert!(gateway.is_running());
-    let (first, second) = memory.split_at(parts / 2);
-    let most = |part: &[u64]| part.iter().max().copied().unwrap_or_default();
-    assert!(
-        most(second) <= most(first) + MORE_KIB_MAX,
-        "memory grows: {memory:?}"
-    );
-    let after = client(&url, 1)
-        .call("of_steady", &json!({"steps": []}))
-        .unwrap();
-    assert!(after["result"].is_object(), "{after}");
-    assert_ne!(after, Value::Null);
+fn clients_that_share_a_server_get_their_own_answers_while_it_is_killed() {
+    let scene = Scene {
+        is_shared: true,
+        killed: Killed::All,
+        is_guarded: false,
+    };
+    scene.play();
+}
+
+#[test]
+fn guarded_calls_are_in_the_logs_once_while_all_processes_of_a_server_are_killed() {
+    let scene = Scene {
+        is_shared: false,
+        killed: Killed::All,
+        is_guarded: true,
+    };
+    scene.play();
 }

@@ -214,7 +214,7 @@ fn small_screens_and_new_sizes_are_drawn() {
     terminal
         .wait_for("panes", holds(&["shop", "log of"]))
         .unwrap();
-    for (rows, columns) in [(8, 30), (3, 10), (2, 200)] {
+    for (rows, columns) in [(8, 30), (3, 10), (2, 200), (1, 1)] {
         terminal.resize(rows, columns).unwrap();
         terminal.press("?").unwrap();
         terminal.press(" ").unwrap();
@@ -225,6 +225,35 @@ fn small_screens_and_new_sizes_are_drawn() {
         .unwrap();
     terminal.press("q").unwrap();
     assert!(terminal.end().unwrap().success());
+}
+
+/// A library that reads the terminal and the news of its size by edges forgets one of two that come at once.
+#[test]
+fn a_key_pressed_while_the_size_changes_is_heeded() {
+    let room = room();
+    let run = started(&room, "s1");
+    ask_to_ship(&room, &run);
+    let mut terminal = open(&room, 30, 100);
+    terminal
+        .wait_for("question", holds(&["Ship the release?"]))
+        .unwrap();
+    terminal.press("r").unwrap();
+    let mut note = String::from("note: ");
+    for round in 0..60 {
+        // The first keeps the program drawing while the second and the key come.
+        terminal.resize(60, 200 + round).unwrap();
+        terminal.resize(30, 100 + round).unwrap();
+        terminal.press("k").unwrap();
+        note.push('k');
+        terminal.wait_for("note", holds(&[&note])).unwrap();
+        if round % 15 == 14 {
+            terminal.press(&"\u{7f}".repeat(15)).unwrap();
+            note.truncate("note: ".len());
+            terminal
+                .wait_for("empty note", |screen| !screen.contains("note: k"))
+                .unwrap();
+        }
+    }
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl Protocol for ClaudeCode {
             "SessionEnd" => Event::SessionEnd,
             "SubagentStart" => Event::SubagentStart,
             "SubagentStop" => Event::SubagentStop,
-            _ => Event::Other,
+            _ => protocol::other_event(&named, &["PreToolUse"])?,
         };
         Ok(Input {
             client: ClientId::ClaudeCode,

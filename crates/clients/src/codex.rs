@@ -66,7 +66,7 @@ impl Protocol for Codex {
             "SubagentStart" => Event::SubagentStart,
             "SubagentStop" => Event::SubagentStop,
             "SessionEnd" => Event::SessionEnd,
-            _ => Event::Other,
+            _ => protocol::other_event(&named, &["PreToolUse"])?,
         };
         Ok(Input {
             client: ClientId::Codex,

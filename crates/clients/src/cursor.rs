@@ -6,7 +6,7 @@
 
 mod before;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use interlock_core::names::{AgentId, CallId};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told},
-    protocol::{Protocol, needs_a_person},
+    protocol::{self, Protocol, needs_a_person},
     twin::{Side, Twin},
 };
 
@@ -24,7 +24,8 @@ use crate::{
 const ADDED_MAX: usize = 9_500;
 
 /// Keys of the input that decide something, and so may not stand twice.
-const ONCE: [&str; 13] = [
+const ONCE: [&str; 14] = [
+    "agent_transcript_path",
     "conversation_id",
     "session_id",
     "generation_id",
@@ -50,15 +51,15 @@ impl Protocol for Cursor {
         let named = own_name(&named).to_owned();
         let own = told.either("conversation_id", "session_id")?;
         let own = own.ok_or("the hook's input has no `conversation_id`")?;
-        let begins = named == "subagentStart";
-        // Where a sub-agent begins, the conversation may still be its parent's.
-        let session = match told.said("subagent_id")? {
-            Some(agent) if begins => agent,
+        // Where a sub-agent begins and ends, the conversation may be its parent's.
+        let at_its_ends = matches!(named.as_str(), "subagentStart" | "subagentStop");
+        let session = match sub_agent(&told)? {
+            Some(agent) if at_its_ends => agent,
             _ => own.clone(),
         };
         let parent = match told.said("parent_conversation_id")? {
             Some(parent) => Some(parent),
-            None => begins.then_some(own),
+            None => at_its_ends.then_some(own),
         };
         let parent = parent.filter(|parent| *parent != session);
         let directory = directory(&told)?;
@@ -147,6 +148,7 @@ fn own_name(named: &str) -> &str {
         "PostToolUse" => "postToolUse",
         "PostToolUseFailure" => "postToolUseFailure",
         "SubagentStart" => "subagentStart",
+        "SubagentStop" => "subagentStop",
         "Stop" => "stop",
         own => own,
     }
@@ -182,9 +184,28 @@ fn event_of(named: &str, told: &Told, here: &str) -> Result<Event, String> {
                 .is_some_and(|count| *count != json!(0)),
         },
         "subagentStart" => Event::SubagentStart,
+        "subagentStop" => Event::SubagentStop,
         "sessionEnd" => Event::SessionEnd,
-        _ => Event::Other,
+        _ => protocol::other_event(
+            named,
+            &["preToolUse", ASKING, "beforeMCPExecution", "beforeReadFile"],
+        )?,
     })
+}
+
+/// Returns the sub-agent that an event names, by itself or by the file of what it said.
+fn sub_agent(told: &Told) -> Result<Option<String>, String> {
+    if let Some(agent) = told.said("subagent_id")? {
+        return Ok(Some(agent));
+    }
+    let file = told.said("agent_transcript_path")?;
+    let file = file.as_deref().map(Path::new);
+    let below = |file: &&Path| {
+        let directory = file.parent().and_then(Path::file_name);
+        directory.is_some_and(|directory| directory == "subagents")
+    };
+    let name = file.filter(below).and_then(Path::file_stem);
+    Ok(name.and_then(|name| name.to_str()).map(str::to_owned))
 }
 
 /// Returns where the client works: the first of its roots; a line's own directory belongs to the call.

@@ -8,6 +8,7 @@ mod servers;
 mod switches;
 mod trust;
 mod versions;
+mod watched;
 
 use std::path::PathBuf;
 
@@ -193,6 +194,7 @@ pub fn examine(examination: &Examination) -> Report {
     }
     checks.extend(machine::checks(examination));
     checks.extend(confinement::checks(examination));
+    checks.extend(watched::checks(examination));
     Report { clients, checks }
 }
 

@@ -60,7 +60,7 @@ impl Protocol for Gemini {
                 again: told.is_set("stop_hook_active"),
             },
             "SessionEnd" => Event::SessionEnd,
-            _ => Event::Other,
+            _ => protocol::other_event(&named, &["BeforeTool"])?,
         };
         Ok(Input {
             client: ClientId::Gemini,

@@ -91,14 +91,17 @@ pub struct HookAnswer {
     pub stderr: String,
     /// 0, or 2: the client must stop what it is about to do.
     pub exit: u8,
+    /// Whether a call that is about to run hangs on what is printed.
+    pub decides: bool,
 }
 
 impl HookAnswer {
-    fn says(document: &Value) -> Self {
+    fn says(document: &Value, decides: bool) -> Self {
         Self {
             stdout: document.to_string(),
             stderr: String::new(),
             exit: 0,
+            decides,
         }
     }
 
@@ -109,6 +112,7 @@ impl HookAnswer {
             stdout: String::new(),
             stderr: format!("interlock: {why}"),
             exit: 2,
+            decides: true,
         }
     }
 }
@@ -184,12 +188,15 @@ fn answer_input(client: ClientId, stdin: &[u8], event: Option<&str>) -> HookAnsw
     let protocol = protocol::of(client);
     let answered = HookSetting::of_process().and_then(|setting| {
         let input = protocol.read(stdin, event)?;
-        respond(&setting, &input)
+        let document = respond(&setting, &input)?;
+        let opinion = document.as_object().is_none_or(|said| !said.is_empty());
+        let decides = opinion && matches!(input.event, Event::BeforeTool(_));
+        Ok((document, decides))
     });
     match answered {
-        Ok(document) => HookAnswer::says(&document),
+        Ok((document, decides)) => HookAnswer::says(&document, decides),
         Err(why) if protocol.failure_stops(stdin, event) => HookAnswer::stops(&why),
-        Err(why) => HookAnswer::says(&protocol.tell_person(&format!("interlock: {why}"))),
+        Err(why) => HookAnswer::says(&protocol.tell_person(&format!("interlock: {why}")), false),
     }
 }
 

@@ -177,6 +177,20 @@ pub fn detect(site: &Site) -> Vec<ClientId> {
         .collect()
 }
 
+/// Tells whether anything of ours stands in the settings of some client, for the project or the person.
+#[must_use]
+pub fn is_set_up(site: &Site) -> bool {
+    ClientId::ALL.iter().any(|(_, client)| {
+        let place = footprint(*client);
+        [Scope::Project, Scope::User].iter().any(|scope| {
+            [place.hook_file, place.server_file].iter().any(|file| {
+                let text = read(&file(site, *scope));
+                text.is_ok_and(|text| text.is_some_and(|text| text.contains("interlock")))
+            })
+        })
+    })
+}
+
 /// Returns the file that holds the hooks of a client.
 #[must_use]
 pub fn hook_file(client: ClientId, site: &Site, scope: Scope) -> PathBuf {

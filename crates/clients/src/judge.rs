@@ -182,11 +182,18 @@ fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
     let mut call = facts(proposal, place, &RealDisk);
     let objection = plain
         .err()
+        .or_else(|| imitation(&call))
         .or_else(|| protocol::of(input.client).objection(&call));
     if let Some(why) = objection {
         call.facts.malformed.get_or_insert(why);
     }
     call
+}
+
+/// Objects to a name that is read as a tool's and is none of its names.
+fn imitation(call: &ToolCall) -> Option<String> {
+    let known = interlock_core::tools::imitated(&call.tool)?;
+    Some(format!("its name only looks like `{known}`"))
 }
 
 /// Writes a refusal as the agent reads it: the stable word, then the sentence.

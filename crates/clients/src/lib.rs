@@ -38,3 +38,4 @@ pub use protocol::{failure_stops, read};
 pub use served::file_use;
 pub use session::surroundings;
 pub use tools::{PlainCall, Tool, control_tool, plain_call, tool};
+pub use watch::Watched;

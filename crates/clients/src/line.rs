@@ -56,7 +56,8 @@ fn word(text: &str) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// Writes `text` as one quoted word of a shell.
+pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

@@ -15,7 +15,7 @@ use crate::{
     cursor::Cursor,
     gemini::Gemini,
     hook::HookSetting,
-    input::{Input, ToolUse, is_set},
+    input::{Event, Input, ToolUse, is_set},
     opencode::Opencode,
     twin::Twin,
 };
@@ -137,6 +137,20 @@ pub fn read(client: ClientId, stdin: &[u8], event: Option<&str>) -> Result<Input
 #[must_use]
 pub fn failure_stops(client: ClientId, stdin: &[u8], event: Option<&str>) -> bool {
     of(client).failure_stops(stdin, event)
+}
+
+/// Reads an event that has no meaning here; not one that is spelled nearly as one `before` a call.
+pub(crate) fn other_event(named: &str, before: &[&str]) -> Result<Event, String> {
+    let plain = |text: &str| -> String {
+        let letters = text.chars().filter(char::is_ascii_alphanumeric);
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    match before.iter().find(|known| plain(known) == plain(named)) {
+        Some(known) => Err(format!(
+            "no event `{named}` is known: it is called `{known}`"
+        )),
+        None => Ok(Event::Other),
+    }
 }
 
 /// Counts the bytes of every text in a value.

@@ -224,6 +224,17 @@ const MOVERS: &[(&str, &str, &str)] = &[
     ("CLAUDE_CONFIG_DIR", "/.claude.json", ".claude.json"),
     ("CODEX_HOME", "", ".codex"),
     ("COPILOT_HOME", "", ".copilot"),
+    ("GEMINI_CLI_HOME", "/.gemini", ".gemini"),
+    (
+        "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
+        "",
+        ".gemini/settings.json",
+    ),
+    (
+        "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+        "",
+        ".gemini/settings.json",
+    ),
     ("OPENCODE_CONFIG_DIR", "", ".opencode"),
     ("OPENCODE_CONFIG", "", "opencode.json*"),
     ("GIT_CONFIG_GLOBAL", "", ".gitconfig"),

@@ -1,6 +1,8 @@
 //! The tools of each client: what they are called elsewhere, and how their arguments are read.
 
 mod aliases;
+mod argv;
+mod editor;
 mod patches;
 
 use std::borrow::Cow;
@@ -51,6 +53,12 @@ const FOREIGN: Shape = Shape::Shell {
     line: "command",
     directory: None,
 };
+/// Types into such a shell.
+const TYPED_FOREIGN: Shape = Shape::Shell {
+    dialect: Dialect::Foreign,
+    line: "input",
+    directory: None,
+};
 const EDIT: Shape = Shape::Edit {
     path: "file_path",
     fields: EditFields::SNAKE,
@@ -74,13 +82,13 @@ const WRITE_CAMEL: Shape = Shape::Write {
 
 /// Shows lines of files.
 const GREP: Shape = Shape::Search {
-    places: &["path", "dir_path"],
+    places: &["path", "paths", "dir_path"],
     files: &["glob", "include"],
     contents: true,
 };
 /// Names files.
 const GLOB: Shape = Shape::Search {
-    places: &["path", "dir_path"],
+    places: &["path", "paths", "dir_path"],
     files: &["pattern"],
     contents: false,
 };
@@ -127,12 +135,12 @@ const CLAUDE_CODE: &[Row] = &[
 
 const CODEX: &[Row] = &[
     ("Bash", BASH),
-    ("shell", BASH),
-    ("shell_command", BASH),
-    ("exec_command", BASH),
-    ("local_shell", BASH),
-    ("unified_exec", BASH),
-    ("container.exec", BASH),
+    ("shell", SHELL_IN),
+    ("shell_command", SHELL_IN),
+    ("exec_command", SHELL_IN),
+    ("local_shell", SHELL_IN),
+    ("unified_exec", SHELL_IN),
+    ("container.exec", SHELL_IN),
     ("write_stdin", TYPED),
     ("apply_patch", Shape::Patch { text: "command" }),
     (
@@ -188,6 +196,7 @@ const COPILOT: &[Row] = &[
     ("bash", BASH_IN),
     ("write_bash", TYPED),
     ("powershell", FOREIGN),
+    ("write_powershell", TYPED_FOREIGN),
     (
         "edit",
         Shape::Edit {
@@ -341,7 +350,18 @@ pub fn plain_call<'a>(
             input: Cow::Owned(input),
         });
     }
-    let input = aliases::renamed(client, name, input)?;
+    if editor::NAMES.contains(&name) {
+        let (name, shape) = editor::work(input)?;
+        return Ok(PlainCall {
+            name: Cow::Borrowed(name),
+            tool: Tool {
+                common: None,
+                shape,
+            },
+            input: Cow::Borrowed(input),
+        });
+    }
+    let input = argv::joined(aliases::renamed(client, name, input)?, name);
     let replaces = |field: &str| input.get(field).is_some_and(Value::is_string);
     let tool = match tool(client, name) {
         // Cursor calls every change of a file so.

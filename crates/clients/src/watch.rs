@@ -1,13 +1,77 @@
-//! Protected things compared with the run's start, at every hook call.
+//! Protected things compared with the run's start, at every hook call and every call through the gateway.
 
-use interlock_core::command::Ask;
-use interlock_facts::{Baseline, RealDisk};
+use std::collections::BTreeMap;
+
+use interlock_core::{command::Ask, event::ProtectedChange};
+use interlock_facts::{Baseline, RealDisk, Surroundings};
+use interlock_store::{BASELINE, RunLog, StoreError};
 
 use crate::{
     hook::HookSetting,
     input::Input,
     session::{self, Guarded},
 };
+
+/// What is protected, compared with how it was when it was first looked at in a run.
+#[derive(Debug)]
+pub struct Watched {
+    name: String,
+    /// Kept by whoever looks often: only its stamps are ever renewed.
+    baseline: Option<Baseline>,
+}
+
+impl Watched {
+    /// Makes the comparison of a gateway, which may see other places than a client's hooks.
+    ///
+    /// A client need not give a server all the variables that say where those are.
+    #[must_use]
+    pub fn of_gateway(surroundings: &Surroundings) -> Self {
+        Self {
+            name: format!("{BASELINE}-{}", surroundings.places_key()),
+            baseline: None,
+        }
+    }
+
+    fn of_hooks() -> Self {
+        Self {
+            name: BASELINE.to_owned(),
+            baseline: None,
+        }
+    }
+
+    /// Returns what is not as it was, but for what a person has `accepted`.
+    ///
+    /// # Errors
+    /// What was kept cannot be read or written.
+    pub fn changes(
+        &mut self,
+        log: &RunLog,
+        accepted: &BTreeMap<String, Option<String>>,
+        surroundings: &Surroundings,
+        at_ms: u64,
+    ) -> Result<Vec<ProtectedChange>, StoreError> {
+        let disk = RealDisk;
+        let known = match self.baseline.take() {
+            Some(baseline) => Some(baseline),
+            None => log.baseline::<Baseline>(&self.name)?,
+        };
+        let Some(baseline) = known else {
+            let baseline = Baseline::take(surroundings, &disk, at_ms);
+            // Two at once: whoever is second keeps what the first saw.
+            log.begin_baseline(&self.name, baseline)?;
+            return Ok(Vec::new());
+        };
+        let found = baseline.compare(surroundings, accepted, &disk, at_ms);
+        self.baseline = Some(match found.renewed {
+            Some(renewed) => {
+                log.renew_baseline(&self.name, renewed.clone())?;
+                renewed
+            }
+            None => baseline,
+        });
+        Ok(found.changes)
+    }
+}
 
 /// Compares what is protected; a change that nobody confirmed pauses the run.
 ///
@@ -17,24 +81,16 @@ pub(crate) fn compare(
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Option<String>, String> {
-    let disk = RealDisk;
     let root = guarded.binding.project_root.clone();
     let surroundings =
-        session::surroundings(setting, &root, &input.directory, None).resolved(&disk);
-    let Some(baseline) = guarded.log.baseline::<Baseline>().map_err(said)? else {
-        let baseline = Baseline::take(&surroundings, &disk, setting.at_ms);
-        // Two hooks at once: whoever is second keeps what the first saw.
-        guarded.log.begin_baseline(baseline).map_err(said)?;
-        return Ok(None);
-    };
-    let found = baseline.compare(&surroundings, &guarded.run.accepted, &disk, setting.at_ms);
-    if let Some(renewed) = found.renewed {
-        guarded.log.renew_baseline(renewed).map_err(said)?;
-    }
-    if found.changes.is_empty() {
+        session::surroundings(setting, &root, &input.directory, None).resolved(&RealDisk);
+    let (log, accepted) = (&guarded.log, &guarded.run.accepted);
+    let changes = Watched::of_hooks()
+        .changes(log, accepted, &surroundings, setting.at_ms)
+        .map_err(said)?;
+    if changes.is_empty() {
         return Ok(None);
     }
-    let changes = found.changes;
     let decision = guarded
         .ask(Ask::ReportProtected { changes })
         .map_err(said)?;
@@ -53,6 +109,6 @@ pub(crate) fn compare(
     )))
 }
 
-fn said(error: interlock_store::StoreError) -> String {
+fn said(error: StoreError) -> String {
     error.to_string()
 }

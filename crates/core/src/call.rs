@@ -64,7 +64,15 @@ impl ToolCall {
     #[must_use]
     pub fn is_disallowed(&self, policy: &Policy) -> bool {
         let parts = &self.facts.parts;
+        // A client's shell is one by any name; a server's tool is meant by its own alone.
+        let is_shell = self.kind == CallKind::Shell
+            && self.served_as.is_empty()
+            && !self
+                .names()
+                .iter()
+                .any(|name| name.to_ascii_lowercase().starts_with("mcp"));
         policy.disallows(&self.names())
+            || is_shell && policy.disallows(&["Bash"])
             || parts.iter().any(|part| policy.disallows(&[part.as_str()]))
     }
 }

@@ -1,12 +1,15 @@
 //! Commands: what a run is asked.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
-    event::{ProtectedChange, ToolChange},
+    event::{Cause, ProtectedChange, ToolChange},
     machine::Object,
     names::{AgentId, CallId, Digest, FramePath},
+    text::{Files, Places},
 };
 
 /// A command, with the time it is given at.
@@ -27,6 +30,8 @@ pub enum Ask {
         input: Object,
         /// Who starts it.
         by: String,
+        /// The folders that texts of the workflow name.
+        places: Option<Places>,
     },
     /// May this call run?
     Propose(Box<ToolCall>),
@@ -87,8 +92,49 @@ pub enum Ask {
         /// Who asks.
         by: String,
     },
-    /// Time has passed; waits that are due end.
+    /// Time has passed; waits that are due end, and tries that are due begin.
     Advance,
+    /// These are the files that the texts of a state name.
+    Supply {
+        /// Of which frame.
+        path: FramePath,
+        /// Every file that is asked for, by absolute path.
+        files: Files,
+    },
+    /// Who carried out the effects under way is gone.
+    LoseEffects,
+    /// A person says what became of an effect that was lost.
+    SettleEffect {
+        /// Of which state; `None`: the only one.
+        path: Option<String>,
+        /// What became of it.
+        how: EffectFate,
+        /// Who says so.
+        by: String,
+    },
+    /// A run that failed or was cancelled shall go on where it was.
+    Reopen {
+        /// Who asks.
+        by: String,
+    },
+    /// A person sets variables.
+    SetVariables {
+        /// The new values.
+        values: Object,
+        /// Who asks.
+        by: String,
+    },
+}
+
+/// What became of an effect that was lost.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EffectFate {
+    /// It is to be started again.
+    Again,
+    /// It counts as failed, with this code.
+    Failed(Value),
+    /// It counts as done, with this output.
+    Done(Value),
 }
 
 /// A shell line as `interlock exec` starts it.
@@ -172,26 +218,44 @@ pub struct Answer {
 pub enum ActivityOutcome {
     /// With an output.
     Done(Value),
-    /// With an error.
-    Failed {
-        /// A stable code or a number of the program.
-        code: Value,
-        /// One sentence.
-        message: String,
-    },
+    /// With an error: a stable code or a number of the program, one sentence, and what it wrote.
+    Failed(Cause),
 }
 
-/// One frame's effect to be started now.
+/// What is to be done for one frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// Stable: run, frame path and the sequence number of the state's entry.
     pub id: String,
+    /// Which try, from 1.
+    pub attempt: u32,
     /// What kind of work it is.
     pub kind: String,
     /// The frame.
     pub frame: FramePath,
     /// The state's path, as shown.
     pub path: String,
-    /// What the work is given.
-    pub input: Value,
+    /// What the work is given, every hole filled.
+    pub input: Arc<Value>,
+    /// The file that its output goes to, absolute.
+    pub file: Option<String>,
+    /// The context key that its output goes to.
+    pub key: Option<String>,
+    /// What is to be done with it.
+    pub stage: Stage,
+}
+
+/// What is to be done with an effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// The state's texts need these files first, by absolute path; see [`Ask::Supply`].
+    Reading(Vec<String>),
+    /// It is to be carried out.
+    Running,
+    /// Nothing, until [`Ask::Advance`] at this time, in milliseconds since 1970.
+    Waiting(u64),
+    /// A person answers or resumes.
+    Person,
+    /// It was cut off; a person says what became of it.
+    Lost,
 }

@@ -3,7 +3,10 @@
 mod activities;
 mod address;
 mod calls;
+mod carry;
+mod durable;
 mod interrupts;
+mod items;
 mod people;
 mod protected;
 mod question;
@@ -14,6 +17,7 @@ mod transitions;
 pub(crate) use address::in_fork;
 pub(crate) use calls::bench_of;
 pub use calls::shell_finding;
+pub(crate) use carry::{Filled, fill, kind_of};
 
 use crate::{
     command::{Ask, Command, TransitionRequest},
@@ -23,6 +27,7 @@ use crate::{
     names::{AgentId, ApprovalId, Digest, FramePath},
     refusal::{Code, Refusal},
     run::{Frame, Phase, Run},
+    text::Places,
 };
 
 /// What a command brought about.
@@ -69,9 +74,12 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         events: Vec::new(),
         at_ms: command.at_ms,
         path: FramePath::root(),
+        due: Vec::new(),
+        settling: false,
+        moves: 0,
     };
     let reply = match &command.ask {
-        Ask::Start { input, by } => work.start(input, by),
+        Ask::Start { input, by, places } => work.start(input, by, places.as_ref()),
         Ask::Propose(_) => work.propose_outside_a_run(),
         Ask::Record(result) => work.record(result),
         Ask::StartLine(start) => work.start_line(start),
@@ -88,6 +96,11 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::AcceptTool { server, tool, by } => work.accept_tool(server, tool, by),
         Ask::Cancel { by } => work.cancel(by),
         Ask::Advance => work.advance(),
+        Ask::Supply { path, files } => work.supply(path, files),
+        Ask::LoseEffects => work.lose_effects(),
+        Ask::SettleEffect { path, how, by } => work.settle_effect(path.as_deref(), how, by),
+        Ask::Reopen { by } => work.reopen(by),
+        Ask::SetVariables { values, by } => work.set_variables(values, by),
     };
     let reply = reply.unwrap_or_else(Reply::Refused);
     Decision {
@@ -157,6 +170,11 @@ struct Work<'a> {
     events: Vec<Event>,
     at_ms: u64,
     path: FramePath,
+    /// Frames to be carried on with, the next one last.
+    due: Vec<FramePath>,
+    settling: bool,
+    /// Transitions taken by the run itself since something was done.
+    moves: usize,
 }
 
 impl<'a> Work<'a> {
@@ -192,7 +210,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn start(&mut self, input: &Object, by: &str) -> Answered {
+    fn start(&mut self, input: &Object, by: &str, places: Option<&Places>) -> Answered {
         if self.run.phase != Phase::New {
             return Err(Refusal::new(Code::RunOpen, "the run has begun already"));
         }
@@ -206,6 +224,7 @@ impl<'a> Work<'a> {
             context,
             by: by.to_owned(),
             at_ms: self.at_ms,
+            places: places.filter(|_| self.machine.durable).cloned(),
         });
         self.settle(&FramePath::root())?;
         Ok(Reply::Accepted)
@@ -250,6 +269,9 @@ impl<'a> Work<'a> {
 
     fn cancel(&mut self, by: &str) -> Answered {
         self.open()?;
+        if self.is_durable() {
+            return self.cancel_durable(by);
+        }
         self.emit(Event::RunCancelled { by: by.to_owned() });
         Ok(Reply::Accepted)
     }

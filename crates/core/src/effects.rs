@@ -1,16 +1,20 @@
 //! Derives what must be done now from where a run is.
 
-use serde_json::json;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 
 use crate::{
-    command::Effect,
-    machine::{Activity, Machine},
+    command::{Effect, Stage},
+    decide::{Filled, fill, kind_of},
+    machine::{Activity, Capture, Machine, State},
     names::FramePath,
     report::shown_path,
-    run::Run,
+    run::{Frame, Run, RunningAt},
+    text::{Files, Lack},
 };
 
-/// Returns the effects that should be running, in the order of the frames.
+/// Returns what is to be done for each frame, in the order of the frames.
 #[must_use]
 pub fn effects(machine: &Machine, run: &Run) -> Vec<Effect> {
     if run.paused.is_some() {
@@ -22,33 +26,100 @@ pub fn effects(machine: &Machine, run: &Run) -> Vec<Effect> {
         .collect()
 }
 
+/// Returns the files that the texts of the state at `path` still need, by absolute path.
+///
+/// With `files` read so far; empty: a [`crate::command::Ask::Supply`] has all it needs.
+#[must_use]
+pub fn lacking(machine: &Machine, run: &Run, path: &FramePath, files: &Files) -> Vec<String> {
+    let state = run.frame(path).and_then(|frame| {
+        let machine = machine.called(frame.machine.as_ref())?;
+        Some((frame, machine.states.get(&frame.at)?))
+    });
+    let Some((frame, state)) = state else {
+        return Vec::new();
+    };
+    match fill(state, frame, run.places.as_deref(), files) {
+        Err(Lack::File(file)) => vec![file],
+        _ => Vec::new(),
+    }
+}
+
 fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
     let frame = run.frame(path).filter(|frame| frame.parked.is_none())?;
     let state = machine
         .called(frame.machine.as_ref())?
         .states
         .get(&frame.at)?;
-    let (kind, input) = match &state.activity {
-        Activity::Task(work) | Activity::Stage(work) | Activity::Ask(work) => {
-            (work.kind.clone(), json!(work.input))
+    let seq = frame.entered_seq;
+    let mut effect = Effect {
+        id: format!("{}/{path}/{seq}", run.id),
+        attempt: 1,
+        kind: kind_of(&state.activity).to_owned(),
+        frame: path.clone(),
+        path: shown_path(machine, run, path),
+        input: Arc::default(),
+        file: None,
+        key: match &state.capture {
+            Some(Capture::Key(key)) => Some(key.clone()),
+            _ => None,
+        },
+        stage: Stage::Running,
+    };
+    if let Some(running) = &frame.effect {
+        effect.attempt = running.attempt;
+        effect.kind.clone_from(&running.kind);
+        effect.input = Arc::clone(&running.input);
+        effect.file.clone_from(&running.file);
+        effect.stage = match running.at {
+            RunningAt::Started => started(state),
+            RunningAt::Waiting(until) => Stage::Waiting(until),
+            RunningAt::Lost => Stage::Lost,
+        };
+        return Some(effect);
+    }
+    not_started(run, frame, state, effect)
+}
+
+const fn started(state: &State) -> Stage {
+    match &state.activity {
+        Activity::Ask(_) | Activity::Pause(_) => Stage::Person,
+        _ => Stage::Running,
+    }
+}
+
+/// Fills in an effect whose start is no event: files are to be read, or the run is not durable.
+fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> Option<Effect> {
+    match &state.activity {
+        Activity::Wait { wait_ms } => {
+            effect.input = Arc::new(json!({ "wait_ms": wait_ms }));
+            effect.stage = Stage::Waiting(frame.entered_ms.saturating_add(*wait_ms));
+            Some(effect)
         }
-        Activity::Wait { wait_ms } => ("wait".to_owned(), json!({ "wait_ms": wait_ms })),
+        Activity::Task(_)
+        | Activity::Stage(_)
+        | Activity::Ask(_)
+        | Activity::Pause(_)
+        | Activity::Test(_) => {
+            match fill(state, frame, run.places.as_deref(), &Files::new()) {
+                Err(Lack::File(file)) => effect.stage = Stage::Reading(vec![file]),
+                Ok(Filled::Work(input, file)) => {
+                    effect.input = Arc::new(input);
+                    effect.file = file;
+                    effect.stage = started(state);
+                }
+                Ok(Filled::Nothing | Filled::Tested(..)) | Err(Lack::Wrong(_)) => {
+                    effect.input = Arc::new(Value::Null);
+                    effect.stage = started(state);
+                }
+            }
+            Some(effect)
+        }
         Activity::Await
         | Activity::Choice
-        | Activity::Test(_)
-        | Activity::Pause(_)
-        | Activity::Each(_)
         | Activity::Call(_)
         | Activity::Fork(_)
         | Activity::Map(_)
-        | Activity::Final { .. } => return None,
-    };
-    let seq = frame.entered_seq;
-    Some(Effect {
-        id: format!("{}/{path}/{seq}", run.id),
-        kind,
-        frame: path.clone(),
-        path: shown_path(machine, run, path),
-        input,
-    })
+        | Activity::Each(_)
+        | Activity::Final { .. } => None,
+    }
 }

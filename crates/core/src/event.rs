@@ -13,6 +13,7 @@ use crate::{
         StateName,
     },
     refusal::Refusal,
+    text::Places,
 };
 
 /// Something that happened to a run. Holds all that `evolve` needs.
@@ -34,6 +35,9 @@ pub enum Event {
         by: String,
         /// When, in milliseconds since 1970.
         at_ms: u64,
+        /// The folders its texts name; `None`: it names none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        places: Option<Places>,
     },
     /// A tool call may run.
     CallAllowed {
@@ -301,6 +305,58 @@ pub enum Event {
         outcome: Outcome,
         /// Merged into its context.
         merged: Object,
+        /// Why it failed; `None` in logs that do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+    },
+    /// A branch that had to wait for its turn began.
+    BranchOpened {
+        /// The frame that forked.
+        path: FramePath,
+        /// The branch.
+        branch: BranchStart,
+    },
+    /// The lines that a machine runs for, one after the other.
+    ItemsListed {
+        /// The frame.
+        path: FramePath,
+        /// Each line.
+        items: Vec<String>,
+    },
+    /// The next of the items began.
+    ItemStarted {
+        /// The frame that has the items.
+        path: FramePath,
+        /// Its number, from 0.
+        index: u64,
+        /// Key of the item's machine.
+        machine: MachineId,
+        /// Its first state.
+        initial: StateName,
+        /// The context keys of the item and of its number.
+        keys: (String, String),
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// An item ended; its context is the frame's again.
+    ItemEnded {
+        /// The frame that has the items.
+        path: FramePath,
+        /// Its number, from 0.
+        index: u64,
+        /// Why it failed; `None`: it succeeded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+    },
+    /// No more items run.
+    ItemsEnded {
+        /// The frame that had the items.
+        path: FramePath,
+        /// Items that failed.
+        failed: u64,
+        /// Why the whole failed; `None`: it succeeded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
     },
     /// A machine was called.
     MachineCalled {
@@ -323,6 +379,54 @@ pub enum Event {
         outcome: Outcome,
         /// Merged into the caller's context.
         merged: Object,
+        /// The output that the caller's state has by it.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        output: Value,
+        /// Why it failed; `None` in logs that do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+    },
+    /// An effect is started: whoever carries it out begins after this is in the log.
+    EffectStarted {
+        /// The frame.
+        path: FramePath,
+        /// What kind of work it is.
+        kind: String,
+        /// Which try, from 1.
+        attempt: u32,
+        /// What the work is given, every hole filled; null: as in the try before.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        input: Value,
+        /// The file that its output goes to, absolute.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// A try failed and another follows.
+    AttemptFailed {
+        /// The frame.
+        path: FramePath,
+        /// Which try, from 1.
+        attempt: u32,
+        /// Why.
+        error: Cause,
+        /// When the next begins, in milliseconds since 1970.
+        again_ms: u64,
+    },
+    /// Who carried an effect out is gone, and what became of it is not known.
+    EffectLost {
+        /// The frame.
+        path: FramePath,
+    },
+    /// A person said what became of a lost effect.
+    EffectSettled {
+        /// The frame.
+        path: FramePath,
+        /// `again`, `failed` or `done`.
+        how: String,
+        /// Who.
+        by: String,
     },
     /// An activity that Interlock carries out ended.
     ActivityEnded {
@@ -332,6 +436,23 @@ pub enum Event {
         output: Value,
         /// Its error.
         error: Option<Cause>,
+        /// The context key that the output went to, as text without blanks at its ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// A person set variables.
+    VariablesSet {
+        /// The new values.
+        values: Object,
+        /// Who.
+        by: String,
+    },
+    /// A run that had failed or was cancelled goes on at the states that failed.
+    RunReopened {
+        /// Who asked.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
     },
     /// Protected things are not as they were when the run began.
     ProtectedChanged {
@@ -531,6 +652,13 @@ impl Cause {
             stdout: String::new(),
             cancelled: false,
         }
+    }
+
+    /// Returns the code as a number, from 1 to 255; a code that is a name counts as 1.
+    #[must_use]
+    pub fn number(&self) -> u8 {
+        let number = self.code.as_i64().and_then(|code| u8::try_from(code).ok());
+        number.filter(|code| *code != 0).unwrap_or(1)
     }
 }
 

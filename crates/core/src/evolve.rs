@@ -1,12 +1,18 @@
 //! Folds an event into a run: the only way a run changes.
 
+mod activities;
 mod approvals;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use serde_json::Value;
 
 use crate::{
     event::{
-        BranchOutcome, BranchStart, CallMarks, CallRecord, Event, How, InterruptHit,
+        BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, Event, How, InterruptHit,
         ProtectedChange, ToolChange,
     },
     machine::Object,
@@ -37,11 +43,15 @@ fn apply(run: &mut Run, event: &Event) {
             initial,
             context,
             at_ms,
+            places,
             ..
         } => {
             run.id = id.clone();
             run.phase = Phase::Open;
-            run.root = Frame::entering(None, initial.clone(), context.clone(), run.seq, *at_ms);
+            run.places = places.clone().map(Arc::new);
+            run.entered += u64::from(run.places.is_some());
+            let context = Arc::new(context.clone());
+            run.root = Frame::entering(None, initial.clone(), context, run.seq, *at_ms);
         }
         Event::CallAllowed {
             path, call, marks, ..
@@ -95,6 +105,7 @@ fn apply(run: &mut Run, event: &Event) {
         }
         Event::TransitionTaken {
             path,
+            event,
             from,
             to,
             how,
@@ -102,6 +113,12 @@ fn apply(run: &mut Run, event: &Event) {
             at_ms,
             ..
         } => {
+            if event.as_str() == "error"
+                && let Some(frame) = run.frame_mut(path)
+            {
+                activities::catch(frame);
+            }
+            run.entered += u64::from(run.places.is_some());
             take_transition(run, path, from, to, *how, data, *at_ms);
         }
         Event::ApprovalRequested {
@@ -184,12 +201,13 @@ fn apply(run: &mut Run, event: &Event) {
                 let child = Frame::entering(
                     Some(machine.clone()),
                     initial.clone(),
-                    context.clone(),
+                    Arc::new(context.clone()),
                     seq,
                     ms,
                 );
                 frame.children = vec![Child::open(shown, child)];
             }
+            run.entered += u64::from(run.places.is_some());
         }
         Event::BranchEnded {
             path,
@@ -201,14 +219,35 @@ fn apply(run: &mut Run, event: &Event) {
                 child.cause.clone_from(cause);
             }
         }
-        Event::ForkJoined { path, merged, .. } | Event::MachineReturned { path, merged, .. } => {
-            close_children(run, path, merged);
-        }
-        Event::ActivityEnded { path, output, .. } => {
+        Event::ForkJoined {
+            path,
+            merged,
+            cause,
+            ..
+        } => close_children(run, path, merged, &Value::Null, cause.as_ref()),
+        Event::MachineReturned {
+            path,
+            merged,
+            output,
+            cause,
+            ..
+        } => close_children(run, path, merged, output, cause.as_ref()),
+        Event::BranchOpened { path, branch } => {
+            let (seq, ms) = entry(run, path);
             if let Some(frame) = run.frame_mut(path) {
-                frame.output = output.clone();
+                activities::open_branch(frame, branch, seq, ms);
             }
         }
+        Event::ItemsListed { .. }
+        | Event::ItemStarted { .. }
+        | Event::ItemEnded { .. }
+        | Event::ItemsEnded { .. } => activities::apply_items(run, event),
+        Event::EffectStarted { .. }
+        | Event::AttemptFailed { .. }
+        | Event::EffectLost { .. }
+        | Event::ActivityEnded { .. } => activities::apply_effect(run, event),
+        Event::VariablesSet { values, .. } => activities::set_variables(&mut run.root, values),
+        Event::RunReopened { at_ms, .. } => activities::reopen(run, *at_ms),
         Event::RunPaused { by, reason } => {
             run.paused = Some(Pause {
                 by: by.clone(),
@@ -241,7 +280,9 @@ fn apply(run: &mut Run, event: &Event) {
                 },
             );
         }
-        Event::CallDenied { .. } | Event::TransitionRejected { .. } => {}
+        Event::CallDenied { .. }
+        | Event::TransitionRejected { .. }
+        | Event::EffectSettled { .. } => {}
     }
 }
 
@@ -358,9 +399,7 @@ fn take_transition(
 ) {
     let seq = run.seq;
     if let Some(frame) = run.frame_mut(path) {
-        for (key, value) in data {
-            frame.context.insert(key.clone(), value.clone());
-        }
+        merge(frame, data);
         if how == How::Returned {
             frame.handling = None;
         } else if from != to {
@@ -379,7 +418,16 @@ fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.entered_ms = at_ms;
     frame.parked = None;
     frame.note = None;
+    frame.failure = None;
+    frame.effect = None;
+    frame.items = None;
     frame.children = Vec::new();
+}
+
+fn merge(frame: &mut Frame, data: &Object) {
+    if !data.is_empty() {
+        Arc::make_mut(&mut frame.context).extend(data.clone());
+    }
 }
 
 /// Puts what a person said where the agent is told.
@@ -396,21 +444,10 @@ fn entry(run: &Run, path: &FramePath) -> (u64, u64) {
 fn open_fork(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
     let (seq, ms) = entry(run, path);
     if let Some(frame) = run.frame_mut(path) {
-        frame.children = branches
-            .iter()
-            .map(|branch| {
-                let mut context = frame.context.clone();
-                context.extend(branch.context.clone());
-                let child = Frame::entering(
-                    frame.machine.clone(),
-                    branch.initial.clone(),
-                    context,
-                    seq,
-                    ms,
-                );
-                Child::open(&branch.name, child)
-            })
-            .collect();
+        frame.children = Vec::new();
+        for branch in branches {
+            activities::open_branch(frame, branch, seq, ms);
+        }
     }
 }
 
@@ -423,19 +460,35 @@ fn child_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Child> {
 }
 
 fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {
+    let durable = run.places.is_some();
     approvals::void_below(run, path, "its branch has ended");
     if let Some(child) = child_mut(run, path) {
         child.ended = Some(outcome);
         child.frame.parked = None;
-        child.frame.children = Vec::new();
+        // What failed in a durable run may go on where it failed.
+        if outcome == BranchOutcome::Succeeded || !durable {
+            child.frame.children = Vec::new();
+        }
     }
     release(run, path);
 }
 
-fn close_children(run: &mut Run, path: &FramePath, merged: &Object) {
+fn close_children(
+    run: &mut Run,
+    path: &FramePath,
+    merged: &Object,
+    output: &Value,
+    cause: Option<&Cause>,
+) {
+    let durable = run.places.is_some();
     if let Some(frame) = run.frame_mut(path) {
         frame.children = Vec::new();
-        frame.context.extend(merged.clone());
+        merge(frame, merged);
+        if durable {
+            frame.captured.extend(merged.keys().cloned());
+            frame.output = Arc::new(output.clone());
+            frame.failure = cause.cloned();
+        }
     }
     free(run, |bound| bound != path && path.holds(bound));
     approvals::void_grants_below(run, path);

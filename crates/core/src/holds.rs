@@ -93,7 +93,7 @@ fn read_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize, seen: &mut Vec<Val
             };
             seen.push(json!([exit, edit]));
         }
-        Guard::Output(_) => seen.push(scope.frame.output.clone()),
+        Guard::Output(_) => seen.push(scope.frame.output.as_ref().clone()),
         Guard::Code(_) | Guard::Uncancelled => seen.push(json!(scope.frame.failure)),
     }
 }
@@ -144,7 +144,7 @@ fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
                 .frame
                 .failure
                 .as_ref()
-                .and_then(|cause| cause.code.as_i64());
+                .map(|cause| i64::from(cause.number()));
             if code == Some(*wanted) {
                 return Ok(());
             }
@@ -172,7 +172,7 @@ impl Unmet {
 /// Compares an output as people read it: without blanks at its ends, in any case.
 fn check_output(frame: &Frame, wanted: &str) -> Result<(), Unmet> {
     let folded = |text: &str| text.trim().to_lowercase();
-    match &frame.output {
+    match frame.output.as_ref() {
         Value::String(text) if folded(text) == folded(wanted) => Ok(()),
         seen => Err(Unmet::new(
             "output",

@@ -111,11 +111,10 @@ fn untouchable(bench: Bench<'_>) -> Check {
             format!("{thing} is protected: a guarded agent may not touch it"),
         );
     }
-    // Where writing is refused at all, the rule about whole places says so.
+    // Of a shell line where not all is free, the rule about whole places says so.
     let whole = |write: &&FileWrite| write.place == Place::Whole && write.removes;
-    if bench.state.policy.stance() == Stance::Free
-        && let Some(write) = bench.call.facts.writes.iter().find(whole)
-    {
+    let by_rule = bench.call.kind == CallKind::Shell && bench.state.policy.stance() != Stance::Free;
+    if !by_rule && let Some(write) = bench.call.facts.writes.iter().find(whole) {
         let path = write.path.as_deref().unwrap_or(&write.by);
         return refuse(
             Code::Protected,

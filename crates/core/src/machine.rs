@@ -50,6 +50,11 @@ pub struct Machine {
     /// What the engine carries along without reading.
     #[serde(default)]
     pub meta: Object,
+    /// Whether starts of effects are events, and a failed run can go on where it failed.
+    ///
+    /// Only the outermost machine is asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub durable: bool,
 }
 
 /// The bounds of a run. Nothing is unbounded.

@@ -53,6 +53,26 @@ impl Decimal {
         })
     }
 
+    /// Reads what people write: a sign, digits, one point, an exponent up to 1000, blanks around.
+    fn parse_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let text = text
+            .strip_prefix('+')
+            .filter(|rest| !rest.starts_with('-'))
+            .unwrap_or(text);
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let exponent = exponent
+            .strip_prefix('+')
+            .filter(|rest| !rest.starts_with('-'))
+            .unwrap_or(exponent);
+        let exponent: i64 = exponent.parse().ok()?;
+        let holds_a_digit = mantissa.bytes().any(|byte| byte.is_ascii_digit());
+        if !holds_a_digit || exponent.abs() > 1000 {
+            return None;
+        }
+        Self::parse(&format!("{mantissa}e{exponent}"))
+    }
+
     /// Returns the power of ten of the first digit.
     fn magnitude(&self) -> i64 {
         self.scale
@@ -107,6 +127,25 @@ pub fn deep_equal(left: &Value, right: &Value) -> bool {
     }
 }
 
+/// Compares two numbers written as text, exactly.
+///
+/// # Errors
+/// The side that is not a number: `left` or `right`.
+pub fn compare_text(left: &str, right: &str) -> Result<Ordering, Side> {
+    let left = Decimal::parse_text(left).ok_or(Side::Left)?;
+    let right = Decimal::parse_text(right).ok_or(Side::Right)?;
+    Ok(left.compare(&right))
+}
+
+/// A side of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The first value.
+    Left,
+    /// The second value.
+    Right,
+}
+
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed test panics")]
@@ -138,5 +177,32 @@ mod tests {
         check("80", "9", Ordering::Greater);
         check("1e400", "1e399", Ordering::Greater);
         check("0.1", "0.09", Ordering::Greater);
+    }
+
+    #[test]
+    fn texts_are_compared_as_exact_decimals() {
+        use super::{Side, compare_text};
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        for (left, right, wanted) in [
+            ("9007199254740993", "9007199254740992", Greater),
+            ("100.00", "100", Equal),
+            (" +3\n", "3", Equal),
+            (".5", "0.50", Equal),
+            ("5.", "5", Equal),
+            ("-0.5", ".1", Less),
+            ("1.5e10", "15000000000", Equal),
+            ("2E-3", "0.002", Equal),
+            ("1e1000", "9e999", Greater),
+            ("-0", "0", Equal),
+        ] {
+            assert_eq!(compare_text(left, right), Ok(wanted), "{left} {right}");
+        }
+        for bad in [
+            "", "abc", "NaN", "Infinity", "1e1001", "1.2.3", "--1", "+-1", "1e", "0x10", ".",
+            "1 2", "1_000",
+        ] {
+            assert_eq!(compare_text(bad, "1"), Err(Side::Left), "{bad}");
+            assert_eq!(compare_text("1", bad), Err(Side::Right), "{bad}");
+        }
     }
 }

@@ -11,14 +11,13 @@ use serde::{
     Deserialize, Serialize, Serializer,
     ser::{SerializeMap, SerializeSeq},
 };
-use serde_json::Value;
 
 use crate::{
     command::Effect,
     machine::{Activity, Machine, Object, Outcome},
     names::FramePath,
     policy::Policy,
-    run::{Frame, Phase, Run},
+    run::{Frame, Phase, Run, RunningAt},
 };
 
 pub use events::{EventReport, Targets};
@@ -112,7 +111,7 @@ pub fn report(machine: &Machine, run: &Run, focus: Option<&FramePath>) -> Report
     Report {
         state: place::state_paths(machine, run),
         status: status(machine, run),
-        context: frame.context.clone(),
+        context: frame.context.as_ref().clone(),
         tools: policy.and_then(allowed_tools),
         events: events::events(machine, run, &path),
         limits: policy.map_or_else(LimitsReport::default, |policy| limits(policy, frame)),
@@ -163,9 +162,18 @@ fn open_status(machine: &Machine, run: &Run) -> Status {
 
 /// Tells whether only time or a person's answer leads `frame` on.
 fn waits(machine: &Machine, run: &Run, path: &FramePath, frame: &Frame) -> bool {
-    place::machine_of(machine, run, path)
-        .and_then(|own| own.states.get(&frame.at))
-        .is_some_and(|state| matches!(state.activity, Activity::Wait { .. } | Activity::Ask(_)))
+    let stands = frame
+        .effect
+        .as_ref()
+        .is_some_and(|effect| effect.at != RunningAt::Started);
+    let state = place::machine_of(machine, run, path).and_then(|own| own.states.get(&frame.at));
+    stands
+        || state.is_some_and(|state| {
+            matches!(
+                state.activity,
+                Activity::Wait { .. } | Activity::Ask(_) | Activity::Pause(_)
+            )
+        })
 }
 
 /// Returns the tools that pass, as written, less those that are disallowed.
@@ -243,7 +251,7 @@ impl Serialize for EffectReport<'_> {
         map.serialize_entry("id", id)?;
         map.serialize_entry("kind", kind)?;
         map.serialize_entry("path", path)?;
-        if *input != Value::Null {
+        if !input.is_null() {
             map.serialize_entry("input", input)?;
         }
         map.end()

@@ -3,7 +3,10 @@
 //! Bounded in memory: counters and the evidence that some guard names, never
 //! the history.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +19,7 @@ use crate::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
     },
+    text::{Caught, Places},
 };
 
 /// One execution of a machine.
@@ -31,6 +35,12 @@ pub struct Run {
     pub paused: Option<Pause>,
     /// The outermost line of execution.
     pub root: Frame,
+    /// The folders that texts name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<Arc<Places>>,
+    /// States entered so far, where the machine is durable.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub entered: u64,
     /// What was seen, by the evidence guard's key.
     pub evidence: BTreeMap<String, Seen>,
     /// Sequence number of the last allowed write.
@@ -121,7 +131,7 @@ pub struct Frame {
     /// The current state.
     pub at: StateName,
     /// Its own copy of the context.
-    pub context: Object,
+    pub context: Arc<Object>,
     /// What has been used up since the state was entered.
     pub used: Used,
     /// Sequence number of the state's entry.
@@ -135,14 +145,68 @@ pub struct Frame {
     /// Matches kept for later, oldest first.
     pub queue: VecDeque<InterruptHit>,
     /// The output of the state's own activity, for guards that read it.
-    pub output: Value,
+    pub output: Arc<Value>,
     /// Why the state's own activity failed, for guards that read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Cause>,
     /// What the last person who said no had to say.
     pub note: Option<String>,
+    /// What is carried out for the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Running>,
+    /// The items that a machine runs for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Items>,
+    /// The error that was handled last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caught: Option<Arc<Caught>>,
+    /// Context keys that outputs went to since the frame began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub captured: BTreeSet<String>,
     /// Branches, or the called machine, in the order written.
     pub children: Vec<Child>,
+}
+
+/// What is carried out for a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    /// What kind of work it is.
+    pub kind: String,
+    /// Which try, from 1.
+    pub attempt: u32,
+    /// What it is given.
+    pub input: Arc<Value>,
+    /// The file that its output goes to, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Where it stands.
+    pub at: RunningAt,
+}
+
+/// Where an effect stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunningAt {
+    /// Somebody carries it out.
+    Started,
+    /// The next try begins at this time, in milliseconds since 1970.
+    Waiting(u64),
+    /// Who carried it out is gone.
+    Lost,
+}
+
+/// The items that a machine runs for, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Items {
+    /// Each line.
+    pub all: Arc<Vec<String>>,
+    /// Items that ended.
+    pub ended: u64,
+    /// Items that failed.
+    pub failed: u64,
+    /// What the keys of item and number held outside of the loop.
+    #[serde(default)]
+    pub hidden: Vec<(String, Option<Value>)>,
 }
 
 /// What has been used up since a state was entered.
@@ -326,7 +390,9 @@ impl Run {
             seq: 0,
             phase: Phase::New,
             paused: None,
-            root: Frame::entering(None, StateName::new(""), Object::new(), 0, 0),
+            root: Frame::entering(None, StateName::new(""), Arc::default(), 0, 0),
+            places: None,
+            entered: 0,
             evidence: BTreeMap::new(),
             last_write: None,
             calls: VecDeque::new(),
@@ -382,6 +448,10 @@ impl Run {
     }
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 fn collect_leaves(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
     if frame.children.is_empty() {
         leaves.push(path.clone());
@@ -398,7 +468,7 @@ impl Frame {
     pub fn entering(
         machine: Option<MachineId>,
         at: StateName,
-        context: Object,
+        context: Arc<Object>,
         entered_seq: u64,
         entered_ms: u64,
     ) -> Self {
@@ -412,8 +482,12 @@ impl Frame {
             parked: None,
             handling: None,
             queue: VecDeque::new(),
-            output: Value::Null,
+            output: Arc::default(),
             failure: None,
+            effect: None,
+            items: None,
+            caught: None,
+            captured: BTreeSet::new(),
             note: None,
             children: Vec::new(),
         }

@@ -54,6 +54,71 @@ pub fn all_names(name: &str) -> &'static [&'static str] {
         .unwrap_or_default()
 }
 
+/// Returns the tool whose name `name` looks like without being any name of it.
+///
+/// Case, blanks, characters that are not seen, and letters of other scripts that
+/// look the same make no difference to who reads it, and one to who compares it.
+#[must_use]
+pub fn imitated(name: &str) -> Option<&'static str> {
+    let looks: String = name.chars().filter_map(plain_look).collect();
+    let known = || {
+        NAMES
+            .iter()
+            .copied()
+            .flatten()
+            .chain(&OTHER_WRITERS)
+            .copied()
+    };
+    if known().any(|known| known == name) {
+        return None;
+    }
+    known().find(|known| known.to_ascii_lowercase() == looks)
+}
+
+/// Further tools that write or run something, which have no common name.
+const OTHER_WRITERS: [&str; 4] = ["Delete", "PowerShell", "powershell", "Monitor"];
+
+/// Returns the small Latin letter that a character looks like; `None`: it is not seen.
+fn plain_look(c: char) -> Option<char> {
+    let hidden = c.is_whitespace()
+        || c.is_control()
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}');
+    // Letters of full width stand in the order of the plain ones.
+    let narrow = match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        c => c,
+    };
+    let looks = LOOKS.iter().find(|(letters, _)| letters.contains(narrow));
+    let plain = looks.map_or(narrow, |(_, plain)| *plain);
+    (!hidden).then(|| plain.to_ascii_lowercase())
+}
+
+/// Cyrillic and Greek letters, each with the Latin one it looks like.
+const LOOKS: [(&str, char); 22] = [
+    ("аАαΑ", 'a'),
+    ("вВΒ", 'b'),
+    ("сСϲ", 'c'),
+    ("ԁ", 'd'),
+    ("еЕёЁΕε", 'e'),
+    ("ԍ", 'g'),
+    ("һнНΗ", 'h'),
+    ("іІїЇιΙ", 'i'),
+    ("ј", 'j'),
+    ("кКΚκ", 'k'),
+    ("ӏ", 'l'),
+    ("мМΜ", 'm'),
+    ("пΝ", 'n'),
+    ("оОοΟ", 'o'),
+    ("рРρΡ", 'p'),
+    ("ԛ", 'q'),
+    ("г", 'r'),
+    ("ѕЅ", 's'),
+    ("тТτΤ", 't'),
+    ("ѵνυ", 'v'),
+    ("хХχΧ", 'x'),
+    ("уУ", 'y'),
+];
+
 /// Returns the names by which rules may mean the tool `tool` of `server` behind the gateway.
 ///
 /// The plain name, `SERVER__TOOL` and `mcp__SERVER__TOOL`; the one that is wrapped
@@ -77,4 +142,32 @@ pub fn served_names(server: &str, tool: &str) -> Vec<String> {
         names.push(tool.to_owned());
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_only_looks_like_a_known_one_is_told_apart() {
+        let rows = [
+            ("Bash", None),
+            ("bash", None),
+            ("BASH", Some("Bash")),
+            (" Bash", Some("Bash")),
+            ("Bash\n", Some("Bash")),
+            ("Ba\u{200b}sh", Some("Bash")),
+            ("\u{412}ash", Some("Bash")),
+            ("Ba\u{455}h", Some("Bash")),
+            ("\u{ff22}ash", Some("Bash")),
+            ("APPLY_PATCH", Some("apply_patch")),
+            ("delete", Some("Delete")),
+            ("ReadAll", None),
+            ("mcp__a__Bash", None),
+            ("", None),
+        ];
+        for (name, imitates) in rows {
+            assert_eq!(imitated(name), imitates, "{name:?}");
+        }
+    }
 }

@@ -20,7 +20,14 @@ fn machine() -> Machine {
 fn started() -> Run {
     let by = "ana".to_owned();
     let input = Object::new();
-    let (run, _) = ask(Run::new(RunId::new("r")), Ask::Start { input, by });
+    let (run, _) = ask(
+        Run::new(RunId::new("r")),
+        Ask::Start {
+            input,
+            by,
+            places: None,
+        },
+    );
     run
 }
 

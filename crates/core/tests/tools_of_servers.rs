@@ -22,7 +22,15 @@ fn machine() -> Machine {
 fn started() -> Run {
     let by = "ana".to_owned();
     let input = Object::new();
-    ask(Run::new(RunId::new("r")), Ask::Start { input, by }).0
+    ask(
+        Run::new(RunId::new("r")),
+        Ask::Start {
+            input,
+            by,
+            places: None,
+        },
+    )
+    .0
 }
 
 fn ask(run: Run, ask: Ask) -> (Run, Vec<&'static str>, Reply) {

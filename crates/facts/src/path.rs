@@ -98,7 +98,9 @@ fn strip_scheme(path: &str) -> Option<&str> {
 
 fn address_path(address: &str, whole: &str) -> Result<String, PathError> {
     let wrong = || PathError::Address(whole.chars().take(80).collect());
-    let path = address.strip_prefix("localhost").unwrap_or(address);
+    let local = address.split_at_checked("localhost".len());
+    let local = local.filter(|(host, _)| host.eq_ignore_ascii_case("localhost"));
+    let path = local.map_or(address, |(_, path)| path);
     if !path.starts_with('/') {
         return Err(wrong());
     }
@@ -107,6 +109,62 @@ fn address_path(address: &str, whole: &str) -> Result<String, PathError> {
         return Err(PathError::Nul);
     }
     Ok(decoded)
+}
+
+/// Returns the paths that a program may make of `text` where it takes it for an address.
+///
+/// Programs read addresses in many ways: white space is dropped, a host passed
+/// over, a scheme of their own stands for a file. None for an address of the web.
+pub(crate) fn as_address(text: &str) -> Vec<String> {
+    let bare = without_white_space(text);
+    let address = bare
+        .split_once(':')
+        .filter(|(scheme, rest)| is_scheme(scheme) && !rest.starts_with(' '));
+    let Some((scheme, rest)) = address else {
+        return if bare == text { Vec::new() } else { vec![bare] };
+    };
+    if ["http", "https", "ws", "wss"].contains(&scheme.to_ascii_lowercase().as_str()) {
+        return Vec::new();
+    }
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    let below = path.trim_start_matches('/');
+    let mut found = vec![below.to_owned(), format!("/{below}")];
+    if let Some((_, after_host)) = below.split_once('/').filter(|_| path.starts_with("//")) {
+        found.push(format!("/{after_host}"));
+    }
+    let decoded: Vec<String> = found
+        .iter()
+        .filter_map(|path| percent_decoded(path))
+        .collect();
+    found.extend(decoded);
+    found.retain(|path| path.len() > 1);
+    found.dedup();
+    found
+}
+
+/// Tells whether `text` is an address of some scheme, however it is spread over lines.
+pub(crate) fn is_address(text: &str) -> bool {
+    // Longer text is what is written, not where.
+    text.len() <= BYTES_MAX
+        && without_white_space(text)
+            .split_once("://")
+            .is_some_and(|(scheme, _)| is_scheme(scheme))
+}
+
+fn without_white_space(text: &str) -> String {
+    text.trim_matches(|c: char| c <= ' ')
+        .chars()
+        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
+        .map(|c| if c == '\\' { '/' } else { c })
+        .collect()
+}
+
+fn is_scheme(scheme: &str) -> bool {
+    scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
 fn percent_decoded(text: &str) -> Option<String> {

@@ -18,7 +18,7 @@ use crate::{
     patch::{self, Fate, PatchedFile},
     place::{self, LocateError, Located},
     protected::{Deed, Guarded},
-    served::FileUse,
+    served::{FileUse, named},
     shape::{EditFields, Shape},
     shell, summary,
     surroundings::Surroundings,
@@ -50,12 +50,31 @@ pub struct Proposal<'a> {
 /// Total: what cannot be judged is a fact too (`malformed`).
 #[must_use]
 pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
+    let told = proposal.shape;
     proposal.shape = with_line(&proposal);
     let files = (proposal.shape == Shape::Other).then(|| {
         let name = proposal.common.unwrap_or(proposal.tool);
         FileUse::of(name, proposal.input, false)
     });
-    find_out(proposal, files.as_ref(), surroundings, disk)
+    let name = proposal.common.unwrap_or(proposal.tool);
+    // What a tool that is only taken for a shell does with its other arguments is not known.
+    let others = (proposal.shape != told)
+        .then(|| {
+            Guarded::new(surroundings, disk).in_arguments(name, &without_lines(proposal.input))
+        })
+        .flatten();
+    let mut call = find_out(proposal, files.as_ref(), surroundings, disk);
+    call.facts.protected = call.facts.protected.or(others);
+    call
+}
+
+/// Returns the arguments that hold no command line.
+fn without_lines(input: &Value) -> Value {
+    let mut others = input.clone();
+    if let Value::Object(fields) = &mut others {
+        fields.retain(|field, _| !LINES.contains(&field.as_str()));
+    }
+    others
 }
 
 /// Finds out the same of a tool of a server, where it is known what it does with `files`.
@@ -175,7 +194,7 @@ impl Finder<'_> {
             } => self.shell(input, proposal.shape, line, directory),
             Shape::Edit { path, fields } => {
                 let edits = std::slice::from_ref(input);
-                self.replacements(required(input, path)?, edits, fields)
+                self.replacements((path, required(input, path)?), edits, fields)
             }
             Shape::MultiEdit {
                 path,
@@ -187,7 +206,7 @@ impl Finder<'_> {
                     Some(Value::Array(edits)) => edits.as_slice(),
                     Some(_) => return Err(format!("`{edits}` is not a list")),
                 };
-                self.replacements(required(input, path)?, edits, fields)
+                self.replacements((path, required(input, path)?), edits, fields)
             }
             Shape::Write { path, content } => {
                 let new = optional(input, content)?.unwrap_or_default();
@@ -228,6 +247,14 @@ impl Finder<'_> {
 
     /// Finds a file that the call changes.
     fn file(&mut self, path: &str, deed: Deed) -> Result<Located, String> {
+        // Some clients take blanks away at the ends, so two files could be meant.
+        let meant = path.trim();
+        if meant != path {
+            if !meant.is_empty() {
+                self.file(meant, deed)?;
+            }
+            return Err("a file is named with a blank at an end: write it without".to_owned());
+        }
         let file = place::find(path, self.surroundings, self.disk).map_err(|error| {
             // Where the way is not known, the name alone may tell enough.
             let named = crate::normalise(
@@ -261,11 +288,19 @@ impl Finder<'_> {
         self.facts.edit_lines = Some(sum.saturating_add(lines.unwrap_or(0)));
     }
 
-    fn replacements(&mut self, path: &str, edits: &[Value], fields: EditFields) -> Found {
+    fn replacements(
+        &mut self,
+        (path_field, path): (&str, &str),
+        edits: &[Value],
+        fields: EditFields,
+    ) -> Found {
         let file = self.file(path, Deed::Write)?;
         let mut text = OldText::read(&file.real, self.disk);
         let mut sum = 0_u64;
         for edit in edits {
+            if optional(edit, path_field)?.is_some_and(|other| other != path) {
+                return Err(format!("`{path_field}` names two files"));
+            }
             let replacement = Replacement {
                 old: optional(edit, fields.old)?.unwrap_or_default(),
                 new: optional(edit, fields.new)?.unwrap_or_default(),
@@ -336,6 +371,11 @@ impl Finder<'_> {
     }
 
     fn read_one(&mut self, path: &str) -> Found {
+        // Some clients take blanks away at the ends.
+        let meant = path.trim();
+        if meant != path && !meant.is_empty() {
+            self.read_one(meant)?;
+        }
         let (named, shown) = match place::find(path, self.surroundings, self.disk) {
             Ok(file) => {
                 let thing = self.guarded.touched_either(&file, Deed::Read);
@@ -363,19 +403,21 @@ impl Finder<'_> {
         places
             .iter()
             .try_for_each(|field| self.read(input, field))?;
-        let text = |field: &&str| input.get(*field).and_then(Value::as_str);
-        let place = places
-            .iter()
-            .find_map(text)
-            .filter(|place| !place.is_empty());
-        let place = place.unwrap_or(".");
-        if contents {
-            let thing = self.guarded.searched(place);
-            self.protect(thing);
+        let texts = |field: &&str| named(input, field);
+        let mut places: Vec<&str> = places.iter().flat_map(texts).collect();
+        places.retain(|place| !place.is_empty());
+        if places.is_empty() {
+            places.push(".");
         }
-        for pattern in files.iter().filter_map(text) {
-            let thing = self.guarded.matched(place, pattern);
-            self.protect(thing);
+        for place in places {
+            if contents {
+                let thing = self.guarded.searched(place);
+                self.protect(thing);
+            }
+            for pattern in files.iter().flat_map(texts) {
+                let thing = self.guarded.matched(place, pattern);
+                self.protect(thing);
+            }
         }
         Ok(())
     }

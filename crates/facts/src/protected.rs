@@ -26,8 +26,9 @@ use serde_json::Value;
 
 use crate::{
     disk::Disk,
-    path::plain,
+    path::{as_address, is_address, plain},
     place::{self, Located},
+    served::may_be_path,
     shell::{Touched, TouchedPath},
     summary::one_line,
     surroundings::Surroundings,
@@ -57,8 +58,10 @@ pub(crate) struct Guarded<'a> {
     identities: OnceCell<Vec<((u64, u64), String)>>,
 }
 
-/// Texts of a tool's arguments that are looked at.
+/// Texts of a tool's arguments that are looked up on the disk; the rest is looked at as text.
 const TEXTS_MAX: usize = 256;
+/// Arguments of a tool about which nothing is known that may hold code.
+const CODES: [&str; 4] = ["code", "chars", "input", "source"];
 
 impl<'a> Guarded<'a> {
     pub(crate) const fn new(surroundings: &'a Surroundings, disk: &'a dyn Disk) -> Self {
@@ -89,12 +92,28 @@ impl<'a> Guarded<'a> {
         let walks = deed == Deed::Read && words::names_a_search(tool);
         let mut texts = Vec::new();
         collect_texts(input, mcp, &mut texts);
-        texts
-            .into_iter()
+        let (looked_up, rest) = texts.split_at(texts.len().min(TEXTS_MAX));
+        let codes = CODES
+            .iter()
+            .filter(|_| !mcp)
+            .filter_map(|field| input.get(field)?.as_str());
+        looked_up
+            .iter()
             .find_map(|text| self.argument(text, deed, walks))
+            .or_else(|| rest.iter().find_map(|text| self.in_hidden_text(text)))
+            .or_else(|| codes.into_iter().find_map(|code| self.in_hidden_text(code)))
     }
 
     fn argument(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
+        self.path(text, deed, walks).or_else(|| {
+            let addressed = as_address(text);
+            addressed
+                .iter()
+                .find_map(|path| self.path(path, deed, walks))
+        })
+    }
+
+    fn path(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
         let surroundings = self.surroundings;
         let Ok(file) = place::find(text, surroundings, self.disk) else {
             // Where the way is not known, the name alone may tell enough.
@@ -223,11 +242,10 @@ fn in_environment(shell: &ShellFacts) -> Option<String> {
 
 /// Collects texts that may be paths: of any key, or of keys that say so.
 fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) {
-    if texts.len() >= TEXTS_MAX {
-        return;
-    }
     match value {
-        Value::String(text) if any_key && !text.contains('\n') => texts.push(text),
+        Value::String(text) if any_key && (!text.trim().contains('\n') || is_address(text)) => {
+            texts.push(text);
+        }
         Value::Array(items) => {
             for item in items {
                 collect_texts(item, any_key, texts);
@@ -235,6 +253,10 @@ fn collect_texts<'v>(value: &'v Value, any_key: bool, texts: &mut Vec<&'v str>) 
         }
         Value::Object(object) => {
             for (key, value) in object {
+                // Some tools take an object of texts by path.
+                if any_key && may_be_path(key) {
+                    texts.push(key);
+                }
                 let key = key.to_ascii_lowercase();
                 let says_so = ["path", "file", "dir", "uri", "target", "destination"]
                     .iter()

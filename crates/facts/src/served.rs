@@ -293,7 +293,12 @@ fn of_row(fields: &[&str], deed: &Deed, input: &Value) -> FileUse {
     found
 }
 
-/// Returns what an argument names: a text, a list of them, or of objects that hold one.
+/// Tells whether the key of an object may be a path, as where it maps files to their texts.
+pub(crate) fn may_be_path(key: &str) -> bool {
+    key.contains(['/', '.', '\\'])
+}
+
+/// Returns what an argument names: a text, a list of them or of objects that hold one, or an object's keys.
 pub(crate) fn named<'v>(input: &'v Value, field: &str) -> Vec<&'v str> {
     match input.get(field) {
         Some(Value::String(text)) => vec![text],
@@ -305,6 +310,13 @@ pub(crate) fn named<'v>(input: &'v Value, field: &str) -> Vec<&'v str> {
                 _ => None,
             })
             .collect(),
+        Some(Value::Object(object)) => {
+            let own = PATHS.iter().find_map(|field| object.get(*field)?.as_str());
+            let keys = object.keys().map(String::as_str);
+            own.into_iter()
+                .chain(keys.filter(|key| may_be_path(key)))
+                .collect()
+        }
         _ => Vec::new(),
     }
 }

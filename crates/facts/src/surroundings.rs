@@ -2,7 +2,7 @@
 
 use interlock_shell::Dialect;
 
-use crate::disk::Disk;
+use crate::{canonical::control_digest, disk::Disk};
 
 /// Where a call would run, and what of this machine matters to its facts.
 ///
@@ -53,6 +53,26 @@ impl Surroundings {
             project_root: root,
             ..Self::default()
         }
+    }
+
+    /// Names which places are protected here; the same wherever the same ones are.
+    #[must_use]
+    pub fn places_key(&self) -> String {
+        let places = serde_json::json!([
+            self.project_root,
+            self.home,
+            self.state_directory,
+            self.config_directory,
+            self.programs,
+            self.moved,
+        ]);
+        let digest = control_digest(&places);
+        digest
+            .as_str()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(24)
+            .collect()
     }
 
     /// Follows the links of every path, so that paths can be compared as text.

@@ -130,6 +130,26 @@ fn the_words_of_an_unknown_tools_name_say_what_it_does() {
             "edit r[] w[a.py,b.py] ?",
         ),
         (
+            "mcp__docs__save-map",
+            json!({"files": {"a.py": "1", "src/b": "2", "mode": "w"}}),
+            "edit r[] w[a.py,src/b] ?",
+        ),
+        (
+            "mcp__docs__save-one",
+            json!({"file": {"path": "a.py", "content": "1"}}),
+            "edit r[] w[a.py] ?",
+        ),
+        (
+            "mcp__docs__save-address",
+            json!({"path": "file:/p/a.py"}),
+            "edit r[] w[a.py] ?",
+        ),
+        (
+            "mcp__docs__save-elsewhere",
+            json!({"path": " FILE://server/p/a.py"}),
+            "edit r[] w[a.py] ?",
+        ),
+        (
             "mcp__docs__rename",
             json!({"from": "a.py", "to": "b.py"}),
             "edit r[] w[-a.py,b.py] 0",
@@ -236,6 +256,23 @@ fn protected_things_are_found_whatever_the_tool_and_the_way_the_path_is_written(
             "mcp__x__innocent",
             json!({"deep": [{"er": "/p/.interlock/workflows/w.json"}]}),
         ),
+        (
+            "mcp__x__innocent",
+            json!({"texts": {"/p/.interlock/config.toml": "x"}}),
+        ),
+        ("mcp__x__innocent", json!({"a": "file:/p/.mcp.json"})),
+        (
+            "mcp__x__innocent",
+            json!({"a": "FILE://LOCALHOST/p/.mcp.json"}),
+        ),
+        (
+            "mcp__x__innocent",
+            json!({"a": "file://server/p/.mcp.json?x#y"}),
+        ),
+        ("mcp__x__innocent", json!({"a": "fs://root/p/%2emcp.json"})),
+        ("mcp__x__innocent", json!({"a": "\tfi\nle:///p/.mcp.json"})),
+        ("mcp__x__innocent", json!({"a": "/p/.mcp.json\n"})),
+        ("mcp__x__innocent", json!({"a": "src\\..\\.mcp.json"})),
         ("mcp__sh__run", json!({"command": "interlock approve"})),
         (
             "mcp__sh__run",
@@ -251,6 +288,11 @@ fn protected_things_are_found_whatever_the_tool_and_the_way_the_path_is_written(
             json!({"path": "/p/src/a.rs", "content": "interlock approve"}),
         ),
         ("mcp__sh__run", json!({"command": "cargo test"})),
+        (
+            "mcp__web__fetch",
+            json!({"url": "https://example.org/p/.mcp.json"}),
+        ),
+        ("mcp__x__innocent", json!({"a": "note: see the settings"})),
     ] {
         let call = found(tool, &input);
         assert_eq!(call.facts.protected, None, "{tool} {input}");

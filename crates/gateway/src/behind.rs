@@ -1,5 +1,7 @@
 //! Which servers are behind a gateway, and how each is reached.
 
+mod of_workflow;
+
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -8,7 +10,8 @@ use std::{
 };
 
 use interlock_project::{
-    Config, HttpConfig, ServerConfig, Servers, StdioConfig, Transport, expand, project_root,
+    Config, HttpConfig, Library, ServerConfig, Servers, StdioConfig, Transport, expand,
+    project_root,
 };
 
 use crate::{
@@ -31,6 +34,8 @@ use crate::{
 pub struct Behind {
     /// Those of the configuration.
     pub servers: Servers,
+    /// Names of servers of the project that are left out, since the person does not trust it.
+    pub left_out: Vec<String>,
     /// The one that is wrapped, in their place.
     pub wrapped: Option<Process>,
     /// What is bounded.
@@ -41,6 +46,8 @@ pub struct Behind {
 
 impl Behind {
     /// Reads from the configuration of the person and of the project which there are.
+    ///
+    /// Those of the workflow that guards every session of the project are among them.
     ///
     /// # Errors
     /// A configuration cannot be read.
@@ -55,7 +62,8 @@ impl Behind {
         } else {
             &project.gateway
         };
-        Ok(Self {
+        let behind = Self {
+            left_out: Vec::new(),
             bounds: Bounds {
                 message_bytes_max: bounds.message_bytes_max(),
                 calls_max: bounds.calls_max(),
@@ -64,13 +72,64 @@ impl Behind {
             servers: Config::servers(&person, &project),
             wrapped: None,
             metrics: Metrics::default(),
-        })
+        };
+        let library = Library::new(&root, settings.configuration.as_deref());
+        let of_policy = project.workflow.as_deref();
+        // One that cannot be read denies every call, which says why.
+        match of_policy.and_then(|workflow| of_workflow::servers(&library, workflow)) {
+            Some(servers) => behind.joined(servers),
+            None => Ok(behind),
+        }
+    }
+
+    /// Adds the servers that a workflow's file names beside it; those of the configuration win.
+    ///
+    /// # Errors
+    /// There is no such workflow, or it or what it says of servers has mistakes.
+    pub fn with_servers_of(
+        self,
+        settings: &Settings,
+        workflow: &str,
+    ) -> Result<Self, GatewayError> {
+        let root = project_root(&settings.project_directory);
+        let library = Library::new(&root, settings.configuration.as_deref());
+        let found = of_workflow::servers(&library, workflow);
+        let mistake = || Err(of_workflow::mistake(&library, workflow));
+        self.joined(found.unwrap_or_else(mistake))
+    }
+
+    fn joined(mut self, servers: Result<Servers, String>) -> Result<Self, GatewayError> {
+        for (name, server) in servers.map_err(GatewayError::Settings)? {
+            self.servers.entry(name).or_insert(server);
+        }
+        Ok(self)
+    }
+
+    /// Leaves the project's own servers out where the person does not trust the project.
+    ///
+    /// # Errors
+    /// A configuration cannot be read.
+    pub fn of_trusted(mut self, settings: &Settings) -> Result<Self, GatewayError> {
+        let failed =
+            |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
+        let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
+        let root = project_root(&settings.project_directory);
+        let project = Config::of_project(&root).map_err(failed)?;
+        if !person.trusts(&root) {
+            let (own, _) = Config::trusted_servers(&person, &project, &root);
+            // Those of the workflow that the project names are the project's too.
+            let brought = self.servers.keys().filter(|name| !own.contains_key(*name));
+            self.left_out = brought.map(ToString::to_string).collect();
+            self.servers = own;
+        }
+        Ok(self)
     }
 
     /// Puts one server in the place of those that are configured.
     #[must_use]
     pub fn wrapping(mut self, process: Process) -> Self {
         self.servers = Servers::default();
+        self.left_out = Vec::new();
         self.wrapped = Some(process);
         self
     }

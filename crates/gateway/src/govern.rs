@@ -59,6 +59,8 @@ pub struct GatewayCall<'a> {
     pub meta: Option<&'a Object>,
     /// The `requestState` with which it goes on with a call that wanted input (2026-07-28).
     pub request_state: Option<&'a Value>,
+    /// Whether it brings the input that the server wanted (2026-07-28).
+    pub answers_input: bool,
     /// When it came, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -75,12 +77,12 @@ pub struct Reading<'a> {
 }
 
 /// What a client asks a server for beside calls of tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReadingOf<'a> {
     /// A resource, by its address: `resources/read`, `resources/subscribe`.
     Resource(&'a str),
-    /// A prompt, by its name: `prompts/get`.
-    Prompt(&'a str),
+    /// A prompt, by its name, and the arguments it is filled with: `prompts/get`.
+    Prompt(&'a str, &'a Value),
 }
 
 /// A reading that may not be: the error of the answer, with the code for invalid parameters (-32602).
@@ -137,8 +139,20 @@ pub enum PersonSaid {
     Nothing,
 }
 
+/// What a client gets in place of what a call ended with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Instead {
+    /// A `CallToolResult`.
+    Result(Value),
+    /// A JSON-RPC error.
+    Error(Value),
+}
+
 /// Governs one session of the gateway.
 pub trait Govern: Send {
+    /// Is told that a question begins: what is asked until the next may be answered from one look at the disk.
+    fn begin(&mut self) {}
+
     /// Returns the definitions of the gateway's own tools, in order.
     fn own_tools(&self) -> Vec<Value>;
 
@@ -164,7 +178,7 @@ pub trait Govern: Send {
     ///
     /// A result that only names a task, or that wants input, leaves the call open:
     /// what the task ends with is told here later, with the same ticket.
-    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value>;
+    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Instead>;
 
     /// Tells whether other tools may be visible than when this was asked last.
     fn changed(&mut self) -> bool;

@@ -6,33 +6,41 @@
 //! approves, deactivates, forces a state or replaces a workflow. Decides
 //! nothing: the engine does.
 
+// The control tools: what a model sees, asks and is told.
 mod answer;
 mod arguments;
-mod behind;
 mod control;
+mod live;
+mod refused;
+mod tools;
+
+// Messages, and how they come and go: over standard streams and over HTTP, from clients and to servers.
 pub mod downstream;
 mod era;
-mod error;
 mod fields;
-pub mod govern;
 mod lines;
 pub mod link;
-mod live;
 mod mcp_headers;
 pub mod message;
-pub mod metrics;
 pub mod notes;
-mod office;
-mod origin;
 mod peer;
-mod refused;
 pub mod serve;
-pub mod session;
-mod settings;
 mod sse;
 pub mod stdio;
-mod tools;
 pub mod upstream;
+
+// One client's session with all servers, and what it is asked while requests are under way.
+mod behind;
+mod origin;
+pub mod session;
+
+// Who governs a session: the one part of the protocol that knows a run.
+pub mod govern;
+mod office;
+
+mod error;
+pub mod metrics;
+mod settings;
 
 pub use answer::Answer;
 pub use behind::Behind;

@@ -113,13 +113,17 @@ pub(crate) async fn write_batch(
 
 /// Finds the number that an answer of ours-to-be is known by, in the ends of a message that was too long.
 pub(crate) fn answered_number(ends: &[u8]) -> Option<u64> {
-    let text = String::from_utf8_lossy(ends);
+    // Some put blanks between the tokens; in what is looked for, none means anything.
+    let text: String = String::from_utf8_lossy(ends)
+        .chars()
+        .filter(|c| !c.is_ascii_whitespace())
+        .collect();
     // Implementations write it first or last; in between it could be a part of the result.
     let first = text
         .strip_prefix('{')
         .map(|rest| rest.trim_start_matches(r#""jsonrpc":"2.0","#));
     let first = first.and_then(|rest| rest.strip_prefix(r#""id":"#));
-    let last = text.trim_end().strip_suffix('}').and_then(|rest| {
+    let last = text.strip_suffix('}').and_then(|rest| {
         let rest = rest.strip_suffix(r#","jsonrpc":"2.0""#).unwrap_or(rest);
         rest.rsplit_once(r#","id":"#).map(|(_, id)| id)
     });
@@ -183,6 +187,14 @@ mod tests {
             ),
             (
                 r#"{"result":{"id":7,"a":"..."},"id":12,"jsonrpc":"2.0"}"#,
+                Some(12),
+            ),
+            (
+                r#"{"jsonrpc": "2.0", "id": 12, "result": {"a": "..."}}"#,
+                Some(12),
+            ),
+            (
+                r#"{ "result" : {"id": 7, "a": "..."}, "id" : 12, "jsonrpc": "2.0" } "#,
                 Some(12),
             ),
             (r#"{"method":"a","params":{"a":"...","id":7}}"#, None),

@@ -1,5 +1,6 @@
 //! A run that has been opened, to be asked and told of.
 
+use interlock_clients::Watched;
 use interlock_core::{
     Decision, Reply, addressed,
     call::{CallFacts, CallKind, ControlTool, ToolCall},
@@ -13,6 +14,7 @@ use interlock_core::{
     report::{self, Status},
     run::{Phase, Run},
 };
+use interlock_facts::Surroundings;
 use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit};
 
 use crate::tools::ToolText;
@@ -23,6 +25,16 @@ pub(crate) struct Live {
     log: RunLog,
     pub(crate) machine: Machine,
     pub(crate) run: Run,
+}
+
+/// A run that is kept open.
+#[derive(Debug)]
+pub(crate) struct Kept(pub(crate) Live);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.log.tidy_up();
+    }
 }
 
 /// A control call as the engine is asked about it.
@@ -58,6 +70,20 @@ impl Live {
         self.log.is_in_place()
     }
 
+    /// Compares what is protected with the run's start; a change that nobody confirmed pauses it.
+    pub(crate) fn watch(
+        &mut self,
+        watched: &mut Watched,
+        surroundings: &Surroundings,
+        at_ms: u64,
+    ) -> Result<(), StoreError> {
+        let changes = watched.changes(&self.log, &self.run.accepted, surroundings, at_ms)?;
+        if !changes.is_empty() {
+            self.ask(at_ms, Ask::ReportProtected { changes })?;
+        }
+        Ok(())
+    }
+
     /// Reads the tools of servers that the run has pinned.
     pub(crate) fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
         self.log.tool_pins()
@@ -66,6 +92,13 @@ impl Live {
     /// Pins the tools that the run has not seen yet; returns all that are pinned.
     pub(crate) fn pin_tools(&self, seen: Vec<ToolPin>) -> Result<Vec<ToolPin>, StoreError> {
         self.log.pin_tools(seen)
+    }
+
+    /// Keeps it open from question to question.
+    pub(crate) fn kept(self) -> Kept {
+        let Self { log, machine, run } = self;
+        let log = log.kept();
+        Kept(Self { log, machine, run })
     }
 
     /// Takes a run that has just begun.

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::govern::{
-    CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
+    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
+    Ruling, Ticket,
 };
 
 type Job = Box<dyn FnOnce(&mut dyn Govern) + Send>;
@@ -103,7 +104,12 @@ impl Shared {
                 job
             };
             // A panic leaves no half-made change that counts: that is in the store. Who asked gets no answer.
-            catch_unwind(AssertUnwindSafe(|| job(post.hold()))).ok();
+            let asked = catch_unwind(AssertUnwindSafe(|| {
+                let govern = post.hold();
+                govern.begin();
+                job(govern);
+            }));
+            asked.ok();
         }
     }
 }
@@ -159,8 +165,8 @@ impl Govern for Nobody {
         Self::no()
     }
 
-    fn ended(&mut self, _ticket: &Ticket, _result: CallEnd<'_>, _at_ms: u64) -> Option<Value> {
-        Some(unavailable())
+    fn ended(&mut self, _ticket: &Ticket, _result: CallEnd<'_>, _at_ms: u64) -> Option<Instead> {
+        Some(Instead::Result(unavailable()))
     }
 
     fn changed(&mut self) -> bool {
@@ -190,4 +196,60 @@ pub(crate) fn unavailable() -> Value {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
+
+    use std::sync::mpsc;
+
+    use super::{Nobody, Office};
+
+    fn office() -> Office {
+        Office::new(Box::new(|| Box::new(Nobody)))
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_told_while_a_question_is_answered_comes_after_it() {
+        let office = office();
+        let (said, heard) = mpsc::channel();
+        let (inner, first) = (office.clone(), said.clone());
+        let asked = office.ask(move |_| {
+            let told = first.clone();
+            inner.tell(move |_| told.send("told").unwrap());
+            first.send("asked").unwrap();
+        });
+        assert_eq!(asked.await, Some(()));
+        // In its turn: after what was told.
+        assert_eq!(office.ask(|_| ()).await, Some(()));
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["asked", "told"]);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn who_waits_for_the_disk_stalls_nobody() {
+        let (slow, quick) = (office(), office());
+        let (go, wait) = mpsc::channel();
+        let waiting = tokio::spawn(async move { slow.ask(move |_| wait.recv().unwrap()).await });
+        // On the one thread of the runtime, which the first may not hold.
+        let other = tokio::spawn(async move { quick.ask(|_| 7).await });
+        assert_eq!(other.await.unwrap(), Some(7));
+        go.send(5).unwrap();
+        assert_eq!(waiting.await.unwrap(), Some(5));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_question_that_panics_has_no_answer_and_harms_no_other() {
+        let office = office();
+        let asked: Option<()> = office.ask(|_| panic!("on purpose")).await;
+        assert_eq!(asked, None);
+        assert_eq!(office.ask(|_| 3).await, Some(3));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_runtime_of_one_thread_asks_on_another() {
+        let here = std::thread::current().id();
+        let there = office().ask(|_| std::thread::current().id()).await;
+        assert_ne!(there, Some(here));
+    }
 }

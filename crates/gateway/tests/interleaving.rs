@@ -10,8 +10,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use interlock_gateway::{
     govern::{
-        CallEnd, Caller, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
-        Ruling, Ticket,
+        CallEnd, Caller, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
+        Reading, Ruling, Ticket,
     },
     link::Link,
     message::{Id, Message, Outcome, Parcel},
@@ -118,7 +118,7 @@ impl Govern for Open {
         panic!("nobody was asked")
     }
 
-    fn ended(&mut self, _ticket: &Ticket, _result: CallEnd<'_>, _at_ms: u64) -> Option<Value> {
+    fn ended(&mut self, _ticket: &Ticket, _result: CallEnd<'_>, _at_ms: u64) -> Option<Instead> {
         None
     }
 

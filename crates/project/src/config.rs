@@ -200,6 +200,19 @@ impl Config {
         all
     }
 
+    /// Joins the same, but for the project's own where the person does not trust it: these come second, by name.
+    #[must_use]
+    pub fn trusted_servers(person: &Self, project: &Self, root: &Path) -> (Servers, Vec<String>) {
+        let all = Self::servers(person, project);
+        if person.trusts(root) {
+            return (all, Vec::new());
+        }
+        let own = Self::servers(person, &Self::default());
+        let brought = all.keys().filter(|name| !own.contains_key(*name));
+        let brought = brought.map(ToString::to_string).collect();
+        (own, brought)
+    }
+
     /// Names a setting that widens what an agent may do.
     fn set_by_a_person(&self) -> Option<&'static str> {
         [

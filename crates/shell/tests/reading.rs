@@ -2,36 +2,16 @@
 
 mod support;
 
-use support::{cases, setting, short};
-
-/// Checks every row of a case file and reports all that differ.
-fn check(name: &str, text: &str) {
-    let mut wrong = Vec::new();
-    for case in cases(text) {
-        let facts = interlock_shell::read(&case.line, &setting());
-        let found = short(&facts);
-        if found != case.expected {
-            let why = facts.unreadable.unwrap_or_default();
-            wrong.push(format!(
-                "{} ⇒ {found}   (expected {}) {why}",
-                case.shown, case.expected
-            ));
-        }
-    }
-    assert!(
-        wrong.is_empty(),
-        "{name}: {} rows differ\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-}
+use support::{check, setting, short};
 
 /// One test for each case file.
 macro_rules! case_files {
     ($($name:ident),* $(,)?) => {
         $(#[test]
         fn $name() {
-            check(stringify!($name), include_str!(concat!("cases/", stringify!($name), ".txt")));
+            check(include_str!(concat!("cases/", stringify!($name), ".txt")), |case| {
+                short(&interlock_shell::read(&case.line, &setting()))
+            });
         })*
     };
 }

@@ -6,6 +6,7 @@ mod short;
 use interlock_core::{
     call::{CallResult, WrittenPath},
     command::ActivityOutcome,
+    event::Cause,
     machine::Object,
 };
 use serde_json::Value;
@@ -311,10 +312,14 @@ fn activity(fields: &mut Fields) -> Result<ActivityLine, String> {
         (Some(output), None) => ActivityOutcome::Done(output),
         (None, Some(Value::Object(error))) => {
             let mut error = Fields::new(error, "error");
-            let outcome = ActivityOutcome::Failed {
-                code: error.optional("code").unwrap_or(Value::Null),
-                message: error.optional_text("message")?.unwrap_or_default(),
-            };
+            let outcome = ActivityOutcome::Failed(Cause {
+                stderr: error.optional_text("stderr")?.unwrap_or_default(),
+                stdout: error.optional_text("stdout")?.unwrap_or_default(),
+                ..Cause::new(
+                    error.optional("code").unwrap_or(Value::Null),
+                    error.optional_text("message")?.unwrap_or_default(),
+                )
+            });
             error.finish()?;
             outcome
         }

@@ -78,6 +78,7 @@ impl Simulation {
         simulation.command(Ask::Start {
             input: Object::new(),
             by: "simulate".to_owned(),
+            places: None,
         });
         simulation
     }

@@ -10,7 +10,8 @@ use crate::{
     run_log::RunLog,
 };
 
-const FILE_NAME: &str = "baseline.json";
+/// The baseline that hooks compare with.
+pub const BASELINE: &str = "baseline";
 
 /// What somebody above keeps; the store does not know what it says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,37 +24,42 @@ impl<T: Serialize + DeserializeOwned> Versioned for Kept<T> {
 }
 
 impl RunLog {
-    fn baseline_path(&self) -> PathBuf {
-        self.directory().join(FILE_NAME)
+    fn baseline_path(&self, name: &str) -> PathBuf {
+        self.directory().join(format!("{name}.json"))
     }
 
-    /// Reads the run's baseline; `None` when none was kept yet.
+    /// Reads a baseline of the run; `None` when none of that name was kept yet.
     ///
     /// # Errors
     /// It is there and cannot be read.
-    pub fn baseline<T: Serialize + DeserializeOwned>(&self) -> Result<Option<T>, StoreError> {
-        files::read::<Kept<T>>(&self.baseline_path()).map(|found| found.map(|kept| kept.0))
+    pub fn baseline<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, StoreError> {
+        files::read::<Kept<T>>(&self.baseline_path(name)).map(|found| found.map(|kept| kept.0))
     }
 
-    /// Keeps the run's baseline, unless one is there already; `false` then.
+    /// Keeps a baseline of the run, unless one is there already; `false` then.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn begin_baseline<T: Serialize + DeserializeOwned>(
         &self,
+        name: &str,
         baseline: T,
     ) -> Result<bool, StoreError> {
-        files::create(&self.baseline_path(), &Kept(baseline), Sync::Later)
+        files::create(&self.baseline_path(name), &Kept(baseline), Sync::Later)
     }
 
-    /// Replaces the run's baseline by one that says the same of what is compared.
+    /// Replaces a baseline of the run by one that says the same of what is compared.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn renew_baseline<T: Serialize + DeserializeOwned>(
         &self,
+        name: &str,
         baseline: T,
     ) -> Result<(), StoreError> {
-        files::write(&self.baseline_path(), &Kept(baseline), Sync::Later)
+        files::write(&self.baseline_path(name), &Kept(baseline), Sync::Later)
     }
 }

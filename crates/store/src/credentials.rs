@@ -3,6 +3,8 @@
 //! Shown once, kept only as their hashes: `credentials/HASH.json`. One counts
 //! until its run ends or a person takes it back.
 
+use std::collections::BTreeMap;
+
 use interlock_core::names::RunId;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,7 @@ use crate::{
     files::{self, Sync, Versioned},
     home::Home,
     id,
+    list::Listed,
 };
 
 const CREDENTIALS: &str = "credentials";
@@ -61,6 +64,44 @@ impl Home {
         let path = root.join(CREDENTIALS).join(file_name(credential));
         let kept: Option<Kept> = files::read(&path)?;
         Ok(kept.map(|kept| kept.run))
+    }
+
+    /// Deletes the credentials of runs that are over or gone; returns how many there were.
+    ///
+    /// They count for nothing any more. What cannot be read is left as it is.
+    ///
+    /// # Errors
+    /// The runs cannot be listed, or one cannot be removed.
+    pub fn drop_ended_credentials(&self) -> Result<usize, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(0);
+        };
+        let directory = root.join(CREDENTIALS);
+        let names = files::names(&directory)?;
+        if names.is_empty() {
+            return Ok(0);
+        }
+        let runs: BTreeMap<RunId, bool> = self
+            .list_runs()?
+            .into_iter()
+            .map(|run| {
+                let over = matches!(&run.listed, Listed::Known(card) if card.is_over());
+                (run.id, over)
+            })
+            .collect();
+        let mut dropped = 0;
+        for name in names {
+            let path = directory.join(name);
+            if path.extension().is_none_or(|end| end != "json") {
+                continue;
+            }
+            let kept: Option<Kept> = files::read(&path).ok().flatten();
+            let ended = |kept: &Kept| runs.get(&kept.run).copied().unwrap_or(true);
+            if kept.is_some_and(|kept| ended(&kept)) && files::remove(&path)? {
+                dropped += 1;
+            }
+        }
+        Ok(dropped)
     }
 
     /// Takes back every credential of a run; returns how many there were.

@@ -7,6 +7,8 @@
 //!
 //! ```text
 //! runs/ID/run.db          one run: pinned workflow, events, snapshots (SQLite)
+//! runs/ID/baseline*.json  how protected files were when the run began
+//! runs/ID/parents.jsonl   the spans of others that calls lie in
 //! runs/ID/session.json    the run's own word about the session it guards
 //! sessions/HASH.json      the run that guards a session
 //! projects/HASH.json      the run that waits for a project's next session
@@ -49,6 +51,7 @@ mod tool_pins;
 mod twins;
 mod verify;
 
+pub use baseline::BASELINE;
 pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionKey};
 pub use chain::ChainHash;
 pub use error::StoreError;

@@ -6,8 +6,7 @@ mod walk;
 
 use std::{
     fs,
-    io::Read as _,
-    os::unix::fs::MetadataExt as _,
+    os::unix::fs::{FileExt as _, MetadataExt as _},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -48,31 +47,46 @@ pub struct RunLog {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
     pub(crate) head: PinHead,
-    /// The file that was opened.
+    /// The file that was opened; dropped after the connection.
     file: Option<Identity>,
+    /// Whether it stays open from append to append.
+    is_kept: bool,
 }
 
 /// Bytes at the beginning of a database that never change.
 const HEAD_BYTES: usize = 24;
 
 /// What tells a file from every other one there is now, and from itself when it is written over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 struct Identity {
     device: u64,
     number: u64,
     head: [u8; HEAD_BYTES],
+    /// Held open: to close it would take the database's locks from this process.
+    file: fs::File,
 }
 
 impl Identity {
     fn of(path: &Path) -> Option<Self> {
-        let data = fs::symlink_metadata(path).ok()?;
+        let file = fs::File::open(path).ok()?;
+        let data = file.metadata().ok()?;
         let mut head = [0; HEAD_BYTES];
-        fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
+        file.read_exact_at(&mut head, 0).ok()?;
         Some(Self {
             device: data.dev(),
             number: data.ino(),
             head,
+            file,
         })
+    }
+
+    /// Tells whether it is what lies at `path`, and begins as it did.
+    fn lies_at(&self, path: &Path) -> bool {
+        let mut head = [0; HEAD_BYTES];
+        let found = fs::symlink_metadata(path);
+        found.is_ok_and(|found| (found.dev(), found.ino()) == (self.device, self.number))
+            && self.file.read_exact_at(&mut head, 0).is_ok()
+            && head == self.head
     }
 }
 
@@ -89,6 +103,7 @@ impl RunLog {
             path,
             connection,
             head,
+            is_kept: false,
         })
     }
 
@@ -100,7 +115,30 @@ impl RunLog {
             path,
             connection,
             head,
+            is_kept: false,
         }
+    }
+
+    /// Says that the log stays open from append to append: it is tidied up more seldom.
+    ///
+    /// Who says so calls [`RunLog::tidy_up`] in the end.
+    #[must_use]
+    pub const fn kept(mut self) -> Self {
+        self.is_kept = true;
+        self
+    }
+
+    /// Leaves behind what the next to open the log reads fast.
+    pub fn tidy_up(&self) {
+        // Not into a file that was damaged or exchanged meanwhile.
+        if self.is_in_place() {
+            self.carry_over(sqlite::LOG_BYTES_MAX);
+        }
+    }
+
+    /// Carries over what is longer; what was asked is recorded, whatever becomes of this.
+    fn carry_over(&self, bytes_max: u64) {
+        let _ = sqlite::carry_over(&self.connection, &self.path, bytes_max);
     }
 
     /// Closes the database and says whether that went well.
@@ -122,7 +160,8 @@ impl RunLog {
     /// For those who keep a log open: what they have in memory would hide that it was damaged.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        self.file.is_some() && self.file == Identity::of(&self.path)
+        let file = self.file.as_ref();
+        file.is_some_and(|file| file.lies_at(&self.path))
     }
 
     /// Returns the directory that is the run's own.
@@ -371,8 +410,11 @@ impl EventLog for RunLog {
             snapshot::write(&self.connection, &self.path, &self.fold()?)?;
         }
         transaction.commit().map_err(self.failed())?;
-        // What was asked is recorded, whatever becomes of tidying up after it.
-        let _ = sqlite::carry_over(&self.connection, &self.path);
+        self.carry_over(if self.is_kept {
+            sqlite::KEPT_LOG_BYTES_MAX
+        } else {
+            sqlite::LOG_BYTES_MAX
+        });
         Ok(())
     }
 

@@ -21,7 +21,9 @@ const BUSY_WAIT: Duration = Duration::from_millis(1_500);
 /// Bytes in the write-ahead log after which an append carries them over.
 ///
 /// A process that opens the run alone reads that log once, so it stays small.
-const LOG_BYTES_MAX: u64 = 512 * 1024;
+pub(crate) const LOG_BYTES_MAX: u64 = 512 * 1024;
+/// The same for a process that keeps the run open: whoever comes meanwhile need not read it.
+pub(crate) const KEPT_LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// The smallest page a database can have.
 const PAGE_BYTES_MIN: u64 = 512;
 
@@ -144,14 +146,18 @@ pub(crate) fn configure(
         .map_err(failed(path))
 }
 
-/// Carries the write-ahead log over into the database once it has grown, and empties it.
+/// Carries the write-ahead log over into the database once it is longer than `bytes_max`, and empties it.
 ///
 /// SQLite's own carrying over leaves the log as it is: whoever opens it next alone
 /// takes all of it for new, adds to it and carries all of it over again, each time.
 /// Does nothing while somebody reads; a later append will.
-pub(crate) fn carry_over(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(crate) fn carry_over(
+    connection: &Connection,
+    path: &Path,
+    bytes_max: u64,
+) -> Result<(), StoreError> {
     let log = path.with_extension("db-wal");
-    let grown = fs::metadata(&log).is_ok_and(|found| found.len() > LOG_BYTES_MAX);
+    let grown = fs::metadata(&log).is_ok_and(|found| found.len() > bytes_max);
     if !grown {
         return Ok(());
     }

@@ -81,6 +81,7 @@ impl Home {
         let ask = Ask::Start {
             input,
             by: by.to_owned(),
+            places: None,
         };
         let command = Command {
             at_ms: new.at_ms,

@@ -1,12 +1,14 @@
 //! What has been told of each run to those who watch from outside.
 
 use std::{
+    collections::BTreeMap,
     fs::{File, OpenOptions, TryLockError},
+    io::Write as _,
     os::unix::fs::OpenOptionsExt as _,
     path::PathBuf,
 };
 
-use interlock_core::names::RunId;
+use interlock_core::names::{CallId, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -17,6 +19,8 @@ use crate::{
 
 /// Bytes a `traceparent` may have; one of today has 55.
 const PARENT_BYTES_MAX: usize = 256;
+/// Bytes of one run's calls with the spans they lie in.
+const PARENTS_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// How far the log of a run has been told, and below what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +31,13 @@ pub struct Told {
     /// The trace the run belongs to, as `traceparent` writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+}
+
+/// The span that a call lies in.
+#[derive(Debug, Serialize, Deserialize)]
+struct CallParent {
+    call: CallId,
+    parent: String,
 }
 
 impl Versioned for Told {
@@ -70,6 +81,63 @@ impl Home {
             ..self.told(run)?
         };
         self.keep_told(run, &told)
+    }
+
+    /// Keeps the span that a call of `run` lies in, as `traceparent` writes it.
+    ///
+    /// Text that is no such thing is left out, and so is what comes when a great many are kept.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep_call_parent(
+        &self,
+        run: &RunId,
+        call: &CallId,
+        parent: &str,
+    ) -> Result<(), StoreError> {
+        let Some(path) = self.parents_path(run)? else {
+            return Ok(());
+        };
+        let line = serde_json::to_string(&CallParent {
+            call: call.clone(),
+            parent: parent.to_owned(),
+        });
+        let fits = parent.len() <= PARENT_BYTES_MAX && call.as_str().len() <= PARENT_BYTES_MAX;
+        let Some(line) = line.ok().filter(|_| fits) else {
+            return Ok(());
+        };
+        let failed = |error| StoreError::io("write", &path, error);
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600);
+        let mut file = options.open(&path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.len() > PARENTS_BYTES_MAX {
+            return Ok(());
+        }
+        // In one piece: others may be writing, too.
+        file.write_all(format!("{line}\n").as_bytes())
+            .map_err(failed)
+    }
+
+    /// Returns the spans that calls of `run` lie in; a line that cannot be read is passed over.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn call_parents(&self, run: &RunId) -> Result<BTreeMap<CallId, String>, StoreError> {
+        let Some(path) = self.parents_path(run)?.filter(|path| path.exists()) else {
+            return Ok(BTreeMap::new());
+        };
+        let failed = |error| StoreError::io("read", &path, error);
+        let text = std::fs::read(&path).map_err(failed)?;
+        let lines = text.split(|byte| *byte == b'\n');
+        let read = lines.filter_map(|line| serde_json::from_slice::<CallParent>(line).ok());
+        Ok(read.map(|kept| (kept.call, kept.parent)).collect())
+    }
+
+    fn parents_path(&self, run: &RunId) -> Result<Option<PathBuf>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(None);
+        };
+        Ok(Some(Self::run_directory(&root, run)?.join("parents.jsonl")))
     }
 
     /// Takes the right to tell; `None`: another process has it.

@@ -56,6 +56,10 @@ fn span(span: &Span) -> Json {
     if let (Json::Object(object), Some(parent)) = (&mut written, &span.parent) {
         object.insert("parentSpanId".to_owned(), json!(parent));
     }
+    if let (Json::Object(object), Some(link)) = (&mut written, &span.link) {
+        let link = json!({"traceId": link.trace, "spanId": link.span, "flags": SAMPLED});
+        object.insert("links".to_owned(), json!([link]));
+    }
     written
 }
 

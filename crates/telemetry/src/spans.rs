@@ -29,6 +29,8 @@ pub struct About {
     pub session: Option<String>,
     /// What the run is part of.
     pub parent: Option<Parent>,
+    /// What single calls are part of.
+    pub calls: BTreeMap<CallId, Parent>,
     /// Whether arguments, data and notes are told, too.
     pub content: bool,
 }
@@ -113,6 +115,8 @@ pub struct Span {
     pub id: String,
     /// The span it lies in.
     pub parent: Option<String>,
+    /// The span of ours that it belongs to, where it lies in somebody else's.
+    pub link: Option<Parent>,
     /// What it is called.
     pub name: String,
     /// When it began, in milliseconds since 1970.
@@ -142,6 +146,9 @@ pub fn spans(about: &About, events: impl IntoIterator<Item = Happened>) -> Vec<S
 struct Open {
     id: String,
     parent: Option<String>,
+    /// The trace it is part of, where that is not the run's.
+    trace: Option<String>,
+    link: Option<Parent>,
     name: String,
     began_ms: u64,
     attributes: Attributes,
@@ -384,6 +391,8 @@ impl<'a> Maker<'a> {
         self.run = Some(Open {
             id: self.span_id("run"),
             parent: about.parent.as_ref().map(|parent| parent.span.clone()),
+            trace: None,
+            link: None,
             name: format!("invoke_agent {agent}"),
             began_ms: self.at_ms,
             attributes,
@@ -407,6 +416,8 @@ impl<'a> Maker<'a> {
         let open = Open {
             id: self.span_id(&path.to_string()),
             parent,
+            trace: None,
+            link: None,
             name: format!("state {state}"),
             began_ms: self.at_ms,
             attributes,
@@ -463,9 +474,17 @@ impl<'a> Maker<'a> {
         if self.about.content {
             attributes.push(("gen_ai.tool.call.arguments", text(&call.summary)));
         }
+        let ours = parent.map(|open| open.id.clone());
+        let theirs = self.about.calls.get(&call.id);
+        let link = theirs.and(ours.clone()).map(|span| Parent {
+            trace: self.trace.clone(),
+            span,
+        });
         Open {
             id: self.span_id(call.id.as_str()),
-            parent: parent.map(|open| open.id.clone()),
+            parent: theirs.map(|theirs| theirs.span.clone()).or(ours),
+            trace: theirs.map(|theirs| theirs.trace.clone()),
+            link,
             name: format!("execute_tool {}", call.tool),
             began_ms: self.at_ms,
             attributes,
@@ -558,9 +577,10 @@ impl<'a> Maker<'a> {
 
     fn close(&mut self, open: Open, failure: Option<String>) {
         self.ended.push(Span {
-            trace: self.trace.clone(),
+            trace: open.trace.unwrap_or_else(|| self.trace.clone()),
             id: open.id,
             parent: open.parent,
+            link: open.link,
             name: open.name,
             began_ms: open.began_ms,
             // A clock may have been set back.

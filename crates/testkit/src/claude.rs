@@ -227,3 +227,16 @@ impl Outcome {
         last.map(Request::text).unwrap_or_default()
     }
 }
+
+/// Makes a test of each function, once with each installed version; `Version` must be in scope.
+#[macro_export]
+macro_rules! with_both_versions {
+    ($($name:ident)*) => {
+        mod claude_2_1_197 {
+            $(#[test] fn $name() { super::$name(super::Version::V2_1_197); })*
+        }
+        mod claude_2_1_329 {
+            $(#[test] fn $name() { super::$name(super::Version::V2_1_329); })*
+        }
+    };
+}

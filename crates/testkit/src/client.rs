@@ -5,6 +5,7 @@ mod codex;
 mod copilot;
 mod gemini;
 mod opencode;
+mod words;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::endpoint::{Endpoint, Wire, chat::Chat, gemini::Gemini, responses::Res
 use crate::processes::{self, Ended};
 use crate::proposal::{Proposal, Script};
 use crate::room::Room;
+use words::Words;
 
 pub use codex::Tools;
 
@@ -179,15 +181,15 @@ impl<'a> Session<'a> {
                 self.follow(Responses, move |proposal| codex::say(tools, proposal))
             }
             Client::Gemini => self.follow(Gemini, gemini::say),
-            Client::Copilot => {
-                let project = self.room.project();
-                self.follow(Chat, move |proposal| copilot::say(&project, proposal))
-            }
-            Client::Opencode => {
-                let project = self.room.project();
-                self.follow(Chat, move |proposal| opencode::say(&project, proposal))
-            }
+            Client::Copilot => self.follow_with(copilot::WORDS),
+            Client::Opencode => self.follow_with(opencode::WORDS),
         }
+    }
+
+    /// Follows the script over chat completions, where only the words differ.
+    fn follow_with(self, words: Words) -> io::Result<Outcome> {
+        let project = self.room.project();
+        self.follow(Chat, move |proposal| words.say(&project, proposal))
     }
 
     fn follow<W: Wire + Copy>(

@@ -188,20 +188,22 @@ impl Terminal {
     /// Waits for the end of the program.
     ///
     /// # Errors
-    /// It cannot be waited for.
+    /// It never ends; the error holds the screen.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
-        let status = self.child.wait()?;
         let began = Instant::now();
         let mut seen = lock(&self.seen.0);
-        while !seen.over && began.elapsed() < PATIENCE {
-            seen = self
-                .seen
-                .1
-                .wait_timeout(seen, PATIENCE)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+        // The last that has the terminal open ends it.
+        while !seen.over {
+            let left = PATIENCE.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                let screen = seen.screen.screen().contents();
+                return Err(io::Error::other(format!("no end on:\n{screen}")));
+            }
+            let waited = self.seen.1.wait_timeout(seen, left);
+            seen = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        Ok(status)
+        drop(seen);
+        self.child.wait()
     }
 }
 

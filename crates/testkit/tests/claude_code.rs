@@ -295,18 +295,7 @@ fn a_session_that_does_not_end_is_killed_with_all_it_started(version: Version) {
     assert!(gone());
 }
 
-macro_rules! with_both_versions {
-    ($($name:ident)*) => {
-        mod claude_2_1_197 {
-            $(#[test] fn $name() { super::$name(super::Version::V2_1_197); })*
-        }
-        mod claude_2_1_329 {
-            $(#[test] fn $name() { super::$name(super::Version::V2_1_329); })*
-        }
-    };
-}
-
-with_both_versions! {
+interlock_testkit::with_both_versions! {
     a_denial_reaches_the_model_and_nothing_is_written
     a_project_server_is_offered_and_its_calls_need_a_yes
     an_allowing_hook_is_the_yes_and_injects_text

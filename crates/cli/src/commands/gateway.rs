@@ -9,6 +9,7 @@ use crate::{
     app::{App, variable},
     args::GatewayArgs,
     authority,
+    commands::telemetry,
     failure::{Done, Failure},
 };
 
@@ -24,12 +25,40 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
         person: authority::name(),
         ancestors: authority::ancestors()?,
     };
-    let configured = Behind::configured(&settings)?;
+    let mut configured = Behind::configured(&settings)?;
+    if args.trusted_only {
+        configured = configured.of_trusted(&settings)?;
+    }
+    if let Some(workflow) = &args.servers_of {
+        configured = configured.with_servers_of(&settings, workflow)?;
+    }
     let behind = match wrapped(args.command) {
         Some(process) => configured.wrapping(process),
         None => configured,
     };
-    Ok(serve_stdio(&settings, &behind)?)
+    if !behind.left_out.is_empty() {
+        app.output.error(&left_out(&settings, &behind.left_out))?;
+    }
+    let served = serve_stdio(&settings, &behind);
+    // No hook need have seen what passed here.
+    telemetry::nudge();
+    Ok(served?)
+}
+
+/// Says which servers are not started, and what a person can do.
+fn left_out(settings: &Settings, names: &[String]) -> String {
+    let root = interlock_project::project_root(&settings.project_directory);
+    let own = settings.configuration.as_deref().map_or_else(
+        || "your own `config.toml`".to_owned(),
+        |directory| format!("`{}`", directory.join("config.toml").display()),
+    );
+    format!(
+        "interlock: servers of a project that you do not trust are not started: {}; \
+         read `{}` and, if you agree, add `{}` to `projects` under `[trust]` in {own}\n",
+        names.join(", "),
+        root.join(".interlock/config.toml").display(),
+        root.display(),
+    )
 }
 
 /// Returns the server that a command line names.

@@ -3,6 +3,10 @@
 use std::{
     ffi::OsString,
     io::{self, Read as _, Write as _},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{FileTypeExt as _, MetadataExt as _},
+    },
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
 };
@@ -33,12 +37,26 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 
 /// Prints the answer and returns the exit code.
 fn print(answer: &HookAnswer) -> u8 {
+    if answer.exit == 0 && answer.decides && is_unheard() {
+        let said = format!("interlock: nobody reads the answer `{}`", answer.stdout);
+        let _ = io::stderr().write_all(said.as_bytes());
+        return 2;
+    }
     let written = io::stdout()
         .write_all(answer.stdout.as_bytes())
         .and_then(|()| io::stdout().flush())
         .and_then(|()| io::stderr().write_all(answer.stderr.as_bytes()));
     // A client that did not get the answer must not take that for a yes.
     if written.is_ok() { answer.exit } else { 2 }
+}
+
+/// Tells whether standard output leads nowhere; one that was closed has become that, too.
+fn is_unheard() -> bool {
+    let device = |data: std::fs::Metadata| data.file_type().is_char_device().then(|| data.rdev());
+    let out = io::stdout().as_fd().try_clone_to_owned();
+    let out = out.and_then(|out| std::fs::File::from(out).metadata());
+    let null = std::fs::metadata("/dev/null").ok().and_then(device);
+    out.is_ok_and(|out| null.is_some() && device(out) == null)
 }
 
 fn read() -> io::Result<Vec<u8>> {

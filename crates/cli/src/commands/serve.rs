@@ -14,7 +14,7 @@ use crate::{
     app::{App, variable},
     args::ServeArgs,
     authority,
-    commands::gateway::wrapped,
+    commands::{gateway::wrapped, telemetry},
     failure::{Done, Failure},
 };
 
@@ -36,7 +36,16 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
         // Its clients are not above it: who they are is told by what they show.
         ancestors: Vec::new(),
     };
-    let behind = Behind::configured(&settings)?;
+    let mut behind = Behind::configured(&settings)?;
+    if let Some(workflow) = &args.servers_of {
+        behind = behind.with_servers_of(&settings, workflow)?;
+    }
+    if let Err(error) = settings.home.drop_ended_credentials() {
+        // They open nothing: that they lie there is no reason not to serve.
+        app.output.error(&format!(
+            "interlock: old tokens stay where they are: {error}\n"
+        ))?;
+    }
     let serving = ServeSettings {
         listen: args.listen,
         access: access(&args)?,
@@ -64,7 +73,9 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
         };
         told.map_err(|_| "standard output is closed".to_owned())
     };
-    Ok(serve_http(&settings, &behind, serving, ready)?)
+    let served = serve_http(&settings, &behind, serving, ready);
+    telemetry::nudge();
+    Ok(served?)
 }
 
 fn access(args: &ServeArgs) -> Result<Access, Failure> {

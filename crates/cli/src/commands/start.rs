@@ -1,5 +1,6 @@
 //! `start`: a run that a session of this project is held to.
 
+use interlock_clients::install::is_set_up;
 use interlock_core::{names::RunId, report};
 use interlock_project::{Config, configuration_directory};
 use interlock_store::{Binding, Home, Lookup, NewRun, SessionKey, SourceFile};
@@ -78,11 +79,25 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         loaded.machine.id
     ))?;
     match &args.session {
-        Some(session) => app.output.line(&format!("session {session} is held to it")),
+        Some(session) => app
+            .output
+            .line(&format!("session {session} is held to it"))?,
         None => app
             .output
-            .line("the next session in this project is held to it"),
+            .line("the next session in this project is held to it")?,
     }
+    hint(app)
+}
+
+/// Says that nobody would ask for a verdict here; a client's settings may lie where only it knows.
+fn hint(app: &App) -> Done {
+    if super::init::site(app).is_ok_and(|site| !is_set_up(&site)) {
+        app.output.line(&format!(
+            "{} no client is set up here, so none would be held: run `interlock init`",
+            app.output.styled(Style::Yellow, "note:")
+        ))?;
+    }
+    Ok(())
 }
 
 /// Returns a key that no session has, to ask only for what waits.

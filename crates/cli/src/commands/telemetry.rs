@@ -206,6 +206,11 @@ fn told_spans(home: &Home, run: &RunId, settings: &Settings, from: u64) -> Resul
             .and_then(|binding| binding.session.client.clone()),
         session: binding.map(|binding| binding.session.session),
         parent: home.told(run)?.parent.as_deref().and_then(Parent::parse),
+        calls: home
+            .call_parents(run)?
+            .into_iter()
+            .filter_map(|(call, parent)| Some((call, Parent::parse(&parent)?)))
+            .collect(),
         content: settings.content,
     };
     let events = happened.last().map_or(0, |last| last.seq + 1);

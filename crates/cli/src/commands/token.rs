@@ -35,6 +35,7 @@ fn of_run(app: &App, run: &str, revoke: bool) -> Done {
     if live.run.is_over() {
         return Err(anyhow::anyhow!("run `{id}` is over: nobody is held to it any more").into());
     }
+    home.drop_ended_credentials()?;
     let token = home.make_credential(id)?;
     app.output.error("whoever shows it to `interlock serve` is held to this run; it is not shown again, and good until the run ends\n")?;
     app.output.line(&token)

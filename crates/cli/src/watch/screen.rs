@@ -11,14 +11,12 @@ use std::{
     time::Duration,
 };
 
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use interlock_core::{
     command::{Answer, Ask},
     names::RunId,
 };
-use ratatui::{
-    DefaultTerminal,
-    crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
-};
+use ratatui::DefaultTerminal;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,

@@ -1,11 +1,14 @@
 //! The control server, as each client would start it.
 
+use interlock_project::Config;
+
 use super::{Check, Examination, Health, probe};
 use crate::{
     client::ClientId,
     install::{
         self, Scope, codex,
         footprint::{Footprint, ServersAs},
+        servers::TRUSTED_ONLY,
     },
 };
 
@@ -31,6 +34,8 @@ pub(super) fn check(
             let check = Check::new(word, WHAT, Health::Ok, seen, "").after(took_ms);
             let mut checks = vec![check];
             checks.extend(switched_off(client, examination));
+            let by_trust = arguments.iter().any(|word| word == TRUSTED_ONLY);
+            checks.extend(by_trust.then(|| left_out(word, examination)).flatten());
             (Some(true), checks)
         }
         Err(why) => {
@@ -54,6 +59,25 @@ fn registered(
         }
         ServersAs::Toml => codex::server_in(&install::read(&path).ok().flatten()?),
     }
+}
+
+/// Reports servers of the project that are not started for want of trust.
+fn left_out(word: &'static str, examination: &Examination) -> Option<Check> {
+    let root = &examination.site.project_root;
+    let person = Config::of_person(examination.configuration.as_deref()).ok()?;
+    let project = Config::of_project(root).ok()?;
+    let (_, names) = Config::trusted_servers(&person, &project, root);
+    (!names.is_empty()).then(|| {
+        let seen = format!(
+            "servers of a project that you do not trust are not started: {}",
+            names.join(", ")
+        );
+        let advice = format!(
+            "read `.interlock/config.toml` and, if you agree, add `{}` to `projects` under `[trust]` in your own `config.toml`",
+            root.display()
+        );
+        Check::new(word, "mcp servers", Health::Warn, seen, advice)
+    })
 }
 
 /// Reports that Claude Code is told not to start it.

@@ -116,6 +116,28 @@ fn folder(client: &Footprint, examination: &Examination, hooks: &Hooks) -> (Opti
     match folders::trust(client.client, site, Some(&system)) {
         Trust::Folder(path) => well(format!("the folder {}", path.display())),
         Trust::NotAsked => well("folders are not asked about".to_owned()),
+        Trust::Variable(name) => {
+            let seen = format!("by `{name}`: only where that is set as it is here");
+            let advice = format!(
+                "start {} without it and trust the folder, so that it does not hang on a variable",
+                client.title
+            );
+            (
+                Some(true),
+                Check::new(word, WHAT, Health::Warn, seen, advice),
+            )
+        }
+        Trust::Refused(name) => {
+            let seen = format!(
+                "not enforced: by `{name}` {} trusts no folder",
+                client.title
+            );
+            let advice = format!("take the variable away, or run `interlock init {word} --user`");
+            (
+                Some(false),
+                Check::new(word, WHAT, Health::Fail, seen, advice),
+            )
+        }
         Trust::Missing => {
             let seen = format!(
                 "not enforced: {} does not trust {} and skips its hooks",

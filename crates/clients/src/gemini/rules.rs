@@ -32,7 +32,10 @@ fn is_yolo(arguments: &[String]) -> bool {
 
 /// Tells whether there are rules about shell lines, beside those Interlock wrote.
 pub(super) fn has_rules(setting: &HookSetting, project: &Path) -> bool {
-    let home = setting.variable("HOME").map(PathBuf::from);
+    let home = ["GEMINI_CLI_HOME", "HOME"]
+        .iter()
+        .find_map(|name| setting.variable(name).filter(|home| !home.is_empty()))
+        .map(PathBuf::from);
     let places = [
         home.map(|home| home.join(".gemini")),
         Some(project.join(".gemini")),

@@ -5,9 +5,9 @@ use serde_json::json;
 use super::{
     Scope,
     footprint::{Footprint, HooksAs, ServersAs},
-    hooks::{HookForm, Member, Timeout},
+    hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
-    servers::ServerForm,
+    servers::{ServerForm, gateway_words},
 };
 use crate::client::ClientId;
 
@@ -36,7 +36,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             name: "timeout",
             per_s: 1,
             usual_s: 10,
-            stopping_s: 10,
+            stopping_s: DAY_S,
         },
         probe: |session, directory| {
             json!({
@@ -72,10 +72,10 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         Scope::User => site.claude_home.join(".claude.json"),
     },
     // `alwaysLoad`: newer clients list a server's tools at once, not only when searched for.
-    server: |site, _| {
+    server: |site, scope| {
         json!({
             "command": site.program.display().to_string(),
-            "args": ["gateway"],
+            "args": gateway_words(scope),
             "alwaysLoad": true,
         })
     },

@@ -9,7 +9,7 @@ use super::{
     footprint::{Footprint, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
-    servers::SERVER,
+    servers::{SERVER, gateway_words},
     toml::Text,
 };
 use crate::client::ClientId;
@@ -64,10 +64,10 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         Scope::Project => site.project_root.join(".codex/config.toml"),
         Scope::User => site.codex_home.join("config.toml"),
     },
-    server: |site, _| {
+    server: |site, scope| {
         json!({
             "command": site.program.display().to_string(),
-            "args": ["gateway"],
+            "args": gateway_words(scope),
         })
     },
     not_mediated: &[
@@ -97,12 +97,12 @@ const TABLE: [&str; 2] = ["mcp_servers", SERVER];
 const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
 
 /// Registers the control server.
-pub(super) fn put_server(text: Option<&str>, site: &Site) -> Result<String, Fault> {
+pub(super) fn put_server(text: Option<&str>, site: &Site, scope: Scope) -> Result<String, Fault> {
     let mut text = Text::parse(text.unwrap_or_default())?;
     let program = site.program.display().to_string();
     let command = [TABLE[0], TABLE[1], "command"];
     if text.item(&TABLE).is_none() {
-        let gateway = toml_edit::Value::from_iter(["gateway"]);
+        let gateway = toml_edit::Value::from_iter(gateway_words(scope).iter().copied());
         let variables = toml_edit::Value::from_iter(VARIABLES);
         let members = [
             ("command", program.into()),
@@ -113,10 +113,38 @@ pub(super) fn put_server(text: Option<&str>, site: &Site) -> Result<String, Faul
     } else if !is_ours(&text) {
         let reason = format!("`mcp_servers.{SERVER}` is another server");
         return Err(text.fault(&TABLE, reason));
-    } else if text.string(&command) != Some(&program) {
-        text.set(&command, &program.into());
+    } else {
+        if text.string(&command) != Some(&program) {
+            text.set(&command, &program.into());
+        }
+        put_words(&mut text, "args", gateway_words(scope));
+        put_words(&mut text, "env_vars", &VARIABLES);
     }
     Ok(text.into_string())
+}
+
+/// Adds what a control server that an older version registered lacks; what others added stays.
+fn put_words(text: &mut Text, key: &str, wanted: &[&str]) {
+    let path = [TABLE[0], TABLE[1], key];
+    let Some(item) = text.item(&path) else {
+        let words = toml_edit::Value::from_iter(wanted.iter().copied());
+        return text.add_member(&TABLE, key, &words);
+    };
+    let Some(mut listed) = item.as_array().cloned() else {
+        return;
+    };
+    // Codex takes the name of a variable, or a table with one.
+    let name = |value: &toml_edit::Value| {
+        let table = value.as_inline_table().and_then(|table| table.get("name"));
+        table.unwrap_or(value).as_str().map(str::to_owned)
+    };
+    let known: Vec<String> = listed.iter().filter_map(name).collect();
+    let is_missing = |word: &&&str| !known.iter().any(|known| known == **word);
+    let missing: Vec<&str> = wanted.iter().filter(is_missing).copied().collect();
+    if !missing.is_empty() {
+        listed.extend(missing);
+        text.set(&path, &listed.into());
+    }
 }
 
 /// Takes the control server out; `None`: nothing is left.

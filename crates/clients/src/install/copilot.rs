@@ -7,7 +7,7 @@ use super::{
     footprint::{Footprint, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
-    servers::ServerForm,
+    servers::{ServerForm, gateway_words},
 };
 use crate::client::ClientId;
 
@@ -74,12 +74,12 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     server: |site, scope| match scope {
         Scope::Project => json!({
             "command": site.program.display().to_string(),
-            "args": ["gateway"],
+            "args": gateway_words(scope),
         }),
         Scope::User => json!({
             "type": "local",
             "command": site.program.display().to_string(),
-            "args": ["gateway"],
+            "args": gateway_words(scope),
             "tools": ["*"],
         }),
     },

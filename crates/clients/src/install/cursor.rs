@@ -7,7 +7,7 @@ use super::{
     footprint::{Footprint, HooksAs, ServersAs},
     hooks::{HookForm, Member, Timeout},
     json::Syntax,
-    servers::ServerForm,
+    servers::{ServerForm, gateway_words},
 };
 use crate::client::ClientId;
 
@@ -71,10 +71,10 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         Scope::Project => site.project_root.join(".cursor/mcp.json"),
         Scope::User => site.home.join(".cursor/mcp.json"),
     },
-    server: |site, _| {
+    server: |site, scope| {
         json!({
             "command": site.program.display().to_string(),
-            "args": ["gateway"],
+            "args": gateway_words(scope),
         })
     },
     not_mediated: &[

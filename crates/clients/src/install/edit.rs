@@ -71,7 +71,7 @@ impl Edit {
             },
             What::Server(client, scope) => match &client.servers {
                 ServersAs::Json(form) => form.put(text, &(client.server)(site, *scope))?,
-                ServersAs::Toml => codex::put_server(text, site)?,
+                ServersAs::Toml => codex::put_server(text, site, *scope)?,
             },
             What::Floor(rules) if rules.is_empty() => return Ok(text.map(str::to_owned)),
             What::Floor(rules) => rules.put(text, added)?,

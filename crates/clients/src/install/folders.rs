@@ -14,13 +14,26 @@ pub(crate) enum Trust {
     Folder(PathBuf),
     /// It does not ask about folders.
     NotAsked,
+    /// A variable says that it trusts the folder it is started in.
+    Variable(&'static str),
+    /// A variable says that it does not.
+    Refused(&'static str),
     /// It does not trust the project's folder.
     Missing,
 }
 
 /// Finds out whether a client trusts the project's folder; `system`: settings for the whole machine.
 pub(crate) fn trust(client: ClientId, site: &Site, system: Option<&Path>) -> Trust {
+    let by_variable = site.trusted_by_variable;
     let folders = match client {
+        ClientId::Gemini if let Some((trusted, name)) = by_variable.gemini => {
+            return if trusted {
+                Trust::Variable(name)
+            } else {
+                Trust::Refused(name)
+            };
+        }
+        ClientId::Copilot if by_variable.copilot => return Trust::Variable("COPILOT_ALLOW_ALL"),
         ClientId::Codex => codex(site),
         ClientId::Gemini if gemini_trusts_all(site, system) => return Trust::NotAsked,
         ClientId::Gemini => gemini(site),
@@ -48,7 +61,7 @@ fn codex(site: &Site) -> Vec<PathBuf> {
 }
 
 fn gemini_trusts_all(site: &Site, system: Option<&Path>) -> bool {
-    let person = site.home.join(".gemini/settings.json");
+    let person = site.gemini_home.join("settings.json");
     let mut files = [Some(person.as_path()), system].into_iter().flatten();
     files.any(|path| {
         let settings = parsed(path, Syntax::Comments).ok().flatten();
@@ -58,7 +71,8 @@ fn gemini_trusts_all(site: &Site, system: Option<&Path>) -> bool {
 }
 
 fn gemini(site: &Site) -> Vec<PathBuf> {
-    let path = site.home.join(".gemini/trustedFolders.json");
+    let usual = || site.gemini_home.join("trustedFolders.json");
+    let path = site.gemini_trusted.clone().unwrap_or_else(usual);
     let folders = parsed(&path, Syntax::Comments).ok().flatten();
     let folders = folders.unwrap_or_default();
     let folders = folders.as_object().into_iter().flatten();

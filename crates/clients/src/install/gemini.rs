@@ -9,7 +9,7 @@ use super::{
     footprint::{Footprint, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
-    servers::ServerForm,
+    servers::{ServerForm, gateway_words},
 };
 use crate::client::ClientId;
 
@@ -17,7 +17,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     client: ClientId::Gemini,
     title: "Gemini CLI",
     programs: &["gemini"],
-    signs: |site| vec![site.project_root.join(".gemini"), site.home.join(".gemini")],
+    signs: |site| vec![site.project_root.join(".gemini"), site.gemini_home.clone()],
     hooks: HooksAs::Json(HookForm {
         client: ClientId::Gemini,
         events: &[
@@ -56,7 +56,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     }),
     hook_file: |site, scope| match scope {
         Scope::Project => site.project_root.join(".gemini/settings.json"),
-        Scope::User => site.home.join(".gemini/settings.json"),
+        Scope::User => site.gemini_home.join("settings.json"),
     },
     servers: ServersAs::Json(ServerForm {
         under: "mcpServers",
@@ -64,12 +64,12 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     }),
     server_file: |site, scope| match scope {
         Scope::Project => site.project_root.join(".gemini/settings.json"),
-        Scope::User => site.home.join(".gemini/settings.json"),
+        Scope::User => site.gemini_home.join("settings.json"),
     },
-    server: |site, _| {
+    server: |site, scope| {
         json!({
             "command": site.program.display().to_string(),
-            "args": ["gateway"],
+            "args": gateway_words(scope),
         })
     },
     not_mediated: &[(
@@ -80,5 +80,5 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
 
 /// Returns the person's file of rules; Gemini CLI reads none of a project.
 pub(super) fn policy_file(site: &Site) -> PathBuf {
-    site.home.join(".gemini/policies/interlock.toml")
+    site.gemini_home.join("policies/interlock.toml")
 }

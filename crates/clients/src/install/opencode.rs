@@ -9,7 +9,7 @@ use super::{
     edit::MARK,
     footprint::{Footprint, HooksAs, ServersAs},
     json::Syntax,
-    servers::ServerForm,
+    servers::{ServerForm, gateway_words},
 };
 use crate::{client::ClientId, opencode::PLUGIN};
 
@@ -32,10 +32,13 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     },
     servers: ServersAs::Json(SERVERS),
     server_file,
-    server: |site, _| {
+    server: |site, scope| {
+        let program = site.program.display().to_string();
+        let words = gateway_words(scope).iter().map(|word| (*word).to_owned());
+        let command: Vec<String> = std::iter::once(program).chain(words).collect();
         json!({
             "type": "local",
-            "command": [site.program.display().to_string(), "gateway"],
+            "command": command,
             "enabled": true,
         })
     },

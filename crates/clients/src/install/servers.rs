@@ -3,12 +3,26 @@
 use serde_json::Value;
 
 use super::{
-    Fault,
+    Fault, Scope,
     json::{At, Syntax, Text},
 };
 
 /// The name under which the control server is registered.
 pub(super) const SERVER: &str = "interlock";
+
+/// Starts a project's servers only where the person trusts the project.
+///
+/// Registered in a project, the client has asked its person about the server that
+/// the project brings; registered for all projects, it has not.
+pub(crate) const TRUSTED_ONLY: &str = "--trusted-only";
+
+/// Returns the words that start the control server, behind the program.
+pub(super) const fn gateway_words(scope: Scope) -> &'static [&'static str] {
+    match scope {
+        Scope::Project => &["gateway"],
+        Scope::User => &["gateway", TRUSTED_ONLY],
+    }
+}
 
 /// How a client writes MCP servers in JSON.
 #[derive(Debug)]
@@ -71,6 +85,21 @@ fn mend(text: &mut Text, path: &[At<'_>; 2], found: &Value, wanted: &Value) {
             (Some(old), new) if key == "command" && old != new => text.set(&place, new),
             _ => {}
         }
+        if let (Some(Value::Array(old)), Value::Array(new)) = (found.get(key), value) {
+            put_words(text, &place, old, new);
+        }
+    }
+}
+
+/// Adds the options that are missing in a list of words, behind what stands there.
+fn put_words(text: &mut Text, place: &[At<'_>; 3], old: &[Value], new: &[Value]) {
+    let is_option = |word: &&Value| word.as_str().is_some_and(|word| word.starts_with("--"));
+    let missing = new
+        .iter()
+        .filter(is_option)
+        .filter(|word| !old.contains(word));
+    for word in missing {
+        text.add_item(place, word);
     }
 }
 

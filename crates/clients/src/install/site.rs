@@ -6,6 +6,31 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Trust in the folder that a client is started in, by variables of the environment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TrustedByVariable {
+    /// Gemini CLI's answer, and the variable that gives it.
+    pub gemini: Option<(bool, &'static str)>,
+    /// Whether Copilot CLI trusts every folder.
+    pub copilot: bool,
+}
+
+impl TrustedByVariable {
+    /// Reads the variables as the clients do: each takes exactly these words.
+    fn read(is: impl Fn(&str, &str) -> bool) -> Self {
+        let gemini = [
+            ("GEMINI_RESTRICTED_MODE", "true", false),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "false", false),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true", true),
+        ];
+        let said = gemini.into_iter().find(|(name, word, _)| is(name, word));
+        Self {
+            gemini: said.map(|(name, _, trusted)| (trusted, name)),
+            copilot: is("COPILOT_ALLOW_ALL", "true"),
+        }
+    }
+}
+
 /// Where the files lie, and what they should start.
 #[derive(Debug, Clone)]
 pub struct Site {
@@ -23,6 +48,12 @@ pub struct Site {
     pub codex_home: PathBuf,
     /// Copilot's.
     pub copilot_home: PathBuf,
+    /// Gemini CLI's, which lies below another home where the person has set that.
+    pub gemini_home: PathBuf,
+    /// The file of folders that Gemini CLI trusts; `None`: the one in its directory.
+    pub gemini_trusted: Option<PathBuf>,
+    /// What variables say of trusting the folder that a client is started in.
+    pub trusted_by_variable: TrustedByVariable,
     /// Interlock's state directory; `None`: nothing is kept of what files were before.
     pub state: Option<PathBuf>,
     /// Where programs are looked for.
@@ -41,6 +72,9 @@ impl Site {
             claude_home: home.join(".claude"),
             codex_home: home.join(".codex"),
             copilot_home: home.join(".copilot"),
+            gemini_home: home.join(".gemini"),
+            gemini_trusted: None,
+            trusted_by_variable: TrustedByVariable::default(),
             state: None,
             programs: Vec::new(),
         }
@@ -54,7 +88,15 @@ impl Site {
             set.map_or(usual, PathBuf::from)
         };
         let programs = variable("PATH").unwrap_or_default();
+        let gemini = variable("GEMINI_CLI_HOME").filter(|home| !home.is_empty());
+        let trusted = variable("GEMINI_CLI_TRUSTED_FOLDERS_PATH");
         Self {
+            gemini_home: gemini
+                .map_or(self.gemini_home, |home| PathBuf::from(home).join(".gemini")),
+            gemini_trusted: trusted.filter(|path| !path.is_empty()).map(PathBuf::from),
+            trusted_by_variable: TrustedByVariable::read(|name, word| {
+                variable(name).is_some_and(|value| value == *word)
+            }),
             configuration: moved("XDG_CONFIG_HOME", self.configuration),
             claude_home: moved("CLAUDE_CONFIG_DIR", self.claude_home),
             codex_home: moved("CODEX_HOME", self.codex_home),

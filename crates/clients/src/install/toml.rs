@@ -141,6 +141,36 @@ impl Text {
         self.change(at..at, &put);
     }
 
+    /// Puts a key behind the last one of the table at `path`; of one written with dots it stays out.
+    pub(super) fn add_member(&mut self, path: &[&str], key: &str, value: &toml_edit::Value) {
+        let newline = self.newline();
+        let line = format!("{} = {value}", written_key(key));
+        match self.item(path) {
+            Some(Item::Table(table)) if !table.is_dotted() => {
+                let Some(header) = table.span().filter(|_| !table.is_implicit()) else {
+                    return;
+                };
+                let values = table.iter().filter(|(_, item)| item.is_value());
+                let ends = values.filter_map(|(_, item)| item.span());
+                let end = ends.map(|span| span.end).max().unwrap_or(header.end);
+                let at = self.line_end(end);
+                let ended = self.text.get(..at).is_some_and(|text| text.ends_with('\n'));
+                let put = if ended {
+                    format!("{line}{newline}")
+                } else {
+                    format!("{newline}{line}")
+                };
+                self.change(at..at, &put);
+            }
+            Some(Item::Value(toml_edit::Value::InlineTable(table))) => {
+                if let Some(last) = table.iter().filter_map(|(_, value)| value.span()).last() {
+                    self.change(last.end..last.end, &format!(", {line}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Puts another value in the place of the one at `path`.
     pub(super) fn set(&mut self, path: &[&str], value: &toml_edit::Value) {
         if let Some(span) = self.item(path).and_then(Item::span) {

@@ -11,7 +11,8 @@ use super::{FileChange, InstallError, Plan, Scope, Site};
 
 /// Tells whether `path` is a link, and refuses one that leads to nothing or out of the project.
 ///
-/// A project that was checked out must not make `init` write elsewhere.
+/// A project that was checked out must not make `init` write elsewhere. A device is refused too: where root writes, a
+/// file would take the place of `/dev/null`.
 pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, InstallError> {
     let link = |where_to| InstallError::Link {
         path: path.to_owned(),
@@ -24,6 +25,11 @@ pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, Inst
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
     if is_link(path) && !path.exists() {
         return Err(link("nowhere"));
+    }
+    if is_special(path) {
+        return Err(failed(path)(io::Error::other(
+            "it is a device or a pipe, or leads to one",
+        )));
     }
     // The nearest directory that is there.
     let mut above = path.ancestors().skip(1);
@@ -45,8 +51,16 @@ pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, Inst
     Ok(is_link(path))
 }
 
-/// Reads a file; `None`: there is none.
+/// Returns whether `path` is there and neither a file nor a directory.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
+}
+
+/// Reads a file; `None`: there is none, or a device or a pipe, which holds nothing and may keep its reader waiting.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, InstallError> {
+    if is_special(path) {
+        return Ok(None);
+    }
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -9,7 +9,18 @@ use crate::client::ClientId;
 /// A row: the tool, the client's name of an argument, and the name its shape reads.
 type Alias = (&'static str, &'static str, &'static str);
 
-const CODEX: &[Alias] = &[("write_stdin", "chars", "input")];
+const CODEX: &[Alias] = &[
+    ("write_stdin", "chars", "input"),
+    ("exec_command", "cmd", "command"),
+    ("exec_command", "workdir", "directory"),
+    ("unified_exec", "cmd", "command"),
+    ("unified_exec", "workdir", "directory"),
+    ("shell", "workdir", "directory"),
+    ("shell_command", "workdir", "directory"),
+    ("container.exec", "workdir", "directory"),
+    ("local_shell", "workdir", "directory"),
+    ("local_shell", "working_directory", "directory"),
+];
 
 const GEMINI: &[Alias] = &[
     ("run_shell_command", "dir_path", "directory"),
@@ -41,6 +52,7 @@ const CURSOR: &[Alias] = &[
     ("EditNotebook", "path", "notebook_path"),
     ("Glob", "glob_pattern", "pattern"),
     ("Glob", "target_directory", "path"),
+    ("Grep", "target_directory", "path"),
     ("LS", "target_directory", "path"),
     ("ApplyPatch", "patch", "command"),
     ("ApplyPatch", "input", "command"),

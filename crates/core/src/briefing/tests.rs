@@ -22,6 +22,7 @@ fn started(machine: &Machine) -> Run {
         ask: Ask::Start {
             input: Object::new(),
             by: "test".to_owned(),
+            places: None,
         },
     };
     let run = Run::new(RunId::new("r"));

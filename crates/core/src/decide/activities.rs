@@ -2,15 +2,16 @@
 
 use super::{
     Answered, Reply, Work,
-    transitions::{done, error, state_of},
+    transitions::{done, state_of},
 };
 use crate::{
     command::ActivityOutcome,
-    event::{Cause, Event},
+    event::Event,
     machine::Activity,
     names::FramePath,
     refusal::{Code, Refusal},
     report::shown_path,
+    run::RunningAt,
 };
 use serde_json::Value;
 
@@ -30,24 +31,17 @@ impl Work<'_> {
         }
         let path = self.running(wanted)?;
         self.path = path.clone();
-        let (output, cause) = match outcome {
-            ActivityOutcome::Done(output) => (output.clone(), None),
-            ActivityOutcome::Failed { code, message } => (
-                Value::Null,
-                Some(Cause {
-                    code: code.clone(),
-                    message: message.clone(),
-                    ..Cause::default()
-                }),
-            ),
-        };
-        self.emit(Event::ActivityEnded {
-            path: path.clone(),
-            output,
-            error: cause.clone(),
-        });
-        let event = if cause.is_some() { error() } else { done() };
-        self.raise_own(&path, &event, cause)?;
+        let known = self
+            .run
+            .frame(&path)
+            .and_then(|frame| frame.effect.as_ref());
+        if known.is_some_and(|effect| effect.at != RunningAt::Started) {
+            return Err(nothing_running());
+        }
+        match outcome {
+            ActivityOutcome::Done(output) => self.finish(&path, output.clone())?,
+            ActivityOutcome::Failed(cause) => self.fail(&path, cause.clone())?,
+        }
         Ok(Reply::Accepted)
     }
 
@@ -56,6 +50,14 @@ impl Work<'_> {
         self.open()?;
         for path in self.run.open_leaves() {
             let (frame, machine) = self.stand(&path)?;
+            let again = frame.effect.as_ref().map(|effect| effect.at);
+            if let Some(RunningAt::Waiting(until)) = again
+                && until <= self.at_ms
+                && self.run.paused.is_none()
+            {
+                self.start_again(&path)?;
+                continue;
+            }
             let Activity::Wait { wait_ms } = state_of(machine, frame)?.activity else {
                 continue;
             };
@@ -66,6 +68,7 @@ impl Work<'_> {
                 path: path.clone(),
                 output: Value::Null,
                 error: None,
+                key: None,
             });
             self.raise_own(&path, &done(), None)?;
             if self.run.is_over() {
@@ -92,10 +95,7 @@ impl Work<'_> {
         });
         match (meant.next(), meant.next()) {
             (Some((path, _)), None) => Ok(path.clone()),
-            (None, _) => Err(Refusal::new(
-                Code::NothingPending,
-                "no activity of that name is running",
-            )),
+            (None, _) => Err(nothing_running()),
             (Some(_), Some(_)) => {
                 let names: Vec<&str> = running.iter().map(|(_, shown)| shown.as_str()).collect();
                 Err(Refusal::new(
@@ -116,4 +116,8 @@ impl Work<'_> {
             })
             .unwrap_or(false)
     }
+}
+
+fn nothing_running() -> Refusal {
+    Refusal::new(Code::NothingPending, "no activity of that name is running")
 }

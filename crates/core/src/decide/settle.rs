@@ -1,7 +1,8 @@
 //! What follows from entering a state: branches open, machines are called, ends are passed up.
 
 use super::{
-    Work,
+    Work, carry,
+    durable::settles,
     question::Subject,
     transitions::{Taking, choose, done, error, is_failed, reasons, state_of},
 };
@@ -12,17 +13,42 @@ use crate::{
     names::{EventName, FramePath},
     number::deep_equal,
     refusal::{Code, Refusal},
-    run::{Child, Frame},
+    run::Frame,
+    text::{Files, Places, Sources},
 };
 use serde_json::Value;
 
 impl Work<'_> {
     /// Carries on from the state that the frame at `path` has just entered.
+    ///
+    /// What follows from that is carried on with here too, one after the other:
+    /// however long the way, the stack does not grow.
     pub(super) fn settle(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        if self.events.len() > self.machine.limits.steps_max {
+        self.due.push(path.clone());
+        if self.settling {
+            return Ok(());
+        }
+        self.settling = true;
+        let mut settled = Ok(());
+        while let Some(path) = self.due.pop() {
+            settled = self.settle_one(&path);
+            if settled.is_err() {
+                self.due.clear();
+            }
+        }
+        self.settling = false;
+        settled
+    }
+
+    fn settle_one(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        if self.moves > self.machine.limits.steps_max {
             return self.stop_endless();
         }
-        if self.run.is_over() || self.run.frame(path).is_none() {
+        let began = self
+            .run
+            .frame(path)
+            .is_some_and(|frame| !frame.children.is_empty());
+        if began || !self.is_open(path) {
             return Ok(());
         }
         if let Some(outcome) = self.branch_outcome(path) {
@@ -35,14 +61,13 @@ impl Work<'_> {
             Activity::Fork(fork) => self.open_fork(path, fork),
             Activity::Map(map) => self.open_map(path, map),
             Activity::Call(call) => self.call_machine(path, machine, call),
-            Activity::Await
-            | Activity::Task(_)
+            Activity::Each(each) => self.list_items(path, each),
+            Activity::Task(_)
             | Activity::Stage(_)
             | Activity::Ask(_)
             | Activity::Test(_)
-            | Activity::Pause(_)
-            | Activity::Each(_)
-            | Activity::Wait { .. } => Ok(()),
+            | Activity::Pause(_) => self.begin(path, &Files::new()),
+            Activity::Await | Activity::Wait { .. } => Ok(()),
         }
     }
 
@@ -101,12 +126,12 @@ impl Work<'_> {
                 context: Object::new(),
             })
             .collect();
-        self.open_branches(path, branches)
+        self.open_branches(path, branches, fork.at_once)
     }
 
     fn open_map(&mut self, path: &FramePath, map: &MapOver) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let context = Value::Object(frame.context.clone());
+        let context = Value::Object(frame.context.as_ref().clone());
         let items = match context.pointer(&map.items) {
             Some(Value::Array(items)) => items.clone(),
             _ => {
@@ -131,13 +156,15 @@ impl Work<'_> {
                 context: std::iter::once((map.item.clone(), item)).collect(),
             })
             .collect();
-        self.open_branches(path, branches)
+        self.open_branches(path, branches, None)
     }
 
+    /// Opens the branches of a frame; those beyond `at_once` follow when others have ended.
     fn open_branches(
         &mut self,
         path: &FramePath,
-        branches: Vec<BranchStart>,
+        mut branches: Vec<BranchStart>,
+        at_once: Option<usize>,
     ) -> Result<(), Refusal> {
         let limit = self.machine.limits.branches_max;
         if branches.len() > limit {
@@ -149,6 +176,7 @@ impl Work<'_> {
             };
             return self.raise_own(path, &error(), Some(cause));
         }
+        branches.truncate(at_once.unwrap_or(usize::MAX).max(1));
         let names: Vec<String> = branches.iter().map(|branch| branch.name.clone()).collect();
         self.emit(Event::ForkOpened {
             path: path.clone(),
@@ -157,16 +185,40 @@ impl Work<'_> {
         if names.is_empty() {
             return self.join(path, Outcome::Success, None);
         }
-        for name in names {
-            let child = path.child(&name);
-            let open = self
-                .child(&child)
-                .is_some_and(|child| child.ended.is_none());
-            if open {
-                self.settle(&child)?;
-            }
+        // The last is taken first: what is due is a stack.
+        for name in names.iter().rev() {
+            self.settle(&path.child(name))?;
         }
         Ok(())
+    }
+
+    /// Opens the next branch of a fork that does not run all at once.
+    fn open_next(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let Activity::Fork(fork) = &state_of(machine, frame)?.activity else {
+            return Ok(());
+        };
+        let running = frame
+            .children
+            .iter()
+            .filter(|child| child.ended.is_none())
+            .count();
+        if running >= fork.at_once.unwrap_or(usize::MAX).max(1) {
+            return Ok(());
+        }
+        let Some((name, branch)) = fork.branches.get_index(frame.children.len()) else {
+            return Ok(());
+        };
+        let name = name.clone();
+        self.emit(Event::BranchOpened {
+            path: path.clone(),
+            branch: BranchStart {
+                name: name.clone(),
+                initial: branch.initial.clone(),
+                context: Object::new(),
+            },
+        });
+        self.settle(&path.child(&name))
     }
 
     fn call_machine(
@@ -194,8 +246,16 @@ impl Work<'_> {
             );
             return self.raise_own(path, &error(), cause("unknown_machine", message));
         };
+        if self.is_durable() && self.states_used_up() {
+            return self.stop_used_up();
+        }
+        let passed = match self.passed(path, call) {
+            Ok(passed) => passed,
+            Err(failed) => return self.raise_own(path, &error(), Some(*failed)),
+        };
         let mut context = called.context.clone();
         context.extend(call.input.clone());
+        context.extend(passed);
         self.emit(Event::MachineCalled {
             path: path.clone(),
             machine: call.machine.clone(),
@@ -206,13 +266,27 @@ impl Work<'_> {
         self.settle(&path.child(called.id.as_str()))
     }
 
-    fn child(&self, path: &FramePath) -> Option<&Child> {
-        let (parent, name) = path.split_last()?;
-        self.run
-            .frame(&parent)?
-            .children
-            .iter()
-            .find(|child| child.name == name)
+    /// Fills the texts that a call passes.
+    fn passed(&self, path: &FramePath, call: &Call) -> Result<Object, Box<Cause>> {
+        let mut passed = Object::new();
+        let Some(frame) = self.run.frame(path) else {
+            return Ok(passed);
+        };
+        let (none, files) = (Places::default(), Files::new());
+        let sources = Sources {
+            context: &frame.context,
+            caught: frame.caught.as_deref(),
+            places: self.run.places.as_deref().unwrap_or(&none),
+            files: &files,
+        };
+        for (key, text) in &call.passed {
+            let filled = text.fill(&sources).map_err(|lack| lack.below(key));
+            match filled {
+                Ok(value) => drop(passed.insert(key.clone(), Value::String(value))),
+                Err(lack) => return Err(Box::new(self.placed(path, carry::lack_cause(lack)))),
+            }
+        }
+        Ok(passed)
     }
 
     /// Ends the frame at `path`: the run, a branch or a called machine.
@@ -230,6 +304,15 @@ impl Work<'_> {
         match &state_of(machine, frame)?.activity {
             Activity::Call(call) => {
                 self.machine_returned(&parent, path, &call.clone(), outcome, cause)
+            }
+            Activity::Each(each) => {
+                let cause = match outcome {
+                    Outcome::Success => None,
+                    Outcome::Failure => {
+                        Some(cause.unwrap_or_else(|| Cause::new(1, "the item failed")))
+                    }
+                };
+                self.end_item(&parent, &each.clone(), cause)
             }
             _ => {
                 let outcome = match outcome {
@@ -255,6 +338,7 @@ impl Work<'_> {
             .map(|(_, name)| name.to_owned())
             .unwrap_or_default();
         let at = frame.at.clone();
+        let output = frame.output.as_ref().clone();
         let merged: Object = frame
             .context
             .iter()
@@ -262,23 +346,33 @@ impl Work<'_> {
                 Some(keys) => keys.contains(key),
                 None => !call.input.contains_key(*key),
             })
-            .map(|(key, value)| (key.clone(), value.clone()))
+            .map(|(key, value)| match &call.namespace {
+                Some(namespace) => (format!("{namespace}::{key}"), value.clone()),
+                None => (key.clone(), value.clone()),
+            })
             .collect();
+        let durable = self.is_durable();
+        let cause = (outcome == Outcome::Failure).then(|| {
+            cause.unwrap_or_else(|| Cause {
+                code: Value::from("machine_failed"),
+                message: format!("`{name}` ended in `{at}`"),
+                ..Cause::default()
+            })
+        });
         self.emit(Event::MachineReturned {
             path: parent.clone(),
             outcome,
             merged,
+            output: if durable && cause.is_none() {
+                output.clone()
+            } else {
+                Value::Null
+            },
+            cause: cause.clone().filter(|_| durable),
         });
-        match outcome {
-            Outcome::Success => self.raise_own(parent, &done(), None),
-            Outcome::Failure => {
-                let cause = cause.unwrap_or_else(|| Cause {
-                    code: Value::from("machine_failed"),
-                    message: format!("`{name}` ended in `{at}`"),
-                    ..Cause::default()
-                });
-                self.raise_own(parent, &error(), Some(cause))
-            }
+        match cause {
+            None => self.finish_composite(parent, output),
+            Some(cause) => self.raise_own(parent, &error(), Some(cause)),
         }
     }
 
@@ -309,7 +403,13 @@ impl Work<'_> {
             cause,
         });
         match path.split_last() {
-            Some((parent, _)) => self.try_join(&parent),
+            Some((parent, _)) => {
+                self.try_join(&parent)?;
+                if self.is_open(&parent) {
+                    self.open_next(&parent)?;
+                }
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -322,22 +422,45 @@ impl Work<'_> {
             Activity::Map(map) => map.join,
             _ => return Ok(()),
         };
+        let whole = match &state_of(machine, frame)?.activity {
+            Activity::Fork(fork) => fork.branches.len(),
+            _ => frame.children.len(),
+        };
         let ended = |outcome| {
             frame
                 .children
                 .iter()
                 .filter(move |child| child.ended == Some(outcome))
         };
-        let all = |outcome| ended(outcome).count() == frame.children.len();
+        let all = |outcome| ended(outcome).count() == whole;
         let failed = ended(BranchOutcome::Failed).next();
         let verdict = match join {
             Join::All if failed.is_some() => Some(Outcome::Failure),
             Join::All => all(BranchOutcome::Succeeded).then_some(Outcome::Success),
             Join::Any if ended(BranchOutcome::Succeeded).next().is_some() => Some(Outcome::Success),
             Join::Any => all(BranchOutcome::Failed).then_some(Outcome::Failure),
-            Join::Settle | Join::FailFast => None,
+            Join::FailFast if failed.is_some() => Some(Outcome::Failure),
+            Join::Settle | Join::FailFast => {
+                let open = frame.children.iter().any(|child| child.ended.is_none());
+                let outcome = if failed.is_some() {
+                    Outcome::Failure
+                } else {
+                    Outcome::Success
+                };
+                (!open && frame.children.len() == whole).then_some(outcome)
+            }
         };
-        let cause = failed.and_then(|child| child.cause.clone());
+        let cause = if settles(join) {
+            all_failures(frame)
+        } else {
+            failed.and_then(|child| child.cause.clone())
+        };
+        if let (Some(Outcome::Failure), Some(cause)) = (verdict, &cause)
+            && settles(join)
+            && !self.is_caught(path, cause)
+        {
+            return self.end_uncaught(cause.clone());
+        }
         match verdict {
             Some(outcome) => self.join(path, outcome, cause),
             None => Ok(()),
@@ -350,8 +473,13 @@ impl Work<'_> {
         outcome: Outcome,
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
-        let (frame, _) = self.stand(path)?;
+        let (frame, machine) = self.stand(path)?;
+        let settles = match &state_of(machine, frame)?.activity {
+            Activity::Fork(fork) => settles(fork.join),
+            _ => false,
+        };
         let merged = match outcome {
+            _ if settles => merge_captured(frame),
             Outcome::Success => merge(frame),
             Outcome::Failure => Object::new(),
         };
@@ -372,6 +500,7 @@ impl Work<'_> {
             path: path.clone(),
             outcome,
             merged,
+            cause: cause.clone().filter(|_| settles),
         });
         match outcome {
             Outcome::Success => self.raise_own(path, &done(), None),
@@ -386,9 +515,10 @@ impl Work<'_> {
         event: &EventName,
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
-        if self.events.len() > self.machine.limits.steps_max {
+        if self.moves > self.machine.limits.steps_max {
             return self.stop_endless();
         }
+        self.note_failure(path, cause.as_ref());
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
         let scope = Scope {
@@ -442,12 +572,34 @@ impl Work<'_> {
             },
             Err(first) => {
                 let cause = if *event == error() {
-                    cause.or(Some(first))
+                    cause.unwrap_or(first)
                 } else {
-                    Some(first)
+                    self.placed(path, first)
                 };
-                self.end_frame(path, Outcome::Failure, cause)
+                if !self.is_caught(path, &cause) {
+                    return self.end_uncaught(cause);
+                }
+                self.end_frame(path, Outcome::Failure, Some(cause))
             }
+        }
+    }
+
+    /// Puts a failure of a composite state where its guards look for it.
+    fn note_failure(&mut self, path: &FramePath, cause: Option<&Cause>) {
+        let Some(cause) = cause.filter(|_| self.is_durable()) else {
+            return;
+        };
+        let known = self
+            .run
+            .frame(path)
+            .and_then(|frame| frame.failure.as_ref());
+        if known != Some(cause) {
+            self.emit(Event::ActivityEnded {
+                path: path.clone(),
+                output: Value::Null,
+                error: Some(cause.clone()),
+                key: None,
+            });
         }
     }
 
@@ -462,6 +614,10 @@ impl Work<'_> {
             data: Object::new(),
             by: "interlock".to_owned(),
         };
+        self.moves += 1;
+        if self.is_durable() && self.states_used_up() {
+            return self.stop_used_up();
+        }
         self.take(path, target, taking)
     }
 
@@ -503,6 +659,38 @@ impl Work<'_> {
     }
 }
 
+/// Merges what branches captured, in the order written; failed ones too.
+fn merge_captured(frame: &Frame) -> Object {
+    let mut merged = Object::new();
+    for child in &frame.children {
+        for key in &child.frame.captured {
+            if let Some(value) = child.frame.context.get(key) {
+                merged.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    merged
+}
+
+/// Makes one cause of all failures: the first in the order written, or in time where others were cancelled.
+fn all_failures(frame: &Frame) -> Option<Cause> {
+    let failed: Vec<(&str, &Cause)> = frame
+        .children
+        .iter()
+        .filter(|child| child.ended == Some(BranchOutcome::Failed))
+        .filter_map(|child| Some((child.name.as_str(), child.cause.as_ref()?)))
+        .collect();
+    let (_, first) = failed.first()?;
+    let told: Vec<String> = failed
+        .iter()
+        .map(|(name, cause)| format!("`{name}`: {}", cause.message))
+        .collect();
+    Some(Cause {
+        message: told.join("; "),
+        ..(*first).clone()
+    })
+}
+
 /// Merges what succeeded branches changed, in the order written.
 fn merge(frame: &Frame) -> Object {
     let mut merged = Object::new();
@@ -511,7 +699,7 @@ fn merge(frame: &Frame) -> Object {
         .iter()
         .filter(|child| child.ended == Some(BranchOutcome::Succeeded))
     {
-        for (key, value) in &child.frame.context {
+        for (key, value) in child.frame.context.iter() {
             let unchanged = frame
                 .context
                 .get(key)

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use interlock_core::{
     call::{CallFacts, CallKind, CallResult, ControlTool, FileWrite, Place, ToolCall, WrittenPath},
     command::{ActivityOutcome, Answer, Ask, Command, Consent, TransitionRequest},
+    event::Cause,
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
     machine::{
         Activity, ApprovalRule, Branch, Call, Fork, Interrupt, Join, Machine, Object, Outcome,
@@ -11,8 +12,9 @@ use interlock_core::{
     },
     names::{AgentId, CallId, Digest, EventName, GuardName, InterruptName, MachineId, StateName},
     policy::{OnDenied, Policy},
+    text::Form,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A small generator of numbers (SplitMix64): the same seed, the same numbers.
 #[derive(Debug)]
@@ -95,6 +97,7 @@ fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
         machines: IndexMap::new(),
         limits: Default::default(),
         meta: Object::new(),
+        durable: false,
     };
     if dice.one_in(2) {
         for (name, pattern) in [("sql", "db/**"), ("docs", "docs/*.md")] {
@@ -168,7 +171,7 @@ fn state(dice: &mut Dice, count: u64, last: bool) -> State {
         on.insert(EventName::new("error"), rule(dice, count));
         Activity::Task(Work {
             kind: "bash".to_owned(),
-            input: Value::Null,
+            input: Form::default(),
         })
     } else {
         Activity::Await
@@ -251,6 +254,7 @@ fn add_fork(dice: &mut Dice, machine: &mut Machine, count: u64) {
     let fork = Fork {
         branches,
         join: *dice.pick(&[Join::All, Join::Any]),
+        at_once: None,
     };
     insert_composite(dice, machine, count, "fork", Activity::Fork(fork));
 }
@@ -259,8 +263,7 @@ fn add_call(dice: &mut Dice, machine: &mut Machine) {
     let count = u64::try_from(machine.states.len()).unwrap_or(1) - 1;
     let call = Call {
         machine: MachineId::new(*dice.pick(&["sub", "sub2"])),
-        input: Object::new(),
-        output: None,
+        ..Call::default()
     };
     insert_composite(dice, machine, count.min(3), "call", Activity::Call(call));
 }
@@ -305,6 +308,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
         Ask::Start {
             input: Object::new(),
             by: "test".to_owned(),
+            places: None,
         }
     } else {
         match dice.below(20) {
@@ -342,10 +346,7 @@ fn outcome(dice: &mut Dice) -> ActivityOutcome {
     if dice.one_in(2) {
         ActivityOutcome::Done(json!({"x": 1}))
     } else {
-        ActivityOutcome::Failed {
-            code: json!(1),
-            message: "it failed".to_owned(),
-        }
+        ActivityOutcome::Failed(Cause::new(1, "it failed"))
     }
 }
 

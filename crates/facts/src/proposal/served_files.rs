@@ -1,5 +1,7 @@
 //! The files of a call of a server's tool.
 
+use std::borrow::Cow;
+
 use interlock_shell::Dialect;
 use serde_json::Value;
 
@@ -34,13 +36,13 @@ impl Finder<'_> {
                 .try_for_each(|field| is_text(input, field))?;
         }
         for field in &files.reads {
-            for path in local(input, field) {
-                self.read_one(path).or_else(|why| excused(files, why))?;
+            for path in local(input, field, files) {
+                self.read_one(&path).or_else(|why| excused(files, why))?;
             }
         }
         for field in &files.removes {
-            for path in local(input, field) {
-                match self.file(path, Deed::Remove) {
+            for path in local(input, field, files) {
+                match self.file(&path, Deed::Remove) {
                     Ok(file) => {
                         let moved = !files.writes.is_empty();
                         let old = OldText::read(&file.real, self.disk);
@@ -52,8 +54,8 @@ impl Finder<'_> {
             }
         }
         for field in &files.writes {
-            for path in local(input, field) {
-                match self.file(path, Deed::Write) {
+            for path in local(input, field, files) {
+                match self.file(&path, Deed::Write) {
                     Ok(file) => {
                         let lines = touched_lines(input, &files.text, &file, self.disk)?;
                         let known = lines.is_some()
@@ -94,9 +96,9 @@ impl Finder<'_> {
 }
 
 /// Returns what an argument names on this machine: no address of another scheme than `file:`.
-fn local<'v>(input: &'v Value, field: &str) -> impl Iterator<Item = &'v str> {
-    named(input, field).into_iter().filter(|path| {
-        let scheme = path.split_once("://").map(|(scheme, _)| scheme);
+fn local<'v>(input: &'v Value, field: &str, files: &FileUse) -> Vec<Cow<'v, str>> {
+    let paths = named(input, field).into_iter().filter(|path| {
+        let scheme = path.split_once("://").map(|(scheme, _)| scheme.trim());
         !path.is_empty()
             && scheme.is_none_or(|scheme| {
                 scheme.eq_ignore_ascii_case("file")
@@ -104,7 +106,28 @@ fn local<'v>(input: &'v Value, field: &str) -> impl Iterator<Item = &'v str> {
                         .chars()
                         .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
             })
-    })
+    });
+    paths.map(|path| plain_address(path, files)).collect()
+}
+
+/// Writes a `file:` address as it is mostly written; whatever else a path is stays.
+fn plain_address<'v>(path: &'v str, files: &FileUse) -> Cow<'v, str> {
+    let bare = path.trim();
+    let rest = bare
+        .split_at_checked("file:".len())
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"))
+        .map(|(_, rest)| rest);
+    match rest.map(|rest| (rest, rest.strip_prefix("//"))) {
+        None => Cow::Borrowed(path),
+        Some((rest, None)) if rest.starts_with('/') => Cow::Owned(format!("file://{rest}")),
+        Some((rest, None)) => Cow::Borrowed(rest),
+        // Of a tool that only may write files, a host is passed over as it may do itself.
+        Some((_, Some(address))) if !files.sure => match address.split_once('/') {
+            Some((_, path)) => Cow::Owned(format!("file:///{path}")),
+            None => Cow::Borrowed(bare),
+        },
+        Some((_, Some(_))) => Cow::Borrowed(bare),
+    }
 }
 
 /// Refuses what stands where a file should be named and is no text.

@@ -168,8 +168,13 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Any, &[".mcp.json"], CLIENT),
     tree(Under::Any, &[".codex"], CLIENT).by(CODEX),
     tree(Under::Any, &[".gemini"], CLIENT).by(GEMINI),
+    // Within the directory already; by this name a variable puts files of it elsewhere.
+    file(Under::Any, &[".gemini", "settings.json"], CLIENT).by(Compared::Not),
     file(Under::Any, &[".cursor", "hooks.json"], CLIENT),
     file(Under::Any, &[".cursor", "mcp.json"], CLIENT),
+    file(Under::Any, &[".cursor", "cli.json"], CLIENT),
+    // Cursor's own program writes to it, too.
+    file(Under::Any, &[".cursor", "cli-config.json"], CLIENT).by(Compared::Not),
     file(Under::Any, &["opencode.json*"], CLIENT),
     tree(Under::Any, &[".opencode"], CLIENT).by(OPENCODE),
     tree(Under::Any, &[".github", "hooks"], CLIENT),

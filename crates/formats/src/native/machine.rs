@@ -364,5 +364,6 @@ pub(crate) fn empty(id: &str) -> Machine {
         machines: IndexMap::new(),
         limits: interlock_core::machine::Limits::default(),
         meta: serde_json::Map::new(),
+        durable: false,
     }
 }

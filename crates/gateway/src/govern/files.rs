@@ -51,6 +51,11 @@ impl Files {
         }
     }
 
+    /// Returns where the project's servers work, and what is protected there.
+    pub(super) const fn around(&self) -> &Surroundings {
+        &self.around
+    }
+
     /// Finds what a call would do.
     pub(super) fn call(&self, tool: &ListedTool<'_>, input: &Value, who: Identity) -> ToolCall {
         let names = served_names(tool.server, tool.name);
@@ -70,7 +75,10 @@ impl Files {
     pub(super) fn reading(&self, reading: &Reading<'_>, who: Identity) -> ToolCall {
         let (method, input) = match reading.of {
             ReadingOf::Resource(uri) => (RESOURCE, serde_json::json!({"uri": uri})),
-            ReadingOf::Prompt(name) => (PROMPT, serde_json::json!({"name": name})),
+            ReadingOf::Prompt(name, arguments) => {
+                let input = serde_json::json!({"name": name, "arguments": arguments});
+                (PROMPT, input)
+            }
         };
         let mut names = served_names(reading.server, method);
         // By its plain name first: that is how the log shows it.

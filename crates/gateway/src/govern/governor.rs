@@ -3,6 +3,7 @@
 //! INVARIANT: where a run holds the session, or may, every failure of ours is a denial.
 
 mod asked;
+mod beside;
 mod ended;
 
 use std::{
@@ -10,11 +11,12 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use interlock_clients::HookSetting;
+use interlock_clients::{HookSetting, Watched};
 use interlock_core::{
     Reply,
     call::{ControlTool, ToolCall},
     command::Ask,
+    machine::Object,
     names::{CallId, Digest, RunId},
     refusal::Code,
 };
@@ -23,8 +25,8 @@ use interlock_store::{GatewayCard, KeptCard, NotedTool, ServedTool, StoreError};
 use serde_json::Value;
 
 use super::{
-    CallEnd, Caller, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
-    Ruling, Ticket,
+    CallEnd, Caller, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
+    Reading, Ruling, Ticket,
     asking::Questions,
     files::{Files, Identity, says_read_only},
     lists::{self, Standing},
@@ -59,12 +61,16 @@ pub struct Governor {
     questions: Questions,
     /// Whether a person has said that who reaches the port is to be believed.
     over_http: bool,
+    /// What is protected, by run: each has its own start.
+    watched: Option<(RunId, Watched)>,
     /// Calls that passed and have not ended.
     open: BTreeMap<CallId, Passed>,
     /// What the list depended on when it was asked about last.
     listed: Option<Option<(Option<RunId>, Standing)>>,
     calls: u64,
     begun: String,
+    /// The span in which the client has started this process, as `TRACEPARENT` writes it.
+    parent: Option<String>,
     /// What this gateway shows, told to the hooks of its client.
     card: Option<(KeptCard, Vec<ServedTool>)>,
 }
@@ -77,7 +83,9 @@ struct Passed {
     /// Whether its tool promises structured content.
     has_schema: bool,
     digest: Digest,
-    /// With what the client goes on, where the server wanted input.
+    /// Whether the server wanted input, and the client may go on.
+    waits: bool,
+    /// With what the client goes on, where the server gave it something.
     state: Option<Value>,
 }
 
@@ -98,6 +106,8 @@ impl Governor {
             environment: std::env::vars_os().collect(),
             at_ms: 0,
         };
+        let parent = setting.variable("TRACEPARENT");
+        let parent = parent.filter(|_| who == Caller::Stdio);
         let control = Control::of_caller(settings.clone(), who.clone());
         let files = Files::new(&setting, control.project_root(), &person, servers.clone());
         // A process of this machine that goes with the session; over HTTP there is none, and a
@@ -115,10 +125,12 @@ impl Governor {
             pins: Pins::default(),
             who,
             settings,
+            watched: None,
             open: BTreeMap::new(),
             listed: None,
             calls: 0,
             begun,
+            parent,
             card: None,
         })
     }
@@ -148,6 +160,8 @@ impl Governor {
         if live.run.is_over() {
             return self.after_the_end(&run, &proposed);
         }
+        self.watch(&run, call.at_ms)?;
+        let live = self.opened.live(&run)?;
         if let Some(Some(change)) = self.pins.compare(live, &[call.tool])?.pop() {
             proposed.facts.protected = Some(pins::thing(&change, &run));
             live.ask(call.at_ms, Ask::ReportTool(change))?;
@@ -156,19 +170,24 @@ impl Governor {
         let changed = proposed.facts.protected.is_some() || proposed.facts.malformed.is_some();
         let judged = noted.judged(live, client).filter(|id| live.is_current(id));
         if let Some(judged) = judged.filter(|_| !changed) {
+            self.keep_parent(&run, &judged, call.meta);
             return self.pass_judged(&run, judged, proposed.digest, has_schema);
         }
         let state = call.request_state;
         let goes_on = |passed: &&Passed| {
-            passed.run == run && passed.digest == proposed.digest && passed.state.as_ref() == state
+            passed.waits
+                && passed.run == run
+                && passed.digest == proposed.digest
+                && passed.state.as_ref() == state
         };
-        if state.is_some()
+        if (state.is_some() || call.answers_input)
             && !changed
             && let Some((id, _)) = self.open.iter().find(|(_, passed)| goes_on(passed))
             && live.is_current(id)
         {
             return Ok(live.pass(id));
         }
+        self.keep_parent(&run, &id, call.meta);
         let how = (call.at_ms, &noted, true);
         self.propose(&run, proposed, has_schema, how)
     }
@@ -201,6 +220,7 @@ impl Governor {
             number: self.calls,
             has_schema,
             digest,
+            waits: false,
             state: None,
         };
         let ruling = self.opened.live(run)?.pass(&id);
@@ -227,6 +247,7 @@ impl Governor {
                     number: self.calls,
                     has_schema,
                     digest,
+                    waits: false,
                     state: None,
                 };
                 let ruling = live.pass(&id);
@@ -294,8 +315,13 @@ impl Governor {
         {
             self.begin_by_policy(call.at_ms)?;
         }
+        if about_a_run && let Ok(Held::Run(run)) = self.opened.of_session(&self.control) {
+            self.watch(&run, call.at_ms)?;
+        }
         if tool == ControlTool::Transition {
-            let (answer, parking) = self.control.moving(&incoming)?;
+            let moved = self.control.moving(&incoming);
+            self.opened.look_anew();
+            let (answer, parking) = moved?;
             let answer = answer.into_result();
             return match parking {
                 Some(parking) => self.ask_about_transition(parking, answer, &incoming),
@@ -321,6 +347,7 @@ impl Governor {
             agent: None,
         };
         let call = self.files.reading(reading, who);
+        self.watch(&run, reading.at_ms)?;
         let live = self.opened.live(&run)?;
         if live.run.is_over() {
             return Ok(None);
@@ -412,6 +439,10 @@ impl Governor {
 }
 
 impl Govern for Governor {
+    fn begin(&mut self) {
+        self.opened.begin();
+    }
+
     fn own_tools(&self) -> Vec<Value> {
         let prefix = self.settings.tool_prefix;
         let tools = tools::listed_tools().iter();
@@ -450,7 +481,7 @@ impl Govern for Governor {
         guarded(|| self.rule_again(key, said, at_ms)).unwrap_or_else(denied)
     }
 
-    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value> {
+    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Instead> {
         let id = ticket.call.as_ref()?;
         let passed = self.open.remove(id)?;
         guarded(|| Ok(self.record(id, &passed, result, at_ms)?)).unwrap_or_else(|refused| {
@@ -458,7 +489,8 @@ impl Govern for Governor {
                 "the call was made, and what came of it is withheld because it cannot be recorded: {}",
                 refused.message
             );
-            Some(Answer::from(Refused { message, ..refused }).into_result())
+            let answer = Answer::from(Refused { message, ..refused });
+            Some(Instead::Result(answer.into_result()))
         })
     }
 
@@ -506,11 +538,7 @@ fn not_read(answer: Answer) -> NotRead {
     }
 }
 
-fn incoming(
-    arguments: &interlock_core::machine::Object,
-    meta: Option<&interlock_core::machine::Object>,
-    at_ms: u64,
-) -> Incoming {
+fn incoming(arguments: &Object, meta: Option<&Object>, at_ms: u64) -> Incoming {
     let id = meta.and_then(|meta| meta.get(CALL_ID_KEY)?.as_str());
     Incoming {
         arguments: arguments.clone(),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     control::{Control, Held, Incoming, Noted},
-    live::Live,
+    live::{Kept, Live},
     refused::Refused,
 };
 
@@ -18,12 +18,24 @@ const BOUND: [&str; 3] = ["runs", "sessions", "projects"];
 /// What changes whenever a note is left or taken.
 const NOTES: [&str; 1] = ["notes"];
 
+/// Whether the open run was compared with its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    /// Nobody says when a question begins: it is compared each time.
+    NeverKept,
+    /// Not since the question began, or since somebody else may have written.
+    NotYet,
+    /// In this question. What others write meanwhile shows when something is recorded.
+    Now,
+}
+
 /// The run that holds a session.
 #[derive(Debug)]
 pub(super) struct Opened {
     who: Caller,
     home: Home,
-    live: Option<Live>,
+    live: Option<Kept>,
+    looked: Looked,
     held: Cached<Held, 3>,
     no_notes: Cached<(), 1>,
 }
@@ -34,6 +46,7 @@ impl Opened {
             who,
             home,
             live: None,
+            looked: Looked::NeverKept,
             held: Cached::new(),
             no_notes: Cached::new(),
         }
@@ -64,23 +77,39 @@ impl Opened {
         }
     }
 
+    /// Looks at the log anew, once, until this is called again.
+    pub(super) const fn begin(&mut self) {
+        self.looked = Looked::NotYet;
+    }
+
+    /// Looks at the log anew when it is needed next: somebody else has written.
+    pub(super) fn look_anew(&mut self) {
+        if self.looked == Looked::Now {
+            self.looked = Looked::NotYet;
+        }
+    }
+
     /// Opens a run, or brings it to what its log says now.
     pub(super) fn live(&mut self, run: &RunId) -> Result<&mut Live, StoreError> {
-        let usable = |live: &Live| live.id() == run && live.is_in_place();
-        let known = self.live.take().filter(usable);
-        let live = match known {
-            Some(mut live) => {
-                live.catch_up()?;
-                live
+        let known = self.live.take().filter(|kept| kept.0.id() == run);
+        let kept = match known {
+            Some(kept) if self.looked == Looked::Now => kept,
+            Some(mut kept) if kept.0.is_in_place() => {
+                kept.0.catch_up()?;
+                kept
             }
-            None => Live::open(&self.home, run)?,
+            _ => Live::open(&self.home, run)?.kept(),
         };
-        Ok(self.live.insert(live))
+        if self.looked == Looked::NotYet {
+            self.looked = Looked::Now;
+        }
+        Ok(&mut self.live.insert(kept).0)
     }
 
     /// Forgets which run it was: a control tool may have started one.
     pub(super) fn forget(&mut self) {
         self.held.forget();
+        self.look_anew();
     }
 
     /// Tells whether some hook has said something of a call that has not come yet.

@@ -1,6 +1,9 @@
 //! The workflow that guards every session of a project, for sessions that no hook sees.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 
 use interlock_clients::{HookSetting, policy_machine, start_policy};
 use interlock_core::{machine::Machine, names::RunId, policy::OnDenied, tools::served_names};
@@ -14,6 +17,11 @@ use crate::refused::{Refused, Word};
 
 /// What changes whenever the project's configuration does.
 const CONFIGURED: [&str; 2] = [".interlock", ".interlock/config.toml"];
+
+/// Held while a run begins: sessions of this process wait here as long as it takes.
+///
+/// Of a hundred that begin at once most would give up at the lock file, which is meant for other processes.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// The policy of the project, as it applies to one session.
 #[derive(Debug)]
@@ -48,7 +56,9 @@ impl ProjectPolicy {
         }
         self.setting.at_ms = at_ms;
         let (setting, root) = (&self.setting, &self.root);
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = start_policy(setting, root, &self.key, self.process.clone());
+        drop(turn);
         Ok(begun.map_err(unavailable)?.map(|binding| binding.run))
     }
 

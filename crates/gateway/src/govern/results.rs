@@ -1,6 +1,8 @@
 //! The results of calls: how many bytes they have, and how they are cut.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
+
+use crate::message::INTERNAL_ERROR;
 
 /// A result as far as it is read.
 #[derive(Debug)]
@@ -26,6 +28,11 @@ impl Outcome {
         let kind = self.value.get("resultType").and_then(Value::as_str);
         matches!(kind, Some("input_required" | "task"))
             || self.value.get("task").is_some_and(Value::is_object) && self.content.is_none()
+    }
+
+    /// Tells whether the call goes on once the client has given input.
+    pub(super) fn wants_input(&self) -> bool {
+        self.value.get("resultType").and_then(Value::as_str) == Some("input_required")
     }
 
     /// Returns the state with which the client goes on, where input is wanted.
@@ -100,6 +107,26 @@ impl Outcome {
         }
         Value::Object(self.value)
     }
+}
+
+/// Counts what an agent may read of a JSON-RPC error: all of it.
+pub(super) fn error_bytes(error: &RawValue) -> u64 {
+    u64::try_from(error.get().len()).unwrap_or(u64::MAX)
+}
+
+/// Cuts a JSON-RPC error to `max` bytes of its message and says so; its data is left out.
+pub(super) fn cut_error(error: &RawValue, max: u64, limit: u64) -> Value {
+    let read: Value = serde_json::from_str(error.get()).unwrap_or_default();
+    let code = read.get("code").cloned().unwrap_or(json!(INTERNAL_ERROR));
+    let message = read.get("message").and_then(Value::as_str);
+    let mut message = message.unwrap_or_default().to_owned();
+    let end = usize::try_from(max).unwrap_or(usize::MAX);
+    message.truncate(message.floor_char_boundary(end));
+    let (shown, whole) = (message.len(), error_bytes(error));
+    message.push_str(&format!(
+        " [Interlock: cut here: {shown} of {whole} bytes of the error are shown. This phase allows {limit} bytes of tool results and they are used up: decide on a transition now.]",
+    ));
+    json!({"code": code, "message": message})
 }
 
 /// Counts the bytes of an item of content: its text or data, else all of it.

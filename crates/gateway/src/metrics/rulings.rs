@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::Metrics;
 use crate::govern::{
-    CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Reading, Ruling, Ticket,
+    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
+    Ruling, Ticket,
 };
 
 /// A governor whose rulings are counted.
@@ -32,6 +33,10 @@ impl Counting {
 }
 
 impl Govern for Counting {
+    fn begin(&mut self) {
+        self.inner.begin();
+    }
+
     fn own_tools(&self) -> Vec<Value> {
         self.inner.own_tools()
     }
@@ -67,7 +72,7 @@ impl Govern for Counting {
         self.count(ruling)
     }
 
-    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Value> {
+    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Instead> {
         self.inner.ended(ticket, result, at_ms)
     }
 

@@ -12,8 +12,10 @@ use super::{
 };
 use crate::{
     era::Era,
-    govern::{CallEnd, GatewayCall, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket},
-    message::{INTERNAL_ERROR, Id, Outcome, Request},
+    govern::{
+        CallEnd, GatewayCall, Instead, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket,
+    },
+    message::{INTERNAL_ERROR, Id, Outcome, Request, raw},
     now_ms,
     office::{Office, unavailable},
     peer::Reply,
@@ -121,7 +123,10 @@ impl Session {
             self.moved(stream_of(asking)).await;
         }
         match replaced {
-            Some(value) => self.in_words_of(&asking.origin, "tools/call", Outcome::result(&value)),
+            Some(Instead::Result(value)) => {
+                self.in_words_of(&asking.origin, "tools/call", Outcome::result(&value))
+            }
+            Some(Instead::Error(error)) => Outcome::Error(raw(&error)),
             None => outcome,
         }
     }
@@ -232,6 +237,7 @@ impl Session {
                 arguments: arguments(&params, &none),
                 meta: meta(&params),
                 request_state: params.get("requestState"),
+                answers_input: params.get("inputResponses").is_some_and(Value::is_object),
                 at_ms: now_ms(),
             })
         });

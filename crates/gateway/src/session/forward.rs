@@ -10,7 +10,7 @@ use super::{Asking, Session, Side, put_token, serve::own, take_token};
 use crate::{
     era::{Era, LOG_KEY, request_to_legacy, result_to_legacy},
     fields::Fields,
-    message::{INTERNAL_ERROR, Outcome},
+    message::{INTERNAL_ERROR, Outcome, Request},
     peer::{Reply, Tag},
     upstream::kept::{Live, Upstream},
 };
@@ -70,6 +70,19 @@ impl Session {
             );
             own(Outcome::error(INTERNAL_ERROR, &message))
         })
+    }
+
+    /// Passes a copy of a request on, where another server may have to be asked as well.
+    pub(super) async fn forward_copy(
+        &self,
+        asking: &Asking,
+        upstream: &Arc<Upstream>,
+        request: &Request,
+        extra: &Object,
+    ) -> Reply {
+        let (params, extra) = (request.params.clone(), extra.clone());
+        self.forward(asking, upstream, &request.method, params, extra)
+            .await
     }
 
     /// Asks the client for what a server of the modern era wants to know before it answers.

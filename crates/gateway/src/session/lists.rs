@@ -220,8 +220,12 @@ impl Session {
         let Some(name) = request.text("name") else {
             return own(invalid("`name` must be given"));
         };
+        let arguments = request.params.as_ref();
+        let arguments = arguments.and_then(|params| params.get("arguments"));
+        let arguments = arguments.cloned().unwrap_or_default();
         if let Some(only) = asking.side.only() {
-            if let Some(outcome) = self.unread(only, &Read::Prompt(name.to_owned())).await {
+            let reading = Read::Prompt(name.to_owned(), arguments);
+            if let Some(outcome) = self.unread(only, &reading).await {
                 return own(outcome);
             }
             return self.pass_on(asking, request, extra).await;
@@ -229,10 +233,8 @@ impl Session {
         let Some(named) = self.named(Kind::Prompts, asking, name).await else {
             return own(invalid(&format!("no prompt is called `{name}`")));
         };
-        if let Some(outcome) = self
-            .unread(&named.upstream, &Read::Prompt(named.name.clone()))
-            .await
-        {
+        let reading = Read::Prompt(named.name.clone(), arguments);
+        if let Some(outcome) = self.unread(&named.upstream, &reading).await {
             return own(outcome);
         }
         if let Some(params) = &mut request.params {

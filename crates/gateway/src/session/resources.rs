@@ -90,8 +90,18 @@ impl Session {
         };
         let servers = self.servers_for(asking, &uri).await;
         let reading = Read::Resource(uri);
+        if servers.is_empty()
+            && let Some(outcome) = self.unread_by_any(asking, &reading).await
+        {
+            return own(outcome);
+        }
         self.first_of(asking, &servers, request, extra, Some(&reading), not_there)
             .await
+    }
+
+    /// Asks who governs about a reading that no server answers: what may not be is said first.
+    async fn unread_by_any(&self, asking: &Asking, reading: &Read) -> Option<Outcome> {
+        self.unread(asking.side.upstreams.first()?, reading).await
     }
 
     /// Returns the servers that may have a resource, the likeliest first.
@@ -122,7 +132,15 @@ impl Session {
             return self.pass_on(asking, request, extra).await;
         };
         let mut last = own(super::serve::not_found(&request.method));
-        for server in self.servers_for(asking, &uri).await {
+        let servers = self.servers_for(asking, &uri).await;
+        if servers.is_empty()
+            && let Some(outcome) = self
+                .unread_by_any(asking, &Read::Resource(uri.clone()))
+                .await
+        {
+            return own(outcome);
+        }
+        for server in servers {
             if let Some(outcome) = self.unread(&server, &Read::Resource(uri.clone())).await {
                 return own(outcome);
             }
@@ -138,10 +156,7 @@ impl Session {
             if server.server.shared && !first {
                 return own(Outcome::result(&json!({})));
             }
-            let copy = (request.params.clone(), extra.clone());
-            last = self
-                .forward(asking, &server, &request.method, copy.0, copy.1)
-                .await;
+            last = self.forward_copy(asking, &server, &request, &extra).await;
             if matches!(last.0, Outcome::Result(_)) {
                 return last;
             }
@@ -177,10 +192,7 @@ impl Session {
             if !server.unsubscribe(&uri) && server.server.shared {
                 return own(Outcome::result(&json!({})));
             }
-            let copy = (request.params.clone(), extra.clone());
-            last = self
-                .forward(asking, &server, &request.method, copy.0, copy.1)
-                .await;
+            last = self.forward_copy(asking, &server, &request, &extra).await;
             if matches!(last.0, Outcome::Result(_)) {
                 return last;
             }

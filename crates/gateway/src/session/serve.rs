@@ -42,7 +42,7 @@ enum Method {
 #[derive(Debug, Clone)]
 pub(super) enum Read {
     Resource(String),
-    Prompt(String),
+    Prompt(String, Value),
 }
 
 /// The methods that are more than passed on.
@@ -162,7 +162,7 @@ impl Session {
                 server: &server,
                 of: match &reading {
                     Read::Resource(uri) => ReadingOf::Resource(uri),
-                    Read::Prompt(name) => ReadingOf::Prompt(name),
+                    Read::Prompt(name, arguments) => ReadingOf::Prompt(name, arguments),
                 },
                 at_ms: now_ms(),
             })
@@ -194,10 +194,7 @@ impl Session {
             if let Some(outcome) = self.unread_of(server, reading).await {
                 return own(outcome);
             }
-            let copy = (request.params.clone(), extra.clone());
-            last = self
-                .forward(asking, server, &request.method, copy.0, copy.1)
-                .await;
+            last = self.forward_copy(asking, server, &request, &extra).await;
             if !declined(&last.0) {
                 return last;
             }
@@ -254,6 +251,10 @@ impl Session {
     /// Passes on what the client says to nobody in particular.
     pub(super) async fn told(self: &Arc<Self>, notification: Notification) {
         let Notification { method, params } = notification;
+        // A server that does what it is only told of would do it unjudged.
+        if method == "initialize" || known(&method) != Method::Unknown {
+            return;
+        }
         let legacy = self.state().legacy.clone();
         if method == "notifications/progress" {
             return self.progress(params).await;

@@ -134,9 +134,9 @@ async fn read_all(
         let parcels = match read {
             Ok(Line::End) | Err(_) => return,
             Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
-            Ok(Line::Whole) => match read_server(&line) {
-                Ok(parcels) => parcels,
-                Err(_) => {
+            Ok(Line::Whole) => match read_printed(&line) {
+                Some(parcels) => parcels,
+                None => {
                     let text = String::from_utf8_lossy(&line);
                     let start: String = text.chars().take(200).collect();
                     around.notes.tell(&format!(
@@ -154,6 +154,13 @@ async fn read_all(
             }
         }
     }
+}
+
+/// Reads a line of a server; bytes that are no text become U+FFFD, so that its answer is not lost.
+fn read_printed(line: &[u8]) -> Option<Vec<Parcel>> {
+    read_server(line)
+        .ok()
+        .or_else(|| read_server(String::from_utf8_lossy(line).as_bytes()).ok())
 }
 
 /// Answers a request in the place of a message that is too long to be read.
@@ -239,3 +246,16 @@ fn signal(group: Option<u32>, signal: Signal) {
 
 #[cfg(not(unix))]
 fn signal(_group: Option<u32>, _signal: Signal) {}
+
+#[cfg(test)]
+mod tests {
+    use super::read_printed;
+
+    #[test]
+    fn an_answer_with_bytes_that_are_no_text_is_an_answer() {
+        let line = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"text\":\"a\xff\xfeb\"}}";
+        let read = format!("{:?}", read_printed(line));
+        assert!(read.contains("a\u{fffd}\u{fffd}b"), "{read}");
+        assert!(read_printed(b"starting \xff").is_none());
+    }
+}

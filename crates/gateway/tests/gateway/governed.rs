@@ -398,6 +398,127 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
 }
 
 #[test]
+fn a_call_that_wanted_input_and_gave_no_state_is_counted_once() {
+    let world = World::with(
+        "{id: w, initial: a, states: {a: {max_iterations: 9, on: {GO: b}}, b: {type: final}}}",
+    );
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let arguments = json!({"q": 1});
+    let under_way = session.passes("web", "look", &arguments);
+    let ticket = session.passes("web", "look", &arguments);
+    let wants = json!({"resultType": "input_required", "inputRequests": {}});
+    assert_eq!(session.ended(&ticket, &wants), None);
+    let again = session.with_input("web", "look", &arguments, (None, true));
+    assert!(
+        matches!(&again, Ruling::Pass(same) if *same == ticket && *same != under_way),
+        "{again:?}"
+    );
+    assert_eq!(world.run(&run).root.used.calls, 2);
+    // Without the input it is another call, and so is one after the end.
+    let other = session.with_input("web", "look", &arguments, (None, false));
+    assert!(matches!(&other, Ruling::Pass(new) if *new != ticket));
+    session.ended(&ticket, &said("done"));
+    let late = session.with_input("web", "look", &arguments, (None, true));
+    assert!(matches!(&late, Ruling::Pass(new) if *new != ticket));
+    assert_eq!(world.run(&run).root.used.calls, 4);
+}
+
+#[test]
+fn an_error_that_is_too_long_is_cut_like_a_result() {
+    let world = World::with(
+        "{id: w, initial: a, states: {a: {context_budget_bytes: 100, on: {GO: b}}, b: {type: final}}}",
+    );
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let short = session.passes("web", "look", &json!({}));
+    let error = json!({"code": -32001, "message": "no"});
+    assert_eq!(session.failed(&short, &error), None, "it passes as it is");
+    let used = world.run(&run).root.used.bytes;
+    assert_eq!(used, error.to_string().len() as u64);
+    let long = session.passes("web", "look", &json!({}));
+    let error = json!({"code": -32001, "message": "z".repeat(500), "data": "d".repeat(500)});
+    let cut = session.failed(&long, &error).unwrap();
+    assert_eq!(cut["code"], -32001);
+    assert_eq!(cut.get("data"), None);
+    let message = cut["message"].as_str().unwrap();
+    let left = usize::try_from(100 - used).unwrap();
+    assert_eq!(message.matches('z').count(), left, "{message}");
+    assert!(message.contains("[Interlock: cut here"), "{message}");
+    assert_eq!(world.run(&run).root.used.bytes, 100);
+}
+
+#[test]
+fn the_project_and_what_lies_above_it_are_removed_in_no_state() {
+    for limits in ["", "max_files_per_state: 3,", "blocked_env: [X],"] {
+        let world = World::with(&format!(
+            "{{id: w, initial: a, states: {{a: {{{limits} on: {{GO: b}}}}, b: {{type: final}}}}}}"
+        ));
+        started(&world);
+        let mut session = Session::new(&world);
+        for path in [".", "..", "/"] {
+            let arguments = json!({ "path": path });
+            let (code, _) = session.denied("fs", "delete_file", &arguments);
+            assert_eq!(code, "protected", "{limits} {path}");
+            let arguments = json!({"source": path, "destination": "/tmp/elsewhere"});
+            let (code, _) = session.denied("fs", "move_file", &arguments);
+            assert_eq!(code, "protected", "{limits} {path}");
+        }
+    }
+}
+
+#[test]
+fn a_prompt_is_not_filled_with_a_protected_file() {
+    let world = World::with(WORK);
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let state = world.home.path().join("runs").join(run.as_str());
+    for path in [
+        state.join("run.db").display().to_string(),
+        format!("file://{}", state.join("run.db").display()),
+    ] {
+        let arguments = json!({"path": path});
+        let read = ReadingOf::Prompt("summarise", &arguments);
+        assert_eq!(session.reads(read).as_deref(), Some("protected"), "{path}");
+    }
+    let harmless = json!({"path": "src/main.rs"});
+    assert_eq!(
+        session.reads(ReadingOf::Prompt("summarise", &harmless)),
+        None
+    );
+}
+
+#[test]
+fn an_address_of_a_protected_file_is_known_in_every_way_of_writing_it() {
+    let world = World::with(WORK);
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let state = world.home.path().join("runs").join(run.as_str());
+    let path = state.join("run.db").display().to_string();
+    let ways = [
+        format!("file://{path}"),
+        format!("file:{path}"),
+        format!("FILE://LOCALHOST{path}"),
+        format!("file://127.0.0.1{path}"),
+        format!("file://elsewhere{path}?x=1#y"),
+        format!(" file://{path}"),
+        format!("fi\tle://{path}"),
+        format!("file:\\\\{path}"),
+        format!("memory://{path}"),
+        format!("fs://root{path}"),
+        format!("memo:{path}"),
+        format!("file://{}", path.replace("run.db", "%72un.db")),
+    ];
+    for uri in &ways {
+        let read = session.reads(ReadingOf::Resource(uri));
+        assert_eq!(read.as_deref(), Some("protected"), "{uri:?}");
+    }
+    for uri in ["memory://notes/1", "https://example.org/run.db", "note:x"] {
+        assert_eq!(session.reads(ReadingOf::Resource(uri)), None, "{uri}");
+    }
+}
+
+#[test]
 fn a_run_that_cannot_be_read_denies_every_call() {
     let world = World::with(WORK);
     let run = started(&world);
@@ -424,7 +545,9 @@ fn a_run_that_cannot_be_read_denies_every_call() {
         assert_eq!(session.denied("web", "look", &json!({})).0, "unavailable");
         assert_eq!(session.shown(&[("web", "look")]), [false]);
         assert_eq!(
-            session.reads(ReadingOf::Prompt("x")).as_deref(),
+            session
+                .reads(ReadingOf::Prompt("x", &Value::Null))
+                .as_deref(),
             Some("unavailable")
         );
         // A result that cannot be counted does not pass either.
@@ -452,14 +575,19 @@ fn resources_and_prompts_pass_unless_protected_or_disallowed() {
         session.reads(ReadingOf::Resource(&format!("file://{project}/a.rs"))),
         None
     );
-    assert_eq!(session.reads(ReadingOf::Prompt("greet")), None);
+    assert_eq!(
+        session.reads(ReadingOf::Prompt("greet", &Value::Null)),
+        None
+    );
     for address in [protected.clone(), protected.replace("file://", "FILE://")] {
         let code = session.reads(ReadingOf::Resource(&address));
         assert_eq!(code.as_deref(), Some("protected"), "{address}");
     }
     transition(&world, &run, "GO");
     assert_eq!(
-        session.reads(ReadingOf::Prompt("greet")).as_deref(),
+        session
+            .reads(ReadingOf::Prompt("greet", &Value::Null))
+            .as_deref(),
         Some("tool_disallowed")
     );
     let code = session.reads(ReadingOf::Resource("demo://x"));

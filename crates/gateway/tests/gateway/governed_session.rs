@@ -10,8 +10,8 @@ use interlock_core::{
     names::RunId,
 };
 use interlock_gateway::govern::{
-    CallEnd, Caller, GatewayCall, Govern as _, Governor, ListedTool, OwnCall, Reading, ReadingOf,
-    Ruling, Ticket,
+    CallEnd, Caller, GatewayCall, Govern as _, Governor, Instead, ListedTool, OwnCall, Reading,
+    ReadingOf, Ruling, Ticket,
 };
 use interlock_project::{Config, Servers};
 use serde_json::{Value, json, value::RawValue};
@@ -62,6 +62,17 @@ impl Session {
         arguments: &Value,
         state: Option<&Value>,
     ) -> Ruling {
+        self.with_input(server, tool, arguments, (state, state.is_some()))
+    }
+
+    /// Makes a call that may bring the input a server wanted, and what it gave to go on with.
+    pub(crate) fn with_input(
+        &mut self,
+        server: &str,
+        tool: &str,
+        arguments: &Value,
+        (state, answers_input): (Option<&Value>, bool),
+    ) -> Ruling {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         self.governor.call(&GatewayCall {
             tool: ListedTool {
@@ -73,6 +84,7 @@ impl Session {
             arguments: &arguments,
             meta: None,
             request_state: state,
+            answers_input,
             at_ms: NOW + 10,
         })
     }
@@ -99,8 +111,25 @@ impl Session {
 
     pub(crate) fn ended(&mut self, ticket: &Ticket, result: &Value) -> Option<Value> {
         let text = RawValue::from_string(result.to_string()).unwrap();
-        self.governor
-            .ended(ticket, CallEnd::Result(&text), NOW + 20)
+        let instead = self
+            .governor
+            .ended(ticket, CallEnd::Result(&text), NOW + 20)?;
+        match instead {
+            Instead::Result(result) => Some(result),
+            Instead::Error(error) => panic!("{error}"),
+        }
+    }
+
+    /// Ends a call with a JSON-RPC error; returns the one the client gets in its place.
+    pub(crate) fn failed(&mut self, ticket: &Ticket, error: &Value) -> Option<Value> {
+        let text = RawValue::from_string(error.to_string()).unwrap();
+        let instead = self
+            .governor
+            .ended(ticket, CallEnd::Error(&text), NOW + 20)?;
+        match instead {
+            Instead::Error(error) => Some(error),
+            Instead::Result(result) => panic!("{result}"),
+        }
     }
 
     pub(crate) fn own(&mut self, name: &str, arguments: &str) -> Value {

@@ -10,6 +10,7 @@
 mod crowd;
 mod far_end;
 mod refusals;
+mod scripted;
 mod servers;
 mod streams;
 mod through;

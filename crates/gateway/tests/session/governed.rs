@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use interlock_gateway::govern::{
-    CallEnd, GatewayCall, Govern, ListedTool, NotRead, OwnCall, PersonSaid, Question, Reading,
-    ReadingOf, Ruling, Ticket,
+    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Question,
+    Reading, ReadingOf, Ruling, Ticket,
 };
 use serde_json::{Value, json};
 
@@ -131,7 +131,7 @@ impl Govern for Scripted {
     }
 
     fn read(&mut self, reading: &Reading<'_>) -> Option<NotRead> {
-        let (ReadingOf::Resource(what) | ReadingOf::Prompt(what)) = reading.of;
+        let (ReadingOf::Resource(what) | ReadingOf::Prompt(what, _)) = reading.of;
         self.scene.says("unread", what).then(|| NotRead {
             message: format!("{what} is not for you"),
             data: json!({"code": "protected"}),
@@ -147,7 +147,7 @@ impl Govern for Scripted {
         }
     }
 
-    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, _at_ms: u64) -> Option<Value> {
+    fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, _at_ms: u64) -> Option<Instead> {
         let name = ticket.call.as_ref()?.to_string();
         let how = match result {
             CallEnd::Result(text) => format!("result {} bytes", text.get().len()),
@@ -157,7 +157,7 @@ impl Govern for Scripted {
         self.tell(format!("ended {name}: {how}"));
         self.scene
             .says("cut", &name)
-            .then(|| json!({"content": [], "cut": true}))
+            .then(|| Instead::Result(json!({"content": [], "cut": true})))
     }
 
     fn changed(&mut self) -> bool {

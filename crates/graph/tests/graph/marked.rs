@@ -12,7 +12,7 @@ use roxmltree::Document;
 use crate::own;
 
 fn frame(at: &str) -> Frame {
-    Frame::entering(None, at.into(), Object::new(), 0, 0)
+    Frame::entering(None, at.into(), std::sync::Arc::default(), 0, 0)
 }
 
 fn run(root: Frame) -> Run {
@@ -32,6 +32,7 @@ fn started(initial: &str) -> Event {
         context: Object::new(),
         by: "me".to_owned(),
         at_ms: 0,
+        places: None,
     }
 }
 

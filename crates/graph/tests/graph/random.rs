@@ -52,6 +52,7 @@ fn made(
         machines: IndexMap::new(),
         limits: Limits::default(),
         meta: serde_json::Map::new(),
+        durable: false,
     };
     for &(from, to, event, needs) in steps {
         let target = match to % (states + 2) {

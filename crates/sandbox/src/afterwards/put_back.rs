@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, mkdirat};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmod, fchmodat, mkdirat};
 use nix::unistd::{Gid, Uid, fchown, fchownat, symlinkat};
 
 /// Where what appeared is moved.
@@ -114,13 +114,18 @@ pub(super) fn directory(
     }
     own(&parent, &name, owner);
     let mode = Mode::from_bits_truncate(mode as libc::mode_t);
-    Ok(fchmodat(
+    let by_name = fchmodat(
         &parent,
         name.as_path(),
         mode,
         FchmodatFlags::NoFollowSymlink,
-    )
-    .or_else(|_| fchmodat(&parent, name.as_path(), mode, FchmodatFlags::FollowSymlink))?)
+    );
+    // Not every system changes the rights of what it must not follow.
+    Ok(by_name.or_else(|_| {
+        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let opened = openat(&parent, name.as_path(), flags, Mode::empty())?;
+        fchmod(opened.as_fd(), mode)
+    })?)
 }
 
 /// Gives `path` its old bytes again, under its old name, in one step.
@@ -149,7 +154,7 @@ pub(super) fn file(
         Some(Uid::from_raw(owner.0)),
         Some(Gid::from_raw(owner.1)),
     );
-    nix::sys::stat::fchmod(
+    fchmod(
         written.as_fd(),
         Mode::from_bits_truncate(mode as libc::mode_t),
     )?;

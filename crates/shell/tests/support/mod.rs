@@ -48,6 +48,26 @@ pub(crate) fn cases(text: &str) -> Vec<Case> {
     cases
 }
 
+/// Checks every row of a case file by what `read` makes of it, and reports all that differ.
+pub(crate) fn check(text: &str, read: impl Fn(&Case) -> String) {
+    let mut wrong = Vec::new();
+    for case in cases(text) {
+        let found = read(&case);
+        if found != case.expected {
+            wrong.push(format!(
+                "{} ⇒ {found}   (expected {})",
+                case.shown, case.expected
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} rows differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
 /// Replaces `⏎`, `␉` and `⟨hex⟩` by the characters they stand for.
 pub(crate) fn unescape(text: &str) -> String {
     let mut all = String::new();

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use interlock_core::{
     facts::{CommandClass, NetworkDirection},
     policy::Stance,
+    refusal::Code,
 };
 
 use super::{Detail, Explanation};
@@ -85,6 +86,7 @@ impl Page {
             .map_or_else(String::new, |code| format!(" ({code})"));
         let _ = writeln!(self.text, "{word}{code}: {}", told.message);
         let stance = match told.stance {
+            _ if told.code == Some(Code::ToolNotAllowed) => ", which has no shell",
             Some(Stance::Free) => ", which restricts nothing",
             Some(Stance::NoWrite) => ", which lets no tool write",
             Some(Stance::Writing) => ", which lets tools write",

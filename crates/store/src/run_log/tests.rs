@@ -78,3 +78,63 @@ fn what_a_run_survives_is_remembered_in_it() {
         assert_eq!(set, synchronous, "{durability:?}");
     }
 }
+
+/// Appends until the write-ahead log is longer than `bytes`, or `tries` are used up; returns how long it was at most.
+fn fill(log: &mut RunLog, bytes: u64, tries: u32) -> u64 {
+    let mut longest = 0;
+    for _ in 0..tries {
+        let seq = log.count().unwrap();
+        log.append(seq, 1, &[pause(&"x".repeat(60_000))]).unwrap();
+        longest = longest.max(log_bytes(log));
+        if longest > bytes {
+            break;
+        }
+    }
+    longest
+}
+
+fn log_bytes(log: &RunLog) -> u64 {
+    fs::metadata(log.path.with_extension("db-wal")).map_or(0, |found| found.len())
+}
+
+#[test]
+fn a_log_that_is_opened_for_each_append_stays_short() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let mut log = made(directory.path(), Durability::Process);
+    let more = 2 * sqlite::LOG_BYTES_MAX;
+    assert!(fill(&mut log, more, 40) < more);
+}
+
+#[test]
+fn a_log_that_is_kept_open_grows_and_leaves_a_short_one_behind() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let mut log = made(directory.path(), Durability::Process).kept();
+    let more = 2 * sqlite::LOG_BYTES_MAX;
+    assert!(fill(&mut log, more, 40) > more);
+    let most = fill(&mut log, u64::MAX, 80);
+    assert!(most < 2 * sqlite::KEPT_LOG_BYTES_MAX, "{most}");
+    fill(&mut log, more, 40);
+    log.tidy_up();
+    assert_eq!(log_bytes(&log), 0);
+}
+
+#[test]
+fn a_log_that_was_exchanged_or_written_over_is_not_in_place() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let log = made(directory.path(), Durability::Process);
+    assert!(log.is_in_place());
+    let aside = log.path.with_extension("aside");
+    fs::copy(&log.path, &aside).unwrap();
+    fs::rename(&aside, &log.path).unwrap();
+    assert!(!log.is_in_place(), "another file with the same bytes");
+    let log = RunLog::open(log.run(), log.directory()).unwrap();
+    assert!(log.is_in_place());
+    fs::write(
+        &log.path,
+        "something else, longer than the head of a database",
+    )
+    .unwrap();
+    assert!(!log.is_in_place(), "the same file with other bytes");
+    fs::remove_file(&log.path).unwrap();
+    assert!(!log.is_in_place(), "no file");
+}

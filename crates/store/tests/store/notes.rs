@@ -4,9 +4,12 @@ use std::{fs, path::PathBuf};
 
 use interlock_core::{
     call::ControlTool,
-    names::{AgentId, Digest},
+    event::Event,
+    names::{AgentId, CallId, Digest},
 };
-use interlock_store::{ClientProcess, NOTE_AGE_MAX_MS, Note, SessionKey, StoreError};
+use interlock_store::{
+    ClientProcess, EventLog as _, NOTE_AGE_MAX_MS, Note, SessionKey, StoreError,
+};
 
 use crate::world::{NOW, PROJECT, World, in_parallel};
 
@@ -232,6 +235,44 @@ fn a_credential_leads_to_its_run_until_it_is_taken_back() {
         Some(other)
     );
     assert_eq!(home.revoke_credentials(&one).unwrap(), 0);
+}
+
+#[test]
+fn credentials_of_runs_that_are_over_or_gone_are_deleted() {
+    let world = World::new();
+    let open = world.start(1).run().clone();
+    let mut log = world.start(1);
+    let over = log.run().clone();
+    let (seq, by) = (log.count().unwrap(), "ana".to_owned());
+    log.append(seq, NOW, &[Event::RunCancelled { by }]).unwrap();
+    let home = &world.home;
+    let gone = interlock_store::run_id(NOW).unwrap();
+    let credentials = [&open, &over, &over, &gone].map(|run| home.make_credential(run).unwrap());
+    let directory = home.path().join("credentials");
+    fs::write(directory.join("damaged.json"), "{").unwrap();
+    assert_eq!(home.drop_ended_credentials().unwrap(), 3);
+    let led = credentials.map(|credential| home.run_of_credential(&credential).unwrap());
+    assert_eq!(led, [Some(open), None, None, None]);
+    let left = fs::read_dir(&directory).unwrap().count();
+    assert_eq!(left, 2, "what cannot be read is left as it is");
+    assert_eq!(home.drop_ended_credentials().unwrap(), 0);
+}
+
+#[test]
+fn the_spans_that_calls_lie_in_are_kept_beside_the_log() {
+    let world = World::new();
+    let run = world.start(1).run().clone();
+    let home = &world.home;
+    assert!(home.call_parents(&run).unwrap().is_empty());
+    let call = CallId::new("c1");
+    home.keep_call_parent(&run, &call, "00-a-b-01").unwrap();
+    home.keep_call_parent(&run, &CallId::new("c2"), &"x".repeat(1_000))
+        .unwrap();
+    home.keep_call_parent(&run, &CallId::new("c3"), "a\nb")
+        .unwrap();
+    let kept = home.call_parents(&run).unwrap();
+    assert_eq!(kept.len(), 2);
+    assert_eq!(kept[&call], "00-a-b-01");
 }
 
 #[test]

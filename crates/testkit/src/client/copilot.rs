@@ -2,13 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
 
-use crate::endpoint::Said;
-use crate::proposal::Proposal;
+use super::words::Words;
 use crate::room::Room;
 
 pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
@@ -34,24 +32,12 @@ pub(super) fn arrange(command: &mut Command, url: &str) {
         .env("XDG_CACHE_HOME", super::installed().join(".cache"));
 }
 
-pub(super) fn say(project: &Path, proposal: &Proposal) -> Said {
-    let at = |path: &str| project.join(path);
-    match proposal {
-        Proposal::Read { path } => Said::function("view", json!({"path": at(path)})),
-        Proposal::Write { path, content } => {
-            Said::function("create", json!({"path": at(path), "file_text": content}))
-        }
-        Proposal::Edit { path, old, new } => Said::function(
-            "edit",
-            json!({"path": at(path), "old_str": old, "new_str": new}),
-        ),
-        Proposal::Shell { line } => {
-            Said::function("bash", json!({"command": line, "description": "a line"}))
-        }
-        Proposal::Tool {
-            server,
-            tool,
-            arguments,
-        } => Said::function(format!("{server}-{tool}"), arguments.clone()),
-    }
-}
+pub(super) const WORDS: Words = Words {
+    read: "view",
+    path: "path",
+    write: "create",
+    content: "file_text",
+    old: "old_str",
+    new: "new_str",
+    join: "-",
+};

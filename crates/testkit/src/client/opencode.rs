@@ -1,13 +1,11 @@
 //! opencode: chat completions of a provider that stands in its settings.
 
 use std::io;
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
 
-use crate::endpoint::Said;
-use crate::proposal::Proposal;
+use super::words::Words;
 use crate::room::Room;
 
 pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
@@ -45,24 +43,12 @@ pub(super) fn arrange(command: &mut Command, url: &str) {
     }
 }
 
-pub(super) fn say(project: &Path, proposal: &Proposal) -> Said {
-    let at = |path: &str| project.join(path);
-    match proposal {
-        Proposal::Read { path } => Said::function("read", json!({"filePath": at(path)})),
-        Proposal::Write { path, content } => {
-            Said::function("write", json!({"filePath": at(path), "content": content}))
-        }
-        Proposal::Edit { path, old, new } => Said::function(
-            "edit",
-            json!({"filePath": at(path), "oldString": old, "newString": new}),
-        ),
-        Proposal::Shell { line } => {
-            Said::function("bash", json!({"command": line, "description": "a line"}))
-        }
-        Proposal::Tool {
-            server,
-            tool,
-            arguments,
-        } => Said::function(format!("{server}_{tool}"), arguments.clone()),
-    }
-}
+pub(super) const WORDS: Words = Words {
+    read: "read",
+    path: "filePath",
+    write: "write",
+    content: "content",
+    old: "oldString",
+    new: "newString",
+    join: "_",
+};

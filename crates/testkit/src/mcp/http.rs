@@ -17,7 +17,6 @@ pub struct Client {
     address: String,
     path: String,
     stream: Option<BufReader<TcpStream>>,
-    headers: Vec<(String, String)>,
     session: Option<String>,
     version: Option<String>,
     /// What goes along with each request in the newer era.
@@ -57,19 +56,11 @@ impl Client {
             address: address.to_owned(),
             path: format!("/{path}"),
             stream: None,
-            headers: Vec::new(),
             session: None,
             version: None,
             meta: None,
             asked: 0,
         })
-    }
-
-    /// Sends a header with each request.
-    #[must_use]
-    pub fn with_header(mut self, name: &str, value: &str) -> Client {
-        self.headers.push((name.to_owned(), value.to_owned()));
-        self
     }
 
     /// Speaks the newer era, without a session.
@@ -187,7 +178,7 @@ impl Client {
                 head += &format!("{name}: {value}\r\n");
             }
         }
-        for (name, value) in self.headers.iter().chain(more) {
+        for (name, value) in more {
             head += &format!("{name}: {value}\r\n");
         }
         head += "\r\n";

@@ -101,6 +101,10 @@ impl Guard {
     }
 
     fn knows(&self, authority: &Authority) -> bool {
+        // No client writes a name and a password into a `Host`.
+        if authority.as_str().contains('@') {
+            return false;
+        }
         let host = bare(authority.host());
         let whole = authority.as_str().to_ascii_lowercase();
         if is_loopback(&host) || self.hosts.contains(&host) || self.hosts.contains(&whole) {
@@ -246,6 +250,7 @@ mod tests {
             "10.0.0.1",
             "",
             "127.0.0.1.nip.io",
+            "evil.example@127.0.0.1",
             "a b",
         ];
         for host in others {

@@ -2,11 +2,14 @@
 
 use interlock_core::{briefing, call::CallResult, command::Ask, names::CallId, notice};
 use interlock_store::StoreError;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::{Governor, Passed};
 use crate::{
-    govern::{CallEnd, Ruling, Ticket, lists, results::Outcome},
+    govern::{
+        CallEnd, Instead, Ruling, Ticket, lists,
+        results::{self, Outcome},
+    },
     live::Live,
 };
 
@@ -18,15 +21,16 @@ impl Governor {
         passed: &Passed,
         result: CallEnd<'_>,
         at_ms: u64,
-    ) -> Result<Option<Value>, StoreError> {
+    ) -> Result<Option<Instead>, StoreError> {
         let (mut outcome, error_bytes) = match result {
             CallEnd::Result(text) => (Outcome::read(text.get()), length(text)),
-            CallEnd::Error(text) => (None, length(text)),
+            CallEnd::Error(text) => (None, results::error_bytes(text)),
             CallEnd::Unknown => (None, 0),
         };
         let live = self.opened.live(&passed.run)?;
         if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.goes_on()) {
             let passed = Passed {
+                waits: outcome.wants_input(),
                 state: outcome.request_state().cloned(),
                 ..passed.clone()
             };
@@ -40,12 +44,19 @@ impl Governor {
         let ok = outcome.as_ref().is_some_and(Outcome::is_ok);
         let mut bytes = outcome.as_ref().map_or(error_bytes, Outcome::bytes);
         let mut changed = false;
+        let mut error = None;
         if let Some((left, limit)) = live.bytes_left(id)
-            && let Some(outcome) = outcome.as_mut().filter(|_| bytes > left)
+            && bytes > left
         {
-            outcome.cut(left, passed.has_schema, limit);
+            match (outcome.as_mut(), result) {
+                (Some(outcome), _) => {
+                    outcome.cut(left, passed.has_schema, limit);
+                    changed = true;
+                }
+                (None, CallEnd::Error(text)) => error = Some(results::cut_error(text, left, limit)),
+                (None, CallEnd::Result(_) | CallEnd::Unknown) => {}
+            }
             bytes = left;
-            changed = true;
         }
         let ended = CallResult {
             id: Some(id.clone()),
@@ -62,7 +73,8 @@ impl Governor {
             outcome.add(&format!("[Interlock: {notice}\n{now}]"));
             changed = true;
         }
-        Ok(outcome.filter(|_| changed).map(Outcome::into_value))
+        let outcome = outcome.filter(|_| changed).map(Outcome::into_value);
+        Ok(error.map(Instead::Error).or(outcome.map(Instead::Result)))
     }
 }
 

@@ -1,0 +1,93 @@
+//! Protected things that are not as they were when an open run of the project began.
+
+use interlock_facts::{Baseline, RealDisk};
+use interlock_store::{BASELINE, EventLog as _, Home, Listed, RunSummary, StoreError};
+
+use super::{Check, Examination, Health};
+use crate::{hook::HookSetting, session};
+
+const WHAT: &str = "protected";
+
+/// Reports each change, run by run; changes nothing itself.
+pub(super) fn checks(examination: &Examination) -> Vec<Check> {
+    let home = Home::at(&examination.state);
+    let runs = match home.list_runs() {
+        Ok(runs) => runs,
+        Err(error) => return vec![unreadable(&error)],
+    };
+    let root = &examination.site.project_root;
+    let real = root.canonicalize();
+    let roots = [Some(root), real.as_ref().ok()];
+    let ours = |run: &RunSummary| match &run.listed {
+        Listed::Known(card) => {
+            !card.is_over()
+                && roots
+                    .iter()
+                    .flatten()
+                    .any(|root| card.project_root == **root)
+        }
+        Listed::Damaged { .. } => false,
+    };
+    let open = runs.into_iter().filter(ours);
+    open.flat_map(|run| {
+        changes(examination, &home, &run).unwrap_or_else(|error| vec![unreadable(&error)])
+    })
+    .collect()
+}
+
+fn changes(
+    examination: &Examination,
+    home: &Home,
+    run: &RunSummary,
+) -> Result<Vec<Check>, StoreError> {
+    let log = home.open_run(&run.id)?;
+    // Before the first hook call there is nothing to compare with.
+    let Some(baseline) = log.baseline::<Baseline>(BASELINE)? else {
+        return Ok(Vec::new());
+    };
+    let accepted = log.load()?.accepted;
+    let setting = setting(examination);
+    let root = &examination.site.project_root;
+    let directory = root.display().to_string();
+    let surroundings = session::surroundings(&setting, root, &directory, None).resolved(&RealDisk);
+    let found = baseline.compare(&surroundings, &accepted, &RealDisk, setting.at_ms);
+    let check = |change: interlock_core::event::ProtectedChange| {
+        Check::own(
+            WHAT,
+            Health::Warn,
+            format!("{}, since run {} began", change.sentence(), run.id),
+            format!(
+                "put it back, or look at it and run `interlock resume {}` to go on with it as it is",
+                run.id
+            ),
+        )
+    };
+    Ok(found.changes.into_iter().map(check).collect())
+}
+
+/// Describes this machine as a hook would find it.
+fn setting(examination: &Examination) -> HookSetting {
+    let site = &examination.site;
+    let is_home = |name: &std::ffi::OsString| name == "HOME";
+    let others = std::env::vars_os().filter(|(name, _)| !is_home(name));
+    let home = ("HOME".into(), site.home.clone().into_os_string());
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    HookSetting {
+        home: Home::at(&examination.state),
+        configuration: examination.configuration.clone(),
+        program: Some(site.program.clone()),
+        environment: others.chain([home]).collect(),
+        at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn unreadable(error: &StoreError) -> Check {
+    Check::own(
+        WHAT,
+        Health::Warn,
+        format!("not known: {error}"),
+        "see `interlock list`: each call of a session whose run cannot be read is denied",
+    )
+}

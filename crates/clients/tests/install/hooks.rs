@@ -1,0 +1,72 @@
+//! What a hook must be so that it holds.
+
+use interlock_clients::{
+    ClientId,
+    install::{HookState, events},
+};
+use serde_json::{Value, json};
+
+use crate::place::{Project, state, text};
+
+#[test]
+fn every_hook_blocks_on_failure_and_has_no_matcher() {
+    let project = Project::new();
+    project.install();
+    let settings: Value = serde_json::from_str(&text(&project.settings()).unwrap()).unwrap();
+    for event in events(ClientId::ClaudeCode) {
+        let mut groups = settings["hooks"][event].clone();
+        let line = groups[0]["hooks"][0]["command"].take();
+        assert_eq!(
+            groups,
+            json!([{ "hooks": [{
+                "type": "command",
+                "command": null,
+                "timeout": if *event == "PreToolUse" { 86_400 } else { 10 },
+                "onFailure": "block",
+            }] }])
+        );
+        let line = line.as_str().unwrap();
+        assert!(
+            line.contains("'/opt/my tools/interlock' hook claude-code"),
+            "{line}"
+        );
+        assert_eq!(line.contains("exit 2"), *event == "PreToolUse", "{line}");
+        let state = state(&settings, event, &project);
+        assert!(matches!(state, HookState::Complete(_)), "{event}");
+    }
+}
+
+#[test]
+fn what_weakens_a_hook_makes_it_incomplete() {
+    let whole = json!({
+        "type": "command", "command": "interlock hook claude-code", "onFailure": "block",
+    });
+    let weakened = [
+        ("onFailure", json!("continue")),
+        ("async", json!(true)),
+        ("once", json!(true)),
+        ("if", json!("Bash(git *)")),
+    ];
+    let project = Project::new();
+    let state = |group: Value| {
+        let settings = json!({ "hooks": { "PreToolUse": [group] } });
+        state(&settings, "PreToolUse", &project)
+    };
+    assert!(matches!(
+        state(json!({ "hooks": [whole.clone()] })),
+        HookState::Complete(_)
+    ));
+    for (key, value) in weakened {
+        let mut hook = whole.clone();
+        hook[key] = value;
+        assert_eq!(
+            state(json!({ "hooks": [hook] })),
+            HookState::Incomplete,
+            "{key}"
+        );
+    }
+    let narrow = json!({ "matcher": "Bash|Edit", "hooks": [whole] });
+    assert_eq!(state(narrow), HookState::Incomplete);
+    let other = json!({ "hooks": [{ "command": "true; interlock hook claude-code" }] });
+    assert_eq!(state(other), HookState::Missing);
+}

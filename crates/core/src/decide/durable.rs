@@ -1,0 +1,292 @@
+//! What only a durable run is asked: files, lost effects, cancelling with a way on, going on after a failure.
+
+use serde_json::Value;
+
+use super::{
+    Answered, Reply, Work,
+    carry::nothing_lost,
+    items::of_item,
+    transitions::{choose, error, state_of},
+};
+use crate::{
+    command::EffectFate,
+    event::{Cause, Event},
+    holds::Scope,
+    machine::{Activity, Join, Object, OnCrash, Outcome},
+    names::FramePath,
+    refusal::{Code, Refusal},
+    report::shown_path,
+    run::{Phase, RunningAt},
+    text::Files,
+};
+
+impl Work<'_> {
+    /// Takes the files that the texts of a state name.
+    pub(super) fn supply(&mut self, path: &FramePath, files: &Files) -> Answered {
+        self.open()?;
+        self.path = path.clone();
+        let before = self.events.len();
+        self.begin(path, files)?;
+        if self.events.len() == before {
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                "the texts of this state need other files, or none",
+            ));
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Who carried out the effects is gone: each follows its state's rule.
+    pub(super) fn lose_effects(&mut self) -> Answered {
+        self.open()?;
+        for path in self.run.open_leaves() {
+            let (frame, machine) = self.stand(&path)?;
+            let state = state_of(machine, frame)?;
+            let started = frame
+                .effect
+                .as_ref()
+                .is_some_and(|effect| effect.at == RunningAt::Started);
+            let by_a_person = matches!(state.activity, Activity::Ask(_) | Activity::Pause(_));
+            if !started || by_a_person {
+                continue;
+            }
+            let on_crash = state.on_crash;
+            self.emit(Event::EffectLost { path: path.clone() });
+            match on_crash {
+                OnCrash::Ask => {}
+                OnCrash::Retry => self.start_again(&path)?,
+                OnCrash::Fail => {
+                    let message = "it was cut off: the runner ended while it ran";
+                    self.fail_for_good(&path, Cause::new(1, message))?;
+                }
+            }
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Starts the same try of an effect once more.
+    pub(super) fn start_again(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (frame, _) = self.stand(path)?;
+        let Some(effect) = frame.effect.clone() else {
+            return Ok(());
+        };
+        let attempt = match effect.at {
+            RunningAt::Waiting(_) => effect.attempt.saturating_add(1),
+            RunningAt::Started | RunningAt::Lost => effect.attempt,
+        };
+        self.emit(Event::EffectStarted {
+            path: path.clone(),
+            kind: effect.kind,
+            attempt,
+            input: Value::Null,
+            file: effect.file,
+            at_ms: self.at_ms,
+        });
+        Ok(())
+    }
+
+    /// A person says what became of an effect that was lost.
+    pub(super) fn settle_effect(
+        &mut self,
+        wanted: Option<&str>,
+        how: &EffectFate,
+        by: &str,
+    ) -> Answered {
+        self.open()?;
+        let lost: Vec<FramePath> = self
+            .run
+            .open_leaves()
+            .into_iter()
+            .filter(|path| self.is_lost(path) && self.is_named(path, wanted))
+            .collect();
+        if lost.is_empty() {
+            return Err(nothing_lost(wanted));
+        }
+        let word = match how {
+            EffectFate::Again => "again",
+            EffectFate::Failed(_) => "failed",
+            EffectFate::Done(_) => "done",
+        };
+        for path in lost {
+            self.path = path.clone();
+            self.emit(Event::EffectSettled {
+                path: path.clone(),
+                how: word.to_owned(),
+                by: by.to_owned(),
+            });
+            match how {
+                EffectFate::Again => self.start_again(&path)?,
+                EffectFate::Failed(code) => {
+                    let message = format!("{by} said that it failed");
+                    self.fail_for_good(&path, Cause::new(code.clone(), message))?;
+                }
+                EffectFate::Done(output) => self.finish(&path, output.clone())?,
+            }
+        }
+        Ok(Reply::Accepted)
+    }
+
+    fn is_lost(&self, path: &FramePath) -> bool {
+        let effect = self.run.frame(path).and_then(|frame| frame.effect.as_ref());
+        effect.is_some_and(|effect| effect.at == RunningAt::Lost)
+    }
+
+    fn is_named(&self, path: &FramePath, wanted: Option<&str>) -> bool {
+        wanted.is_none_or(|wanted| {
+            path.to_string() == wanted || shown_path(self.machine, &self.run, path) == wanted
+        })
+    }
+
+    /// A failed or cancelled run goes on at the states that failed or were cut off.
+    pub(super) fn reopen(&mut self, by: &str) -> Answered {
+        let ended = match &self.run.phase {
+            Phase::Cancelled => true,
+            Phase::Ended { outcome, .. } => *outcome == Outcome::Failure,
+            Phase::New | Phase::Open => {
+                return Err(Refusal::new(Code::RunOpen, "the run has not ended"));
+            }
+        };
+        if !ended || !self.is_durable() {
+            return Err(Refusal::new(
+                Code::RunOver,
+                "the run is over and cannot go on: start a new one",
+            ));
+        }
+        self.emit(Event::RunReopened {
+            by: by.to_owned(),
+            at_ms: self.at_ms,
+        });
+        for path in self.run.open_leaves() {
+            self.settle(&path)?;
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// A person sets variables.
+    pub(super) fn set_variables(&mut self, values: &Object, by: &str) -> Answered {
+        self.open()?;
+        if !values.is_empty() {
+            self.check_context(&FramePath::root(), values)?;
+            self.emit(Event::VariablesSet {
+                values: values.clone(),
+                by: by.to_owned(),
+            });
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Cancels a durable run; a state that handles 130 itself goes on with its handler.
+    pub(super) fn cancel_durable(&mut self, by: &str) -> Answered {
+        let cause = Cause {
+            cancelled: true,
+            ..Cause::new(130, format!("cancelled by {by}"))
+        };
+        let leaves = self.run.open_leaves();
+        let handled = leaves
+            .first()
+            .is_some_and(|leaf| self.catches(leaf, &cause, true));
+        if !handled {
+            self.emit(Event::RunCancelled { by: by.to_owned() });
+            return Ok(Reply::Accepted);
+        }
+        for path in leaves {
+            if self.is_open(&path) {
+                self.fail_for_good(&path, cause.clone())?;
+            }
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Tells whether a failure at `path` leads on: by the state's own rule, or by one around it.
+    pub(super) fn is_caught(&self, path: &FramePath, cause: &Cause) -> bool {
+        !self.is_durable() || self.catches(path, cause, false)
+    }
+
+    /// Looks for what handles `cause`, from the frame at `path` outwards.
+    ///
+    /// A branch ends by itself, whatever its fork makes of it: the search ends
+    /// there, unless it is to go on `through_forks`.
+    fn catches(&self, path: &FramePath, cause: &Cause, through_forks: bool) -> bool {
+        let mut path = path.clone();
+        let mut cause = cause.clone();
+        loop {
+            if self.has_handler(&path, &cause) {
+                return true;
+            }
+            let Some((parent, name)) = path.split_last() else {
+                return false;
+            };
+            let index = name.parse().unwrap_or_default();
+            let Ok((frame, machine)) = self.stand(&parent) else {
+                return false;
+            };
+            match machine.states.get(&frame.at).map(|state| &state.activity) {
+                Some(Activity::Each(each)) => {
+                    if each.goes_on && !cause.cancelled {
+                        return true;
+                    }
+                    cause = of_item(index, cause);
+                }
+                Some(Activity::Fork(_) | Activity::Map(_)) if !through_forks => return true,
+                Some(_) => {}
+                None => return false,
+            }
+            path = parent;
+        }
+    }
+
+    /// Tells whether the state at `path` has a transition for a failure with `cause`.
+    fn has_handler(&self, path: &FramePath, cause: &Cause) -> bool {
+        let Ok((frame, machine)) = self.stand(path) else {
+            return false;
+        };
+        let event = error();
+        let Some(rule) = machine
+            .states
+            .get(&frame.at)
+            .and_then(|state| state.on.get(&event))
+        else {
+            return false;
+        };
+        let mut failed = frame.clone();
+        failed.children = Vec::new();
+        failed.failure = Some(cause.clone());
+        let scope = Scope {
+            machine,
+            run: &self.run,
+            frame: &failed,
+        };
+        choose(scope, &event, rule, &Object::new()).is_ok()
+    }
+
+    /// Ends the run by a failure that nothing handles; every frame stays where it is.
+    pub(super) fn end_uncaught(&mut self, cause: Cause) -> Result<(), Refusal> {
+        if !self.run.is_over() {
+            self.emit(Event::RunEnded {
+                outcome: Outcome::Failure,
+                cause: Some(cause),
+            });
+        }
+        Ok(())
+    }
+
+    /// Tells whether the frame at `path` is there and no branch around it has ended.
+    pub(super) fn is_open(&self, path: &FramePath) -> bool {
+        let mut frame = &self.run.root;
+        for name in path.names() {
+            let Some(child) = frame.children.iter().find(|child| child.name == *name) else {
+                return false;
+            };
+            if child.ended.is_some() {
+                return false;
+            }
+            frame = &child.frame;
+        }
+        !self.run.is_over()
+    }
+}
+
+/// Tells whether a fork waits for all of its branches and merges what each captured.
+pub(super) const fn settles(join: Join) -> bool {
+    matches!(join, Join::Settle | Join::FailFast)
+}

@@ -1,0 +1,224 @@
+//! Folds what Interlock itself carries out: effects, items, variables.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{
+    event::{BranchStart, Cause, Event},
+    machine::Object,
+    names::FramePath,
+    run::{Child, Frame, Items, Phase, Run, Running, RunningAt},
+    text::Caught,
+};
+
+/// Folds an event of an effect.
+pub(super) fn apply_effect(run: &mut Run, event: &Event) {
+    let durable = run.places.is_some();
+    match event {
+        Event::EffectStarted {
+            path,
+            kind,
+            attempt,
+            input,
+            file,
+            ..
+        } => {
+            if let Some(frame) = run.frame_mut(path) {
+                let before = frame.effect.take();
+                let input = match before {
+                    Some(before) if input.is_null() => before.input,
+                    _ => Arc::new(input.clone()),
+                };
+                frame.effect = Some(Running {
+                    kind: kind.clone(),
+                    attempt: *attempt,
+                    input,
+                    file: file.clone(),
+                    at: RunningAt::Started,
+                });
+            }
+        }
+        Event::AttemptFailed { path, again_ms, .. } => {
+            stand(run, path, RunningAt::Waiting(*again_ms))
+        }
+        Event::EffectLost { path } => stand(run, path, RunningAt::Lost),
+        Event::ActivityEnded {
+            path,
+            output,
+            error,
+            key,
+        } => {
+            if let Some(frame) = run.frame_mut(path) {
+                if let Some(key) = key {
+                    let text = output
+                        .as_str()
+                        .map_or_else(|| output.to_string(), str::to_owned);
+                    let context = Arc::make_mut(&mut frame.context);
+                    context.insert(key.clone(), Value::from(text.trim()));
+                    frame.captured.insert(key.clone());
+                }
+                frame.output = Arc::new(output.clone());
+                if durable {
+                    frame.failure.clone_from(error);
+                }
+                frame.effect = None;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn stand(run: &mut Run, path: &FramePath, at: RunningAt) {
+    let effect = run.frame_mut(path).and_then(|frame| frame.effect.as_mut());
+    if let Some(effect) = effect {
+        effect.at = at;
+    }
+}
+
+/// Folds an event of a machine that runs for each item.
+pub(super) fn apply_items(run: &mut Run, event: &Event) {
+    let seq = run.seq;
+    match event {
+        Event::ItemsListed { path, items } => {
+            if let Some(frame) = run.frame_mut(path) {
+                frame.items = Some(Items {
+                    all: Arc::new(items.clone()),
+                    ended: 0,
+                    failed: 0,
+                    hidden: Vec::new(),
+                });
+            }
+        }
+        Event::ItemStarted {
+            path,
+            index,
+            machine,
+            initial,
+            keys: (item, number),
+            at_ms,
+        } => {
+            run.entered += 1;
+            let Some(frame) = run.frame_mut(path) else {
+                return;
+            };
+            let Some(items) = &mut frame.items else {
+                return;
+            };
+            let text = usize::try_from(*index)
+                .ok()
+                .and_then(|index| items.all.get(index))
+                .cloned()
+                .unwrap_or_default();
+            items.hidden = [item, number]
+                .map(|key| (key.clone(), frame.context.get(key).cloned()))
+                .to_vec();
+            let mut context = Arc::clone(&frame.context);
+            let values = Arc::make_mut(&mut context);
+            values.insert(item.clone(), Value::from(text));
+            values.insert(number.clone(), Value::from(index.to_string()));
+            let mut inner =
+                Frame::entering(Some(machine.clone()), initial.clone(), context, seq, *at_ms);
+            inner.caught.clone_from(&frame.caught);
+            frame.children = vec![Child::open(&index.to_string(), inner)];
+        }
+        Event::ItemEnded { path, cause, .. } => {
+            let Some(frame) = run.frame_mut(path) else {
+                return;
+            };
+            if let (Some(mut child), Some(items)) = (frame.children.pop(), frame.items.as_mut()) {
+                let context = Arc::make_mut(&mut child.frame.context);
+                for (key, before) in std::mem::take(&mut items.hidden) {
+                    match before {
+                        Some(before) => drop(context.insert(key, before)),
+                        None => drop(context.shift_remove(&key)),
+                    }
+                }
+                items.ended += 1;
+                items.failed += u64::from(cause.is_some());
+                frame.context = child.frame.context;
+                frame.captured.extend(child.frame.captured);
+                frame.caught = child.frame.caught;
+            }
+            frame.children = Vec::new();
+        }
+        Event::ItemsEnded { path, cause, .. } => {
+            if let Some(frame) = run.frame_mut(path) {
+                frame.items = None;
+                frame.output = Arc::default();
+                frame.failure.clone_from(cause);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Opens the next branch of a fork.
+pub(super) fn open_branch(frame: &mut Frame, branch: &BranchStart, seq: u64, ms: u64) {
+    let mut context = Arc::clone(&frame.context);
+    if !branch.context.is_empty() {
+        Arc::make_mut(&mut context).extend(branch.context.clone());
+    }
+    let mut child = Frame::entering(
+        frame.machine.clone(),
+        branch.initial.clone(),
+        context,
+        seq,
+        ms,
+    );
+    child.caught.clone_from(&frame.caught);
+    frame.children.push(Child::open(&branch.name, child));
+}
+
+/// Notes the error that a transition handles.
+pub(super) fn catch(frame: &mut Frame) {
+    if let Some(failure) = &frame.failure {
+        frame.caught = Some(Arc::new(Caught {
+            code: code_text(failure),
+            state: failure.state.clone(),
+            stderr: failure.stderr.clone(),
+            stdout: failure.stdout.clone(),
+            message: failure.message.clone(),
+        }));
+    }
+}
+
+/// Writes a code as texts name it: a named one counts as 1.
+fn code_text(failure: &Cause) -> String {
+    failure.number().to_string()
+}
+
+/// Sets variables everywhere they are visible from outside of called machines.
+pub(super) fn set_variables(frame: &mut Frame, values: &Object) {
+    Arc::make_mut(&mut frame.context).extend(values.clone());
+    for child in &mut frame.children {
+        let same = frame.items.is_some() || child.frame.machine == frame.machine;
+        if same {
+            set_variables(&mut child.frame, values);
+        }
+    }
+}
+
+/// Opens a run again: every frame that failed or stood enters its state once more.
+pub(super) fn reopen(run: &mut Run, at_ms: u64) {
+    let seq = run.seq;
+    run.phase = Phase::Open;
+    enter_again(&mut run.root, seq, at_ms);
+}
+
+fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64) {
+    for child in &mut frame.children {
+        if child.ended != Some(crate::event::BranchOutcome::Succeeded) {
+            child.ended = None;
+            child.cause = None;
+            enter_again(&mut child.frame, seq, at_ms);
+        }
+    }
+    if frame.children.is_empty() {
+        frame.entered_seq = seq;
+        frame.entered_ms = at_ms;
+        frame.effect = None;
+        frame.failure = None;
+        frame.parked = None;
+    }
+}

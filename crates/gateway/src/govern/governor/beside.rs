@@ -1,0 +1,44 @@
+//! What is done beside the ruling on a call: protected files are compared, its trace is kept.
+
+use interlock_clients::Watched;
+use interlock_core::{
+    machine::Object,
+    names::{CallId, RunId},
+};
+use interlock_store::StoreError;
+
+use super::Governor;
+
+/// Where a client says in whose trace a call is made.
+const TRACE_KEY: &str = "traceparent";
+
+impl Governor {
+    /// Compares what is protected with how it was when the run began.
+    pub(super) fn watch(&mut self, run: &RunId, at_ms: u64) -> Result<(), StoreError> {
+        let of_run = self.watched.take().filter(|(of, _)| of == run);
+        let around = self.files.around();
+        let (_, mut watched) = of_run.unwrap_or_else(|| (run.clone(), Watched::of_gateway(around)));
+        let live = self.opened.live(run)?;
+        if !live.run.is_over() {
+            live.watch(&mut watched, around, at_ms)?;
+        }
+        self.watched = Some((run.clone(), watched));
+        Ok(())
+    }
+
+    /// Keeps the span that a call lies in: the one it names, else that of the whole process.
+    pub(super) fn keep_parent(&self, run: &RunId, call: &CallId, meta: Option<&Object>) {
+        let home = &self.settings.home;
+        let named = meta.and_then(|meta| meta.get(TRACE_KEY)?.as_str());
+        let parent = named.or_else(|| {
+            let ours = self.parent.as_deref()?;
+            // What the run itself lies in need not be said of its calls.
+            let of_run = home.told(run).ok()?.parent;
+            (of_run.as_deref() != Some(ours)).then_some(ours)
+        });
+        if let Some(parent) = parent {
+            // Whose trace it belongs to decides nothing.
+            let _ = home.keep_call_parent(run, call, parent);
+        }
+    }
+}

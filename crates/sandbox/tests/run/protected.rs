@@ -1,0 +1,242 @@
+//! Protected things: as before after a writing line, put back or moved aside, and told.
+
+use std::fs;
+
+use interlock_sandbox::plan::{Free, Protected};
+use interlock_sandbox::{Answer, Change, Level};
+
+use crate::trial::{Trial, User, users};
+
+const PROTECTED: [&str; 6] = [
+    ".git/hooks",
+    ".claude",
+    ".mcp.json",
+    ".vscode",
+    "none/deep",
+    "linked",
+];
+
+/// Ways at protected things, each in a writing state.
+const AT_PROTECTED: &str = "
+    echo evil > .git/hooks/pre-commit
+    echo evil > .git/hooks/post-commit
+    rm -rf .git/hooks
+    chmod 777 .git/hooks/pre-commit .claude
+    mv .git old && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit
+    ln -f file .git/hooks/linked; ln .git/hooks/pre-commit taken && echo evil > taken
+    echo evil > .claude/settings.json; mv file .claude/settings.json
+    echo evil > new && mv -f new .claude/settings.json
+    rm -rf .claude; ln -s {outside} .claude
+    echo evil > .mcp.json
+    ln -s {outside}/file .vscode
+    mkdir -p none/deep && echo evil > none/deep/x
+    rm -f linked; echo evil > linked
+    true";
+
+fn protected_trial(user: User) -> Trial {
+    let trial = Trial::new(user);
+    for directory in [".git/hooks", ".claude", "real"] {
+        fs::create_dir_all(trial.path("project").join(directory)).unwrap();
+    }
+    fs::write(trial.path("project/.git/hooks/pre-commit"), "good").unwrap();
+    fs::write(trial.path("project/.claude/settings.json"), "{}").unwrap();
+    fs::write(trial.path("project/real/settings"), "good").unwrap();
+    std::os::unix::fs::symlink("real", trial.path("project/linked")).unwrap();
+    trial
+}
+
+fn protected_stand(trial: &Trial) -> Vec<String> {
+    let read = |name: &str| {
+        let path = trial.path("project").join(name);
+        let mode = |path: &std::path::Path| {
+            use std::os::unix::fs::PermissionsExt;
+            path.symlink_metadata()
+                .map(|about| about.permissions().mode())
+                .ok()
+        };
+        format!(
+            "{name}: {:?} {:?} {:?}",
+            mode(&path),
+            fs::read(&path).ok(),
+            fs::read_link(&path).ok()
+        )
+    };
+    let mut stand: Vec<_> = PROTECTED.iter().map(|name| read(name)).collect();
+    stand.extend(
+        [
+            ".git/hooks/pre-commit",
+            ".claude/settings.json",
+            "real/settings",
+        ]
+        .map(read),
+    );
+    for directory in [".git/hooks", ".claude"] {
+        let mut names: Vec<_> = fs::read_dir(trial.path("project").join(directory))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        stand.push(format!("{names:?}"));
+    }
+    stand
+}
+
+#[test]
+fn protected_things_are_as_before_after_a_writing_line() {
+    for user in users() {
+        for level in Level::ALL {
+            for line in AT_PROTECTED.lines().chain([AT_PROTECTED]) {
+                let trial = protected_trial(user);
+                let before = protected_stand(&trial);
+                let mut plan = trial.writing(line);
+                trial.protect(&mut plan, &PROTECTED);
+                let outcome = trial.run(&plan, level);
+                let text = format!("{user:?} {level} {line}: {outcome:?}");
+                assert_eq!(before, protected_stand(&trial), "{text}");
+                let ended = outcome.ended.unwrap();
+                let left = |one: &interlock_sandbox::Changed| matches!(one.answer, Answer::Left(_));
+                assert!(!ended.changed.iter().any(left), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn at_full_what_is_there_is_never_touched() {
+    for user in users() {
+        let trial = protected_trial(user);
+        let mut plan = trial.writing(
+            "rm -rf .git/hooks .claude; mv .git old; echo x > .claude/settings.json; echo y > ok",
+        );
+        trial.protect(&mut plan, &[".git/hooks", ".claude"]);
+        let ended = trial.run(&plan, Level::Full).ended.unwrap();
+        assert_eq!(ended.level, Level::Full);
+        assert_eq!(ended.changed, Vec::new());
+        assert_eq!(fs::read_to_string(trial.path("project/ok")).unwrap(), "y\n");
+    }
+}
+
+#[test]
+fn what_appeared_is_moved_aside_and_told() {
+    for user in users() {
+        let trial = protected_trial(user);
+        let mut plan = trial.writing("echo evil > .mcp.json");
+        trial.protect(&mut plan, &PROTECTED);
+        let ended = trial.run(&plan, Level::Full).ended.unwrap();
+        let told: Vec<_> = ended
+            .changed
+            .iter()
+            .map(|one| (&one.path, one.change))
+            .collect();
+        assert_eq!(told, [(&trial.path("project/.mcp.json"), Change::Appeared)]);
+        let moved = ended.changed.iter().find_map(|one| match &one.answer {
+            Answer::MovedAside(to) => fs::read_to_string(to).ok(),
+            Answer::PutBack | Answer::Left(_) => None,
+        });
+        assert_eq!(moved.unwrap(), "evil\n");
+    }
+}
+
+#[test]
+fn a_place_below_a_protected_directory_stays_open() {
+    for user in users() {
+        for level in [Level::Full, Level::Files] {
+            let trial = protected_trial(user);
+            fs::create_dir(trial.path("project/.claude/plans")).unwrap();
+            let mut plan = trial.writing("echo a > .claude/plans/a; echo b > .claude/b");
+            plan.afterwards.protected.push(Protected {
+                path: trial.path("project/.claude"),
+                free: Free::Below(vec!["plans".to_owned()]),
+            });
+            trial.run(&plan, level);
+            assert_eq!(
+                fs::read_to_string(trial.path("project/.claude/plans/a")).unwrap(),
+                "a\n"
+            );
+            assert!(!fs::exists(trial.path("project/.claude/b")).unwrap());
+        }
+    }
+}
+
+#[test]
+fn only_free_keys_of_a_git_configuration_change() {
+    const BEFORE: &str = "[core]\n\tbare = false\n[user]\n\tname = a\n";
+    let cases = [
+        (
+            "[core]\n\tbare = false\n[user]\n\tname = b\n[remote \"o\"]\n\turl = x\n",
+            true,
+        ),
+        (
+            "[core]\n\tbare = false\n\thooksPath = x\n[user]\n\tname = a\n",
+            false,
+        ),
+        (
+            "[core]\n\tbare = false\n[user]\n\tname = a\n[include]\n\tpath = x\n",
+            false,
+        ),
+        (
+            "[core]\n\tbare = false\n[core] hooksPath = x\n[user]\n\tname = a\n",
+            false,
+        ),
+        (
+            "[core]\n\tbare = false\n[user]\n\tname = a\n[remote \"o\"]\n\tuploadpack = x\n",
+            false,
+        ),
+        (
+            "[core]\n\tbare = false\n[user]\n\tname = a\\\n\n[core]\n",
+            false,
+        ),
+        (
+            "[core]\n\tbare = false\n[user \"] [core\"]\n\thooksPath = x\n",
+            false,
+        ),
+        ("[user]\n\tname = a\n", false),
+    ];
+    for (now, is_free) in cases {
+        let trial = Trial::new(User::Own);
+        let config = trial.path("project/.git/config");
+        fs::create_dir(trial.path("project/.git")).unwrap();
+        fs::write(&config, BEFORE).unwrap();
+        let mut plan = trial.writing(&format!("cat > .git/config <<'END'\n{now}END"));
+        plan.afterwards.protected.push(Protected {
+            path: config.clone(),
+            free: Free::GitKeys(vec!["user.*".to_owned(), "remote.*.url".to_owned()]),
+        });
+        trial.run(&plan, Level::Full);
+        let expected = if is_free { now } else { BEFORE };
+        assert_eq!(fs::read_to_string(&config).unwrap(), expected);
+    }
+}
+
+#[test]
+fn only_bound_keys_of_a_json_file_are_put_back() {
+    let cases = [
+        ("{\"seen\": 2, \"hooks\": {\"a\": 1}}", true),
+        ("{\"seen\": 1, \"hooks\": {}}", false),
+        (
+            "{\"seen\": 1, \"hooks\": {\"a\": 1}, \"permissions\": {\"deny\": []}}",
+            false,
+        ),
+        (
+            "{\"seen\": 1, \"hooks\": {\"a\": 1}, \"of\": {\"/p\": {\"hooks\": 1}}}",
+            false,
+        ),
+        ("no json", false),
+    ];
+    const BEFORE: &str = "{\"seen\": 1, \"hooks\": {\"a\": 1}}";
+    for (now, is_free) in cases {
+        let trial = Trial::new(User::Own);
+        let path = trial.path("project/settings.json");
+        fs::write(&path, BEFORE).unwrap();
+        let mut plan = trial.writing(&format!("printf %s '{now}' > settings.json"));
+        plan.afterwards.protected.push(Protected {
+            path: path.clone(),
+            free: Free::AllBut(vec!["hooks".to_owned(), "permissions".to_owned()]),
+        });
+        trial.run(&plan, Level::Full);
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            if is_free { now } else { BEFORE }
+        );
+    }
+}

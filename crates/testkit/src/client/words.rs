@@ -1,0 +1,49 @@
+//! Proposals in the words of a client, where only the words differ.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::Said;
+use crate::proposal::Proposal;
+
+/// What a client calls its tools, and what those call their arguments.
+pub(super) struct Words {
+    pub(super) read: &'static str,
+    pub(super) write: &'static str,
+    pub(super) path: &'static str,
+    pub(super) content: &'static str,
+    pub(super) old: &'static str,
+    pub(super) new: &'static str,
+    /// Stands between a server's name and a tool's.
+    pub(super) join: &'static str,
+}
+
+impl Words {
+    /// Says what is proposed; paths are below `project`.
+    pub(super) fn say(&self, project: &Path, proposal: &Proposal) -> Said {
+        let file = |tool: &str, path: &str, more: &[(&str, &str)]| {
+            let mut arguments = Map::from_iter([(self.path.to_owned(), json!(project.join(path)))]);
+            arguments.extend(
+                more.iter()
+                    .map(|(name, text)| ((*name).to_owned(), json!(text))),
+            );
+            Said::function(tool, Value::Object(arguments))
+        };
+        match proposal {
+            Proposal::Read { path } => file(self.read, path, &[]),
+            Proposal::Write { path, content } => file(self.write, path, &[(self.content, content)]),
+            Proposal::Edit { path, old, new } => {
+                file("edit", path, &[(self.old, old), (self.new, new)])
+            }
+            Proposal::Shell { line } => {
+                Said::function("bash", json!({"command": line, "description": "a line"}))
+            }
+            Proposal::Tool {
+                server,
+                tool,
+                arguments,
+            } => Said::function(format!("{server}{}{tool}", self.join), arguments.clone()),
+        }
+    }
+}
