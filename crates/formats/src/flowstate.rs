@@ -60,8 +60,7 @@ pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workf
         others,
     }
     .run();
-    let machine =
-        (!report.has_errors()).then(|| lower::lower(&flows, &guards, &mut spans));
+    let machine = (!report.has_errors()).then(|| lower::lower(&flows, &guards, &mut spans));
     let name = flows.first().map(|flow| flow.name.clone());
     Reading {
         machine,

@@ -65,6 +65,13 @@ impl Node {
         }
     }
 
+    /// Counts the values, this one included.
+    pub(crate) fn count(&self) -> usize {
+        let fields = self.entries().iter().map(|entry| entry.value.count());
+        let items = self.items().iter().map(Self::count);
+        1 + fields.chain(items).sum::<usize>()
+    }
+
     /// Returns the items of a list; none of anything else.
     pub(crate) fn items(&self) -> &[Self] {
         match &self.kind {
@@ -112,7 +119,9 @@ impl Node {
             Kind::Null => "null".to_owned(),
             Kind::Bool(value) => format!("`{value}`"),
             Kind::Number(number) => format!("the number `{number}`"),
-            Kind::Text(text) | Kind::Plain(text) if text.chars().count() <= 40 && !text.contains('\n') => {
+            Kind::Text(text) | Kind::Plain(text)
+                if text.chars().count() <= 40 && !text.contains('\n') =>
+            {
                 format!("the text `{text}`")
             }
             Kind::Text(_) | Kind::Plain(_) => "text".to_owned(),

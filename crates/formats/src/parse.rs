@@ -81,6 +81,10 @@ pub(crate) fn parse_as_written(files: &Files, file: usize, report: &mut Report) 
     let read = bounds::check(text, Scalars::AsWritten).and_then(|()| {
         if is_json(name) {
             let mut node = json::parse(text, file)?;
+            let max = Scalars::AsWritten.values_max();
+            if node.count() > max {
+                return Err(bounds::too_many(node.span.start, max));
+            }
             node.keep_as_written(text);
             Ok((node, Vec::new()))
         } else {

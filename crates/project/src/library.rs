@@ -128,7 +128,11 @@ impl Library {
         let root = workflow_root(working, home);
         self.flows = vec![(Origin::Project, root.join(".flowstate"))];
         let workflows = root.join(".interlock").join("workflows");
-        if self.directories.iter().all(|(_, known)| *known != workflows) {
+        if self
+            .directories
+            .iter()
+            .all(|(_, known)| *known != workflows)
+        {
             self.directories.insert(0, (Origin::Project, workflows));
         }
         self.flows

@@ -63,7 +63,10 @@ impl Reader<'_> {
                         .error(
                             entry.key_span,
                             "unknown_key",
-                            format!("`{key}` belongs to `for-each`, not to `{}`", shown(&tool.text)),
+                            format!(
+                                "`{key}` belongs to `for-each`, not to `{}`",
+                                shown(&tool.text)
+                            ),
                         )
                         .help("remove it");
                 }
@@ -155,12 +158,9 @@ impl Reader<'_> {
             Shape::Options => Given::Options(self.options(node)),
             Shape::Condition => Given::Condition(self.condition(node)?),
             Shape::Texts => match &node.kind {
-                Kind::List(items) => Given::Texts(
-                    items
-                        .iter()
-                        .map(|item| self.written(name, item))
-                        .collect(),
-                ),
+                Kind::List(items) => {
+                    Given::Texts(items.iter().map(|item| self.written(name, item)).collect())
+                }
                 _ => Given::Text(self.written(name, node)),
             },
             Shape::Text => Given::Text(self.written(name, node)),
@@ -287,7 +287,11 @@ impl Reader<'_> {
                 description: None,
             });
         }
-        self.keys("an option", node, &[("value", true), ("description", false)]);
+        self.keys(
+            "an option",
+            node,
+            &[("value", true), ("description", false)],
+        );
         let value = node.get("value")?;
         let description = node.get("description");
         Some(Choice {
@@ -508,7 +512,11 @@ impl Reader<'_> {
             states: states
                 .map(|entry| self.states("the body of `for-each`", &entry.value))
                 .unwrap_or_default(),
-            goes_on: self.word(value("on-iteration-error"), "on-iteration-error", ["stop", "continue"]),
+            goes_on: self.word(
+                value("on-iteration-error"),
+                "on-iteration-error",
+                ["stop", "continue"],
+            ),
             wants_items: self.word(value("on-empty"), "on-empty", ["continue", "fail"]),
         }
     }

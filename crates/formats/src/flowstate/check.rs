@@ -78,7 +78,9 @@ impl Check<'_> {
                 .warning(
                     span,
                     "circular_call",
-                    format!("`{name}` comes back to this workflow: calls end at 16 within each other"),
+                    format!(
+                        "`{name}` comes back to this workflow: calls end at 16 within each other"
+                    ),
                 )
                 .help("make sure that some state ends without the call");
         }

@@ -163,10 +163,8 @@ impl Reader<'_> {
             for (expr, at) in text.holes() {
                 look(expr, &mut |found| match found {
                     Found::Key(key) if names.iter().all(|name| *name != key) => {
-                        let near = interlock_core::nearest::nearest(
-                            key,
-                            names.iter().map(String::as_str),
-                        );
+                        let near =
+                            interlock_core::nearest::nearest(key, names.iter().map(String::as_str));
                         wrong.push((
                             at,
                             format!("the tool has no argument `{}`", shown(key)),
@@ -183,8 +181,9 @@ impl Reader<'_> {
             }
         }
         for (at, message, help) in wrong {
-            let help = help
-                .unwrap_or_else(|| "declare it below `arguments.properties` of the tool".to_owned());
+            let help = help.unwrap_or_else(|| {
+                "declare it below `arguments.properties` of the tool".to_owned()
+            });
             self.report.error(at, "unknown_name", message).help(help);
         }
     }
@@ -202,9 +201,7 @@ impl Reader<'_> {
             return None;
         }
         if !matches!(node.kind, Kind::Map(_)) {
-            return self
-                .integer("retry", node, 1, ATTEMPTS_MAX)
-                .map(plain);
+            return self.integer("retry", node, 1, ATTEMPTS_MAX).map(plain);
         }
         self.keys("`retry`", node, RETRY);
         let value = |key: &str| {

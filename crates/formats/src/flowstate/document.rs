@@ -51,9 +51,8 @@ impl Reader<'_> {
     pub(super) fn workflow(&mut self, node: &Node) -> Workflow {
         self.keys("the workflow", node, TOP);
         let value = |key: &str| node.get(key).map(|entry| &entry.value);
-        let text = |reader: &mut Self, key: &str| {
-            value(key).and_then(|node| reader.name(key, node))
-        };
+        let text =
+            |reader: &mut Self, key: &str| value(key).and_then(|node| reader.name(key, node));
         let name = text(self, "name");
         let start = text(self, "start-at");
         let extends = text(self, "extends");
@@ -269,6 +268,12 @@ impl Reader<'_> {
                 .help("name the variable itself");
             return None;
         }
+        if name.is_empty() {
+            self.report
+                .error(span, "bad_output", "`var()` names no variable")
+                .help("write `var(name)`");
+            return None;
+        }
         if !is_variable_name(name) {
             self.report
                 .error(
@@ -324,7 +329,10 @@ impl Reader<'_> {
     fn bad_code(&mut self, entry: &Entry) {
         let template = entry.key.contains("{{");
         let (code, message) = if template {
-            ("no_template_here", "a key of `on-error` takes no template".to_owned())
+            (
+                "no_template_here",
+                "a key of `on-error` takes no template".to_owned(),
+            )
         } else {
             (
                 "bad_code",

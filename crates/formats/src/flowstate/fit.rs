@@ -47,8 +47,7 @@ pub(super) fn converted(schema: &Value, arguments: &Object) -> Object {
 
 /// Returns what does not fit.
 pub(super) fn misfits(schema: &Value, value: &Value) -> Result<Vec<Misfit>, Vec<Misfit>> {
-    let validator = jsonschema::validator_for(schema)
-        .map_err(|error| vec![Misfit::of(&error)])?;
+    let validator = jsonschema::validator_for(schema).map_err(|error| vec![Misfit::of(&error)])?;
     Ok(validator
         .iter_errors(value)
         .map(|error| Misfit::of(&error))

@@ -217,7 +217,10 @@ impl<'f> Lowering<'f> {
                 state.activity = Activity::Test(Test {
                     left: left.text(),
                     op: *op,
-                    right: right.as_ref().map(super::syntax::Written::text).unwrap_or_default(),
+                    right: right
+                        .as_ref()
+                        .map(super::syntax::Written::text)
+                        .unwrap_or_default(),
                 });
             }
             Doing::SubFlow(call) => state.activity = self.call(building.flow, call),
@@ -408,9 +411,10 @@ fn guarded(guard: Guard, target: &str) -> Transition {
 
 /// Returns where a state leads as it is written.
 fn exits(state: &State) -> Exits {
-    let next = state.next.as_ref().map(|next| {
-        plain(Target::State(StateName::new(next.text.clone())))
-    });
+    let next = state
+        .next
+        .as_ref()
+        .map(|next| plain(Target::State(StateName::new(next.text.clone()))));
     let done = match &state.goto {
         None => vec![next.unwrap_or_else(|| plain(Target::End(Outcome::Success)))],
         Some(goto) => {
@@ -421,9 +425,10 @@ fn exits(state: &State) -> Exits {
                     guarded(Guard::Output(key.text.trim().to_owned()), &target.text)
                 })
                 .collect();
-            let rest = goto.rest.as_ref().map(|rest| {
-                plain(Target::State(StateName::new(rest.text.clone())))
-            });
+            let rest = goto
+                .rest
+                .as_ref()
+                .map(|rest| plain(Target::State(StateName::new(rest.text.clone()))));
             all.extend(rest.or(next));
             all
         }

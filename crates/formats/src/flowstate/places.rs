@@ -378,7 +378,10 @@ impl Scan {
         self.end_command(line);
         let is_pipe = c == '|' && self.char(1) != Some('|');
         let mut width = 1;
-        while self.char(width).is_some_and(|next| matches!(next, ';' | '&' | '|')) {
+        while self
+            .char(width)
+            .is_some_and(|next| matches!(next, ';' | '&' | '|'))
+        {
             width += 1;
         }
         if c == ';' && width > 1 {
@@ -616,7 +619,13 @@ impl Line {
             && self.word.as_ref().is_some_and(|word| {
                 !word.quoted
                     && !word.text.is_empty()
-                    && word.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                    && word
+                        .text
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || c == '_')
             })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use super::syntax::{
-    Action, CustomTool, Doing, Given, Named, State, SubFlow, Variable, Workflow,
-};
+use super::syntax::{Action, CustomTool, Doing, Given, Named, State, SubFlow, Variable, Workflow};
 use crate::{
     detect,
     diagnostic::Report,
@@ -238,11 +236,7 @@ impl<'w> Reader<'w> {
         flow
     }
 
-    fn parent(
-        &mut self,
-        name: &Named,
-        chain: &[(usize, Workflow)],
-    ) -> Option<(usize, Workflow)> {
+    fn parent(&mut self, name: &Named, chain: &[(usize, Workflow)]) -> Option<(usize, Workflow)> {
         if name.text.is_empty() {
             self.report
                 .error(name.span, "undefined_workflow", "`extends` is empty")
@@ -300,7 +294,11 @@ impl<'w> Reader<'w> {
         };
         if flow.start.is_none() {
             self.report
-                .error(start, "missing_key", "`start-at` is missing in the workflow")
+                .error(
+                    start,
+                    "missing_key",
+                    "`start-at` is missing in the workflow",
+                )
                 .help("add `start-at` with the name of the first state");
         }
         if !has_states {

@@ -74,9 +74,11 @@ fn prefix(written: &Written, taken: &[&str]) -> String {
     let mut prefix = "IL_".to_owned();
     let is_used = |prefix: &str| {
         taken.iter().any(|name| name.starts_with(prefix))
-            || written.template.parts.iter().any(
-                |part| matches!(&part.piece, Piece::Plain(text) if text.contains(prefix)),
-            )
+            || written
+                .template
+                .parts
+                .iter()
+                .any(|part| matches!(&part.piece, Piece::Plain(text) if text.contains(prefix)))
     };
     while is_used(&prefix) {
         prefix.insert(prefix.len() - 1, 'L');

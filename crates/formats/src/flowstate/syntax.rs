@@ -37,9 +37,7 @@ impl Written {
     /// Returns the text itself when it has no holes and could be read.
     pub(super) fn literal(&self) -> Option<String> {
         let text = self.text();
-        text.as_plain()
-            .filter(|_| !self.broken)
-            .map(str::to_owned)
+        text.as_plain().filter(|_| !self.broken).map(str::to_owned)
     }
 
     /// Returns each hole with its place.

@@ -337,9 +337,7 @@ impl<'a> Scanner<'a> {
         let mut text = Text::default();
         loop {
             let rest = self.rest();
-            let end = rest
-                .find([')', '{', '}'])
-                .unwrap_or(rest.len());
+            let end = rest.find([')', '{', '}']).unwrap_or(rest.len());
             push(
                 &mut text,
                 Piece::Plain(rest.get(..end).unwrap_or_default().to_owned()),
@@ -377,7 +375,12 @@ impl<'a> Scanner<'a> {
 
     /// Reads a text in quotes, if one stands here; templates in it are read too.
     fn string(&mut self) -> Read<Option<Text>> {
-        let Some(quote) = self.rest().chars().next().filter(|c| matches!(c, '\'' | '"')) else {
+        let Some(quote) = self
+            .rest()
+            .chars()
+            .next()
+            .filter(|c| matches!(c, '\'' | '"'))
+        else {
             return Ok(None);
         };
         let start = self.at + 1;
@@ -421,3 +424,6 @@ fn trimmed(mut text: Text) -> Text {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -191,10 +191,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "pause",
-        arguments: &[
-            required("reason"),
-            optional("condition", Shape::Condition),
-        ],
+        arguments: &[required("reason"), optional("condition", Shape::Condition)],
         output: false,
         program: "",
         foreign: false,

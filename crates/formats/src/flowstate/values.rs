@@ -95,7 +95,9 @@ impl Reader<'_> {
                             "no_template_here",
                             format!("`{what}` takes no template"),
                         )
-                        .help("write the text itself; a state to be chosen by a value needs `switch`");
+                        .help(
+                            "write the text itself; a state to be chosen by a value needs `switch`",
+                        );
                     return None;
                 }
                 Some(Named {
@@ -217,7 +219,11 @@ impl Reader<'_> {
 
     pub(super) fn missing(&mut self, what: &str, name: &str, span: Span) {
         self.report
-            .error(span, "missing_key", format!("`{name}` is missing in {what}"))
+            .error(
+                span,
+                "missing_key",
+                format!("`{name}` is missing in {what}"),
+            )
             .help(format!("add `{name}`"));
     }
 
@@ -359,5 +365,4 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// The remedy of a name that templates cannot use.
-pub(super) const NAME_HELP: &str =
-    "use letters, digits, `_` and `-`, not beginning with `-`";
+pub(super) const NAME_HELP: &str = "use letters, digits, `_` and `-`, not beginning with `-`";

@@ -8,10 +8,10 @@ use interlock_core::{machine::TestOp, nearest::nearest};
 use super::{Check, cycles, has_output};
 use crate::flowstate::{
     custom::{Found, look},
-        reader::{Flow, beside},
-        syntax::{Doing, Named, State, Written},
-        tools,
-        values::shown,
+    reader::{Flow, beside},
+    syntax::{Doing, Named, State, Written},
+    tools,
+    values::shown,
 };
 
 /// States that lead to each other: those of a flow, or a body's.
@@ -70,7 +70,10 @@ impl Check<'_> {
     }
 
     fn target(&mut self, target: &Named, what: &str, scope: &Scope<'_>, flow: &Flow) {
-        if scope.states.contains_key(&target.text) || (flow.incomplete && scope.outer.is_none()) {
+        if scope.states.is_empty()
+            || scope.states.contains_key(&target.text)
+            || (flow.incomplete && scope.outer.is_none())
+        {
             return;
         }
         let outside = scope
@@ -148,7 +151,9 @@ impl Check<'_> {
                     unknown.push(name.clone());
                 }
                 Doing::Work(_) => {
-                    if let Some(tool) = tools::tool(&name.text).filter(|tool| !tool.program.is_empty()) {
+                    if let Some(tool) =
+                        tools::tool(&name.text).filter(|tool| !tool.program.is_empty())
+                    {
                         programs.push((name.span, tool.program.to_owned()));
                     }
                 }
@@ -212,7 +217,10 @@ impl Check<'_> {
                 .error(
                     goto.span,
                     "no_output",
-                    format!("`{}` has no output that `goto` could compare", action.tool.text),
+                    format!(
+                        "`{}` has no output that `goto` could compare",
+                        action.tool.text
+                    ),
                 )
                 .help("use `next`");
         } else if !is_test && !matches!(action.doing, Doing::Broken) {
@@ -226,8 +234,8 @@ impl Check<'_> {
             let mut cases = goto.cases.iter();
             cases.any(|(name, _)| name.text.trim().eq_ignore_ascii_case(key))
         };
-        let complete = goto.rest.is_some()
-            || (is_test && !is_switch && has("true") && has("false"));
+        let complete =
+            goto.rest.is_some() || (is_test && !is_switch && has("true") && has("false"));
         if let Some(next) = state.next.as_ref().filter(|_| complete) {
             self.report
                 .warning(
@@ -254,13 +262,17 @@ impl Check<'_> {
             let mut holes = text.holes();
             text.broken || holes.any(|(expr, _)| may_fail(expr, flow))
         };
-        let rest = state.goto.as_ref().is_none_or(|goto| goto.rest.is_some()) || state.next.is_some();
+        let rest =
+            state.goto.as_ref().is_none_or(|goto| goto.rest.is_some()) || state.next.is_some();
         if sure && rest && !fails(left) && !right.as_ref().is_some_and(fails) {
             self.report
                 .warning(
                     first.span,
                     "cannot_fail",
-                    format!("`{}` cannot fail here: `on-error` is never used", state.action.tool.text),
+                    format!(
+                        "`{}` cannot fail here: `on-error` is never used",
+                        state.action.tool.text
+                    ),
                 )
                 .help("remove `on-error`");
         }
@@ -268,12 +280,16 @@ impl Check<'_> {
 
     fn reach(&mut self, scope: &Scope<'_>, flow: &Flow) {
         let graph = cycles::Graph::of(scope.states);
-        let start = scope.start.and_then(|start| scope.states.get_index_of(&start.text));
+        let start = scope
+            .start
+            .and_then(|start| scope.states.get_index_of(&start.text));
         if let Some(start) = start.filter(|_| !flow.incomplete) {
             let reached = graph.reached(start);
             for (at, (name, state)) in scope.states.iter().enumerate() {
                 // What a parent brings along may be meant for another child.
-                let own = scope.inherited_by.is_none_or(|file| file == state.span.file);
+                let own = scope
+                    .inherited_by
+                    .is_none_or(|file| file == state.span.file);
                 if own && reached.get(at) == Some(&false) {
                     self.report
                         .warning(
@@ -310,7 +326,10 @@ impl Check<'_> {
                 .warning(
                     first.span,
                     "idle_loop",
-                    format!("{names} lead to each other and do nothing: after 1,000 steps the run fails"),
+                    match circle {
+                        [_] => format!("{names} leads to itself and does nothing: after 1,000 steps the run fails"),
+                        _ => format!("{names} lead to each other and do nothing: after 1,000 steps the run fails"),
+                    },
                 )
                 .help("put a state that does something into the loop, or leave it");
             return;
@@ -343,7 +362,9 @@ fn may_fail(expr: &interlock_core::text::Expr, flow: &Flow) -> bool {
     let mut fails = false;
     look(expr, &mut |found| {
         fails |= match found {
-            Found::Key(key) => !flow.variables.contains_key(key) && !matches!(key, "item" | "index"),
+            Found::Key(key) => {
+                !flow.variables.contains_key(key) && !matches!(key, "item" | "index")
+            }
             Found::Other(_) => true,
         };
     });

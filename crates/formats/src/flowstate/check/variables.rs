@@ -66,7 +66,10 @@ impl Known {
             {
                 let alias = call.alias.as_ref().map(|name| name.text.clone());
                 let name = alias.or_else(|| flows.get(called).map(|flow| flow.name.clone()));
-                spaces.entry(name.unwrap_or_default()).or_default().push(called);
+                spaces
+                    .entry(name.unwrap_or_default())
+                    .or_default()
+                    .push(called);
             }
         });
         if let Some(names) = self.flows.get_mut(at) {
@@ -104,7 +107,8 @@ impl Known {
         }
         let mut foreign = false;
         look(expr, &mut |found| {
-            foreign |= matches!(found, Found::Key(key) if key == "item" || self.is_foreign_key(at, key));
+            foreign |=
+                matches!(found, Found::Key(key) if key == "item" || self.is_foreign_key(at, key));
         });
         foreign
     }
@@ -197,15 +201,7 @@ impl Check<'_> {
         }
     }
 
-    fn name(
-        &mut self,
-        at: usize,
-        flow: &Flow,
-        known: &Known,
-        key: &str,
-        span: Span,
-        place: Place,
-    ) {
+    fn name(&mut self, at: usize, flow: &Flow, known: &Known, key: &str, span: Span, place: Place) {
         if place.in_loop && LOOP.contains(&key) {
             return;
         }
@@ -239,11 +235,12 @@ impl Check<'_> {
             .warning(
                 span,
                 "unset_variable",
-                format!("nothing declares, captures or passes `{}`{guess}", shown(key)),
+                format!(
+                    "nothing declares, captures or passes `{}`{guess}",
+                    shown(key)
+                ),
             )
-            .help(format!(
-                "declare it below `variables`; where another program is meant to see braces, {ESCAPE}"
-            ));
+            .help(format!("declare it below `variables`; {ESCAPE}"));
     }
 
     fn no_such_space(&mut self, at: usize, known: &Known, key: &str, span: Span) {
@@ -257,10 +254,15 @@ impl Check<'_> {
             .error(
                 span,
                 "undefined_namespace",
-                format!("in `{}`, no sub-flow is called `{}`{guess}", shown(key), shown(first)),
+                format!(
+                    "in `{}`, no sub-flow is called `{}`{guess}",
+                    shown(key),
+                    shown(first)
+                ),
             )
             .help(if listed.is_empty() {
-                "what stands before `::` is the name of a sub-flow, or what its `as` says".to_owned()
+                "what stands before `::` is the name of a sub-flow, or what its `as` says"
+                    .to_owned()
             } else {
                 format!("there are {}", listed.join(", "))
             });

@@ -119,7 +119,9 @@ impl Scan {
         }
         loop {
             match self.peek(0)? {
-                Token::Char(c) if c.is_alphanumeric() || matches!(c, '_' | '@' | '*' | '?' | '$') => {
+                Token::Char(c)
+                    if c.is_alphanumeric() || matches!(c, '_' | '@' | '*' | '?' | '$') =>
+                {
                     self.at += 1;
                     if matches!(c, '@' | '*' | '?' | '$') {
                         break;

@@ -24,7 +24,9 @@ const SHELL: Program = Program {
 };
 
 const SCRIPT: Program = Program {
-    code: &["-c", "-e", "-E", "-p", "-r", "--eval", "--print", "-pe", "-ne"],
+    code: &[
+        "-c", "-e", "-E", "-p", "-r", "--eval", "--print", "-pe", "-ne",
+    ],
     takes: &["-m", "-M", "-I", "-W", "-X"],
     file: &[],
     first: false,
@@ -122,14 +124,28 @@ pub(super) const WRAPPERS: &[&str] = &[
 ];
 
 /// Builtins that take names of variables, in which an index is evaluated.
-pub(super) const NAMERS: &[&str] = &["read", "unset", "mapfile", "readarray", "getopts", "let", "wait"];
+pub(super) const NAMERS: &[&str] = &[
+    "read",
+    "unset",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "let",
+    "wait",
+];
 
 /// Builtins that take names of variables with values.
 pub(super) const DECLARERS: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
 /// Variables whose value the shell evaluates.
 pub(super) const EVALUATED: &[&str] = &[
-    "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "BASH_ENV",
+    "ENV",
 ];
 
 /// Finds a program by the last part of its path.

@@ -91,8 +91,9 @@ impl Reader<'_> {
         let before = self.places.line_before(start);
         if is_block && before.contains('\t') && before.chars().all(char::is_whitespace) {
             let at = start - before.len();
-            return Err(SyntaxError::new(at..start, "a tab cannot indent")
-                .help("indent with blanks"));
+            return Err(
+                SyntaxError::new(at..start, "a tab cannot indent").help("indent with blanks")
+            );
         }
         Ok(())
     }

@@ -6,21 +6,15 @@
     reason = "a failed test panics"
 )]
 
+mod lowering;
+mod reading;
+
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use interlock_core::{
-    guard::{Guard, GuardRef},
-    machine::{Activity, Capture, Join, Machine, OnCrash, Outcome, State, Target},
-    names::{EventName, StateName},
-    validate::{FindingCode, validate},
-};
-use interlock_formats::{
-    Diagnostic, Loaded, Severity, Source, Workflows, check, fit_arguments, load, render,
-};
-use serde_json::{Value, json};
+use interlock_formats::{Diagnostic, Loaded, Severity, Source, Workflows, check, load, render};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/flowstate");
 
@@ -29,7 +23,10 @@ struct Folder;
 
 impl Workflows for Folder {
     fn find(&self, id: &str) -> Option<Result<Source, String>> {
-        read(&Path::new(CASES).join("files").join(format!("{id}.yaml")), &format!("{id}.yaml"))
+        read(
+            &Path::new(CASES).join("files").join(format!("{id}.yaml")),
+            &format!("{id}.yaml"),
+        )
     }
 
     fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
@@ -49,10 +46,33 @@ fn read(path: &Path, name: &str) -> Option<Result<Source, String>> {
     Some(Ok(Source::new(name, text)))
 }
 
+/// Loads a workflow that is in order.
+fn loaded(text: &str) -> Loaded {
+    load(&Source::new("case.yaml", text), None, &Folder)
+        .unwrap_or_else(|found| panic!("{}", render(&found, false)))
+}
+
+/// Returns the codes of everything said about a workflow, with lines and columns.
+fn said(name: &str, text: &str) -> Vec<String> {
+    let found = check(&Source::new(name, text), &Folder);
+    found
+        .iter()
+        .map(|found| format!("{}:{} {}", found.line, found.column, found.code))
+        .collect()
+}
+
 /// Writes what was found as `.expect` files have it.
 fn shown(found: &Diagnostic) -> String {
-    let file = if found.file.contains("case.") { "" } else { found.file.as_str() };
-    let at = if file.is_empty() { String::new() } else { format!("{file}:") };
+    let file = if found.file.contains("case.") {
+        ""
+    } else {
+        found.file.as_str()
+    };
+    let at = if file.is_empty() {
+        String::new()
+    } else {
+        format!("{file}:")
+    };
     format!(
         "{at}{}:{} {} {}: {}{}",
         found.line,
@@ -60,7 +80,10 @@ fn shown(found: &Diagnostic) -> String {
         found.severity,
         found.code,
         found.message,
-        found.help.as_ref().map_or_else(String::new, |help| format!(" | {help}")),
+        found
+            .help
+            .as_ref()
+            .map_or_else(String::new, |help| format!(" | {help}")),
     )
 }
 
@@ -68,7 +91,10 @@ fn cases(kind: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(Path::new(CASES).join(kind))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|end| end == "yaml" || end == "json"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|end| end == "yaml" || end == "json")
+        })
         .collect();
     found.sort();
     found
@@ -97,10 +123,18 @@ fn compare(kind: &str, wants_errors: bool) {
         let wanted = fs::read_to_string(&expect).unwrap_or_default();
         let fails = said.iter().any(|found| found.severity == Severity::Error);
         if lines != wanted || fails != wants_errors {
-            wrong.push(format!("== {name}\nwanted:\n{wanted}said:\n{lines}{}", render(&said, false)));
+            wrong.push(format!(
+                "== {name}\nwanted:\n{wanted}said:\n{lines}{}",
+                render(&said, false)
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
