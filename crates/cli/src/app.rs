@@ -39,6 +39,11 @@ impl App {
             &self.project(),
             configuration_directory(variable).as_deref(),
         )
+        .with_person(
+            &self.directory,
+            variable("HOME").map(PathBuf::from).as_deref(),
+            variable("PATH"),
+        )
     }
 
     /// Returns the state directory.

@@ -76,6 +76,29 @@ pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n
     }
 }
 
+/// Tells whether a file is FlowState's.
+pub(crate) fn is_flowstate(tree: &Node) -> bool {
+    let has = |field: &str| tree.get(field).is_some();
+    has("start-at") || (has("extends") && !has("initial") && !has("stages"))
+}
+
+/// Tells whether a file has marks of more than one format.
+pub(crate) fn has_two_marks(tree: &Node) -> bool {
+    let marks = marks(tree);
+    let first = marks.first().map(|mark| mark.format);
+    marks.iter().any(|mark| Some(mark.format) != first)
+}
+
+/// Tells whether a file that FlowState names is clearly of another format.
+pub(crate) fn is_other_format(tree: &Node) -> bool {
+    let has = |field: &str| tree.get(field).is_some();
+    let is_list = tree
+        .get("states")
+        .is_some_and(|entry| matches!(entry.value.kind, Kind::List(_)));
+    let marked = ["initial", "stages", "definition", "workflows"];
+    !is_flowstate(tree) && (is_list || marked.into_iter().any(has))
+}
+
 /// Returns the marks of formats in the order of the file.
 fn marks(tree: &Node) -> Vec<Mark> {
     let others = ["stages", "start-at", "extends"]
@@ -85,7 +108,7 @@ fn marks(tree: &Node) -> Vec<Mark> {
         let (format, field) = match (entry.key.as_str(), &entry.value.kind) {
             ("stages", _) => ("pipeline", "stages"),
             ("start-at", _) => ("FlowState", "start-at"),
-            ("extends", _) => ("FlowState", "extends"),
+            ("extends", _) if is_flowstate(tree) => ("FlowState", "extends"),
             ("states", Kind::List(_)) => ("CodeMie", "states"),
             ("definition", _) => ("native", "definition"),
             ("workflows", _) => ("native", "workflows"),

@@ -3,8 +3,10 @@
 //! Every mistake is reported at its file, line and column, all of them at
 //! once. Nothing behind this crate knows how a workflow was written.
 
+mod bundle;
 mod detect;
 mod diagnostic;
+mod flowstate;
 mod load;
 mod native;
 mod node;
@@ -15,7 +17,9 @@ mod source;
 mod source_map;
 mod table;
 
+pub use bundle::{Bundle, Link};
 pub use diagnostic::Diagnostic;
+pub use flowstate::{Misfit, fit_arguments};
 pub use load::{Loaded, check, load, workflow_names};
 pub use render::render;
 pub use schema::schema;

@@ -1,14 +1,16 @@
 //! From a text to a sealed machine, or to everything that is wrong with it.
 
-use interlock_core::{machine::Machine, nearest::nearest};
+use interlock_core::{machine::Machine, nearest::nearest, validate::Severity};
 use serde_json::Value;
 
 use crate::{
-    detect::{Found, detect},
+    bundle::{Bundle, Recorder},
+    detect::{self, Found, detect},
     diagnostic::{Diagnostic, Report},
+    flowstate,
     native::{self, Reading, Start},
     node::{Entry, Node},
-    parse::parse,
+    parse::{parse, parse_as_written},
     source::{Files, Source, Span, Workflows},
     source_map::SourceMap,
     table::Fields,
@@ -27,6 +29,8 @@ pub struct Loaded {
     pub name: Option<String>,
     /// The MCP servers the file wraps it with.
     pub upstream_servers: Option<Value>,
+    /// Every file that was read for it.
+    pub bundle: Bundle,
 }
 
 /// Reads a workflow, and the workflows it invokes, into a machine.
@@ -95,18 +99,29 @@ struct Opened {
     files: Files,
     report: Report,
     tree: Option<Node>,
+    /// Whether it is a FlowState file, whose scalars are kept as written.
+    flowstate: bool,
 }
 
 impl Opened {
     fn new(source: &Source) -> Self {
         let mut files = Files::default();
-        let mut report = Report::default();
         let file = files.add(source.clone());
+        if let Some((tree, report)) = flowstate_tree(&files, file) {
+            return Self {
+                files,
+                report,
+                tree,
+                flowstate: true,
+            };
+        }
+        let mut report = Report::default();
         let tree = parse(&files, file, &mut report);
         Self {
             files,
             report,
             tree,
+            flowstate: false,
         }
     }
 
@@ -114,7 +129,7 @@ impl Opened {
     fn names(&self) -> Vec<String> {
         let tree = self.tree.as_ref();
         match tree.and_then(|tree| detect(tree, &mut Report::default())) {
-            Some(Found::Gateway(fields)) => {
+            Some(Found::Gateway(fields)) if !self.flowstate => {
                 let entries = entries(&fields).iter();
                 entries.map(|entry| entry.key.clone()).collect()
             }
@@ -123,6 +138,23 @@ impl Opened {
     }
 
     fn load(&self, which: Option<&str>, others: &dyn Workflows) -> Result<Loaded, Vec<Diagnostic>> {
+        let empty = Source::new("", "");
+        let own = self.files.source(0).unwrap_or(&empty);
+        let recorder = Recorder::new(own, others);
+        let mut loaded = if self.flowstate {
+            self.load_flowstate(which, &recorder)
+        } else {
+            self.load_native(which, &recorder)
+        }?;
+        loaded.bundle = recorder.into_bundle();
+        Ok(loaded)
+    }
+
+    fn load_native(
+        &self,
+        which: Option<&str>,
+        others: &dyn Workflows,
+    ) -> Result<Loaded, Vec<Diagnostic>> {
         let mut report = self.report.clone();
         let chosen = self.tree.as_ref().and_then(|tree| {
             let found = detect(tree, &mut report)?;
@@ -145,8 +177,82 @@ impl Opened {
             warnings,
             name: chosen.name.map(str::to_owned),
             upstream_servers: chosen.upstream_servers.map(Node::to_value),
+            bundle: Bundle::default(),
         })
     }
+
+    fn load_flowstate(
+        &self,
+        which: Option<&str>,
+        others: &dyn Workflows,
+    ) -> Result<Loaded, Vec<Diagnostic>> {
+        let Some(tree) = &self.tree else {
+            return Err(self.report.clone().into_diagnostics(&self.files));
+        };
+        let mut reading = flowstate::read(tree, self.files.clone(), self.report.clone(), others);
+        if let Some(which) = which.filter(|which| *which != reading.name) {
+            let message = format!(
+                "there is no workflow `{which}` in this file: it holds `{}`",
+                reading.name
+            );
+            reading.report.error(start_of(tree), NO_CHOICE, message);
+        }
+        let failed = reading.report.has_errors();
+        let diagnostics = reading.report.into_diagnostics(&reading.files);
+        match reading.machine.filter(|_| !failed) {
+            Some(machine) => Ok(Loaded {
+                machine: machine.seal(),
+                source_map: reading.spans.into_map(&reading.files),
+                warnings: diagnostics,
+                name: None,
+                upstream_servers: None,
+                bundle: Bundle::default(),
+            }),
+            None => Err(diagnostics),
+        }
+    }
+}
+
+/// Reads a file as FlowState's, where it is one.
+///
+/// A file that cannot be read at all is taken for one when a line of it begins as FlowState's do.
+fn flowstate_tree(files: &Files, file: usize) -> Option<(Option<Node>, Report)> {
+    let (_, text) = files.name_and_text(file);
+    if !text.contains("start-at") && !text.contains("extends") {
+        return None;
+    }
+    let mut report = Report::default();
+    let tree = parse_as_written(files, file, &mut report);
+    let is_one = match &tree {
+        Some(tree) => detect::is_flowstate(tree) && !detect::has_two_marks(tree),
+        None => text.lines().any(begins_flowstate),
+    };
+    is_one.then_some((tree, report))
+}
+
+fn begins_flowstate(line: &str) -> bool {
+    let rest = line.trim_start_matches(['\u{feff}', '{', ' ']);
+    let rest = rest.trim_start_matches(['"', '\'']);
+    let rest = rest
+        .strip_prefix("start-at")
+        .or_else(|| rest.strip_prefix("extends"));
+    rest.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+}
+
+/// Says why a workflow cannot be the guard of an agent; `None`: it can.
+pub(crate) fn fault_of_guard(source: &Source, others: &dyn Workflows) -> Option<String> {
+    let opened = Opened::new(source);
+    if opened.flowstate {
+        return Some(format!("`{}` is a FlowState workflow", source.name));
+    }
+    let found = opened.load_native(None, others).err()?;
+    let first = found
+        .iter()
+        .find(|found| found.severity == Severity::Error)?;
+    Some(format!(
+        "`{}` has errors, the first in line {}: {}",
+        source.name, first.line, first.message
+    ))
 }
 
 /// The definition to read, and what stands beside it.

@@ -13,4 +13,4 @@ mod transition;
 
 pub(crate) use fields::{GATEWAY, TABLES, WORKFLOW, WRAPPER};
 pub(crate) use findings::add_findings;
-pub(crate) use machine::{Reading, Start, read};
+pub(crate) use machine::{Reading, Start, empty, read};

@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     /// Exactly as written.
     Number(Number),
     Text(String),
+    /// A scalar without quotes, as written; only where scalars are kept so.
+    Plain(String),
     List(Vec<Node>),
     /// In the order written, every key once.
     Map(Vec<Entry>),
@@ -37,9 +39,37 @@ impl Node {
     /// Returns the text, if it is one.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(text) => Some(text),
+            Kind::Text(text) | Kind::Plain(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// Turns numbers and truth values into the text they are written as.
+    pub(crate) fn keep_as_written(&mut self, file: &str) {
+        match &mut self.kind {
+            Kind::Bool(_) | Kind::Number(_) => {
+                let written = file.get(self.span.start..self.span.end);
+                self.kind = Kind::Plain(written.unwrap_or_default().to_owned());
+            }
+            Kind::List(items) => {
+                for item in items {
+                    item.keep_as_written(file);
+                }
+            }
+            Kind::Map(entries) => {
+                for entry in entries {
+                    entry.value.keep_as_written(file);
+                }
+            }
+            Kind::Null | Kind::Text(_) | Kind::Plain(_) => {}
+        }
+    }
+
+    /// Counts the values, this one included.
+    pub(crate) fn count(&self) -> usize {
+        let fields = self.entries().iter().map(|entry| entry.value.count());
+        let items = self.items().iter().map(Self::count);
+        1 + fields.chain(items).sum::<usize>()
     }
 
     /// Returns the items of a list; none of anything else.
@@ -69,7 +99,7 @@ impl Node {
             Kind::Null => Value::Null,
             Kind::Bool(value) => Value::Bool(*value),
             Kind::Number(number) => Value::Number(number.clone()),
-            Kind::Text(text) => Value::String(text.clone()),
+            Kind::Text(text) | Kind::Plain(text) => Value::String(text.clone()),
             Kind::List(items) => items.iter().map(Self::to_value).collect(),
             Kind::Map(_) => Value::Object(self.to_object()),
         }
@@ -89,10 +119,12 @@ impl Node {
             Kind::Null => "null".to_owned(),
             Kind::Bool(value) => format!("`{value}`"),
             Kind::Number(number) => format!("the number `{number}`"),
-            Kind::Text(text) if text.chars().count() <= 40 && !text.contains('\n') => {
+            Kind::Text(text) | Kind::Plain(text)
+                if text.chars().count() <= 40 && !text.contains('\n') =>
+            {
                 format!("the text `{text}`")
             }
-            Kind::Text(_) => "text".to_owned(),
+            Kind::Text(_) | Kind::Plain(_) => "text".to_owned(),
             Kind::List(_) => "a list".to_owned(),
             Kind::Map(_) => "an object".to_owned(),
         }

@@ -6,7 +6,7 @@ mod yaml;
 
 use crate::{
     diagnostic::Report,
-    node::Node,
+    node::{Kind, Node},
     source::{Files, Span},
 };
 
@@ -18,6 +18,17 @@ pub(crate) struct SyntaxError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
+    /// Whether the parser of the syntax gave up, rather than a rule of ours.
+    by_parser: bool,
+}
+
+/// What becomes of scalars that are not in quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scalars {
+    /// Numbers, truth values and null, by the core schema.
+    Typed,
+    /// The text that is written; a type is applied where a key has one.
+    AsWritten,
 }
 
 impl SyntaxError {
@@ -28,7 +39,13 @@ impl SyntaxError {
             code: "syntax",
             message: message.into(),
             help: None,
+            by_parser: false,
         }
+    }
+
+    const fn by_parser(mut self) -> Self {
+        self.by_parser = true;
+        self
     }
 
     fn code(self, code: &'static str) -> Self {
@@ -48,27 +65,63 @@ impl SyntaxError {
 /// A mistake of syntax is reported, the first one only.
 pub(crate) fn parse(files: &Files, file: usize, report: &mut Report) -> Option<Node> {
     let (name, text) = files.name_and_text(file);
-    let is_json = name
-        .rsplit('.')
-        .next()
-        .is_some_and(|end| end.eq_ignore_ascii_case("json"));
-    let read = bounds::check(text).and_then(|()| {
-        if is_json {
+    let read = bounds::check(text, Scalars::Typed).and_then(|()| {
+        if is_json(name) {
             json::parse(text, file)
         } else {
             yaml::parse(text, file)
         }
     });
-    match read {
-        Ok(node) => Some(node),
-        Err(error) => {
-            let problem = report.error(
-                Span::new(file, error.start, error.end),
-                error.code,
-                error.message,
-            );
-            problem.help = error.help;
-            None
+    read.map_err(|error| add(error, file, report)).ok()
+}
+
+/// Reads a file with every scalar as the text that is written.
+pub(crate) fn parse_as_written(files: &Files, file: usize, report: &mut Report) -> Option<Node> {
+    let (name, text) = files.name_and_text(file);
+    let read = bounds::check(text, Scalars::AsWritten).and_then(|()| {
+        if is_json(name) {
+            let mut node = json::parse(text, file)?;
+            let max = Scalars::AsWritten.values_max();
+            if node.count() > max {
+                return Err(bounds::too_many(node.span.start, max));
+            }
+            node.keep_as_written(text);
+            Ok((node, Vec::new()))
+        } else {
+            yaml::parse_as_written(text, file)
         }
+    });
+    let (node, paths) = read.map_err(|error| add(error, file, report)).ok()?;
+    for at in paths {
+        let path = text.get(at.clone()).unwrap_or("@/");
+        report
+            .warning(
+                Span::new(file, at.start, at.end),
+                "unquoted_path",
+                format!("`{path}` begins with `@`, which YAML reserves"),
+            )
+            .help(format!("put it in quotes: \"{path}\""));
     }
+    Some(node)
+}
+
+/// Reads a scalar without quotes by the core schema, for places that have types of their own.
+pub(crate) fn typed(text: &str) -> Node {
+    let kind = yaml::scalar::read(text.into(), true);
+    Node {
+        span: Span::new(0, 0, 0),
+        kind: kind.unwrap_or_else(|_| Kind::Text(text.to_owned())),
+    }
+}
+
+fn is_json(name: &str) -> bool {
+    name.rsplit('.')
+        .next()
+        .is_some_and(|end| end.eq_ignore_ascii_case("json"))
+}
+
+fn add(error: SyntaxError, file: usize, report: &mut Report) {
+    let span = Span::new(file, error.start, error.end);
+    let problem = report.error(span, error.code, error.message);
+    problem.help = error.help;
 }

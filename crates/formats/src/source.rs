@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
+
 /// A workflow file: its text, and the name messages show.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The name shown in messages; a name that ends in `.json` is read as JSON.
     pub name: String,
@@ -30,6 +32,22 @@ pub trait Workflows {
     ///
     /// An error says why a file that is there cannot be read.
     fn find(&self, id: &str) -> Option<Result<Source, String>>;
+
+    /// Returns the workflow that `wanted`, a name or a path, means in the file `from`.
+    ///
+    /// For formats whose files name each other by path. Where paths lead
+    /// nowhere, only names are found.
+    fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
+        let _ = from;
+        let is_path = wanted.contains('/');
+        if is_path { None } else { self.find(wanted) }
+    }
+
+    /// Tells whether a program of this name can be started; `None`: not known.
+    fn has_program(&self, name: &str) -> Option<bool> {
+        let _ = name;
+        None
+    }
 }
 
 /// Finds no workflow: those of the same file are all there are.
@@ -163,6 +181,11 @@ impl Files {
         self.files
             .get(file)
             .map_or(("", ""), |file| (&file.source.name, &file.source.text))
+    }
+
+    /// Returns a file.
+    pub(crate) fn source(&self, file: usize) -> Option<&Source> {
+        self.files.get(file).map(|file| &file.source)
     }
 
     /// Returns the number of a file that is exactly `source`.

@@ -13,5 +13,5 @@ pub use config::{
     TelemetryConfig, ToolConfig, Transport, TrustConfig, expand,
 };
 pub use library::{Entry, Library, NotFound, Origin};
-pub use places::{configuration_directory, project_root};
+pub use places::{configuration_directory, project_root, workflow_root};
 pub use trust::Untrusted;

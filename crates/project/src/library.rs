@@ -7,6 +7,8 @@ use std::{
 
 use interlock_formats::{Source, Workflows};
 
+use crate::places::workflow_root;
+
 /// The endings a workflow file may have, in the order they are tried.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
@@ -31,6 +33,13 @@ const SHIPPED: [(&str, &str); 7] = [
 #[derive(Debug, Clone)]
 pub struct Library {
     directories: Vec<(Origin, PathBuf)>,
+    /// Folders in which a FlowState workflow may be a folder with `index.yaml`, in order.
+    flows: Vec<(Origin, PathBuf)>,
+    home: Option<PathBuf>,
+    /// Where a person works, for files of their own `~/.flowstate/`.
+    working: Option<PathBuf>,
+    /// The folders of programs, as `PATH` lists them.
+    path: Option<std::ffi::OsString>,
 }
 
 /// Who a workflow is from.
@@ -89,7 +98,7 @@ pub enum NotFound {
 }
 
 impl Library {
-    /// Looks below the project's root, then below a person's configuration directory.
+    /// Looks for native workflows below the project's root, then below a person's configuration directory.
     #[must_use]
     pub fn new(project_root: &Path, configuration: Option<&Path>) -> Self {
         let mut directories = vec![(
@@ -97,7 +106,58 @@ impl Library {
             project_root.join(".interlock").join("workflows"),
         )];
         directories.extend(configuration.map(|base| (Origin::Person, base.join("workflows"))));
-        Self { directories }
+        Self {
+            directories,
+            flows: Vec::new(),
+            home: None,
+            working: None,
+            path: None,
+        }
+    }
+
+    /// Looks for FlowState workflows from `working` too, and below `~/.flowstate/`.
+    ///
+    /// `path` is the variable that lists folders of programs.
+    #[must_use]
+    pub fn with_person(
+        mut self,
+        working: &Path,
+        home: Option<&Path>,
+        path: Option<std::ffi::OsString>,
+    ) -> Self {
+        let root = workflow_root(working, home);
+        self.flows = vec![(Origin::Project, root.join(".flowstate"))];
+        let workflows = root.join(".interlock").join("workflows");
+        if self
+            .directories
+            .iter()
+            .all(|(_, known)| *known != workflows)
+        {
+            self.directories.insert(0, (Origin::Project, workflows));
+        }
+        self.flows
+            .extend(home.map(|home| (Origin::Person, home.join(".flowstate"))));
+        self.home = home.map(Path::to_owned);
+        self.working = Some(working.to_owned());
+        self.path = path;
+        self
+    }
+
+    /// Returns the root of the project that a workflow file belongs to.
+    ///
+    /// The nearest folder at or above it with `.flowstate/`, `.interlock/` or
+    /// `.git`, else its own; for a file of `~/.flowstate/` that of the working directory.
+    #[must_use]
+    pub fn root_of(&self, file: &Path) -> PathBuf {
+        let home = self.home.as_deref();
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let own = home.map(|home| home.join(".flowstate"));
+        if let (Some(own), Some(working)) = (own, &self.working)
+            && file.starts_with(&own)
+        {
+            return workflow_root(working, home);
+        }
+        workflow_root(file.parent().unwrap_or(&file), home)
     }
 
     /// Reads the workflow that is the file `wanted`, or has that name.
@@ -126,7 +186,7 @@ impl Library {
     #[must_use]
     pub fn list(&self) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
-        for (origin, directory) in &self.directories {
+        for (origin, directory) in self.folders() {
             let mut found: Vec<Entry> = fs::read_dir(directory)
                 .into_iter()
                 .flatten()
@@ -168,17 +228,25 @@ impl Library {
             .any(|entry| entry.name == name && entry.origin == Origin::Project)
     }
 
+    /// Returns where names are looked for: `.flowstate/` and `.interlock/workflows/` of the
+    /// project, then the person's.
+    fn folders(&self) -> impl Iterator<Item = &(Origin, PathBuf)> {
+        [Origin::Project, Origin::Person]
+            .into_iter()
+            .flat_map(|wanted| {
+                let own = move |(origin, _): &&(Origin, PathBuf)| *origin == wanted;
+                let flows = self.flows.iter().filter(own);
+                flows.chain(self.directories.iter().filter(own))
+            })
+    }
+
     fn by_name(&self, name: &str) -> Option<Result<Source, NotFound>> {
         if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
             return None;
         }
-        for (_, directory) in &self.directories {
-            for ending in ENDINGS {
-                let path = directory.join(format!("{name}.{ending}"));
-                if path.is_file() {
-                    return Some(read(&path));
-                }
-            }
+        let mut folders = self.folders();
+        if let Some(path) = folders.find_map(|(_, folder)| file_of(folder, name)) {
+            return Some(read(&path));
         }
         Self::shipped(name).map(|text| Ok(Source::new(format!("{name}.yaml"), text)))
     }
@@ -189,9 +257,78 @@ impl Workflows for Library {
         self.by_name(id)
             .map(|found| found.map_err(|error| error.to_string()))
     }
+
+    fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
+        let file = Path::new(&from.name);
+        let folder = file.parent().unwrap_or(Path::new(""));
+        if !wanted.contains('/') {
+            // The folder of a workflow in the program is none.
+            let beside = file.is_file().then(|| file_of(folder, wanted)).flatten();
+            return match beside {
+                Some(path) => Some(read(&path).map_err(|error| error.to_string())),
+                None => self.find(wanted),
+            };
+        }
+        let path = match wanted.split_once('/') {
+            Some(("@", rest)) => self.root_of(file).join(rest),
+            Some(("~", rest)) => self.home.as_ref()?.join(rest),
+            _ => folder.join(wanted),
+        };
+        let path = normal(&path);
+        let found = path.is_file().then_some(path.clone());
+        let found = found.or_else(|| {
+            let index = path.join("index.yaml");
+            index.is_file().then_some(index)
+        })?;
+        Some(read(&found).map_err(|error| error.to_string()))
+    }
+
+    fn has_program(&self, name: &str) -> Option<bool> {
+        if name.contains('/') {
+            return None;
+        }
+        let path = self.path.as_ref()?;
+        Some(std::env::split_paths(path).any(|folder| folder.join(name).is_file()))
+    }
+}
+
+/// Finds the file of a workflow in a folder: `NAME/index.yaml`, then `NAME` with an ending.
+fn file_of(folder: &Path, name: &str) -> Option<PathBuf> {
+    let index = folder.join(name).join("index.yaml");
+    let with_ending = |ending| folder.join(format!("{name}.{ending}"));
+    let mut candidates = std::iter::once(index).chain(ENDINGS.into_iter().map(with_ending));
+    candidates.find(|path| path.is_file())
+}
+
+/// Leaves `.` and `..` out of a path, by name alone, so that a file has one name.
+fn normal(path: &Path) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir
+                if matches!(
+                    parts.components().next_back(),
+                    Some(std::path::Component::Normal(_))
+                ) =>
+            {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts
 }
 
 fn entry(origin: Origin, path: &Path) -> Option<Entry> {
+    let index = path.join("index.yaml");
+    if index.is_file() {
+        return Some(Entry {
+            name: path.file_name()?.to_str()?.to_owned(),
+            origin,
+            path: Some(index),
+        });
+    }
     let ending = path.extension()?.to_str()?;
     let name = path.file_stem()?.to_str()?;
     // `bugfix.test.yaml` holds cases, not a workflow; `.draft` waits for a person.
@@ -213,6 +350,10 @@ fn read(path: &Path) -> Result<Source, NotFound> {
         let reason = format!("it has {size} bytes and {BYTES_MAX} is the limit");
         return Err(unreadable(io::Error::other(reason)));
     }
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let bytes = fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        unreadable(io::Error::other(format!("byte {at} is not UTF-8")))
+    })?;
     Ok(Source::new(path.display().to_string(), text))
 }

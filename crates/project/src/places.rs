@@ -20,6 +20,23 @@ pub fn project_root(directory: &Path) -> PathBuf {
     root.map_or_else(|| start.clone(), Path::to_owned)
 }
 
+/// Returns the project that a FlowState file in `folder` belongs to.
+///
+/// The nearest directory at or above with `.flowstate/`, `.interlock/` or
+/// `.git`, else `folder` itself. A person's own `~/.flowstate/` marks no project.
+#[must_use]
+pub fn workflow_root(folder: &Path, home: Option<&Path>) -> PathBuf {
+    let start = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let start = start.canonicalize().unwrap_or(start);
+    let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    let root = start.ancestors().find(|above| {
+        above.join(".interlock").is_dir()
+            || above.join(".git").exists()
+            || (home.as_deref() != Some(*above) && above.join(".flowstate").is_dir())
+    });
+    root.map_or_else(|| start.clone(), Path::to_owned)
+}
+
 /// Returns a person's own configuration directory, absolute.
 ///
 /// `$XDG_CONFIG_HOME/interlock`, else `~/.config/interlock`; `None` without a home.

@@ -352,7 +352,7 @@ impl Reader<'_, '_> {
 }
 
 /// Returns a machine with nothing in it.
-pub(super) fn empty(id: &str) -> Machine {
+pub(crate) fn empty(id: &str) -> Machine {
     Machine {
         id: MachineId::new(id),
         hash: String::new(),

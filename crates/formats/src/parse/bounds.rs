@@ -1,6 +1,6 @@
 //! What no workflow file needs, refused before it is read.
 
-use super::SyntaxError;
+use super::{Scalars, SyntaxError};
 use crate::source::BYTE_ORDER_MARK;
 
 /// Bytes of one file.
@@ -9,14 +9,33 @@ const BYTES_MAX: usize = 4 * 1024 * 1024;
 pub(super) const DEPTH_MAX: usize = 64;
 /// Values in one file, those of repeated aliases counted each time.
 pub(super) const VALUES_MAX: usize = 500_000;
+/// The same, in a file whose scalars are kept as written.
+const WRITTEN_VALUES_MAX: usize = 100_000;
+/// Bytes of such a file.
+const WRITTEN_BYTES_MAX: usize = 1024 * 1024;
+
+impl Scalars {
+    /// Returns how many values a file may hold.
+    pub(super) const fn values_max(self) -> usize {
+        match self {
+            Self::Typed => VALUES_MAX,
+            Self::AsWritten => WRITTEN_VALUES_MAX,
+        }
+    }
+
+    const fn bytes_max(self) -> usize {
+        match self {
+            Self::Typed => BYTES_MAX,
+            Self::AsWritten => WRITTEN_BYTES_MAX,
+        }
+    }
+}
 
 /// Refuses a text that is too long or holds what is no text.
-pub(super) fn check(text: &str) -> Result<(), SyntaxError> {
-    if text.len() > BYTES_MAX {
-        let message = format!(
-            "the file has {} bytes and {BYTES_MAX} is the limit",
-            text.len()
-        );
+pub(super) fn check(text: &str, scalars: Scalars) -> Result<(), SyntaxError> {
+    let max = scalars.bytes_max();
+    if text.len() > max {
+        let message = format!("the file has {} bytes and {max} is the limit", text.len());
         return Err(SyntaxError::new(0..0, message).code("too_large"));
     }
     match text
@@ -54,7 +73,7 @@ pub(super) fn too_deep(at: usize) -> SyntaxError {
 }
 
 /// The error for too many values.
-pub(super) fn too_many(at: usize) -> SyntaxError {
-    let message = format!("the file holds more than {VALUES_MAX} values, aliases written out");
+pub(super) fn too_many(at: usize, max: usize) -> SyntaxError {
+    let message = format!("the file holds more than {max} values, aliases written out");
     SyntaxError::new(at..at + 1, message).code("too_large")
 }

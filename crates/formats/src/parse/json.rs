@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Read<Node> {
         self.values += 1;
         if self.values > VALUES_MAX {
-            return Err(too_many(self.at));
+            return Err(too_many(self.at, VALUES_MAX));
         }
         if depth > DEPTH_MAX {
             return Err(too_deep(self.at));

@@ -8,8 +8,8 @@ use std::{
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError};
 
 use super::{
-    SyntaxError,
-    bounds::{DEPTH_MAX, VALUES_MAX, mark_len, too_deep, too_many},
+    Scalars, SyntaxError,
+    bounds::{DEPTH_MAX, mark_len, too_deep, too_many},
     json::duplicate,
 };
 use crate::{
@@ -17,7 +17,11 @@ use crate::{
     source::{Letters, Span},
 };
 
-mod scalar;
+mod merge;
+pub(super) mod scalar;
+mod written;
+
+pub(super) use written::parse_as_written;
 
 type Read<T> = Result<T, SyntaxError>;
 
@@ -25,27 +29,18 @@ type Read<T> = Result<T, SyntaxError>;
 pub(super) fn parse(text: &str, file: usize) -> Read<Node> {
     let skipped = mark_len(text);
     let body = text.get(skipped..).unwrap_or_default();
-    let mut reader = Reader {
-        places: Places::new(body, skipped),
-        parser: Parser::new_from_str(body),
-        file,
-        open: Vec::new(),
-        root: None,
-        anchors: HashMap::new(),
-        values: 0,
-        documents: 0,
-    };
-    reader.read()?;
-    match reader.root {
-        Some(root) if reader.documents == 1 => Ok(root),
-        _ => Err(SyntaxError::new(skipped..skipped, "the file is empty")),
-    }
+    Reader::new(body, skipped, file, Scalars::Typed)
+        .whole()
+        .map_err(|broken| broken.error)
 }
 
 struct Reader<'a> {
     places: Places<'a>,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     file: usize,
+    scalars: Scalars,
+    /// Bytes where an `@` begins a text, which the parser was shown as a letter.
+    marks: &'a [usize],
     /// Lists and maps that are not closed yet, outermost first.
     open: Vec<Open>,
     root: Option<Node>,
@@ -68,8 +63,86 @@ enum Held {
     Map {
         entries: Vec<Entry>,
         keys: HashSet<String>,
-        key: Option<(String, Span)>,
+        key: Option<Key>,
+        /// What `<<` brings along, and where it stands.
+        merged: Option<(Node, Span)>,
     },
+}
+
+/// A key whose value is still to come.
+struct Key {
+    text: String,
+    span: Span,
+    /// Whether it is `<<` without quotes.
+    merges: bool,
+}
+
+/// Why a document could not be read.
+struct Broken {
+    error: SyntaxError,
+    /// The byte at which the parser itself gave up.
+    scan: Option<usize>,
+    /// The state of a workflow that was open there.
+    state: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(body: &'a str, skipped: usize, file: usize, scalars: Scalars) -> Self {
+        Self {
+            places: Places::new(body, skipped),
+            parser: Parser::new_from_str(body),
+            file,
+            scalars,
+            marks: &[],
+            open: Vec::new(),
+            root: None,
+            anchors: HashMap::new(),
+            values: 0,
+            documents: 0,
+        }
+    }
+
+    fn whole(mut self) -> Result<Node, Box<Broken>> {
+        let read = self.read();
+        let state = self.open_state().map(str::to_owned);
+        let broken = |error: SyntaxError| {
+            Box::new(Broken {
+                scan: error.by_parser.then_some(error.start),
+                error,
+                state,
+            })
+        };
+        read.map_err(broken)?;
+        match self.root {
+            Some(root) if self.documents == 1 => Ok(root),
+            _ => {
+                let at = self.places.skipped;
+                Err(Box::new(Broken {
+                    error: SyntaxError::new(at..at, "the file is empty"),
+                    scan: None,
+                    state: None,
+                }))
+            }
+        }
+    }
+
+    /// Returns the name of the state that is being read: the key below the innermost `states`.
+    fn open_state(&self) -> Option<&str> {
+        let keys: Vec<Option<&str>> = self
+            .open
+            .iter()
+            .map(|open| match &open.held {
+                Held::Map { key, .. } => key.as_ref().map(|key| key.text.as_str()),
+                Held::List(_) => None,
+            })
+            .collect();
+        let pairs = keys.windows(2).rev();
+        let mut names = pairs.filter_map(|pair| match pair {
+            [Some("states"), Some(name)] => Some(*name),
+            _ => None,
+        });
+        names.next()
+    }
 }
 
 impl Reader<'_> {
@@ -106,6 +179,7 @@ impl Reader<'_> {
                             entries: Vec::new(),
                             keys: HashSet::new(),
                             key: None,
+                            merged: None,
                         },
                     )?;
                 }
@@ -124,6 +198,7 @@ impl Reader<'_> {
             at..end,
             format!("not valid YAML: {}", error.info().trim_end_matches('.')),
         )
+        .by_parser()
     }
 
     fn scalar(
@@ -135,17 +210,21 @@ impl Reader<'_> {
         end: usize,
     ) -> Read<()> {
         let plain = style == ScalarStyle::Plain;
-        if self.at_key() && plain && text == "<<" {
+        let merges = self.at_key() && plain && text == "<<";
+        if merges && self.scalars == Scalars::Typed {
             return Err(
                 SyntaxError::new(start..end, "merge keys (`<<`) are not part of YAML 1.2")
                     .help("write the fields out"),
             );
         }
-        let kind = match scalar::read(text, plain) {
-            Ok(kind) => kind,
-            Err(message) => {
-                return Err(SyntaxError::new(start..end, message).help("quote it if text is meant"));
+        let kind = match self.scalars {
+            Scalars::AsWritten => {
+                self.refuse_tab(start)?;
+                written::scalar(text, plain, self.marks.contains(&start))
             }
+            Scalars::Typed => scalar::read(text, plain).map_err(|message| {
+                SyntaxError::new(start..end, message).help("quote it if text is meant")
+            })?,
         };
         self.count(1, start)?;
         let node = Node {
@@ -153,7 +232,7 @@ impl Reader<'_> {
             kind,
         };
         self.keep_anchor(anchor, &node, 1)?;
-        self.put(node)
+        self.put(node, merges)
     }
 
     /// Tells whether what comes next is a key.
@@ -172,7 +251,7 @@ impl Reader<'_> {
             return Err(too_deep(start));
         }
         if self.at_key() {
-            return Err(not_text(start..start + 1));
+            return Err(self.map_as_key(start));
         }
         self.open.push(Open {
             start,
@@ -189,7 +268,16 @@ impl Reader<'_> {
         };
         let kind = match open.held {
             Held::List(items) => Kind::List(items),
-            Held::Map { entries, .. } => Kind::Map(entries),
+            Held::Map {
+                mut entries,
+                merged,
+                ..
+            } => {
+                if let Some((node, span)) = merged {
+                    merge::apply(&mut entries, node, span)?;
+                }
+                Kind::Map(entries)
+            }
         };
         let end = self.places.trim(open.start, end);
         let node = Node {
@@ -197,7 +285,7 @@ impl Reader<'_> {
             kind,
         };
         self.keep_anchor(open.anchor, &node, self.values - open.values_before)?;
-        self.put(node)
+        self.put(node, false)
     }
 
     fn alias(&mut self, anchor: usize, start: usize, end: usize) -> Read<()> {
@@ -212,13 +300,14 @@ impl Reader<'_> {
         if self.open.len() + depth(&node) > DEPTH_MAX {
             return Err(too_deep(start));
         }
-        self.put(node)
+        self.put(node, false)
     }
 
     fn count(&mut self, values: usize, at: usize) -> Read<()> {
         self.values = self.values.saturating_add(values);
-        if self.values > VALUES_MAX {
-            Err(too_many(at))
+        let max = self.scalars.values_max();
+        if self.values > max {
+            Err(too_many(at, max))
         } else {
             Ok(())
         }
@@ -234,36 +323,55 @@ impl Reader<'_> {
     }
 
     /// Puts a finished value where it belongs.
-    fn put(&mut self, node: Node) -> Read<()> {
+    fn put(&mut self, node: Node, merges: bool) -> Read<()> {
         match self.open.last_mut().map(|open| &mut open.held) {
             None => self.root = Some(node),
             Some(Held::List(items)) => items.push(node),
-            Some(Held::Map { entries, keys, key }) => match key.take() {
-                None => {
-                    let at = node.span.start..node.span.end;
-                    let Kind::Text(text) = node.kind else {
-                        return Err(not_text(at));
-                    };
-                    *key = Some((text, node.span));
-                }
-                Some((text, key_span)) => {
+            Some(Held::Map {
+                entries,
+                keys,
+                key,
+                merged,
+            }) => match key.take() {
+                None => *key = Some(as_key(node, merges)?),
+                Some(Key {
+                    text,
+                    span: key_span,
+                    merges,
+                }) => {
                     // A value that is not there is shown at its key.
                     let is_there = node.span.end > node.span.start;
                     let span = if is_there { node.span } else { key_span };
-                    let node = Node { span, ..node };
                     let entry = Entry {
                         key: text,
                         key_span,
-                        value: node,
+                        value: Node { span, ..node },
                     };
                     if !keys.insert(entry.key.clone()) {
                         return Err(duplicate(&entry));
                     }
-                    entries.push(entry);
+                    if merges {
+                        *merged = Some((entry.value, key_span));
+                    } else {
+                        entries.push(entry);
+                    }
                 }
             },
         }
         Ok(())
+    }
+}
+
+/// Reads a value as the key of a map.
+fn as_key(node: Node, merges: bool) -> Read<Key> {
+    let at = node.span.start..node.span.end;
+    match node.kind {
+        Kind::Text(text) | Kind::Plain(text) => Ok(Key {
+            text,
+            span: node.span,
+            merges,
+        }),
+        _ => Err(not_text(at)),
     }
 }
 
@@ -323,6 +431,22 @@ impl<'a> Places<'a> {
             Some(before) => self.skipped + self.letters.byte(self.body, before + marker.col()),
             None => self.skipped + self.body.len(),
         }
+    }
+
+    /// Returns the text from the byte `at` on.
+    fn rest(&self, at: usize) -> &str {
+        at.checked_sub(self.skipped)
+            .and_then(|at| self.body.get(at..))
+            .unwrap_or_default()
+    }
+
+    /// Returns what stands before the byte `at` in its line.
+    fn line_before(&self, at: usize) -> &str {
+        let before = at
+            .checked_sub(self.skipped)
+            .and_then(|at| self.body.get(..at))
+            .unwrap_or_default();
+        before.rsplit('\n').next().unwrap_or_default()
     }
 
     fn char_end(&self, at: usize) -> usize {

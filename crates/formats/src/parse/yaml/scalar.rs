@@ -7,7 +7,7 @@ use serde_json::Number;
 use crate::node::Kind;
 
 /// Reads a scalar; `plain` is one without quotes.
-pub(super) fn read(text: Cow<'_, str>, plain: bool) -> Result<Kind, String> {
+pub(in crate::parse) fn read(text: Cow<'_, str>, plain: bool) -> Result<Kind, String> {
     if !plain {
         return Ok(Kind::Text(text.into_owned()));
     }

@@ -1,0 +1,115 @@
+//! The files that a workflow was read from, so that it can be read again from them alone.
+
+use std::cell::RefCell;
+
+use serde::{Deserialize, Serialize};
+
+use crate::source::{Source, Workflows};
+
+/// Every file that a workflow was read from, the workflow's own first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bundle {
+    /// The files, each once.
+    pub files: Vec<Source>,
+    /// What they call each other.
+    pub links: Vec<Link>,
+}
+
+/// A name by which one file of a bundle means another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The name of the file that says it; `None`: it means the same everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// What it says.
+    pub wanted: String,
+    /// Which of the files it means.
+    pub file: usize,
+}
+
+impl Bundle {
+    fn linked(&self, from: Option<&str>, wanted: &str) -> Option<Result<Source, String>> {
+        let link = self
+            .links
+            .iter()
+            .find(|link| link.from.as_deref() == from && link.wanted == wanted)?;
+        self.files.get(link.file).cloned().map(Ok)
+    }
+
+    fn add(&mut self, from: Option<&str>, wanted: &str, source: &Source) {
+        let known = self.files.iter().position(|file| file == source);
+        let file = known.unwrap_or_else(|| {
+            self.files.push(source.clone());
+            self.files.len() - 1
+        });
+        if self.linked(from, wanted).is_none() {
+            self.links.push(Link {
+                from: from.map(str::to_owned),
+                wanted: wanted.to_owned(),
+                file,
+            });
+        }
+    }
+}
+
+impl Workflows for Bundle {
+    fn find(&self, id: &str) -> Option<Result<Source, String>> {
+        self.linked(None, id)
+    }
+
+    fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
+        self.linked(Some(&from.name), wanted)
+    }
+}
+
+/// Finds workflows and keeps those that were found.
+pub(crate) struct Recorder<'w> {
+    others: &'w dyn Workflows,
+    bundle: RefCell<Bundle>,
+}
+
+impl<'w> Recorder<'w> {
+    /// Begins with the workflow's own file.
+    pub(crate) fn new(source: &Source, others: &'w dyn Workflows) -> Self {
+        let bundle = Bundle {
+            files: vec![source.clone()],
+            links: Vec::new(),
+        };
+        Self {
+            others,
+            bundle: RefCell::new(bundle),
+        }
+    }
+
+    /// Returns what was found.
+    pub(crate) fn into_bundle(self) -> Bundle {
+        self.bundle.into_inner()
+    }
+
+    fn keep(
+        &self,
+        from: Option<&str>,
+        wanted: &str,
+        found: Option<Result<Source, String>>,
+    ) -> Option<Result<Source, String>> {
+        if let Some(Ok(source)) = &found {
+            self.bundle.borrow_mut().add(from, wanted, source);
+        }
+        found
+    }
+}
+
+impl Workflows for Recorder<'_> {
+    fn find(&self, id: &str) -> Option<Result<Source, String>> {
+        self.keep(None, id, self.others.find(id))
+    }
+
+    fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
+        let found = self.others.resolve(from, wanted);
+        self.keep(Some(&from.name), wanted, found)
+    }
+
+    fn has_program(&self, name: &str) -> Option<bool> {
+        self.others.has_program(name)
+    }
+}

@@ -1,0 +1,72 @@
+//! The FlowState format: states that run programs, one after the other.
+//!
+//! A file is read into small types of its own, checked, and lowered to a
+//! machine; so are its parents and every file it calls.
+
+mod action;
+mod check;
+mod custom;
+mod document;
+mod fit;
+mod lower;
+mod places;
+mod reader;
+mod safe;
+mod syntax;
+mod template;
+mod tools;
+mod values;
+
+use interlock_core::machine::Machine;
+
+use crate::{
+    diagnostic::Report,
+    node::Node,
+    source::{Files, Workflows},
+    source_map::Spans,
+};
+use check::Check;
+use reader::Reader;
+
+pub use fit::{Misfit, fit_arguments};
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// Not sealed yet; none where there are errors.
+    pub(crate) machine: Option<Machine>,
+    /// The name of the workflow.
+    pub(crate) name: String,
+    pub(crate) files: Files,
+    pub(crate) report: Report,
+    pub(crate) spans: Spans,
+}
+
+/// Reads a file and everything it names.
+pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workflows) -> Reading {
+    let mut reader = Reader::new(files, report, others);
+    reader.read(tree);
+    let Reader {
+        files,
+        mut report,
+        mut spans,
+        flows,
+        guards,
+        ..
+    } = reader;
+    Check {
+        flows: &flows,
+        report: &mut report,
+        others,
+    }
+    .run();
+    let machine = (!report.has_errors()).then(|| lower::lower(&flows, &guards, &mut spans));
+    let name = flows.first().map(|flow| flow.name.clone());
+    Reading {
+        machine,
+        name: name.unwrap_or_default(),
+        files,
+        report,
+        spans,
+    }
+}

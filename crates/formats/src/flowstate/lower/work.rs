@@ -1,0 +1,252 @@
+//! What a runner is given for each tool.
+
+use indexmap::IndexMap;
+use interlock_core::{
+    machine::{Activity, OnCrash, Work},
+    text::{Base, Expr, Form, Piece, Text},
+};
+use serde_json::{Value, json};
+
+use super::Lowering;
+use crate::flowstate::{
+    check::is_safe,
+    reader::Flow,
+    safe,
+    syntax::{Action, Choice, Condition, Custom, CustomTool, Doing, Given, Tree, Written},
+    tools,
+};
+
+/// An activity and what becomes of it when its run is cut off.
+pub(super) struct Made {
+    pub(super) activity: Activity,
+    pub(super) on_crash: OnCrash,
+}
+
+type Fields = IndexMap<String, Form>;
+
+impl Lowering<'_> {
+    /// Makes the activity of a tool that a runner carries out.
+    pub(super) fn work(&self, flow: &Flow, action: &Action) -> Made {
+        match &action.doing {
+            Doing::Custom(custom) => self.custom(flow, action, custom),
+            Doing::Work(given) => self.given(flow, &action.tool.text, given),
+            _ => Made {
+                activity: Activity::Await,
+                on_crash: OnCrash::Ask,
+            },
+        }
+    }
+
+    fn given(&self, flow: &Flow, kind: &str, given: &[(&'static str, Given)]) -> Made {
+        let mut fields = Fields::new();
+        for (name, value) in given {
+            match value {
+                Given::Flag(_) => {}
+                Given::Name(named) => {
+                    let key = (named.span.file, named.text.clone());
+                    let name_of = self.guards.get(&key).unwrap_or(&named.text);
+                    fields.insert((*name).to_owned(), word(name_of));
+                }
+                Given::Condition(condition) => {
+                    fields.insert((*name).to_owned(), condition_of(flow, condition));
+                }
+                _ => drop(fields.insert((*name).to_owned(), form(value))),
+            }
+        }
+        for (name, value) in tools::tool(kind).map_or(&[][..], |tool| tool.defaults) {
+            fields
+                .entry((*name).to_owned())
+                .or_insert_with(|| word(value));
+        }
+        if kind == "bash" {
+            bash(flow, given, &mut fields);
+        }
+        let work = Work {
+            kind: kind.to_owned(),
+            input: Form::Object(fields),
+        };
+        let (activity, on_crash) = match kind {
+            "pause" => (Activity::Pause(work), OnCrash::Retry),
+            "ask-user" => (Activity::Ask(work), OnCrash::Retry),
+            "get-gh-issue" => (Activity::Task(work), OnCrash::Retry),
+            _ => (Activity::Task(work), OnCrash::Ask),
+        };
+        Made { activity, on_crash }
+    }
+
+    fn custom(&self, flow: &Flow, action: &Action, custom: &Custom) -> Made {
+        let name = &action.tool.text;
+        let mut fields = Fields::new();
+        if let Some(tool) = flow.tools.get(name) {
+            fields = custom_fields(name, tool);
+        }
+        let arguments = custom
+            .arguments
+            .iter()
+            .map(|(name, tree)| (name.text.clone(), of_tree(tree)))
+            .collect();
+        fields.insert("arguments".to_owned(), Form::Object(arguments));
+        if !custom.env.is_empty() {
+            fields.insert("extra-env".to_owned(), texts(&custom.env));
+        }
+        Made {
+            activity: Activity::Task(Work {
+                kind: "custom".to_owned(),
+                input: Form::Object(fields),
+            }),
+            on_crash: OnCrash::Ask,
+        }
+    }
+}
+
+/// Returns what a tool of the file's own is, its texts over the arguments left as they are.
+fn custom_fields(name: &str, tool: &CustomTool) -> Fields {
+    let plain = |text: &Text| serde_json::to_value(text).unwrap_or(Value::Null);
+    let mut fields = Fields::new();
+    let mut put = |key: &str, value: Value| {
+        fields.insert(key.to_owned(), Form::Plain(value));
+    };
+    put("tool", json!(name));
+    let command: Vec<Value> = tool
+        .command
+        .iter()
+        .map(|item| plain(&item.text()))
+        .collect();
+    put("command", Value::Array(command));
+    put("schema", tool.schema.clone());
+    if let Some(timeout) = &tool.timeout {
+        put("timeout", plain(&timeout.text()));
+    }
+    let env: serde_json::Map<String, Value> = tool
+        .env
+        .iter()
+        .map(|(name, text)| (name.clone(), plain(&text.text())))
+        .collect();
+    put("env", Value::Object(env));
+    if let Some(stdin) = &tool.stdin {
+        put("stdin", plain(&stdin.text()));
+    }
+    let cwd = tool
+        .cwd
+        .as_ref()
+        .map_or_else(|| Text::plain("@/"), Written::text);
+    put("cwd", plain(&hole(Expr::Path(cwd, Base::RunDir))));
+    fields
+}
+
+/// Adds the folder and, where values travel so, the environment of a command.
+fn bash(flow: &Flow, given: &[(&'static str, Given)], fields: &mut Fields) {
+    let own = match tools::given(given, "cwd") {
+        Some(Given::Text(text)) => Some(text.text()),
+        _ => None,
+    };
+    fields.insert("cwd".to_owned(), directory(flow, own));
+    let Some(Given::Text(command)) = tools::given(given, "command") else {
+        return;
+    };
+    if is_safe(given, flow) {
+        safe_command(command, fields);
+    }
+}
+
+/// Puts the rewritten command in, and its values into the environment.
+fn safe_command(command: &Written, fields: &mut Fields) {
+    let env = match fields.get("env") {
+        Some(Form::Object(env)) => env.clone(),
+        _ => Fields::new(),
+    };
+    let taken: Vec<&str> = env.keys().map(String::as_str).collect();
+    let Some(safe) = safe::rewrite(command, &taken) else {
+        return;
+    };
+    fields.insert("command".to_owned(), of_text(safe.command));
+    let mut env = env;
+    env.extend(
+        safe.env
+            .into_iter()
+            .map(|(name, text)| (name, of_text(text))),
+    );
+    if !env.is_empty() {
+        fields.insert("env".to_owned(), Form::Object(env));
+    }
+}
+
+fn condition_of(flow: &Flow, condition: &Condition) -> Form {
+    let mut fields = Fields::new();
+    fields.insert("command".to_owned(), of_text(condition.command.text()));
+    if let Some(timeout) = &condition.timeout {
+        fields.insert("timeout".to_owned(), of_text(timeout.text()));
+    }
+    fields.insert("cwd".to_owned(), directory(flow, None));
+    if flow.shell_safe {
+        safe_command(&condition.command, &mut fields);
+    }
+    Form::Object(fields)
+}
+
+/// Returns the folder of a command: its own, the file's, or the run's.
+fn directory(flow: &Flow, own: Option<Text>) -> Form {
+    let written = own.or_else(|| flow.cwd.as_ref().map(Text::plain));
+    let path = written.unwrap_or_else(|| Text::plain("./"));
+    Form::Text(hole(Expr::Path(path, Base::RunDir)))
+}
+
+fn hole(expr: Expr) -> Text {
+    Text {
+        pieces: vec![Piece::Hole(expr)],
+    }
+}
+
+fn form(given: &Given) -> Form {
+    match given {
+        Given::Text(text) => of_text(text.text()),
+        Given::Texts(items) => Form::List(items.iter().map(Written::text).map(of_text).collect()),
+        Given::Map(map) => texts(map),
+        Given::Options(options) => Form::List(options.iter().map(option).collect()),
+        Given::Flag(flag) => word(&flag.to_string()),
+        Given::Name(name) => word(&name.text),
+        Given::Condition(_) => Form::default(),
+    }
+}
+
+fn option(choice: &Choice) -> Form {
+    let mut fields = Fields::new();
+    fields.insert("value".to_owned(), of_text(choice.value.text()));
+    if let Some(description) = &choice.description {
+        fields.insert("description".to_owned(), of_text(description.text()));
+    }
+    Form::Object(fields)
+}
+
+fn texts(map: &IndexMap<String, Written>) -> Form {
+    Form::Object(
+        map.iter()
+            .map(|(name, text)| (name.clone(), of_text(text.text())))
+            .collect(),
+    )
+}
+
+fn of_tree(tree: &Tree) -> Form {
+    match tree {
+        Tree::Text(text) => of_text(text.text()),
+        Tree::Null(_) => Form::Plain(Value::Null),
+        Tree::List(_, items) => Form::List(items.iter().map(of_tree).collect()),
+        Tree::Map(_, fields) => Form::Object(
+            fields
+                .iter()
+                .map(|(name, field)| (name.text.clone(), of_tree(field)))
+                .collect(),
+        ),
+    }
+}
+
+fn of_text(text: Text) -> Form {
+    match text.as_plain() {
+        Some(plain) => word(plain),
+        None => Form::Text(text),
+    }
+}
+
+fn word(text: &str) -> Form {
+    Form::Plain(Value::String(text.to_owned()))
+}

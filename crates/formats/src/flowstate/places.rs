@@ -1,0 +1,537 @@
+//! Where in a bash command each template stands.
+//!
+//! A small reader of bash that follows quotes, substitutions, arithmetic and
+//! here-documents, and knows the commands that take their arguments for text
+//! of a program. It runs nothing and finds no fault with the command itself.
+
+mod expansions;
+mod judge;
+mod programs;
+mod words;
+
+use std::collections::BTreeMap;
+
+use super::template::Part;
+use interlock_core::text::Piece;
+
+/// Where a template stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A word, or a part of one.
+    Word,
+    /// Within double quotes, or a here-document that is expanded.
+    Quotes,
+    /// Within single quotes.
+    Single,
+    /// Within arithmetic or an index.
+    Arithmetic,
+    /// Behind a `#`.
+    Comment,
+    /// Within a here-document that is not expanded.
+    Document,
+}
+
+/// What is known of one template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) place: Place,
+    /// Why no variable could stand there.
+    pub(super) fault: Option<&'static str>,
+}
+
+/// Substitutions within substitutions that are followed.
+const DEPTH_MAX: usize = 50;
+
+/// Returns where each hole of a command stands, in order; `None`: the command cannot be followed.
+pub(super) fn spots(parts: &[Part]) -> Option<Vec<Spot>> {
+    let mut tokens = Vec::new();
+    let mut count = 0;
+    for part in parts {
+        match &part.piece {
+            Piece::Plain(text) => tokens.extend(text.chars().map(Token::Char)),
+            Piece::Hole(_) => {
+                tokens.push(Token::Hole(count));
+                count += 1;
+            }
+        }
+    }
+    let mut scan = Scan {
+        tokens,
+        at: 0,
+        depth: 0,
+        spots: BTreeMap::new(),
+        documents: Vec::new(),
+        lost: None,
+    };
+    scan.commands(End::File)?;
+    let spots: Vec<Spot> = scan.spots.into_values().collect();
+    (spots.len() == count).then_some(spots)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Char(char),
+    Hole(usize),
+}
+
+/// What ends a list of commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    File,
+    Bracket,
+    Backquote,
+}
+
+struct Scan {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+    spots: BTreeMap<usize, Spot>,
+    /// Here-documents whose bodies are still to come.
+    documents: Vec<Document>,
+    /// The token from which on nothing can be followed, and why.
+    lost: Option<&'static str>,
+}
+
+/// A here-document.
+struct Document {
+    mark: String,
+    quoted: bool,
+    strips_tabs: bool,
+    /// Where its command stands among the tokens.
+    from: usize,
+    /// Why its body cannot hold variables.
+    fault: Option<&'static str>,
+}
+
+/// One word of a command.
+#[derive(Debug, Default, Clone)]
+struct Word {
+    /// Its text without quotes; a hole is [`HOLE`], anything expanded [`OTHER`].
+    text: String,
+    holes: Vec<usize>,
+    quoted: bool,
+}
+
+/// Stands for a template in the text of a word.
+const HOLE: char = '\u{fffc}';
+/// Stands for what the shell itself expands.
+const OTHER: char = '\u{fffd}';
+
+/// What is being read of a list of commands.
+#[derive(Default)]
+struct Line {
+    words: Vec<Word>,
+    word: Option<Word>,
+    /// What the next word is for.
+    role: Role,
+    /// Holes of here-strings.
+    strings: Vec<usize>,
+    /// Where the pipeline begins.
+    pipeline: usize,
+    /// Where the command itself begins.
+    command: usize,
+    /// The pipelines around the compound commands that are open.
+    compounds: Vec<usize>,
+    /// The `case` commands that are open.
+    cases: Vec<Case>,
+    /// Whether it stands between `[[` and `]]`.
+    tests: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Role {
+    #[default]
+    Argument,
+    Redirect,
+    HereString,
+    /// The mark of a here-document; `true`: tabs are stripped.
+    Mark(bool),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Case {
+    /// After `case`.
+    Word,
+    /// Where a pattern stands.
+    Pattern,
+    /// In the commands of a branch.
+    Commands,
+}
+
+impl Scan {
+    fn peek(&self, ahead: usize) -> Option<Token> {
+        self.tokens.get(self.at + ahead).copied()
+    }
+
+    fn char(&self, ahead: usize) -> Option<char> {
+        match self.peek(ahead) {
+            Some(Token::Char(c)) => Some(c),
+            _ => None,
+        }
+    }
+
+    fn starts(&self, text: &str) -> bool {
+        text.chars()
+            .enumerate()
+            .all(|(ahead, c)| self.char(ahead) == Some(c))
+    }
+
+    fn note(&mut self, hole: usize, place: Place, fault: Option<&'static str>) {
+        let fault = fault.or(self.lost);
+        self.spots.insert(hole, Spot { place, fault });
+    }
+
+    fn blame(&mut self, hole: usize, fault: &'static str) {
+        if let Some(spot) = self.spots.get_mut(&hole) {
+            spot.fault.get_or_insert(fault);
+        }
+    }
+
+    fn enter(&mut self) -> Option<()> {
+        self.depth += 1;
+        (self.depth <= DEPTH_MAX).then_some(())
+    }
+
+    /// Reads commands up to what ends them, which is passed.
+    fn commands(&mut self, end: End) -> Option<()> {
+        self.enter()?;
+        let mut line = Line {
+            pipeline: self.at,
+            command: self.at,
+            ..Line::default()
+        };
+        loop {
+            let Some(token) = self.peek(0) else {
+                self.end_command(&mut line);
+                self.depth -= 1;
+                return (end == End::File).then_some(());
+            };
+            match token {
+                Token::Hole(hole) => {
+                    self.note(hole, Place::Word, None);
+                    let word = line.word.get_or_insert_default();
+                    word.text.push(HOLE);
+                    word.holes.push(hole);
+                    self.at += 1;
+                }
+                Token::Char(')') if end == End::Bracket && !line.in_pattern() => {
+                    self.end_command(&mut line);
+                    self.at += 1;
+                    self.depth -= 1;
+                    return Some(());
+                }
+                Token::Char('`') if end == End::Backquote => {
+                    self.end_command(&mut line);
+                    self.at += 1;
+                    self.depth -= 1;
+                    return Some(());
+                }
+                Token::Char(c) => self.step(c, &mut line, end)?,
+            }
+        }
+    }
+
+    fn step(&mut self, c: char, line: &mut Line, end: End) -> Option<()> {
+        match c {
+            ' ' | '\t' | '\r' => {
+                self.end_word(line);
+                self.at += 1;
+            }
+            '\n' if line.tests => {
+                self.end_word(line);
+                self.at += 1;
+            }
+            '\n' => {
+                self.end_command(line);
+                line.restart(self.at + 1);
+                self.at += 1;
+                self.bodies()?;
+            }
+            '<' | '>' | '&' | '|' | '(' | ')' | ';' if line.tests => {
+                self.end_word(line);
+                line.words.push(Word {
+                    text: c.to_string(),
+                    ..Word::default()
+                });
+                self.at += 1;
+            }
+            '#' if line.word.is_none() => self.comment(),
+            '\\' => self.backslash(line, end),
+            '\'' => self.single(line)?,
+            '"' => {
+                self.at += 1;
+                let word = line.quoted_word();
+                self.double(word)?;
+            }
+            '$' | '`' => {
+                let word = line.word.get_or_insert_default();
+                word.text.push(OTHER);
+                self.dollar(Some(word), false)?;
+            }
+            '<' | '>' if self.char(1) == Some('(') => {
+                line.word.get_or_insert_default().text.push(OTHER);
+                self.at += 2;
+                self.commands(End::Bracket)?;
+            }
+            '<' | '>' => self.redirect(line),
+            ';' | '&' | '|' => self.operator(c, line),
+            '(' | ')' => self.bracket(c, line)?,
+            '[' if line.is_index() => {
+                line.word.get_or_insert_default().text.push('[');
+                self.at += 1;
+                self.arithmetic(']', 1)?;
+                line.word.get_or_insert_default().text.push(']');
+            }
+            _ => {
+                line.word.get_or_insert_default().text.push(c);
+                self.at += 1;
+            }
+        }
+        Some(())
+    }
+
+    fn comment(&mut self) {
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Char('\n') => return,
+                Token::Char(_) => {}
+                Token::Hole(hole) => self.note(hole, Place::Comment, None),
+            }
+            self.at += 1;
+        }
+    }
+
+    fn backslash(&mut self, line: &mut Line, end: End) {
+        self.at += 1;
+        match self.peek(0) {
+            Some(Token::Hole(hole)) => {
+                self.note(hole, Place::Word, Some("behind a backslash"));
+                let word = line.word.get_or_insert_default();
+                word.text.push(HOLE);
+                word.holes.push(hole);
+            }
+            Some(Token::Char('\n')) => {}
+            Some(Token::Char(c)) => {
+                if end == End::Backquote && matches!(c, '`' | '"' | '\\') {
+                    self.lost = Some("behind a backslash within backquotes");
+                }
+                line.quoted_word().text.push(c);
+            }
+            None => return,
+        }
+        self.at += 1;
+    }
+
+    fn single(&mut self, line: &mut Line) -> Option<()> {
+        self.at += 1;
+        let word = line.quoted_word();
+        loop {
+            match self.peek(0)? {
+                Token::Char('\'') => {
+                    self.at += 1;
+                    return Some(());
+                }
+                Token::Char(c) => word.text.push(c),
+                Token::Hole(hole) => {
+                    self.note(hole, Place::Single, None);
+                    word.text.push(HOLE);
+                    word.holes.push(hole);
+                }
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Reads a redirection's operator; the word behind it is its target.
+    fn redirect(&mut self, line: &mut Line) {
+        let is_number = |word: &Word| {
+            !word.quoted && !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit())
+        };
+        if line.word.as_ref().is_some_and(is_number) {
+            line.word = None;
+        }
+        self.end_word(line);
+        line.role = if self.starts("<<<") {
+            self.at += 3;
+            Role::HereString
+        } else if self.starts("<<") {
+            self.at += 2;
+            let strips = self.char(0) == Some('-');
+            self.at += usize::from(strips);
+            Role::Mark(strips)
+        } else {
+            self.at += 1;
+            while matches!(self.char(0), Some('>' | '<' | '&' | '|')) {
+                self.at += 1;
+            }
+            Role::Redirect
+        };
+    }
+
+    fn operator(&mut self, c: char, line: &mut Line) {
+        if c == '&' && self.char(1) == Some('>') {
+            self.end_word(line);
+            self.at += 1;
+            self.redirect(line);
+            return;
+        }
+        self.end_command(line);
+        let is_pipe = c == '|' && self.char(1) != Some('|');
+        let mut width = 1;
+        while self
+            .char(width)
+            .is_some_and(|next| matches!(next, ';' | '&' | '|'))
+        {
+            width += 1;
+        }
+        if c == ';' && width > 1 {
+            line.end_branch();
+        }
+        self.at += width;
+        line.command = self.at;
+        if !is_pipe {
+            line.pipeline = self.at;
+        }
+    }
+
+    fn bracket(&mut self, c: char, line: &mut Line) -> Option<()> {
+        if line.in_pattern() {
+            self.end_pattern(c, line);
+            return Some(());
+        }
+        if c == ')' {
+            // A bracket that closes nothing that was opened: an array's, a function's.
+            self.end_word(line);
+            self.at += 1;
+            return Some(());
+        }
+        let opens_command = line.word.is_none() && line.words.is_empty();
+        let opens_arithmetic = self.char(1) == Some('(')
+            && (opens_command || line.words.last().is_some_and(|word| word.text == "for"));
+        if opens_arithmetic {
+            self.at += 2;
+            return self.arithmetic(')', 2);
+        }
+        let assigns = line
+            .word
+            .as_ref()
+            .is_some_and(|word| word.text.ends_with('=') && !word.quoted);
+        self.at += 1;
+        if assigns {
+            return self.array(line);
+        }
+        if opens_command {
+            let before = line.pipeline;
+            self.commands(End::Bracket)?;
+            line.pipeline = before;
+            line.words.push(Word {
+                text: OTHER.to_string(),
+                ..Word::default()
+            });
+            return Some(());
+        }
+        line.word.get_or_insert_default().text.push('(');
+        Some(())
+    }
+
+    /// Reads the elements of an array.
+    fn array(&mut self, line: &mut Line) -> Option<()> {
+        let name = line.word.take().unwrap_or_default();
+        let mut inner = Line::default();
+        loop {
+            match self.peek(0)? {
+                Token::Char(')') => {
+                    self.at += 1;
+                    self.end_word(&mut inner);
+                    break;
+                }
+                Token::Char('[') if inner.word.is_none() => {
+                    self.at += 1;
+                    self.arithmetic(']', 1)?;
+                    inner.word = Some(Word::default());
+                }
+                Token::Char('\n') => {
+                    self.end_word(&mut inner);
+                    self.at += 1;
+                }
+                Token::Char(c) if matches!(c, ';' | '&' | '|' | '(' | '<' | '>') => {
+                    inner.word.get_or_insert_default().text.push(c);
+                    self.at += 1;
+                }
+                Token::Char(c) => self.step(c, &mut inner, End::Bracket)?,
+                Token::Hole(hole) => {
+                    self.note(hole, Place::Word, None);
+                    inner.word.get_or_insert_default().holes.push(hole);
+                    self.at += 1;
+                }
+            }
+        }
+        let mut word = name;
+        for element in inner.words {
+            word.holes.extend(element.holes);
+        }
+        word.text.push(OTHER);
+        line.word = Some(word);
+        Some(())
+    }
+
+    /// Ends the pattern of a `case` at the bracket behind it.
+    fn end_pattern(&mut self, c: char, line: &mut Line) {
+        self.at += 1;
+        if c == '(' {
+            return;
+        }
+        self.end_word(line);
+        for word in std::mem::take(&mut line.words) {
+            for hole in word.holes {
+                self.blame(hole, "in the pattern of a `case`");
+            }
+        }
+        if let Some(case) = line.cases.last_mut() {
+            *case = Case::Commands;
+        }
+        line.restart(self.at);
+    }
+}
+
+impl Line {
+    fn restart(&mut self, at: usize) {
+        self.pipeline = at;
+        self.command = at;
+    }
+
+    fn quoted_word(&mut self) -> &mut Word {
+        let word = self.word.get_or_insert_default();
+        word.quoted = true;
+        word
+    }
+
+    fn in_pattern(&self) -> bool {
+        self.cases.last() == Some(&Case::Pattern)
+    }
+
+    fn end_branch(&mut self) {
+        if let Some(case) = self.cases.last_mut() {
+            *case = Case::Pattern;
+        }
+    }
+
+    /// Tells whether a bracket here is the index of an assignment.
+    fn is_index(&self) -> bool {
+        let assignments = self.words.iter().all(|word| word.text.contains('='));
+        assignments
+            && self.role == Role::Argument
+            && self.word.as_ref().is_some_and(|word| {
+                !word.quoted
+                    && !word.text.is_empty()
+                    && word
+                        .text
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || c == '_')
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests;

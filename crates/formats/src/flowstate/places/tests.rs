@@ -1,0 +1,153 @@
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use interlock_core::{
+    machine::Object,
+    text::{Places, Sources},
+};
+use serde_json::Value;
+
+use super::{Place, spots};
+use crate::{
+    flowstate::{safe, syntax::Written, template::Template},
+    source::Span,
+};
+
+fn written(command: &str) -> Written {
+    Written {
+        template: Template::parse(command).unwrap(),
+        span: Span::new(0, 0, 0),
+        holes: Vec::new(),
+        broken: false,
+    }
+}
+
+/// Says where each template of a command stands: a letter each, `!` behind those with a fault.
+fn places(command: &str) -> String {
+    let template = Template::parse(command).unwrap();
+    let Some(spots) = spots(&template.parts) else {
+        return "lost".to_owned();
+    };
+    spots
+        .iter()
+        .map(|spot| {
+            let letter = match spot.place {
+                Place::Word => "w",
+                Place::Quotes => "q",
+                Place::Single => "s",
+                Place::Arithmetic => "a",
+                Place::Comment => "c",
+                Place::Document => "d",
+            };
+            let fault = if spot.fault.is_some() { "!" } else { "" };
+            format!("{letter}{fault}")
+        })
+        .collect()
+}
+
+/// Each line of the table: where the templates stand, then the command; `⏎` is a line break.
+#[test]
+fn every_template_has_its_place() {
+    for line in include_str!("../../../tests/cases/places.txt").lines() {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (wanted, command) = line.split_once('\t').unwrap();
+        assert_eq!(places(&command.replace('⏎', "\n")), wanted, "{command}");
+    }
+}
+
+const HOSTILE: [&str; 8] = [
+    "plain",
+    "two words",
+    "$(touch hit)",
+    "`touch hit`",
+    "'; touch hit; '",
+    "\"; touch hit; \"",
+    "a\nEOF\ntouch hit\n",
+    "x[$(touch hit)]",
+];
+
+/// Runs a rewritten command by bash with a value and returns what it printed.
+fn run(command: &str, value: &str, folder: &std::path::Path) -> String {
+    let safe = safe::rewrite(&written(command), &[]).unwrap();
+    let context: Object = [("x".to_owned(), Value::String(value.to_owned()))]
+        .into_iter()
+        .collect();
+    let sources = Sources {
+        context: &context,
+        caught: None,
+        places: &Places::default(),
+        files: &BTreeMap::new(),
+    };
+    let text = safe.command.fill(&sources).unwrap();
+    let env = safe
+        .env
+        .iter()
+        .map(|(name, text)| (name, text.fill(&sources).unwrap()));
+    let output = Command::new("bash")
+        .args(["-c", &text])
+        .envs(env)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn no_value_becomes_part_of_a_command() {
+    let folder = std::env::temp_dir().join(format!("interlock-places-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let commands = [
+        "printf %s {{ x }}",
+        "printf %s \"{{ x }}\"",
+        "printf %s '{{ x }}'",
+        "printf %s a{{ x }}b",
+        "printf %s \"$(printf %s {{ x }})\"",
+        "printf %s `printf %s {{ x }}`",
+        "cat <<EOF\n{{ x }}\nEOF",
+        "cat <<< {{ x }}",
+        "v={{ x }}; printf %s \"$v\"",
+        "export V={{ x }}; printf %s \"$V\"",
+        "a=({{ x }} '{{ x }}'); printf %s \"${a[0]}\"",
+        "printf %s ${none:-{{ x }}}",
+        "printf %s \"${none:-{{ x }}}\"",
+        "f() { printf %s \"$1\"; }; f {{ x }}",
+        "for v in {{ x }}; do printf %s \"$v\"; done",
+        "case {{ x }} in none) ;; *) printf %s {{ x }};; esac",
+        "if [ {{ x }} = no ]; then :; else printf %s {{ x }}; fi",
+        "[[ {{ x }} == no ]] || printf %s {{ x }}",
+        "cat <(printf %s {{ x }})",
+        "env V={{ x }} printenv V",
+        "true # {{ x }}\nprintf %s {{ x }}",
+    ];
+    for command in commands {
+        for value in HOSTILE {
+            let printed = run(command, value, &folder);
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            assert!(
+                bare(&printed).contains(&bare(value)),
+                "{command}\n{value}\n{printed}"
+            );
+            assert!(!folder.join("hit").exists(), "{command}\n{value}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn numbers_reach_arithmetic_and_nothing_else_does() {
+    let folder = std::env::temp_dir();
+    assert_eq!(run("echo $(( {{ x }} + 1 ))", "41", &folder), "42\n");
+    assert_eq!(run("a[{{ x }}]=7; echo ${a[{{ x }}]}", "2", &folder), "7\n");
+    let safe = safe::rewrite(&written("echo $(( {{ x }} ))"), &[]).unwrap();
+    assert!(safe.env.is_empty());
+}
+
+#[test]
+fn names_of_the_environment_are_not_taken_twice() {
+    let safe = safe::rewrite(&written("echo {{ x }} $IL_1"), &["ILL_1"]).unwrap();
+    assert_eq!(safe.env.first().unwrap().0, "ILLL_1");
+}

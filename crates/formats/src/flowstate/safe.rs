@@ -1,0 +1,87 @@
+//! Commands in which values travel as environment variables.
+
+use interlock_core::text::{Expr, Piece, Text};
+
+use super::{
+    places::{self, Place},
+    syntax::Written,
+    template::push,
+};
+
+/// A command that only names its values, and the values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Safe {
+    pub(super) command: Text,
+    /// Environment variables by name.
+    pub(super) env: Vec<(String, Text)>,
+}
+
+/// Rewrites a command; `None`: some place in it cannot be made safe.
+///
+/// `taken` are the names that the environment of the command has already.
+pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
+    let spots = places::spots(&written.template.parts)?;
+    let mut spots = spots.into_iter();
+    let prefix = prefix(written, taken);
+    let mut safe = Safe {
+        command: Text::default(),
+        env: Vec::new(),
+    };
+    for part in &written.template.parts {
+        let expr = match &part.piece {
+            Piece::Plain(text) => {
+                push(&mut safe.command, Piece::Plain(text.clone()));
+                continue;
+            }
+            Piece::Hole(expr) => value(expr),
+        };
+        let spot = spots.next()?;
+        if spot.fault.is_some() && spot.place != Place::Comment {
+            return None;
+        }
+        let name = format!("{prefix}{}", safe.env.len() + 1);
+        let put = match spot.place {
+            Place::Word => format!("\"${{{name}}}\""),
+            Place::Quotes => format!("${{{name}}}"),
+            Place::Single => format!("'\"${{{name}}}\"'"),
+            Place::Comment => continue,
+            Place::Document => return None,
+            Place::Arithmetic => {
+                let integer = Expr::Integer(Box::new(expr.clone()));
+                push(&mut safe.command, Piece::Hole(integer));
+                continue;
+            }
+        };
+        push(&mut safe.command, Piece::Plain(put));
+        let text = Text {
+            pieces: vec![Piece::Hole(expr.clone())],
+        };
+        safe.env.push((name, text));
+    }
+    Some(safe)
+}
+
+/// Returns what is quoted: in a safe command the variable's own quotes do it.
+fn value(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Quote(inner) => value(inner),
+        other => other,
+    }
+}
+
+/// Returns a beginning of names that neither the command nor its environment uses.
+fn prefix(written: &Written, taken: &[&str]) -> String {
+    let mut prefix = "IL_".to_owned();
+    let is_used = |prefix: &str| {
+        taken.iter().any(|name| name.starts_with(prefix))
+            || written
+                .template
+                .parts
+                .iter()
+                .any(|part| matches!(&part.piece, Piece::Plain(text) if text.contains(prefix)))
+    };
+    while is_used(&prefix) {
+        prefix.insert(prefix.len() - 1, 'L');
+    }
+    prefix
+}

@@ -1,0 +1,241 @@
+//! The tools there are and what they take.
+
+use interlock_core::machine::TestOp;
+
+use super::syntax::Given;
+
+/// What an argument may hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape {
+    /// Text with templates.
+    Text,
+    /// Text that begins a program's work; it must not be missing.
+    Duration,
+    /// A truth value, which a template may make.
+    Boolean,
+    /// A truth value that is settled at load.
+    Flag,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// JSON as text.
+    Json,
+    /// Text, or a list of texts.
+    Texts,
+    /// Environment variables.
+    Env,
+    /// Answers to choose from.
+    Options,
+    /// A command that must succeed.
+    Condition,
+    /// A name without templates.
+    Name,
+    /// How often it is tried.
+    Retry,
+}
+
+/// One argument of a tool.
+#[derive(Debug)]
+pub(super) struct Argument {
+    pub(super) name: &'static str,
+    pub(super) required: bool,
+    pub(super) shape: Shape,
+}
+
+/// A tool that a runner carries out.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    pub(super) arguments: &'static [Argument],
+    /// What it has that can be captured.
+    pub(super) output: bool,
+    /// The program it needs; empty: none.
+    pub(super) program: &'static str,
+    /// Whether its output comes from a model, a person or an issue.
+    pub(super) foreign: bool,
+    /// What stands in for an argument that is not written.
+    pub(super) defaults: &'static [(&'static str, &'static str)],
+}
+
+const fn required(name: &'static str) -> Argument {
+    Argument {
+        name,
+        required: true,
+        shape: Shape::Text,
+    }
+}
+
+const fn optional(name: &'static str, shape: Shape) -> Argument {
+    Argument {
+        name,
+        required: false,
+        shape,
+    }
+}
+
+const ENV: Argument = optional("env", Shape::Env);
+const RETRY: Argument = optional("retry", Shape::Retry);
+const MODEL: Argument = optional("model", Shape::Text);
+const TIMEOUT: Argument = optional("timeout", Shape::Duration);
+const GUARD: Argument = optional("guard", Shape::Name);
+const CAPTURE: Argument = optional("capture", Shape::OneOf(&["stdout", "both"]));
+const OUTPUT_FORMAT: Argument = optional(
+    "output-format",
+    Shape::OneOf(&["text", "json", "stream-json"]),
+);
+const AGENT_TIMEOUT: &[(&str, &str)] = &[("timeout", "5m")];
+
+/// Every tool that a runner carries out.
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "bash",
+        arguments: &[
+            required("command"),
+            TIMEOUT,
+            optional("cwd", Shape::Text),
+            optional("shell-safe", Shape::Flag),
+            ENV,
+            RETRY,
+        ],
+        output: true,
+        program: "bash",
+        foreign: false,
+        defaults: &[],
+    },
+    Tool {
+        name: "claude",
+        arguments: &[
+            required("prompt"),
+            MODEL,
+            TIMEOUT,
+            optional("resume", Shape::Text),
+            optional("append-system-prompt", Shape::Text),
+            optional("allowed-tools", Shape::Texts),
+            OUTPUT_FORMAT,
+            optional("json-output-schema", Shape::Json),
+            ENV,
+            RETRY,
+            CAPTURE,
+            GUARD,
+        ],
+        output: true,
+        program: "claude",
+        foreign: true,
+        defaults: AGENT_TIMEOUT,
+    },
+    Tool {
+        name: "codex",
+        arguments: &[
+            required("prompt"),
+            MODEL,
+            TIMEOUT,
+            ENV,
+            RETRY,
+            CAPTURE,
+            GUARD,
+        ],
+        output: true,
+        program: "codex",
+        foreign: true,
+        defaults: AGENT_TIMEOUT,
+    },
+    Tool {
+        name: "gemini",
+        arguments: &[
+            required("prompt"),
+            MODEL,
+            TIMEOUT,
+            OUTPUT_FORMAT,
+            ENV,
+            RETRY,
+            CAPTURE,
+            GUARD,
+        ],
+        output: true,
+        program: "gemini",
+        foreign: true,
+        defaults: AGENT_TIMEOUT,
+    },
+    Tool {
+        name: "claude-code",
+        arguments: &[required("prompt"), MODEL, ENV, RETRY, GUARD],
+        output: false,
+        program: "claude",
+        foreign: false,
+        defaults: &[],
+    },
+    Tool {
+        name: "ask-user",
+        arguments: &[
+            required("question"),
+            optional("multiline", Shape::Boolean),
+            optional("options", Shape::Options),
+            optional("allow-custom", Shape::Boolean),
+        ],
+        output: true,
+        program: "",
+        foreign: true,
+        defaults: &[("multiline", "false"), ("allow-custom", "false")],
+    },
+    Tool {
+        name: "get-gh-issue",
+        arguments: &[
+            required("issue-number"),
+            optional("repo", Shape::Text),
+            ENV,
+            RETRY,
+        ],
+        output: true,
+        program: "gh",
+        foreign: true,
+        defaults: &[],
+    },
+    Tool {
+        name: "pause",
+        arguments: &[required("reason"), optional("condition", Shape::Condition)],
+        output: false,
+        program: "",
+        foreign: false,
+        defaults: &[],
+    },
+];
+
+/// The tools that look at a value.
+pub(super) const TESTS: [(&str, TestOp); 9] = [
+    ("if-equal", TestOp::Equal),
+    ("if-not-equal", TestOp::NotEqual),
+    ("if-greater", TestOp::Greater),
+    ("if-less", TestOp::Less),
+    ("if-greater-equal", TestOp::GreaterEqual),
+    ("if-less-equal", TestOp::LessEqual),
+    ("if-empty", TestOp::Empty),
+    ("if-not-empty", TestOp::NotEmpty),
+    ("switch", TestOp::Value),
+];
+
+/// The tools that hold others.
+pub(super) const COMPOSED: [&str; 3] = ["sub-flow", "parallel", "for-each"];
+
+/// Finds a tool that a runner carries out.
+pub(super) fn tool(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+/// Tells whether a name is that of a tool that every file has.
+pub(super) fn is_built_in(name: &str) -> bool {
+    built_in().any(|known| known == name)
+}
+
+/// Returns the names of the tools that every file has.
+pub(super) fn built_in() -> impl Iterator<Item = &'static str> {
+    let tools = TOOLS.iter().map(|tool| tool.name);
+    tools
+        .chain(TESTS.iter().map(|(name, _)| *name))
+        .chain(COMPOSED)
+}
+
+/// Finds one argument among those given.
+pub(super) fn given<'a>(all: &'a [(&'static str, Given)], name: &str) -> Option<&'a Given> {
+    all.iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, given)| given)
+}
