@@ -33,13 +33,19 @@ impl App {
         project_root(&self.directory)
     }
 
-    /// Returns the workflows that have a name here.
+    /// Returns the workflows that have a name here and may hold an agent.
     pub(crate) fn library(&self) -> Library {
         Library::new(
             &self.project(),
             configuration_directory(variable).as_deref(),
         )
-        .with_person(
+    }
+
+    /// Returns the workflows that have a name here, those of `.flowstate/` before all others.
+    ///
+    /// To be looked at only: an agent may write there.
+    pub(crate) fn library_to_read(&self) -> Library {
+        self.library().with_person(
             &self.directory,
             variable("HOME").map(PathBuf::from).as_deref(),
             variable("PATH"),

@@ -10,7 +10,7 @@ use interlock_core::{
     run::Run,
 };
 use interlock_formats::{Loaded, load as load_workflow, render};
-use interlock_project::Config;
+use interlock_project::{Config, Library};
 use interlock_sandbox::{Level, NotHeld, probe};
 use interlock_store::{Durability, EventLog as _, Home, RunLog, submit};
 use serde_json::{Value, json};
@@ -127,9 +127,17 @@ pub(crate) fn put(line: &mut Value, key: &str, value: Value) {
 
 /// Loads a workflow by file or name; its errors are printed as `check` prints them.
 pub(crate) fn load(app: &App, wanted: &str) -> Result<Loaded, Failure> {
-    let library = app.library();
+    load_from(app, &app.library(), wanted)
+}
+
+/// Loads a workflow that is only looked at.
+pub(crate) fn load_to_read(app: &App, wanted: &str) -> Result<Loaded, Failure> {
+    load_from(app, &app.library_to_read(), wanted)
+}
+
+fn load_from(app: &App, library: &Library, wanted: &str) -> Result<Loaded, Failure> {
     let source = library.open(wanted).map_err(Failure::usage)?;
-    load_workflow(&source, None, &library).map_err(|diagnostics| {
+    load_workflow(&source, None, library).map_err(|diagnostics| {
         let text = render(&diagnostics, app.output.colours_errors());
         match app.output.error(&text) {
             Ok(()) => Failure::Said(Exit::Failed),

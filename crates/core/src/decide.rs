@@ -214,6 +214,16 @@ impl<'a> Work<'a> {
         if self.run.phase != Phase::New {
             return Err(Refusal::new(Code::RunOpen, "the run has begun already"));
         }
+        if self.machine.durable && places.is_none() {
+            // INVARIANT: what nobody carries out holds no agent either.
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                format!(
+                    "`{}` is a workflow of steps that Interlock carries out itself, not one that holds an agent",
+                    self.machine.id
+                ),
+            ));
+        }
         let mut context = self.machine.context.clone();
         context.extend(input.clone());
         self.emit(Event::RunStarted {

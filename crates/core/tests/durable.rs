@@ -626,3 +626,22 @@ fn a_run_enters_no_more_states_than_it_may() {
     driven.done("one", "");
     assert_eq!(driven.code(), Some(1));
 }
+
+#[test]
+fn a_workflow_of_steps_holds_no_agent() {
+    let states = json!({ "one": task(&plain("a"), &json!({ "done": end() }), &json!({})) });
+    let machine: Machine =
+        serde_json::from_value(machine(&json!({}), &states, &json!({}))).unwrap();
+    let ask = Ask::Start {
+        input: json!({}).as_object().unwrap().clone(),
+        by: "ana".to_owned(),
+        places: None,
+    };
+    let decision = decide(
+        &machine,
+        &Run::new(RunId::new("r")),
+        &Command { at_ms: 0, ask },
+    );
+    assert!(decision.events.is_empty(), "no run begins");
+    assert!(matches!(decision.reply, Reply::Refused(_)));
+}

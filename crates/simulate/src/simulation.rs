@@ -14,6 +14,7 @@ use interlock_core::{
     report,
     run::Run,
     shell_finding,
+    text::Places,
 };
 
 use crate::{
@@ -75,10 +76,15 @@ impl Simulation {
             calls: 0,
             open_call: false,
         };
+        let places = simulation.machine.durable.then(|| Places {
+            run_dir: "/run".to_owned(),
+            project: "/project".to_owned(),
+            home: "/home".to_owned(),
+        });
         simulation.command(Ask::Start {
             input: Object::new(),
             by: "simulate".to_owned(),
-            places: None,
+            places,
         });
         simulation
     }

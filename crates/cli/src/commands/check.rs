@@ -11,7 +11,7 @@ use crate::{
 };
 
 pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
-    let library = app.library();
+    let library = app.library_to_read();
     let mut all: Vec<Diagnostic> = Vec::new();
     for file in &args.files {
         let source = library.open(file).map_err(Failure::usage)?;

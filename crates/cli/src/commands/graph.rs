@@ -15,7 +15,7 @@ pub(crate) fn run(app: &App, args: &GraphArgs) -> Done {
     let text = match (&args.run, &args.workflow) {
         (Some(run), _) => of_run(app, run, args.format)?,
         (None, Some(workflow)) => {
-            let loaded = live::load(app, workflow)?;
+            let loaded = live::load_to_read(app, workflow)?;
             draw(&loaded.machine, None, &[], args.format)
         }
         (None, None) => {

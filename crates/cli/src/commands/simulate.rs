@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
-    let loaded = live::load(app, &args.workflow)?;
+    let loaded = live::load_to_read(app, &args.workflow)?;
     if !loaded.warnings.is_empty() {
         app.output.error(&interlock_formats::render(
             &loaded.warnings,
