@@ -132,6 +132,7 @@ const PERMISSIVE: &[&str] = &[
     "BSD-3-Clause",
     "ISC",
     "MIT",
+    "MIT-0",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
