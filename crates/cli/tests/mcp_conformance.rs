@@ -250,7 +250,12 @@ fn compare(server: Server, sample: &[Way], is_explained: fn(&Suite, &str) -> boo
         let mut said = String::new();
         for (way, thread) in ways.iter().zip(through) {
             let through = thread.join().unwrap_or_else(|_| panic!("{way:?} failed"));
-            let differs = differences(&direct, &through, is_explained);
+            let mut differs = differences(&direct, &through, is_explained);
+            if !differs.is_empty() {
+                // Scenarios have time limits of their own, which a busy machine may pass: once more, alone.
+                let again = self::through(server, way.0, way.1);
+                differs = differences(&direct, &again, is_explained);
+            }
             if !differs.is_empty() {
                 writeln!(said, "{way:?}:\n{differs}").unwrap();
             }
