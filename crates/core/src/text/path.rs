@@ -72,7 +72,7 @@ mod tests {
     fn each_beginning_has_its_folder() {
         let places = Places {
             run_dir: "/state/run".to_owned(),
-            project: "/work/shop".to_owned(),
+            project: "/projects/shop".to_owned(),
             home: "/home/ana".to_owned(),
         };
         for (path, wanted) in [
@@ -80,8 +80,8 @@ mod tests {
             ("./a", "/state/run/a"),
             ("../a", "/state/a"),
             ("../../../../a", "/a"),
-            ("@/a", "/work/shop/a"),
-            ("@", "/work/shop"),
+            ("@/a", "/projects/shop/a"),
+            ("@", "/projects/shop"),
             ("@a", "/state/run/@a"),
             ("~/a", "/home/ana/a"),
             ("~a", "/state/run/~a"),
@@ -91,6 +91,6 @@ mod tests {
         ] {
             assert_eq!(places.absolute(path, Base::RunDir), wanted, "{path}");
         }
-        assert_eq!(places.absolute("a", Base::Project), "/work/shop/a");
+        assert_eq!(places.absolute("a", Base::Project), "/projects/shop/a");
     }
 }
