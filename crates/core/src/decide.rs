@@ -2,11 +2,13 @@
 
 mod activities;
 mod address;
+mod branches;
 mod calls;
 mod carry;
 mod durable;
 mod interrupts;
 mod items;
+mod machines;
 mod people;
 mod protected;
 mod question;

@@ -1,0 +1,335 @@
+//! Branches of a frame: opened, ended, joined.
+
+use super::{
+    Work,
+    durable::settles,
+    transitions::{done, error, is_failed, state_of},
+};
+use crate::{
+    event::{BranchOutcome, BranchStart, Cause, Event},
+    machine::{Activity, Branch, Fork, Join, MapOver, Object, Outcome},
+    names::FramePath,
+    number::deep_equal,
+    refusal::{Code, Refusal},
+    run::Frame,
+};
+use serde_json::Value;
+
+impl Work<'_> {
+    /// Returns how the branch at `path` has just ended, if it has.
+    pub(super) fn branch_outcome(&self, path: &FramePath) -> Option<BranchOutcome> {
+        let terminal = self.branch_of(path)?.terminal;
+        let frame = self.run.frame(path)?;
+        if frame.at == terminal {
+            return Some(BranchOutcome::Succeeded);
+        }
+        let machine = self.machine.called(frame.machine.as_ref())?;
+        let ends = matches!(
+            machine.states.get(&frame.at)?.activity,
+            Activity::Final { .. }
+        );
+        (ends || is_failed(&frame.at)).then_some(BranchOutcome::Failed)
+    }
+
+    /// Returns the branch that the frame at `path` is, if it is one.
+    fn branch_of(&self, path: &FramePath) -> Option<Branch> {
+        let (parent, name) = path.split_last()?;
+        let frame = self.run.frame(&parent)?;
+        let machine = self.machine.called(frame.machine.as_ref())?;
+        match &machine.states.get(&frame.at)?.activity {
+            Activity::Fork(fork) => fork.branches.get(name).cloned(),
+            Activity::Map(map) => Some(map.branch.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn open_fork(&mut self, path: &FramePath, fork: &Fork) -> Result<(), Refusal> {
+        let branches = fork
+            .branches
+            .iter()
+            .map(|(name, branch)| BranchStart {
+                name: name.clone(),
+                initial: branch.initial.clone(),
+                context: Object::new(),
+            })
+            .collect();
+        self.open_branches(path, branches, fork.at_once)
+    }
+
+    pub(super) fn open_map(&mut self, path: &FramePath, map: &MapOver) -> Result<(), Refusal> {
+        let (frame, _) = self.stand(path)?;
+        let context = Value::Object(frame.context.as_ref().clone());
+        let items = match context.pointer(&map.items) {
+            Some(Value::Array(items)) => items.clone(),
+            _ => {
+                let message = format!("`{}` is not a list", map.items);
+                return self.raise_own(
+                    path,
+                    &error(),
+                    Some(Cause {
+                        code: Value::from("not_a_list"),
+                        message,
+                        ..Cause::default()
+                    }),
+                );
+            }
+        };
+        let branches = items
+            .into_iter()
+            .enumerate()
+            .map(|(index, item)| BranchStart {
+                name: index.to_string(),
+                initial: map.branch.initial.clone(),
+                context: std::iter::once((map.item.clone(), item)).collect(),
+            })
+            .collect();
+        self.open_branches(path, branches, None)
+    }
+
+    /// Opens the branches of a frame; those beyond `at_once` follow when others have ended.
+    fn open_branches(
+        &mut self,
+        path: &FramePath,
+        mut branches: Vec<BranchStart>,
+        at_once: Option<usize>,
+    ) -> Result<(), Refusal> {
+        let limit = self.machine.limits.branches_max;
+        if branches.len() > limit {
+            let message = format!("{} branches and {limit} is the limit", branches.len());
+            let cause = Cause {
+                code: Value::from(Code::LimitExceeded.as_str()),
+                message,
+                ..Cause::default()
+            };
+            return self.raise_own(path, &error(), Some(cause));
+        }
+        branches.truncate(at_once.unwrap_or(usize::MAX).max(1));
+        let names: Vec<String> = branches.iter().map(|branch| branch.name.clone()).collect();
+        self.emit(Event::ForkOpened {
+            path: path.clone(),
+            branches,
+        });
+        if names.is_empty() {
+            return self.join(path, Outcome::Success, None);
+        }
+        // The last is taken first: what is due is a stack.
+        for name in names.iter().rev() {
+            self.settle(&path.child(name))?;
+        }
+        Ok(())
+    }
+
+    /// Opens the next branch of a fork that does not run all at once.
+    fn open_next(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let Activity::Fork(fork) = &state_of(machine, frame)?.activity else {
+            return Ok(());
+        };
+        let running = frame
+            .children
+            .iter()
+            .filter(|child| child.ended.is_none())
+            .count();
+        if running >= fork.at_once.unwrap_or(usize::MAX).max(1) {
+            return Ok(());
+        }
+        let Some((name, branch)) = fork.branches.get_index(frame.children.len()) else {
+            return Ok(());
+        };
+        let name = name.clone();
+        self.emit(Event::BranchOpened {
+            path: path.clone(),
+            branch: BranchStart {
+                name: name.clone(),
+                initial: branch.initial.clone(),
+                context: Object::new(),
+            },
+        });
+        self.settle(&path.child(&name))
+    }
+
+    pub(super) fn end_branch(
+        &mut self,
+        path: &FramePath,
+        outcome: BranchOutcome,
+        cause: Option<Cause>,
+    ) -> Result<(), Refusal> {
+        let cause = match outcome {
+            BranchOutcome::Failed => Some(cause.unwrap_or_else(|| {
+                let at = self
+                    .run
+                    .frame(path)
+                    .map(|frame| frame.at.to_string())
+                    .unwrap_or_default();
+                Cause {
+                    code: Value::from("branch_failed"),
+                    message: format!("branch `{path}` ended in `{at}`"),
+                    ..Cause::default()
+                }
+            })),
+            BranchOutcome::Succeeded | BranchOutcome::Cancelled => None,
+        };
+        self.emit(Event::BranchEnded {
+            path: path.clone(),
+            outcome,
+            cause,
+        });
+        match path.split_last() {
+            Some((parent, _)) => {
+                self.try_join(&parent)?;
+                if self.is_open(&parent) {
+                    self.open_next(&parent)?;
+                }
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Joins the branches of the frame at `path`, if it is time.
+    fn try_join(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let join = match &state_of(machine, frame)?.activity {
+            Activity::Fork(fork) => fork.join,
+            Activity::Map(map) => map.join,
+            _ => return Ok(()),
+        };
+        let whole = match &state_of(machine, frame)?.activity {
+            Activity::Fork(fork) => fork.branches.len(),
+            _ => frame.children.len(),
+        };
+        let ended = |outcome| {
+            frame
+                .children
+                .iter()
+                .filter(move |child| child.ended == Some(outcome))
+        };
+        let all = |outcome| ended(outcome).count() == whole;
+        let failed = ended(BranchOutcome::Failed).next();
+        let verdict = match join {
+            Join::All if failed.is_some() => Some(Outcome::Failure),
+            Join::All => all(BranchOutcome::Succeeded).then_some(Outcome::Success),
+            Join::Any if ended(BranchOutcome::Succeeded).next().is_some() => Some(Outcome::Success),
+            Join::Any => all(BranchOutcome::Failed).then_some(Outcome::Failure),
+            Join::FailFast if failed.is_some() => Some(Outcome::Failure),
+            Join::Settle | Join::FailFast => {
+                let open = frame.children.iter().any(|child| child.ended.is_none());
+                let outcome = if failed.is_some() {
+                    Outcome::Failure
+                } else {
+                    Outcome::Success
+                };
+                (!open && frame.children.len() == whole).then_some(outcome)
+            }
+        };
+        let cause = if settles(join) {
+            all_failures(frame)
+        } else {
+            failed.and_then(|child| child.cause.clone())
+        };
+        if let (Some(Outcome::Failure), Some(cause)) = (verdict, &cause)
+            && settles(join)
+            && let Some(cause) = self.uncaught(path, cause)
+        {
+            return self.end_uncaught(cause);
+        }
+        match verdict {
+            Some(outcome) => self.join(path, outcome, cause),
+            None => Ok(()),
+        }
+    }
+
+    fn join(
+        &mut self,
+        path: &FramePath,
+        outcome: Outcome,
+        cause: Option<Cause>,
+    ) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let settles = match &state_of(machine, frame)?.activity {
+            Activity::Fork(fork) => settles(fork.join),
+            _ => false,
+        };
+        let merged = match outcome {
+            _ if settles => merge_captured(frame),
+            Outcome::Success => merge(frame),
+            Outcome::Failure => Object::new(),
+        };
+        let open: Vec<FramePath> = frame
+            .children
+            .iter()
+            .filter(|child| child.ended.is_none())
+            .map(|child| path.child(&child.name))
+            .collect();
+        for branch in open {
+            self.emit(Event::BranchEnded {
+                path: branch,
+                outcome: BranchOutcome::Cancelled,
+                cause: None,
+            });
+        }
+        self.emit(Event::ForkJoined {
+            path: path.clone(),
+            outcome,
+            merged,
+            cause: cause.clone().filter(|_| settles),
+        });
+        match outcome {
+            Outcome::Success => self.raise_own(path, &done(), None),
+            Outcome::Failure => self.raise_own(path, &error(), cause),
+        }
+    }
+}
+
+/// Merges what branches captured, in the order written; failed ones too.
+fn merge_captured(frame: &Frame) -> Object {
+    let mut merged = Object::new();
+    for child in &frame.children {
+        for key in &child.frame.captured {
+            if let Some(value) = child.frame.context.get(key) {
+                merged.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    merged
+}
+
+/// Makes one cause of all failures: the first in the order written, or in time where others were cancelled.
+fn all_failures(frame: &Frame) -> Option<Cause> {
+    let failed: Vec<(&str, &Cause)> = frame
+        .children
+        .iter()
+        .filter(|child| child.ended == Some(BranchOutcome::Failed))
+        .filter_map(|child| Some((child.name.as_str(), child.cause.as_ref()?)))
+        .collect();
+    let (_, first) = failed.first()?;
+    let told: Vec<String> = failed
+        .iter()
+        .map(|(name, cause)| format!("`{name}`: {}", cause.message))
+        .collect();
+    Some(Cause {
+        message: told.join("; "),
+        ..(*first).clone()
+    })
+}
+
+/// Merges what succeeded branches changed, in the order written.
+fn merge(frame: &Frame) -> Object {
+    let mut merged = Object::new();
+    for child in frame
+        .children
+        .iter()
+        .filter(|child| child.ended == Some(BranchOutcome::Succeeded))
+    {
+        for (key, value) in child.frame.context.iter() {
+            let unchanged = frame
+                .context
+                .get(key)
+                .is_some_and(|before| deep_equal(before, value));
+            if !unchanged {
+                merged.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    merged
+}

@@ -1,0 +1,231 @@
+//! What events are made of.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    machine::Object,
+    names::{AgentId, CallId, Digest, InterruptName, StateName},
+};
+
+/// How the target of a transition was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// The event's own transition.
+    Written,
+    /// The state's `safe_next`.
+    SafeNext,
+    /// Back to where an interrupt came from.
+    Returned,
+}
+
+/// Why a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllowSource {
+    /// The state's policy lets it pass.
+    Policy,
+    /// A person granted it.
+    Grant,
+    /// It is a control tool.
+    Control,
+}
+
+/// A call, as the log keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// The call.
+    pub id: CallId,
+    /// The client's own name of the tool.
+    pub tool: String,
+    /// Of name and arguments.
+    pub digest: Digest,
+    /// The arguments in one line.
+    pub summary: String,
+    /// The sub-agent that proposed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+}
+
+/// What follows from an allowed call for the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CallMarks {
+    /// Whether it counts against the state's calls.
+    pub counts: bool,
+    /// Whether it counts as a write, so that earlier evidence is void.
+    pub writes: bool,
+    /// Whether it is a shell line.
+    pub shell: bool,
+    /// Normalised absolute paths it writes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Interrupts it raises when it succeeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hits: Vec<InterruptHit>,
+    /// Files of a shell line that match an interrupt, to be looked at again should it fail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<WatchedFile>,
+    /// Evidence it gives when it succeeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<EvidenceMark>,
+    /// The entry of the person's `[shell] allow` by which alone it passes; such a line is not confined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_person: Option<String>,
+}
+
+/// A written file that matches an interrupt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterruptHit {
+    /// The interrupt.
+    pub interrupt: InterruptName,
+    /// The file, relative to the project root.
+    pub file: String,
+}
+
+/// A file that a call may write, as it was before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedFile {
+    /// The normalised absolute path.
+    pub path: String,
+    /// The same relative to the project root.
+    pub relative: String,
+    /// What the disk said of it.
+    pub before: String,
+}
+
+/// A piece of evidence a call may give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceMark {
+    /// Under which the run keeps it.
+    pub key: String,
+    /// Whether exit code 0 of the call proves it.
+    pub proves_success: bool,
+    /// Whether any exit code of the call is its own.
+    pub proves_exit: bool,
+}
+
+/// A branch as it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BranchStart {
+    /// Its name.
+    pub name: String,
+    /// Its first state.
+    pub initial: StateName,
+    /// Keys set in its copy of the context.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub context: Object,
+}
+
+/// How a branch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchOutcome {
+    /// It reached its terminal.
+    Succeeded,
+    /// It reached another end.
+    Failed,
+    /// The join no longer needed it.
+    Cancelled,
+}
+
+/// The first cause of a failure.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// A stable code, or the program's own.
+    pub code: Value,
+    /// One sentence.
+    pub message: String,
+    /// The path of the state that failed, where it is not the one that ends; empty: not said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub state: String,
+    /// The end of what it wrote to standard error, trimmed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    /// The end of what it wrote to standard output, trimmed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    /// Whether somebody cancelled it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
+}
+
+impl Cause {
+    /// Pairs a code with its sentence.
+    pub fn new(code: impl Into<Value>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            state: String::new(),
+            stderr: String::new(),
+            stdout: String::new(),
+            cancelled: false,
+        }
+    }
+
+    /// Returns the code as a number, from 1 to 255; a code that is a name counts as 1.
+    #[must_use]
+    pub fn number(&self) -> u8 {
+        let number = self.code.as_i64().and_then(|code| u8::try_from(code).ok());
+        number.filter(|code| *code != 0).unwrap_or(1)
+    }
+}
+
+/// A protected thing that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProtectedChange {
+    /// Its absolute path.
+    pub path: String,
+    /// What it is, for people.
+    pub what: String,
+    /// What became of it.
+    pub fate: ProtectedFate,
+    /// What it holds now, as a digest of what is compared; `None`: nothing is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Whether it was put back, so that it is again as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
+}
+
+/// A tool of a server that is not what it was when the run saw it first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolChange {
+    /// The server; empty: the one that is wrapped.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    /// Of the definition it had.
+    pub pinned: Digest,
+    /// Of the definition it has now; empty: its server lists it no more.
+    pub found: Digest,
+    /// The fields of the definition that differ.
+    pub parts: Vec<String>,
+}
+
+/// What became of a protected thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProtectedFate {
+    /// It was not there before.
+    Appeared,
+    /// It holds something else.
+    Changed,
+    /// It is gone.
+    Vanished,
+}
+
+impl ProtectedChange {
+    /// Writes the change as people read it: the path, what it is, what became of it.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let fate = match self.fate {
+            ProtectedFate::Appeared => "is new",
+            ProtectedFate::Changed => "was changed",
+            ProtectedFate::Vanished => "is gone",
+        };
+        let undone = if self.undone { " and was put back" } else { "" };
+        format!("`{}` ({}) {fate}{undone}", self.path, self.what)
+    }
+}
