@@ -28,7 +28,7 @@ use crate::{
 use check::Check;
 use reader::Reader;
 
-pub use fit::{Misfit, fit_arguments};
+pub use fit::{Misfit, fit_arguments, schema_fault};
 
 /// What was read.
 #[derive(Debug)]

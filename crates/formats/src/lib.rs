@@ -19,7 +19,7 @@ mod table;
 
 pub use bundle::{Bundle, Link};
 pub use diagnostic::Diagnostic;
-pub use flowstate::{Misfit, fit_arguments};
+pub use flowstate::{Misfit, fit_arguments, schema_fault};
 pub use load::{Loaded, check, load, workflow_names};
 pub use render::render;
 pub use schema::schema;

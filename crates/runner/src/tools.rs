@@ -12,7 +12,6 @@ use crate::{
 mod advice;
 mod agents;
 mod bash;
-mod convert;
 mod custom;
 mod fields;
 mod issue;

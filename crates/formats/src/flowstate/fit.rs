@@ -3,11 +3,15 @@
 use interlock_core::machine::Object;
 use serde_json::{Map, Value};
 
+mod circle;
+
 use super::values::truth;
 use crate::parse;
 
 /// References to other parts of a schema that are followed.
 const DEPTH_MAX: usize = 64;
+/// Choices within choices that are tried; each level multiplies what there is to try.
+const CHOICES_MAX: usize = 3;
 
 /// Why arguments do not fit, and where in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,12 +45,16 @@ pub(super) fn converted(schema: &Value, arguments: &Object) -> Object {
         root: schema,
         here: schema,
         depth: 0,
+        choices: 0,
     };
     shape.object(arguments)
 }
 
 /// Returns what does not fit.
 pub(super) fn misfits(schema: &Value, value: &Value) -> Result<Vec<Misfit>, Vec<Misfit>> {
+    if let Some(fault) = circle::fault(schema) {
+        return Err(vec![fault]);
+    }
     let validator = jsonschema::validator_for(schema).map_err(|error| vec![Misfit::of(&error)])?;
     Ok(validator
         .iter_errors(value)
@@ -55,9 +63,13 @@ pub(super) fn misfits(schema: &Value, value: &Value) -> Result<Vec<Misfit>, Vec<
 }
 
 /// Says why `schema` is no JSON Schema.
-pub(super) fn schema_fault(schema: &Value) -> Option<Misfit> {
+#[must_use]
+pub fn schema_fault(schema: &Value) -> Option<Misfit> {
     if let Err(error) = jsonschema::meta::validate(schema) {
         return Some(Misfit::of(&error));
+    }
+    if let Some(fault) = circle::fault(schema) {
+        return Some(fault);
     }
     let built = jsonschema::validator_for(schema);
     built.err().map(|error| Misfit {
@@ -96,6 +108,8 @@ struct Shape<'s> {
     root: &'s Value,
     here: &'s Value,
     depth: usize,
+    /// Choices that this is one of.
+    choices: usize,
 }
 
 impl<'s> Shape<'s> {
@@ -185,6 +199,9 @@ impl<'s> Shape<'s> {
 
     fn text(self, text: &str) -> Value {
         let kept = || Value::String(text.to_owned());
+        if let Some(chosen) = self.chosen(text) {
+            return chosen;
+        }
         if self.has_type("string") {
             return kept();
         }
@@ -207,6 +224,22 @@ impl<'s> Shape<'s> {
             _ if self.here.get("type").is_none() => self.listed(&read).unwrap_or_else(kept),
             _ => kept(),
         }
+    }
+
+    /// Takes a text as the first choice that makes something else of it.
+    fn chosen(self, text: &str) -> Option<Value> {
+        if self.choices >= CHOICES_MAX {
+            return None;
+        }
+        ["anyOf", "oneOf", "allOf"]
+            .into_iter()
+            .filter_map(|name| self.here.get(name).and_then(Value::as_array))
+            .flatten()
+            .map(|choice| {
+                let choices = self.choices + 1;
+                Self { choices, ..self }.at(choice).text(text)
+            })
+            .find(|value| !value.is_string())
     }
 
     /// Takes a value as one of those that `enum` or `const` lists.

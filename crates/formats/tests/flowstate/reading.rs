@@ -1,6 +1,6 @@
 //! What is read from YAML and JSON, and what is never lost or panicked over.
 
-use interlock_formats::{NoWorkflows, Source, check, fit_arguments, load, render};
+use interlock_formats::{NoWorkflows, Source, check, fit_arguments, load, render, schema_fault};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -236,6 +236,84 @@ fn arguments_take_the_types_of_their_schema() {
     assert_eq!(fit(json!({})).unwrap_err()[0].path, "");
     let far = json!({ "$ref": "https://example.com/schema.json" });
     assert!(fit_arguments(&far, &serde_json::Map::new()).is_err());
+}
+
+#[test]
+fn texts_become_what_their_schema_asks_for() {
+    let fit = |text: &str, schema: Value| {
+        let whole = json!({ "properties": { "x": schema } });
+        let arguments = json!({ "x": text }).as_object().unwrap().clone();
+        // A text that stays one is refused where another type is wanted.
+        fit_arguments(&whole, &arguments)
+            .map_or_else(|_| "refused".to_owned(), |fitted| fitted["x"].to_string())
+    };
+    for (kind, text, wanted) in [
+        ("integer", " 42 ", "42"),
+        ("integer", "+007", "7"),
+        (
+            "integer",
+            "123456789012345678901234567890",
+            "123456789012345678901234567890",
+        ),
+        ("integer", "1.5", "refused"),
+        ("number", "1.5", "1.5"),
+        ("number", "-.5", "-0.5"),
+        ("number", "3", "3"),
+        ("number", "abc", "refused"),
+        ("boolean", "Yes", "true"),
+        ("boolean", "off", "false"),
+        ("boolean", "1", "refused"),
+        ("null", "~", "null"),
+        ("string", "42", "\"42\""),
+        ("array", "[1,\"a\"]", "[1,\"a\"]"),
+        ("array", "a", "refused"),
+        ("object", "{\"a\":1}", "{\"a\":1}"),
+    ] {
+        assert_eq!(fit(text, json!({ "type": kind })), wanted, "{kind} {text}");
+    }
+    let choices = json!({ "anyOf": [{ "type": "boolean" }, { "type": "integer" }] });
+    assert_eq!(fit("5", choices), "5");
+    assert_eq!(fit("5", json!({ "type": ["integer", "string"] })), "\"5\"");
+    assert_eq!(fit("2", json!({ "enum": [1, 2] })), "2");
+    assert_eq!(fit("2", json!({})), "\"2\"");
+    let map = json!({ "type": "object", "additionalProperties": { "type": "boolean" } });
+    assert_eq!(fit("{\"a\": \"no\"}", map), "{\"a\":false}");
+}
+
+#[test]
+fn a_schema_that_never_ends_is_none() {
+    let circle = json!({ "anyOf": [{ "$ref": "#/$defs/b" }, { "$ref": "#/$defs/b" }] });
+    let tree = json!({ "properties": { "left": { "$ref": "#/$defs/b" } } });
+    let given = json!({ "x": "t" }).as_object().unwrap().clone();
+    for (part, wanted) in [
+        (&circle, Some("without end")),
+        (&json!({ "$ref": "#/$defs/b" }), Some("without end")),
+        (
+            &json!({ "not": { "$ref": "#/properties/x" } }),
+            Some("without end"),
+        ),
+        (
+            &json!({ "$ref": "https://example.com/" }),
+            Some("no place in this schema"),
+        ),
+        (&json!({ "$dynamicRef": "#b" }), Some("not supported")),
+        (&tree, None),
+    ] {
+        let schema =
+            json!({ "$defs": { "b": part }, "properties": { "x": { "$ref": "#/$defs/b" } } });
+        let fault = schema_fault(&schema).map(|fault| fault.message);
+        match (wanted, &fault) {
+            (None, None) => {}
+            (Some(wanted), Some(fault)) => assert!(fault.contains(wanted), "{part}: {fault}"),
+            _ => panic!("{part}: {fault:?}"),
+        }
+        // The conversion ends too, whoever asks for it.
+        assert_eq!(
+            fit_arguments(&schema, &given).is_err(),
+            wanted.is_some(),
+            "{part}"
+        );
+    }
 }
 
 /// A workflow with something of everything.

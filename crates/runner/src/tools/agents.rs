@@ -143,9 +143,9 @@ fn schema(fields: &Fields<'_>) -> Result<Option<String>, Failed> {
     };
     let value: Value = serde_json::from_str(&text)
         .map_err(|error| fields.wrong(name, &format!("is no JSON: {error}")))?;
-    match jsonschema::validator_for(&value) {
-        Ok(_) => Ok(Some(text)),
-        Err(error) => Err(fields.wrong(name, &format!("is no JSON Schema: {error}"))),
+    match interlock_formats::schema_fault(&value) {
+        None => Ok(Some(text)),
+        Some(fault) => Err(fields.wrong(name, &format!("is no JSON Schema: {}", fault.message))),
     }
 }
 

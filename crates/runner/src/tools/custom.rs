@@ -6,15 +6,10 @@ use interlock_core::{
     machine::Object,
     text::{Expr, Piece, Places, Text},
 };
+use interlock_formats::fit_arguments;
 use serde_json::{Value, json};
 
-use super::{
-    Codes, Prepared,
-    agents::find,
-    convert::{convert, fill_defaults},
-    fields::Fields,
-    texts::fill,
-};
+use super::{Codes, Prepared, agents::find, fields::Fields, texts::fill};
 use crate::{
     order::Failed,
     program::{Input, Program},
@@ -67,28 +62,23 @@ fn arguments(fields: &Fields<'_>) -> Result<Object, Failed> {
     let anything = json!({});
     let schema = fields.get("schema").unwrap_or(&anything);
     let given = fields.get("arguments").cloned().unwrap_or(json!({}));
-    let Value::Object(mut arguments) = convert(given, schema, schema) else {
+    let Value::Object(given) = given else {
         return Err(fields.wrong("arguments", "is no map"));
     };
-    fill_defaults(&mut arguments, schema, schema);
-    let validator = jsonschema::validator_for(schema)
-        .map_err(|error| fields.wrong("schema", &format!("is no JSON Schema: {error}")))?;
-    let value = Value::Object(arguments);
-    let findings: Vec<String> = validator
-        .iter_errors(&value)
-        .take(FINDINGS_MAX)
-        .map(|error| match error.instance_path().to_string() {
-            place if place.is_empty() => error.to_string(),
-            place => format!("`{}`: {error}", place.trim_start_matches('/')),
-        })
-        .collect();
-    match value {
-        Value::Object(arguments) if findings.is_empty() => Ok(arguments),
-        _ => Err(fields.wrong(
+    fit_arguments(schema, &given).map_err(|misfits| {
+        let findings: Vec<String> = misfits
+            .iter()
+            .take(FINDINGS_MAX)
+            .map(|misfit| match misfit.path.trim_start_matches('/') {
+                "" => misfit.message.clone(),
+                place => format!("`{place}`: {}", misfit.message),
+            })
+            .collect();
+        fields.wrong(
             "arguments",
             &format!("are not as its schema wants them: {}", findings.join("; ")),
-        )),
-    }
+        )
+    })
 }
 
 fn command(
