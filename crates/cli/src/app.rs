@@ -8,7 +8,8 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use interlock_project::{Library, configuration_directory, project_root};
+use interlock_core::names::RunId;
+use interlock_project::{Library, configuration_directory, project_root, workflow_root};
 use interlock_store::Home;
 
 use crate::{
@@ -33,6 +34,23 @@ impl App {
         project_root(&self.directory)
     }
 
+    /// Returns the root of the project that workflows of steps belong to here.
+    ///
+    /// A folder with `.flowstate/` is one too.
+    pub(crate) fn flow_project(&self) -> PathBuf {
+        workflow_root(&self.directory, home_of_person().as_deref())
+    }
+
+    /// Returns the run that is meant: an id, a prefix of one, a name, or the newest of this project.
+    pub(crate) fn find_run(&self, home: &Home, wanted: Option<&str>) -> Result<RunId, Failure> {
+        let (project, flows) = (self.project(), self.flow_project());
+        let found = home.find_run(wanted, &flows);
+        if project == flows {
+            return Ok(found?);
+        }
+        Ok(found.or_else(|_| home.find_run(wanted, &project))?)
+    }
+
     /// Returns the workflows that have a name here and may hold an agent.
     pub(crate) fn library(&self) -> Library {
         Library::new(
@@ -47,7 +65,7 @@ impl App {
     pub(crate) fn library_to_read(&self) -> Library {
         self.library().with_person(
             &self.directory,
-            variable("HOME").map(PathBuf::from).as_deref(),
+            home_of_person().as_deref(),
             variable("PATH"),
         )
     }
@@ -61,6 +79,11 @@ impl App {
 /// Looks up a variable of the environment.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+/// Returns the home of the person, where there is one.
+pub(crate) fn home_of_person() -> Option<PathBuf> {
+    variable("HOME").map(PathBuf::from)
 }
 
 /// Runs the program.
@@ -145,6 +168,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Schema => commands::schema::run(app),
         Command::Graph(args) => commands::graph::run(app, &args),
         Command::Start(args) => commands::start::run(app, &args),
+        Command::Run(args) => commands::run::run(app, &args),
         Command::Status(args) => commands::status::run(app, &args),
         Command::Send(args) => commands::people::send(app, args),
         Command::Approve(args) => commands::people::approve(app, args),

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use interlock_store::name_fault;
 
 /// A state machine between an AI agent and its tools.
 ///
@@ -19,10 +20,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   interlock demo                    see it work, in a temporary folder
   interlock init                    guard the agents of this project
   interlock start bugfix            hold the next session to the bugfix workflow
+  interlock run release             carry a workflow of steps out
   interlock status                  where the run stands
   interlock approve                 say yes to what waits
 
-Exit codes: 0 done, 1 refused or errors found, 2 usage, 130 cancelled.")]
+Exit codes: 0 done, 1 refused or errors found, 2 usage, 75 waiting for a person, 130 cancelled.")]
 pub(crate) struct Cli {
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
@@ -92,6 +94,21 @@ pub(crate) enum Command {
   interlock start flow.yaml --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c
   interlock start release --input '{\"version\":\"1.4.0\"}'")]
     Start(StartArgs),
+    /// Carry a workflow of steps out: its programs, agents and questions, one after the other.
+    #[command(after_help = "Examples:
+  interlock run hello               .flowstate/hello.yaml, or .flowstate/hello/index.yaml
+  interlock run ./deploy.yaml --name friday --var target=staging
+  interlock run hello -r friday     go on with a run that stands, failed or was cancelled
+  interlock run nightly --headless --json | jq -r .event
+
+What the programs print is on standard output and standard error, everything of Interlock's own on
+standard error. With --json standard output has one object a line instead: first `Run` with the id and
+the name, then each event of the run as `interlock log --json` has it, what programs print as `Output`
+with `path`, `stream` and `text`, and last `Halted` with `status`, `code` and what it waits for.
+
+Exit code: the one that the workflow ends with; 1 when it is not in order, 75 when the run waits for a
+person, 130 when it was cancelled.")]
+    Run(CarryArgs),
     /// Say where a run stands.
     Status(RunArgs),
     /// Ask a run for a transition, as a person.
@@ -330,6 +347,51 @@ pub(crate) struct StartArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CarryArgs {
+    /// The workflow: a file or a name.
+    #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
+    pub(crate) workflow: Option<String>,
+    /// What to work on, for workflows that take a text.
+    #[arg(conflicts_with = "resume")]
+    pub(crate) text: Option<String>,
+    /// A name for the run, new in this project and workflow; made up when left out.
+    #[arg(long, short, value_name = "N", conflicts_with = "resume", value_parser = run_name)]
+    pub(crate) name: Option<String>,
+    /// Set a variable; may be repeated.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) variables: Vec<(String, String)>,
+    /// The text to work on: as it is, from a file, or from standard input.
+    #[arg(long, value_name = "TEXT|@FILE|-", conflicts_with_all = ["text", "resume"])]
+    pub(crate) input: Option<String>,
+    /// Go on with this run in place of starting one, as `interlock resume` does.
+    #[arg(long, short, value_name = "N")]
+    pub(crate) resume: Option<String>,
+    /// Ask nobody, even at a terminal: the run waits where a person is needed.
+    #[arg(long)]
+    pub(crate) headless: bool,
+    /// Print what happens as JSON lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Remove the run directory when the run ends with code 0; its log stays.
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) clean_on_end: bool,
+}
+
+/// Reads the name of a run.
+fn run_name(text: &str) -> Result<String, String> {
+    name_fault(text).map_or_else(|| Ok(text.to_owned()), |why| Err(why.to_owned()))
+}
+
+/// Reads `NAME=VALUE`.
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
+    if name.is_empty() {
+        return Err("there is no name before `=`".to_owned());
+    }
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod pages;
 pub(crate) mod people;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod simulate;

@@ -20,6 +20,10 @@ pub(crate) enum Exit {
     Usage,
     /// Cancelled.
     Cancelled,
+    /// It waits for a person.
+    Waiting,
+    /// The code that a workflow ended with.
+    Own(u8),
 }
 
 impl Exit {
@@ -29,6 +33,8 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Cancelled => 130,
+            Self::Waiting => 75,
+            Self::Own(code) => code,
         }
     }
 }

@@ -9,7 +9,7 @@ use interlock_core::{
     report::{self, pending},
     run::Run,
 };
-use interlock_formats::{Loaded, load as load_workflow, render};
+use interlock_formats::{Loaded, Source, load as load_workflow, render};
 use interlock_project::{Config, Library};
 use interlock_sandbox::{Level, NotHeld, probe};
 use interlock_store::{Durability, EventLog as _, Home, RunLog, submit};
@@ -32,7 +32,7 @@ pub(crate) struct Live {
 /// Opens the run that is meant: an id, a prefix of one, a name, or the newest of this project.
 pub(crate) fn open(app: &App, wanted: Option<&str>) -> Result<Live, Failure> {
     let home = app.home()?;
-    let id = home.find_run(wanted, &app.project())?;
+    let id = app.find_run(&home, wanted)?;
     let log = home.open_run(&id)?;
     let machine = log.machine()?;
     let run = log.load()?;
@@ -137,7 +137,16 @@ pub(crate) fn load_to_read(app: &App, wanted: &str) -> Result<Loaded, Failure> {
 
 fn load_from(app: &App, library: &Library, wanted: &str) -> Result<Loaded, Failure> {
     let source = library.open(wanted).map_err(Failure::usage)?;
-    load_workflow(&source, None, library).map_err(|diagnostics| {
+    load_source(app, library, &source)
+}
+
+/// Loads a workflow whose file has been read.
+pub(crate) fn load_source(
+    app: &App,
+    library: &Library,
+    source: &Source,
+) -> Result<Loaded, Failure> {
+    load_workflow(source, None, library).map_err(|diagnostics| {
         let text = render(&diagnostics, app.output.colours_errors());
         match app.output.error(&text) {
             Ok(()) => Failure::Said(Exit::Failed),

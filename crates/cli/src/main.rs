@@ -5,6 +5,7 @@ mod args;
 mod authority;
 mod commands;
 mod demo;
+mod durable;
 mod failure;
 mod live;
 mod output;

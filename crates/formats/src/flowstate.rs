@@ -37,6 +37,8 @@ pub(crate) struct Reading {
     pub(crate) machine: Option<Machine>,
     /// The name of the workflow.
     pub(crate) name: String,
+    /// The names of variables that the file itself has.
+    pub(crate) variables: Vec<String>,
     pub(crate) files: Files,
     pub(crate) report: Report,
     pub(crate) spans: Spans,
@@ -65,6 +67,7 @@ pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workf
     Reading {
         machine,
         name: name.unwrap_or_default(),
+        variables: flows.first().map(check::names).unwrap_or_default(),
         files,
         report,
         spans,

@@ -29,6 +29,8 @@ pub struct Loaded {
     pub name: Option<String>,
     /// The MCP servers the file wraps it with.
     pub upstream_servers: Option<Value>,
+    /// The variables that a durable workflow declares, captures or reads.
+    pub variables: Vec<String>,
     /// Every file that was read for it.
     pub bundle: Bundle,
 }
@@ -177,6 +179,7 @@ impl Opened {
             warnings,
             name: chosen.name.map(str::to_owned),
             upstream_servers: chosen.upstream_servers.map(Node::to_value),
+            variables: Vec::new(),
             bundle: Bundle::default(),
         })
     }
@@ -206,6 +209,7 @@ impl Opened {
                 warnings: diagnostics,
                 name: None,
                 upstream_servers: None,
+                variables: reading.variables,
                 bundle: Bundle::default(),
             }),
             None => Err(diagnostics),

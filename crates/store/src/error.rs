@@ -126,6 +126,16 @@ pub enum StoreError {
         /// Why not.
         why: &'static str,
     },
+    /// A durable run has this name already.
+    #[error(
+        "a run of `{workflow}` is called `{name}` already: choose another name, or go on with it by `interlock resume {workflow}/{name}`"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The workflow.
+        workflow: String,
+    },
     /// The run is not there.
     #[error("run `{run}` is missing: put back `{path}`, or start a new run")]
     MissingRun {

@@ -10,6 +10,9 @@
 //! runs/ID/baseline*.json  how protected files were when the run began
 //! runs/ID/parents.jsonl   the spans of others that calls lie in
 //! runs/ID/session.json    the run's own word about the session it guards
+//! runs/ID/files/          the folder that programs of a durable run work in
+//! runs/ID/origin.json     the files a durable run came from, as they were read
+//! names/HASH/NAME         the durable run of that name, by project and workflow
 //! sessions/HASH.json      the run that guards a session
 //! projects/HASH.json      the run that waits for a project's next session
 //! notes/HASH-TIME-X.json  what a hook knows of a control call under way
@@ -29,6 +32,7 @@ mod baseline;
 mod bindings;
 mod chain;
 mod credentials;
+mod durable;
 mod error;
 mod files;
 mod gateways;
@@ -37,6 +41,7 @@ mod id;
 mod kin;
 mod list;
 mod log;
+mod names;
 mod notes;
 mod pin;
 mod run_log;
@@ -54,12 +59,14 @@ mod verify;
 pub use baseline::BASELINE;
 pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionKey};
 pub use chain::ChainHash;
+pub use durable::{NewDurable, Origin};
 pub use error::StoreError;
 pub use gateways::{GatewayCard, KeptCard, ServedTool};
 pub use home::Home;
 pub use id::{random_word, run_id};
 pub use list::{Listed, RunCard, RunSummary};
 pub use log::{AppendError, EventLog, Recorded};
+pub use names::name_fault;
 pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
 pub use pin::{Durability, NewRun, SourceFile};
 pub use run_log::RunLog;

@@ -73,10 +73,19 @@ impl RunSummary {
         matches!(&self.listed, Listed::Known(card) if card.project_root == project_root)
     }
 
-    /// Tells whether the run is known to be called `name`.
+    /// Tells whether the run is known to be called `wanted`: its name, or `WORKFLOW/NAME`.
     #[must_use]
-    pub fn is_called(&self, name: &str) -> bool {
-        matches!(&self.listed, Listed::Known(card) if card.name.as_deref() == Some(name))
+    pub fn is_called(&self, wanted: &str) -> bool {
+        let Listed::Known(card) = &self.listed else {
+            return false;
+        };
+        let Some(name) = card.name.as_deref() else {
+            return false;
+        };
+        let in_workflow = wanted
+            .rsplit_once('/')
+            .is_some_and(|(workflow, rest)| rest == name && workflow == card.workflow.as_str());
+        name == wanted || in_workflow
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use interlock_core::{machine::Machine, names::RunId};
 use rusqlite::{Connection, OptionalExtension as _, Row};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// A workflow file, as it was when a run began.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFile {
     /// The name or path it was read under.
     pub name: String,

@@ -190,6 +190,14 @@ impl RunLog {
         self.head.durability
     }
 
+    /// Returns what people call the run.
+    ///
+    /// # Errors
+    /// The pin cannot be read or was changed.
+    pub fn name(&self) -> Result<Option<String>, StoreError> {
+        self.pin().map(|pin| pin.name)
+    }
+
     /// Returns the workflow file as it was when the run began.
     ///
     /// # Errors

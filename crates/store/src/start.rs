@@ -14,6 +14,7 @@ use interlock_core::{
     machine::Object,
     names::RunId,
     run::Run,
+    text::Places,
 };
 
 use crate::{
@@ -64,7 +65,7 @@ impl Home {
     /// # Errors
     /// The state directory cannot be written; then no run is left behind.
     pub fn create_run(&self, new: &NewRun<'_>) -> Result<RunLog, StoreError> {
-        self.write_run(&id::run_id(new.at_ms)?, new, &[])
+        self.write_run(&id::run_id(new.at_ms)?, new, &[], &|_| Ok(()))
     }
 
     /// Makes a run and begins it, in one step: there is a run that began, or none.
@@ -78,10 +79,21 @@ impl Home {
         by: &str,
     ) -> Result<Started, StartError> {
         let id = id::run_id(new.at_ms)?;
+        self.begin(&id, new, (input, by, None), &|_| Ok(()))
+    }
+
+    /// Begins the run `id`; `also` writes what belongs into its directory beside the database.
+    pub(crate) fn begin(
+        &self,
+        id: &RunId,
+        new: &NewRun<'_>,
+        (input, by, places): (Object, &str, Option<Places>),
+        also: &dyn Fn(&Path) -> Result<(), StoreError>,
+    ) -> Result<Started, StartError> {
         let ask = Ask::Start {
             input,
             by: by.to_owned(),
-            places: None,
+            places,
         };
         let command = Command {
             at_ms: new.at_ms,
@@ -92,7 +104,7 @@ impl Home {
         if matches!(decision.reply, Reply::Refused(_)) {
             return Err(StartError::Refused(Box::new(decision)));
         }
-        let log = self.write_run(&id, new, &decision.events)?;
+        let log = self.write_run(id, new, &decision.events, also)?;
         let run = decision.events.iter().fold(fresh, evolve);
         Ok(Started { log, run, decision })
     }
@@ -123,7 +135,8 @@ impl Home {
         }
     }
 
-    /// Finds the run that is meant: an id, a unique prefix of one, a name, or the newest of the project.
+    /// Finds the run that is meant: an id, a unique prefix of one, a name, `WORKFLOW/NAME`, or
+    /// the newest of the project.
     ///
     /// A name is looked for in the project first, then anywhere.
     ///
@@ -208,12 +221,14 @@ impl Home {
         run: &RunId,
         new: &NewRun<'_>,
         events: &[Event],
+        also: &dyn Fn(&Path) -> Result<(), StoreError>,
     ) -> Result<RunLog, StoreError> {
         let runs = self.made_place("runs")?;
         let directory = runs.join(run.as_str());
         let beside = runs.join(format!(".new-{run}"));
         files::make_directory(&beside)?;
         let written = write_database(&beside, run, new, events)
+            .and_then(|()| also(&beside))
             .and_then(|()| files::sync_directory(&beside.join(FILE_NAME)))
             .and_then(|()| {
                 fs::rename(&beside, &directory)

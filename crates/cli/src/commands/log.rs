@@ -22,7 +22,7 @@ const FOLLOW_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(app: &App, args: &LogArgs) -> Done {
     let home = app.home()?;
-    let id = home.find_run(args.run.as_deref(), &app.project())?;
+    let id = app.find_run(&home, args.run.as_deref())?;
     let log = home.open_run(&id)?;
     if args.verify {
         return verify(app, &log, args.json);

@@ -8,6 +8,7 @@ mod tasks;
 mod variables;
 
 pub(super) use shell::is_safe;
+pub(super) use variables::names;
 
 use std::collections::BTreeSet;
 

@@ -115,6 +115,7 @@ impl<'f> Lowering<'f> {
         }
         let mut root = root.unwrap_or_else(|| crate::native::empty(""));
         root.machines = std::mem::take(&mut self.machines);
+        root.durable = true;
         root
     }
 

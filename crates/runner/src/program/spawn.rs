@@ -58,6 +58,9 @@ pub enum StartError {
     },
 }
 
+/// The variable that lets scripts of a person answer for them.
+const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
+
 /// Starts `program` as the leader of a new process group.
 pub(super) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Started, StartError> {
     check_directory(program)?;
@@ -66,6 +69,8 @@ pub(super) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Start
     command
         .args(&program.arguments)
         .current_dir(&program.directory)
+        // A person's leave to answer is not an agent's, whoever started the run.
+        .env_remove(PERSONS_TOKEN)
         .envs(
             program
                 .environment

@@ -171,6 +171,23 @@ impl Names {
     }
 }
 
+/// Returns the names that a flow declares, captures or reads itself, each once.
+pub(in crate::flowstate) fn names(flow: &Flow) -> Vec<String> {
+    let mut names = Names::of(flow).set;
+    each_text(&flow.states, false, &mut |text, _| {
+        for (expr, _) in text.holes() {
+            look(expr, &mut |found| {
+                if let Found::Key(key) = found
+                    && !key.contains("::")
+                {
+                    names.insert(key.to_owned());
+                }
+            });
+        }
+    });
+    names.into_iter().collect()
+}
+
 /// Where a text stands.
 #[derive(Clone, Copy)]
 struct Place {

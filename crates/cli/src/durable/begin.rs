@@ -1,0 +1,116 @@
+//! From a workflow of steps to a run that nobody carries out yet.
+
+use std::path::{Path, PathBuf};
+
+use interlock_formats::{Loaded, Severity, Source};
+use interlock_project::Config;
+use interlock_store::{NewDurable, NewRun, Origin, SourceFile, StartError, Started, StoreError};
+
+use super::variables;
+use crate::{
+    app::{self, App},
+    args::CarryArgs,
+    authority, commands,
+    failure::{Done, Failure},
+    live,
+};
+
+/// A workflow of steps that is in order.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    pub(crate) loaded: Loaded,
+    source: Source,
+    /// The root of the project that its paths are resolved against.
+    project: PathBuf,
+}
+
+/// Loads a workflow that Interlock can carry out itself.
+pub(crate) fn of_steps(app: &App, wanted: &str) -> Result<Steps, Failure> {
+    let library = app.library_to_read();
+    let source = library.open(wanted).map_err(Failure::usage)?;
+    let loaded = live::load_source(app, &library, &source)?;
+    if !loaded.machine.durable {
+        return Err(anyhow::anyhow!(
+            "`{}` holds an agent and has no steps to carry out: start it with `interlock start {wanted}`",
+            loaded.machine.id
+        )
+        .into());
+    }
+    let file = app.directory.join(&source.name);
+    Ok(Steps {
+        project: library.root_of(&file),
+        loaded,
+        source,
+    })
+}
+
+/// Starts a run of `steps`; its programs wait for whoever carries it out.
+pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Started, Failure> {
+    let machine = &steps.loaded.machine;
+    let input = variables::checked(&args.variables, &steps.loaded.variables)?;
+    remark(app, steps, args)?;
+    let home = app.home()?;
+    let config = Config::of_project(&steps.project)?;
+    let person = app::home_of_person().unwrap_or_else(|| PathBuf::from("/"));
+    let new = NewRun {
+        machine,
+        source: &SourceFile {
+            name: steps.source.name.clone(),
+            text: steps.source.text.clone(),
+        },
+        project_root: &steps.project,
+        name: args.name.as_deref(),
+        durability: live::durability(&config),
+        at_ms: live::now_ms(),
+    };
+    let durable = NewDurable {
+        new,
+        home: &person,
+        origin: &origin(app, &steps.loaded, args.clean_on_end),
+    };
+    let started = home
+        .start_durable(&durable, input, &authority::name())
+        .map_err(named)?;
+    commands::telemetry::keep_parent(&home, started.log.run());
+    Ok(started)
+}
+
+/// Names a failure as the command line has it.
+fn named(error: StartError) -> Failure {
+    match error {
+        StartError::Store(error @ StoreError::BadName { .. }) => Failure::usage(error),
+        error => error.into(),
+    }
+}
+
+/// Says that the workflow has warnings; `check` shows them.
+fn remark(app: &App, steps: &Steps, args: &CarryArgs) -> Done {
+    let warnings = steps.loaded.warnings.iter();
+    let count = warnings
+        .filter(|warning| warning.severity == Severity::Warning)
+        .count();
+    if count == 0 || args.json {
+        return Ok(());
+    }
+    let file = &steps.source.name;
+    let what = if count == 1 { "warning" } else { "warnings" };
+    app.output.error(&format!(
+        "interlock: {count} {what} in `{file}`: `interlock check {file}` shows what\n"
+    ))
+}
+
+/// Returns every file that was read, by absolute path.
+fn origin(app: &App, loaded: &Loaded, clean_on_end: bool) -> Origin {
+    let files = loaded.bundle.files.iter().map(|file| SourceFile {
+        name: absolute(&app.directory, &file.name),
+        text: file.text.clone(),
+    });
+    Origin {
+        files: files.collect(),
+        clean_on_end,
+    }
+}
+
+fn absolute(directory: &Path, name: &str) -> String {
+    directory.join(name).to_string_lossy().into_owned()
+}

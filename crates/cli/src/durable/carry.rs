@@ -1,0 +1,158 @@
+//! Carries one run out in this process, until it is over or waits for a person.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use interlock_core::machine::Machine;
+use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
+use interlock_store::{EventLog as _, RunLog};
+use serde_json::json;
+
+use super::{
+    halted::Halted,
+    screen::{Lines, Plain},
+    signals::Cancelling,
+};
+use crate::{
+    app::App,
+    commands::telemetry,
+    failure::{Done, Exit, Failure},
+};
+
+/// Time between two looks at a log whose events are printed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How a run is carried out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// Nobody is asked.
+    pub(crate) headless: bool,
+    /// What happens is printed as JSON lines.
+    pub(crate) json: bool,
+}
+
+/// What shows a run while it goes on.
+enum Shown {
+    Plain(Arc<dyn Screen>),
+    Lines(Arc<Lines>),
+}
+
+impl Shown {
+    fn screen(&self) -> Arc<dyn Screen> {
+        match self {
+            Self::Plain(screen) => Arc::clone(screen),
+            Self::Lines(lines) => Arc::clone(lines) as Arc<dyn Screen>,
+        }
+    }
+}
+
+/// A run that this process has taken.
+pub(crate) struct Carrying {
+    host: Embedded,
+    shown: Shown,
+}
+
+/// Carries the run of `log`, which has just begun, out and ends as it does.
+pub(crate) fn carry(app: &App, log: RunLog, machine: &Machine, terms: Terms) -> Done {
+    let mut carrying = Carrying::take(app, log, machine, terms, 0)?;
+    carrying.drive(machine)?;
+    carrying.end(app, machine)
+}
+
+impl Carrying {
+    /// Takes the run of `log` and says which it is; events from number `since` on are shown.
+    ///
+    /// Refused where another process has it, which is named.
+    pub(crate) fn take(
+        app: &App,
+        log: RunLog,
+        machine: &Machine,
+        terms: Terms,
+        since: u64,
+    ) -> Result<Self, Failure> {
+        let name = log.name()?.unwrap_or_else(|| log.run().to_string());
+        let shown = if terms.json {
+            let follower = app.home()?.open_run(log.run())?;
+            Shown::Lines(Arc::new(Lines::new(follower, since)))
+        } else {
+            Shown::Plain(Arc::new(Plain))
+        };
+        let id = log.run().clone();
+        let host = take(log, &shown, terms)?;
+        match &shown {
+            Shown::Plain(_) => app.output.error(&format!("run {name}\n"))?,
+            Shown::Lines(lines) => lines
+                .begin(&json!({ "event": "Run", "run": id, "name": name, "workflow": machine.id })),
+        }
+        Ok(Self { host, shown })
+    }
+
+    /// Drives the run until it is over or stands.
+    pub(crate) fn drive(&mut self, machine: &Machine) -> Done {
+        let cancelling = Cancelling::begin(self.host.canceller())?;
+        let host = &mut self.host;
+        let driven = match &self.shown {
+            Shown::Plain(_) => host.drive(machine).map(drop),
+            Shown::Lines(lines) => following(lines, || host.drive(machine).map(drop)),
+        };
+        drop(cancelling);
+        Ok(driven?)
+    }
+
+    /// Gives the run back, says how it stands, and ends with its code.
+    pub(crate) fn end(mut self, app: &App, machine: &Machine) -> Done {
+        self.host.release()?;
+        self.host.log().tidy_up();
+        telemetry::nudge();
+        let halted = Halted::of(self.host.log(), machine)?;
+        match &self.shown {
+            Shown::Plain(_) => halted.tell(app)?,
+            Shown::Lines(lines) => lines.catch_up(Some(&halted.line()))?,
+        }
+        if halted.code != 0 {
+            return Err(Failure::Said(Exit::Own(halted.code)));
+        }
+        let origin = self.host.log().origin()?;
+        if origin.is_some_and(|origin| origin.clean_on_end) {
+            self.host.log().remove_files()?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the run, or says who has it.
+fn take(log: RunLog, shown: &Shown, terms: Terms) -> Result<Embedded, Failure> {
+    let run = log.load()?;
+    let places = run.places.as_deref().cloned();
+    let places = places.ok_or_else(|| anyhow::anyhow!("run `{}` has no steps", run.id))?;
+    let mut around = Surroundings::new(run.id.to_string(), places, log.directory());
+    around.screen = shown.screen();
+    if !terms.headless {
+        around.terminal = Terminal::of_stdin().map(Arc::new);
+    }
+    Ok(Embedded::take(log.kept(), around)?)
+}
+
+/// Prints events while `work` goes on.
+fn following<T>(lines: &Arc<Lines>, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let follower = scope.spawn(|| {
+            while !over.load(Ordering::Acquire) {
+                // What cannot be read now is read at the end, where it counts.
+                let _ = lines.catch_up(None);
+                thread::park_timeout(LOOK_EVERY);
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::Release);
+        follower.thread().unpark();
+        done
+    })
+}

@@ -1,0 +1,179 @@
+//! How a run stands when nobody carries it out any more.
+
+use interlock_core::{
+    command::{Effect, Stage},
+    effects,
+    event::Cause,
+    machine::{Machine, Outcome},
+    report::{Status, report},
+    run::{Phase, Run},
+};
+use interlock_store::{EventLog as _, RunLog};
+use serde_json::{Value, json};
+
+use crate::{
+    app::App,
+    failure::{Done, Exit, Failure},
+};
+
+/// How a run stands.
+#[derive(Debug)]
+pub(crate) struct Halted {
+    /// What people call it.
+    name: String,
+    run: Run,
+    status: Status,
+    /// The paths of the states it stands in.
+    state: Vec<String>,
+    /// The code that the program ends with.
+    pub(crate) code: u8,
+    /// What it waits for.
+    pub(crate) waits: Vec<Wait>,
+}
+
+/// Something that only a person brings about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The state's path.
+    pub(crate) path: String,
+    /// What kind: `question`, `pause`, `lost`, `terminal`.
+    pub(crate) kind: &'static str,
+    /// The question, the reason, or what was lost.
+    pub(crate) text: String,
+}
+
+impl Halted {
+    /// Reads how the run of `log` stands.
+    pub(crate) fn of(log: &RunLog, machine: &Machine) -> Result<Self, Failure> {
+        let run = log.load()?;
+        let seen = report(machine, &run, None);
+        Ok(Self {
+            name: log.name()?.unwrap_or_else(|| run.id.to_string()),
+            status: seen.status,
+            state: seen.state.0,
+            code: code(&run),
+            waits: waits(machine, &run),
+            run,
+        })
+    }
+
+    /// Says on standard error how it stands, where that is no success.
+    pub(crate) fn tell(&self, app: &App) -> Done {
+        let mut text = String::new();
+        if let Some(cause) = self.cause() {
+            text = format!("interlock: {} failed {}\n", self.name, sentence(cause));
+        } else if self.status == Status::Cancelled {
+            text = format!("interlock: {} was cancelled\n", self.name);
+        }
+        for wait in &self.waits {
+            let what = wait.sentence(&self.name);
+            text.push_str(&format!("interlock: {} waits: {what}\n", self.name));
+        }
+        app.output.error(&text)
+    }
+
+    /// Writes it as the last of the JSON lines.
+    pub(crate) fn line(&self) -> Value {
+        json!({
+            "event": "Halted",
+            "run": self.run.id,
+            "name": self.name,
+            "status": self.status,
+            "state": self.state.join(", "),
+            "code": self.code,
+            "message": self.cause().map(|cause| &cause.message),
+            "waits": self.waits.iter().map(Wait::line).collect::<Vec<_>>(),
+        })
+    }
+
+    fn cause(&self) -> Option<&Cause> {
+        match &self.run.phase {
+            Phase::Ended {
+                outcome: Outcome::Failure,
+                cause,
+            } => cause.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// Says where and why a run failed.
+fn sentence(cause: &Cause) -> String {
+    let place = match cause.state.as_str() {
+        "" => String::new(),
+        state => format!("at `{state}` "),
+    };
+    format!("{place}with code {}: {}", cause.number(), cause.message)
+}
+
+/// Returns the code that a process ends with that carried `run` out.
+fn code(run: &Run) -> u8 {
+    match &run.phase {
+        Phase::Ended {
+            outcome: Outcome::Success,
+            ..
+        } => 0,
+        Phase::Ended { cause, .. } => cause.as_ref().map_or(1, Cause::number),
+        Phase::Cancelled => Exit::Cancelled.code(),
+        Phase::New | Phase::Open => Exit::Waiting.code(),
+    }
+}
+
+/// Lists what the run waits for that only a person brings about.
+pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
+    if let Some(pause) = &run.paused {
+        return vec![Wait {
+            path: String::new(),
+            kind: "stopped",
+            text: pause
+                .reason
+                .clone()
+                .unwrap_or_else(|| format!("paused by {}", pause.by)),
+        }];
+    }
+    effects(machine, run).iter().filter_map(wait).collect()
+}
+
+fn wait(effect: &Effect) -> Option<Wait> {
+    let text = |key: &str| {
+        let value = effect.input.get(key).and_then(Value::as_str);
+        value.unwrap_or_default().to_owned()
+    };
+    let (kind, text) = match (&effect.stage, effect.kind.as_str()) {
+        (Stage::Person, "pause") => ("pause", text("reason")),
+        (Stage::Person, _) => ("question", text("question")),
+        (Stage::Lost, kind) => ("lost", format!("`{kind}` was cut off")),
+        (Stage::Running, "claude-code") => {
+            ("terminal", "`claude-code` needs a terminal".to_owned())
+        }
+        _ => return None,
+    };
+    Some(Wait {
+        path: effect.path.clone(),
+        kind,
+        text,
+    })
+}
+
+impl Wait {
+    /// Says what it waits for, and what to do.
+    pub(crate) fn sentence(&self, name: &str) -> String {
+        let (path, text) = (&self.path, &self.text);
+        match self.kind {
+            "question" => format!(
+                "`{path}` asks: {text} (`interlock resume {name}` at a terminal, or `--answer TEXT`)"
+            ),
+            "pause" => format!("`{path}`: {text} (`interlock resume {name}`)"),
+            "lost" => format!(
+                "{text} at `{path}`: `interlock resume {name}` runs it again, with `--fail-with CODE` it counts as failed"
+            ),
+            "terminal" => format!("{text} at `{path}` (`interlock resume {name}` at one)"),
+            _ => format!("{text} (`interlock resume {name}`)"),
+        }
+    }
+
+    /// Writes it for JSON.
+    pub(crate) fn line(&self) -> Value {
+        json!({ "path": self.path, "kind": self.kind, "text": self.text })
+    }
+}

@@ -1,0 +1,112 @@
+//! What programs print, as it comes: as it is, or among the events as JSON lines.
+
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+};
+
+use interlock_runner::{Screen, Stream};
+use interlock_store::{EventLog as _, RunLog};
+use serde_json::{Value, json};
+
+use crate::{commands::log::line, failure::Failure};
+
+/// Shows all on this process's own streams, as it comes.
+pub(super) struct Plain;
+
+impl Screen for Plain {
+    fn show(&self, _: &str, stream: Stream, bytes: &[u8]) {
+        match stream {
+            Stream::Out => put(&mut io::stdout().lock(), bytes),
+            Stream::Err => put(&mut io::stderr().lock(), bytes),
+        }
+    }
+
+    fn ask(&self, _: &str, text: &str) {
+        put(&mut io::stderr().lock(), text.as_bytes());
+    }
+
+    fn warn(&self, path: &str, text: &str) {
+        let line = format!("interlock: `{path}`: {text}\n");
+        put(&mut io::stderr().lock(), line.as_bytes());
+    }
+}
+
+/// Writes what somebody may look at; whoever went away does not end a run.
+fn put(to: &mut impl io::Write, bytes: &[u8]) {
+    let _ = to.write_all(bytes).and_then(|()| to.flush());
+}
+
+/// Prints one JSON object a line: what was recorded, and what programs print in between.
+pub(super) struct Lines {
+    /// The log as another reader has it, and the number of the next event.
+    followed: Mutex<Followed>,
+}
+
+struct Followed {
+    log: RunLog,
+    next: u64,
+}
+
+impl Lines {
+    /// Follows `log` from its event number `next` on.
+    pub(super) fn new(log: RunLog, next: u64) -> Self {
+        Self {
+            followed: Mutex::new(Followed { log, next }),
+        }
+    }
+
+    /// Prints what was recorded since; then, still before anything else, `last`.
+    pub(super) fn catch_up(&self, last: Option<&Value>) -> Result<(), Failure> {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let Followed { log, next } = &mut *followed;
+        let mut printed = String::new();
+        if log.count()? > *next {
+            for recorded in log.events(*next) {
+                let recorded = recorded?;
+                *next = recorded.seq + 1;
+                printed.push_str(&serde_json::to_string(&line(&recorded)?)?);
+                printed.push('\n');
+            }
+        }
+        if let Some(last) = last {
+            printed.push_str(&serde_json::to_string(last)?);
+            printed.push('\n');
+        }
+        if !printed.is_empty() {
+            put(&mut io::stdout().lock(), printed.as_bytes());
+        }
+        Ok(())
+    }
+
+    /// Prints `first` before anything else.
+    pub(super) fn begin(&self, first: &Value) {
+        put(&mut io::stdout().lock(), format!("{first}\n").as_bytes());
+    }
+
+    fn say(&self, said: &Value) {
+        // The events can still be read from the log; what is said now cannot.
+        if self.catch_up(Some(said)).is_err() {
+            put(&mut io::stdout().lock(), format!("{said}\n").as_bytes());
+        }
+    }
+}
+
+impl Screen for Lines {
+    fn show(&self, path: &str, stream: Stream, bytes: &[u8]) {
+        let stream = match stream {
+            Stream::Out => "stdout",
+            Stream::Err => "stderr",
+        };
+        let text = String::from_utf8_lossy(bytes);
+        self.say(&json!({ "event": "Output", "path": path, "stream": stream, "text": text }));
+    }
+
+    fn ask(&self, _: &str, text: &str) {
+        put(&mut io::stderr().lock(), text.as_bytes());
+    }
+
+    fn warn(&self, path: &str, text: &str) {
+        self.say(&json!({ "event": "Warning", "path": path, "message": text }));
+    }
+}

@@ -1,0 +1,62 @@
+//! Ends a run when the system or the person at the terminal says so.
+
+use std::thread::{self, JoinHandle};
+
+use interlock_runner::Canceller;
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::{Handle, Signals},
+};
+
+use crate::{authority, failure::Failure};
+
+/// Has the run cancelled by each signal, until dropped.
+pub(super) struct Cancelling {
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Cancelling {
+    /// Begins to listen: the first signal cancels the run, the second at once.
+    pub(super) fn begin(canceller: Canceller) -> Result<Self, Failure> {
+        let wanted = [SIGINT, SIGTERM, SIGHUP];
+        let ignored = ignored();
+        // Whoever started this with a signal ignored, as `nohup` does, wants it ignored.
+        let mut signals = Signals::new(
+            wanted
+                .into_iter()
+                .filter(|signal| ignored >> (signal - 1) & 1 == 0),
+        )?;
+        let handle = signals.handle();
+        let by = authority::name();
+        let thread = thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                for _ in signals.forever() {
+                    canceller.cancel(&by);
+                }
+            })?;
+        Ok(Self {
+            handle,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Cancelling {
+    fn drop(&mut self) {
+        self.handle.close();
+        if let Some(thread) = self.thread.take() {
+            // Nothing is left to be told when it broke.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns the signals that this process was started with ignored, one bit each, where the system tells.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default()
+}

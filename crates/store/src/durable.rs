@@ -1,0 +1,119 @@
+//! Runs that Interlock carries out itself: with a folder, a name, and the files they came from.
+
+use std::{fs, path::Path};
+
+use interlock_core::{machine::Object, text::Places};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::StoreError,
+    files::{self, Sync, Versioned},
+    home::Home,
+    id,
+    pin::{NewRun, SourceFile},
+    run_log::RunLog,
+    start::{StartError, Started},
+};
+
+/// Name of the folder in a run's directory that its programs work in.
+const FILES: &str = "files";
+/// Name of the file that keeps where a run came from.
+const ORIGIN: &str = "origin.json";
+
+/// A durable run to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct NewDurable<'a> {
+    /// What every run pins; without a name one is made up.
+    pub new: NewRun<'a>,
+    /// The home of the person.
+    pub home: &'a Path,
+    /// Where it comes from.
+    pub origin: &'a Origin,
+}
+
+/// Where a durable run comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The workflow file, its parents and those it calls, by absolute path, as they were read.
+    pub files: Vec<SourceFile>,
+    /// Whether the run directory goes when the run ends with code 0.
+    #[serde(default)]
+    pub clean_on_end: bool,
+}
+
+impl Versioned for Origin {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 256 * 1024 * 1024;
+}
+
+impl Home {
+    /// Makes a durable run and begins it, in one step: there is a run that began, or none.
+    ///
+    /// Its programs work in `files/` of its directory, which is empty.
+    ///
+    /// # Errors
+    /// The name is none or is taken, the engine refuses the input, or the state
+    /// directory cannot be written. Nothing is left behind then.
+    pub fn start_durable(
+        &self,
+        durable: &NewDurable<'_>,
+        input: Object,
+        by: &str,
+    ) -> Result<Started, StartError> {
+        let workflow = durable.new.machine.id.as_str();
+        let project = durable.new.project_root;
+        let claim = match durable.new.name {
+            Some(name) => self.claim_name(project, workflow, name),
+            None => self.claim_any_name(project, workflow),
+        }?;
+        let id = id::run_id(durable.new.at_ms)?;
+        // Held until the run is there.
+        let claim = claim.give_to(&id)?;
+        let directory = Self::run_directory(&self.made()?, &id)?;
+        let word = |path: &Path| {
+            let text = path.to_str().map(str::to_owned);
+            text.ok_or_else(|| StoreError::Unwritable {
+                path: directory.clone(),
+                what: format!("a folder whose path is not text (`{}`)", path.display()),
+            })
+        };
+        let places = Places {
+            run_dir: word(&directory.join(FILES))?,
+            project: word(project)?,
+            home: word(durable.home)?,
+        };
+        let new = NewRun {
+            name: Some(&claim.name),
+            ..durable.new
+        };
+        let origin = durable.origin;
+        self.begin(&id, &new, (input, by, Some(places)), &|beside| {
+            files::make_directory(&beside.join(FILES))?;
+            files::write(&beside.join(ORIGIN), origin, Sync::Now)
+        })
+    }
+}
+
+impl RunLog {
+    /// Returns where a durable run comes from; `None`: it does not say.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn origin(&self) -> Result<Option<Origin>, StoreError> {
+        files::read(&self.directory().join(ORIGIN))
+    }
+
+    /// Removes the folder that the run's programs worked in; the log stays.
+    ///
+    /// # Errors
+    /// The folder cannot be removed.
+    pub fn remove_files(&self) -> Result<(), StoreError> {
+        let files = self.directory().join(FILES);
+        match fs::remove_dir_all(&files) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(StoreError::io("remove", &files, error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
