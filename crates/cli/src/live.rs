@@ -78,11 +78,11 @@ impl Live {
                 put(&mut line, &key, value);
             }
         }
-        put(
-            &mut line,
-            "pending",
-            serde_json::to_value(pending(&self.machine, &self.run))?,
-        );
+        let asked = pending(&self.machine, &self.run);
+        let mut waiting: Vec<Value> = asked.iter().map(|one| json!(one)).collect();
+        let standing = report::standing(&self.machine, &self.run);
+        waiting.extend(standing.iter().map(|one| json!(one)));
+        put(&mut line, "pending", Value::Array(waiting));
         put(&mut line, "confinement", confinement(&self.run));
         if !self.run.changed.is_empty() {
             put(&mut line, "changed", json!(self.run.changed));

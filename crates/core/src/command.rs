@@ -216,10 +216,25 @@ pub struct Answer {
 /// How an activity ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ActivityOutcome {
-    /// With an output.
-    Done(Value),
+    /// With an output, and the beginning and the end of what it wrote to standard error.
+    Done {
+        /// The output.
+        output: Value,
+        /// Standard error; empty: nothing.
+        stderr: String,
+    },
     /// With an error: a stable code or a number of the program, one sentence, and what it wrote.
     Failed(Cause),
+}
+
+impl ActivityOutcome {
+    /// Makes the end of an activity that wrote nothing to standard error.
+    pub fn done(output: impl Into<Value>) -> Self {
+        Self::Done {
+            output: output.into(),
+            stderr: String::new(),
+        }
+    }
 }
 
 /// What is to be done for one frame.

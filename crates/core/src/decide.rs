@@ -79,6 +79,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         due: Vec::new(),
         settling: false,
         moves: 0,
+        items_started: 0,
     };
     let reply = match &command.ask {
         Ask::Start { input, by, places } => work.start(input, by, places.as_ref()),
@@ -177,14 +178,14 @@ struct Work<'a> {
     settling: bool,
     /// Transitions taken by the run itself since something was done.
     moves: usize,
+    /// Items of loops started by this command.
+    items_started: u32,
 }
 
 impl<'a> Work<'a> {
     /// Records an event and folds it at once.
     fn emit(&mut self, event: Event) {
-        let blank = Run::new(self.run.id.clone());
-        let run = std::mem::replace(&mut self.run, blank);
-        self.run = evolve(run, &event);
+        evolve::fold(&mut self.run, &event);
         self.events.push(event);
     }
 

@@ -31,17 +31,44 @@ pub fn effects(machine: &Machine, run: &Run) -> Vec<Effect> {
 /// With `files` read so far; empty: a [`crate::command::Ask::Supply`] has all it needs.
 #[must_use]
 pub fn lacking(machine: &Machine, run: &Run, path: &FramePath, files: &Files) -> Vec<String> {
-    let state = run.frame(path).and_then(|frame| {
-        let machine = machine.called(frame.machine.as_ref())?;
-        Some((frame, machine.states.get(&frame.at)?))
-    });
-    let Some((frame, state)) = state else {
+    let Some((frame, state)) = stand(machine, run, path) else {
         return Vec::new();
     };
     match fill(state, frame, run.places.as_deref(), files) {
         Err(Lack::File(file)) => vec![file],
         _ => Vec::new(),
     }
+}
+
+/// Fills the texts of the state at `path` with the values of this moment, whatever they were at its entry.
+///
+/// `None`: the state is not there, or has no texts.
+///
+/// # Errors
+/// A file lacks, see [`lacking`], or a text cannot be filled.
+pub fn refill(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    files: &Files,
+) -> Result<Option<Value>, Lack> {
+    let Some((frame, state)) = stand(machine, run, path) else {
+        return Ok(None);
+    };
+    match fill(state, frame, run.places.as_deref(), files)? {
+        Filled::Work(input, _) => Ok(Some(input)),
+        Filled::Nothing | Filled::Tested(..) => Ok(None),
+    }
+}
+
+fn stand<'a>(
+    machine: &'a Machine,
+    run: &'a Run,
+    path: &FramePath,
+) -> Option<(&'a Frame, &'a State)> {
+    let frame = run.frame(path)?;
+    let machine = machine.called(frame.machine.as_ref())?;
+    Some((frame, machine.states.get(&frame.at)?))
 }
 
 fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
@@ -112,6 +139,11 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
                     effect.stage = started(state);
                 }
             }
+            Some(effect)
+        }
+        Activity::Each(_) if frame.items.is_some() => {
+            // One command starts only so many items: the next are due at once.
+            effect.stage = Stage::Waiting(frame.entered_ms);
             Some(effect)
         }
         Activity::Await

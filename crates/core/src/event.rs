@@ -445,6 +445,9 @@ pub enum Event {
         /// The context key that the output went to, as text without blanks at its ends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
+        /// The beginning and the end of what it wrote to standard error, where it succeeded.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        stderr: String,
     },
     /// A person set variables.
     VariablesSet {

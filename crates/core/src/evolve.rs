@@ -31,9 +31,14 @@ const CHANGES_MAX: usize = 256;
 /// Returns `run` as it is after `event`. Total; knows no machine.
 #[must_use]
 pub fn evolve(mut run: Run, event: &Event) -> Run {
-    apply(&mut run, event);
-    run.seq += 1;
+    fold(&mut run, event);
     run
+}
+
+/// Makes `run` what it is after `event`.
+pub(crate) fn fold(run: &mut Run, event: &Event) {
+    apply(run, event);
+    run.seq += 1;
 }
 
 fn apply(run: &mut Run, event: &Event) {

@@ -32,7 +32,7 @@ mod judge;
 
 pub use briefing::{briefing, notice, teach};
 pub use decide::{Decision, Question, Reply, addressed, decide, question, shell_finding};
-pub use effects::{effects, lacking};
+pub use effects::{effects, lacking, refill};
 pub use evolve::evolve;
 pub use judge::{Finding, Hold, Objection, Rule, hold};
 

@@ -127,6 +127,9 @@ pub struct State {
     /// What follows when the runner died while the activity ran.
     #[serde(default, skip_serializing_if = "OnCrash::is_default")]
     pub on_crash: OnCrash,
+    /// The code that every failure of the activity counts as, but for a cancellation; `None`: its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails_with: Option<i64>,
 }
 
 /// Where the output of an activity goes when it succeeded.

@@ -6,6 +6,7 @@
 mod events;
 mod pending;
 mod place;
+mod standing;
 
 use serde::{
     Deserialize, Serialize, Serializer,
@@ -13,7 +14,7 @@ use serde::{
 };
 
 use crate::{
-    command::Effect,
+    command::{Effect, Stage},
     machine::{Activity, Machine, Object, Outcome},
     names::FramePath,
     policy::Policy,
@@ -23,6 +24,7 @@ use crate::{
 pub use events::{EventReport, Targets};
 pub use pending::{About, Pending, pending};
 pub use place::{StatePaths, focus, machine_of, shown_path};
+pub use standing::{Standing, StandsFor, standing};
 
 pub(crate) use events::{guards_hold, resolved, ways_on};
 
@@ -235,6 +237,16 @@ impl Serialize for Effects<'_> {
     }
 }
 
+const fn stage_word(stage: &Stage) -> &'static str {
+    match stage {
+        Stage::Reading(_) => "reading",
+        Stage::Running => "running",
+        Stage::Waiting(_) => "waiting",
+        Stage::Person => "person",
+        Stage::Lost => "lost",
+    }
+}
+
 /// One effect in the form of a report.
 struct EffectReport<'a>(&'a Effect);
 
@@ -245,6 +257,8 @@ impl Serialize for EffectReport<'_> {
             kind,
             path,
             input,
+            attempt,
+            stage,
             ..
         } = self.0;
         let mut map = serializer.serialize_map(None)?;
@@ -253,6 +267,11 @@ impl Serialize for EffectReport<'_> {
         map.serialize_entry("path", path)?;
         if !input.is_null() {
             map.serialize_entry("input", input)?;
+        }
+        map.serialize_entry("stage", stage_word(stage))?;
+        map.serialize_entry("attempt", attempt)?;
+        if let Stage::Waiting(until) = stage {
+            map.serialize_entry("until_ms", until)?;
         }
         map.end()
     }

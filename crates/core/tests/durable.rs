@@ -91,7 +91,7 @@ impl Driven {
     fn done(&mut self, path: &str, output: &str) {
         self.accept(Ask::EndActivity {
             path: Some(path.to_owned()),
-            outcome: ActivityOutcome::Done(json!(output)),
+            outcome: ActivityOutcome::done(json!(output)),
         });
     }
 
@@ -295,7 +295,7 @@ fn a_lost_effect_follows_the_rule_of_its_state() {
         assert_eq!(asked.effects().first().unwrap().stage, Stage::Lost);
         let late = asked.ask(Ask::EndActivity {
             path: None,
-            outcome: ActivityOutcome::Done(json!("late")),
+            outcome: ActivityOutcome::done(json!("late")),
         });
         assert!(matches!(late, Reply::Refused(_)), "who started it is gone");
         asked.accept(Ask::SettleEffect {
@@ -380,7 +380,105 @@ fn thousands_of_items_without_effects_need_no_deep_stack() {
     let mut driven = Driven::start(each(false, &test, &json!({ "done": to("after") })));
     let lines: String = (0..20_000).map(|number| format!("{number}\n")).collect();
     driven.done("list", &lines);
+    let mut longest = driven.log.len();
+    while driven.running().is_empty() {
+        let due = driven.effects().pop().unwrap().stage;
+        assert!(matches!(due, Stage::Waiting(until) if until <= driven.at_ms));
+        let before = driven.log.len();
+        driven.accept(Ask::Advance);
+        longest = longest.max(driven.log.len() - before);
+    }
     assert_eq!(driven.running().pop().unwrap().0, "after");
+    assert!(longest < 2_000, "one command brings {longest} events about");
+    let ended = driven.log.iter().filter(|one| one.name() == "ItemEnded");
+    assert_eq!(ended.count(), 20_000);
+}
+
+#[test]
+fn between_two_of_its_items_a_loop_can_be_cancelled_and_gone_on_with() {
+    let test = json!({
+        "look": { "activity": { "test": { "left": key("item"), "op": "value" } }, "on": { "done": end() } },
+    });
+    let mut driven = Driven::start(each(false, &test, &json!({ "done": to("after") })));
+    driven.done("list", &"x\n".repeat(1_000));
+    let ended = driven.ask(Ask::EndActivity {
+        path: None,
+        outcome: ActivityOutcome::done("early"),
+    });
+    assert!(matches!(ended, Reply::Refused(_)), "nothing runs");
+    driven.accept(Ask::LoseEffects);
+    driven.accept(Ask::Cancel {
+        by: "ana".to_owned(),
+    });
+    assert_eq!(driven.run.phase, Phase::Cancelled);
+    driven.accept(Ask::Reopen {
+        by: "ana".to_owned(),
+    });
+    while driven.running().is_empty() {
+        driven.accept(Ask::Advance);
+    }
+    assert_eq!(driven.running().pop().unwrap().0, "after");
+}
+
+#[test]
+fn a_failed_list_has_code_1_whether_it_is_handled_or_not() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    let code = json!([{ "hole": { "error": "code" } }, { "hole": { "error": "stderr" } }]);
+    for (on, handled) in [
+        (json!({ "done": to("list/each") }), None),
+        (
+            json!({ "done": to("list/each"), "error": on_codes(&[(1, "handler")], None) }),
+            Some("1why"),
+        ),
+        (
+            json!({ "done": to("list/each"), "error": on_codes(&[(5, "handler")], None) }),
+            None,
+        ),
+    ] {
+        let mut whole = each(false, &body, &json!({ "done": to("after") }));
+        whole["states"]["list"]["on"] = on;
+        whole["states"]["list"]["fails_with"] = json!(1);
+        whole["states"]["handler"] = task(&code, &json!({ "done": end() }), &json!({}));
+        let mut driven = Driven::start(whole);
+        driven.failed("list", 5, "why");
+        let running = driven.running().pop().map(|(_, command)| command);
+        assert_eq!(running.as_deref(), handled);
+        let expected = handled.is_none().then_some(1);
+        assert_eq!(driven.code(), expected);
+    }
+}
+
+#[test]
+fn the_log_has_all_of_what_was_printed_and_a_run_only_its_end() {
+    let states = json!({
+        "one": task(&plain("a"), &json!({ "done": to("two") }), &json!({})),
+        "two": task(&plain("b"), &json!({ "done": end() }), &json!({})),
+    });
+    let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
+    driven.accept(Ask::EndActivity {
+        path: None,
+        outcome: ActivityOutcome::Done {
+            output: json!("out"),
+            stderr: "a warning".to_owned(),
+        },
+    });
+    let long = "e".repeat(512 * 1024);
+    driven.failed("two", 3, &long);
+    let told: Vec<(String, usize)> = driven
+        .log
+        .iter()
+        .filter_map(|event| match event {
+            Event::ActivityEnded { stderr, error, .. } => {
+                let failed = error.as_ref().map_or(0, |error| error.stderr.len());
+                Some((stderr.clone(), failed))
+            }
+            _ => None,
+        })
+        .collect();
+    let warned = ("a warning".to_owned(), 0);
+    assert_eq!(told, [warned, (String::new(), long.len())], "each once");
+    let kept = serde_json::to_string(&driven.run).unwrap();
+    assert!(kept.len() < 256 * 1024, "{} bytes", kept.len());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use interlock_core::{
     event::Cause,
     evolve, lacking,
     machine::Machine,
+    names::FramePath,
     refusal::{Code, Refusal},
     run::Run,
     text::Files,
@@ -189,13 +190,8 @@ impl<H: Host> Drive<'_, H> {
             let Stage::Reading(wanted) = &effect.stage else {
                 continue;
             };
-            let mut files = Files::new();
-            let mut wanted = wanted.clone();
-            while !wanted.is_empty() && files.len() <= FILES_MAX {
-                files.extend(self.host.read(&wanted));
-                wanted = lacking(self.machine, &self.run, &effect.frame, &files);
-            }
             let path = effect.frame.clone();
+            let files = read_files(self.machine, &self.run, self.host, &path, wanted);
             let decision = self.submit(&Ask::Supply { path, files })?;
             // Refused: the state was left meanwhile, and the list is another.
             if !matches!(decision.reply, Reply::Refused(_)) || self.has_moved(effect) {
@@ -380,6 +376,23 @@ impl<H: Host> Drive<'_, H> {
     }
 }
 
+/// Reads the files that the texts of the state at `path` name, `wanted` first.
+pub(crate) fn read_files<H: Host>(
+    machine: &Machine,
+    run: &Run,
+    host: &mut H,
+    path: &FramePath,
+    wanted: &[String],
+) -> Files {
+    let mut files = Files::new();
+    let mut wanted = wanted.to_vec();
+    while !wanted.is_empty() && files.len() <= FILES_MAX {
+        files.extend(host.read(&wanted));
+        wanted = lacking(machine, run, path, &files);
+    }
+    files
+}
+
 /// Tells whether somebody here may carry an effect out.
 const fn is_open(effect: &Effect) -> bool {
     matches!(effect.stage, Stage::Running | Stage::Person)
@@ -395,7 +408,10 @@ const fn due(effect: &Effect) -> Option<u64> {
 /// Says to the run what became of an effect.
 fn told(outcome: &Outcome) -> ActivityOutcome {
     match outcome {
-        Outcome::Done { stdout, .. } => ActivityOutcome::Done(Value::from(stdout.as_str())),
+        Outcome::Done { stdout, stderr } => ActivityOutcome::Done {
+            output: Value::from(stdout.as_str()),
+            stderr: stderr.clone(),
+        },
         Outcome::Failed(failed) => ActivityOutcome::Failed(cause(failed)),
         Outcome::Interrupted => ActivityOutcome::Failed(Cause::new(130, "it was interrupted")),
     }
@@ -419,9 +435,12 @@ fn refusal_of<E>(
     refusal: Refusal,
 ) -> Result<ActivityOutcome, DriveError<E>> {
     match outcome {
-        ActivityOutcome::Done(_) if refusal.code != Code::NothingPending => {
+        ActivityOutcome::Done { stderr, .. } if refusal.code != Code::NothingPending => {
             let code = refusal.code.as_str();
-            Ok(ActivityOutcome::Failed(Cause::new(code, refusal.message)))
+            Ok(ActivityOutcome::Failed(Cause {
+                stderr: stderr.clone(),
+                ..Cause::new(code, refusal.message)
+            }))
         }
         _ => Err(DriveError::Refused {
             path: effect.path.clone(),

@@ -121,7 +121,7 @@ impl Embedded {
         let (outbox, inbox) = channel();
         Ok(Self {
             seen: log.count()?,
-            log,
+            log: log.kept(),
             around: Arc::new(around),
             lease: Some(lease),
             inbox,
@@ -195,6 +195,7 @@ impl Embedded {
     pub fn release(&mut self) -> Result<(), EmbeddedError> {
         match self.lease.take() {
             Some(lease) if self.running.is_empty() => {
+                self.log.tidy_up();
                 lease.release().map_err(EmbeddedError::Release)
             }
             _ => Ok(()),

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use interlock_core::{
     Decision, Reply,
     command::{ActivityOutcome, Ask, Effect, Stage},
-    effects,
+    effects, lacking,
     machine::Machine,
+    refill,
+    text::{Files, Lack},
 };
 use serde_json::Value;
 
@@ -47,20 +49,41 @@ pub fn resume_pause<H: Host>(
     let Some(effect) = paused else {
         return Ok(Resumed::NothingPaused);
     };
-    if let Some(failed) = unmet(&effect, around) {
+    let wanted = lacking(machine, &run, &effect.frame, &Files::new());
+    let files = drive::read_files(machine, &run, host, &effect.frame, &wanted);
+    let unmet = match refill(machine, &run, &effect.frame, &files) {
+        Ok(input) => unmet(&effect, &input.unwrap_or_default(), around),
+        Err(lack) => Some(unfilled(&effect, lack)),
+    };
+    if let Some(failed) = unmet {
         return Ok(Resumed::NotYet(failed));
     }
     let ask = Ask::EndActivity {
         path: Some(effect.frame.to_string()),
-        outcome: ActivityOutcome::Done(Value::from("")),
+        outcome: ActivityOutcome::done(""),
     };
     let decision = drive::command(machine, host, &ask)?;
     went_on(&effect, decision)
 }
 
+/// Says that the texts of a pause cannot be filled as things are now.
+fn unfilled(effect: &Effect, lack: Lack) -> Failed {
+    let why = match lack {
+        Lack::Wrong(error) => error.reason,
+        Lack::File(file) => format!("`{file}` cannot be read here"),
+    };
+    let message = format!(
+        "the condition of `{}` cannot be looked at: {why}",
+        effect.path
+    );
+    Failed::new(1, message)
+}
+
 /// Runs the condition of a pause; `None` when it holds or there is none.
-fn unmet(effect: &Effect, around: &Surroundings) -> Option<Failed> {
-    let prepared = match condition(&effect.input, around)? {
+///
+/// `input` is what the pause is given with the values of this moment.
+fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed> {
+    let prepared = match condition(input, around)? {
         Ok(prepared) => prepared,
         Err(failed) => return Some(failed),
     };
@@ -116,7 +139,7 @@ pub fn answer<H: Host>(
     };
     let ask = Ask::EndActivity {
         path: Some(effect.frame.to_string()),
-        outcome: ActivityOutcome::Done(Value::from(stored)),
+        outcome: ActivityOutcome::done(stored),
     };
     let decision = drive::command(machine, host, &ask)?;
     went_on(&effect, decision).map(|_| Some(Ok(())))

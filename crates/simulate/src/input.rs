@@ -309,7 +309,7 @@ fn result(fields: &mut Fields) -> Result<ResultLine, String> {
 fn activity(fields: &mut Fields) -> Result<ActivityLine, String> {
     let path = fields.optional_text("path")?;
     let outcome = match (fields.optional("done"), fields.optional("error")) {
-        (Some(output), None) => ActivityOutcome::Done(output),
+        (Some(output), None) => ActivityOutcome::done(output),
         (None, Some(Value::Object(error))) => {
             let mut error = Fields::new(error, "error");
             let outcome = ActivityOutcome::Failed(Cause {

@@ -27,7 +27,7 @@ use crate::{
     files,
     log::{AppendError, EventLog, Recorded},
     pin::{Durability, Pin, PinHead, SourceFile},
-    snapshot::{self, Snapshot},
+    snapshot::{self, Since, Snapshot},
     sqlite,
     verify::Broken,
 };
@@ -51,6 +51,8 @@ pub struct RunLog {
     file: Option<Identity>,
     /// Whether it stays open from append to append.
     is_kept: bool,
+    /// What came since the newest snapshot, as of this number of events.
+    since: Option<(u64, Since)>,
 }
 
 /// Bytes at the beginning of a database that never change.
@@ -104,6 +106,7 @@ impl RunLog {
             connection,
             head,
             is_kept: false,
+            since: None,
         })
     }
 
@@ -116,6 +119,7 @@ impl RunLog {
             connection,
             head,
             is_kept: false,
+            since: None,
         }
     }
 
@@ -354,13 +358,14 @@ impl RunLog {
         })
     }
 
+    /// Writes an event; returns its hash and its bytes.
     fn insert(
         &self,
         seq: u64,
         at_ms: u64,
         prev: ChainHash,
         event: &Event,
-    ) -> Result<ChainHash, StoreError> {
+    ) -> Result<(ChainHash, u64), StoreError> {
         let unwritable = |what: String| StoreError::Unwritable {
             path: self.path.clone(),
             what,
@@ -384,7 +389,16 @@ impl RunLog {
                 ])
             })
             .map_err(self.failed())?;
-        Ok(hash)
+        Ok((hash, u64::try_from(body.len()).unwrap_or(u64::MAX)))
+    }
+
+    /// Returns what came since the newest snapshot, when the log has `count` events.
+    fn since(&self, count: u64) -> Result<Since, StoreError> {
+        match self.since {
+            // No snapshot is made without an event.
+            Some((known, since)) if known == count => Ok(since),
+            _ => Since::read(&self.connection, &self.path),
+        }
     }
 }
 
@@ -409,15 +423,27 @@ impl EventLog for RunLog {
                 found,
             });
         }
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut since = self.since(found)?;
         let mut seq = expected_seq;
         for event in events {
-            head = self.insert(seq, at_ms, head, event)?;
+            let (hash, bytes) = self.insert(seq, at_ms, head, event)?;
+            head = hash;
+            since.grown = since.grown.saturating_add(bytes);
             seq += 1;
         }
-        if snapshot::is_due(expected_seq, seq) {
-            snapshot::write(&self.connection, &self.path, &self.fold()?)?;
+        let every = if self.is_kept {
+            snapshot::EVERY_KEPT
+        } else {
+            snapshot::EVERY
+        };
+        if since.is_due(seq, every) {
+            since = snapshot::write(&self.connection, &self.path, &self.fold()?)?;
         }
         transaction.commit().map_err(self.failed())?;
+        self.since = Some((seq, since));
         self.carry_over(if self.is_kept {
             sqlite::KEPT_LOG_BYTES_MAX
         } else {

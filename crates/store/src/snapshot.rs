@@ -10,12 +10,14 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::{chain::ChainHash, error::StoreError, sqlite};
 
-/// Events between two snapshots.
+/// Events between two snapshots at least.
 pub(crate) const EVERY: u64 = 32;
+/// The same where the log stays open from append to append.
+pub(crate) const EVERY_KEPT: u64 = 256;
 /// What a snapshot was folded by; another engine may fold otherwise.
 ///
 /// Whoever changes what `evolve` makes of an event, or the shape of a run, raises the first number.
-const ENGINE: &str = concat!("3/", env!("CARGO_PKG_VERSION"));
+const ENGINE: &str = concat!("4/", env!("CARGO_PKG_VERSION"));
 
 /// A run and the hash of the last event folded into it.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,9 +33,48 @@ struct Stored {
     digest: Vec<u8>,
 }
 
-/// Tells whether a snapshot is due when the log grows from `before` to `after` events.
-pub(crate) const fn is_due(before: u64, after: u64) -> bool {
-    before / EVERY < after / EVERY
+/// What has come since the newest snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Since {
+    /// Events in the newest snapshot.
+    pub(crate) seq: u64,
+    /// Its bytes.
+    pub(crate) size: u64,
+    /// Bytes of the events after it.
+    pub(crate) grown: u64,
+}
+
+impl Since {
+    /// Tells whether a snapshot is due at `seq`, when there are to be `every` events between two.
+    ///
+    /// What is written for snapshots is so never more than what is written for events,
+    /// and what is read after one never more than the run's own size and a few events.
+    pub(crate) const fn is_due(&self, seq: u64, every: u64) -> bool {
+        self.seq / every < seq / every && self.grown >= self.size
+    }
+
+    /// Reads it from the database.
+    pub(crate) fn read(connection: &Connection, path: &Path) -> Result<Self, StoreError> {
+        let failed = sqlite::failed(path);
+        let newest: Option<(i64, i64)> = connection
+            .prepare_cached("SELECT seq, length(body) FROM snapshots ORDER BY seq DESC LIMIT 1")
+            .and_then(|mut select| {
+                select
+                    .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+                    .optional()
+            })
+            .map_err(&failed)?;
+        let (seq, size) = newest.unwrap_or_default();
+        let grown: i64 = connection
+            .prepare_cached("SELECT coalesce(sum(length(body)), 0) FROM events WHERE seq >= ?1")
+            .and_then(|mut select| select.query_row([seq], |row| row.get(0)))
+            .map_err(&failed)?;
+        Ok(Self {
+            seq: sqlite::from_integer(seq, path)?,
+            size: sqlite::from_integer(size, path)?,
+            grown: sqlite::from_integer(grown, path)?,
+        })
+    }
 }
 
 fn digest(run: &RunId, seq: i64, head: &[u8], body: &[u8]) -> ChainHash {
@@ -47,12 +88,12 @@ fn digest(run: &RunId, seq: i64, head: &[u8], body: &[u8]) -> ChainHash {
     ])
 }
 
-/// Writes a snapshot and drops all but the one before it.
+/// Writes a snapshot and drops all but the one before it; returns that nothing came since.
 pub(crate) fn write(
     connection: &Connection,
     path: &Path,
     snapshot: &Snapshot,
-) -> Result<(), StoreError> {
+) -> Result<Since, StoreError> {
     let body = serde_json::to_vec(&snapshot.run).map_err(|error| StoreError::Unwritable {
         path: path.to_owned(),
         what: error.to_string(),
@@ -81,8 +122,12 @@ pub(crate) fn write(
                 [],
             )
         })
-        .map(|_| ())
-        .map_err(sqlite::failed(path))
+        .map_err(sqlite::failed(path))?;
+    Ok(Since {
+        seq: snapshot.run.seq,
+        size: u64::try_from(body.len()).unwrap_or(u64::MAX),
+        grown: 0,
+    })
 }
 
 /// Reads the newest snapshot that can be used for `run`.

@@ -39,7 +39,9 @@ impl Work<'_> {
             return Err(nothing_running());
         }
         match outcome {
-            ActivityOutcome::Done(output) => self.finish(&path, output.clone())?,
+            ActivityOutcome::Done { output, stderr } => {
+                self.finish(&path, output.clone(), stderr)?;
+            }
             ActivityOutcome::Failed(cause) => self.fail(&path, cause.clone())?,
         }
         Ok(Reply::Accepted)
@@ -58,7 +60,12 @@ impl Work<'_> {
                 self.start_again(&path)?;
                 continue;
             }
-            let Activity::Wait { wait_ms } = state_of(machine, frame)?.activity else {
+            let activity = &state_of(machine, frame)?.activity;
+            if matches!(activity, Activity::Each(_)) && self.run.paused.is_none() {
+                self.settle(&path)?;
+                continue;
+            }
+            let &Activity::Wait { wait_ms } = activity else {
                 continue;
             };
             if self.at_ms < frame.entered_ms.saturating_add(wait_ms) || self.run.paused.is_some() {
@@ -69,6 +76,7 @@ impl Work<'_> {
                 output: Value::Null,
                 error: None,
                 key: None,
+                stderr: String::new(),
             });
             self.raise_own(&path, &done(), None)?;
             if self.run.is_over() {
@@ -112,7 +120,10 @@ impl Work<'_> {
     fn carries_out(&self, path: &FramePath) -> bool {
         self.stand(path)
             .and_then(|(frame, machine)| {
-                Ok(frame.parked.is_none() && state_of(machine, frame)?.raises_own_events())
+                let state = state_of(machine, frame)?;
+                // A loop between two of its items is carried on with by the engine alone.
+                let loops = matches!(state.activity, Activity::Each(_));
+                Ok(frame.parked.is_none() && state.raises_own_events() && !loops)
             })
             .unwrap_or(false)
     }

@@ -45,7 +45,7 @@ impl Work<'_> {
         let state = state_of(machine, frame)?;
         match fill(state, frame, self.run.places.as_deref(), files) {
             Ok(Filled::Nothing) | Err(Lack::File(_)) => Ok(()),
-            Ok(Filled::Tested(output, None)) => self.finish(path, Value::String(output)),
+            Ok(Filled::Tested(output, None)) => self.finish(path, Value::String(output), ""),
             Ok(Filled::Tested(output, Some(file))) => self.write_output(path, output, file),
             Ok(Filled::Work(input, file)) => {
                 let kind = kind_of(&state.activity).to_owned();
@@ -82,7 +82,12 @@ impl Work<'_> {
     }
 
     /// Ends the activity at `path` with an output.
-    pub(super) fn finish(&mut self, path: &FramePath, output: Value) -> Result<(), Refusal> {
+    pub(super) fn finish(
+        &mut self,
+        path: &FramePath,
+        output: Value,
+        stderr: &str,
+    ) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let key = match &state_of(machine, frame)?.capture {
             Some(Capture::Key(key)) => Some(key.clone()),
@@ -93,6 +98,7 @@ impl Work<'_> {
             output,
             error: None,
             key,
+            stderr: stderr.to_owned(),
         });
         self.raise_own(path, &done(), None)
     }
@@ -121,14 +127,27 @@ impl Work<'_> {
 
     /// Ends the activity at `path` with an error.
     pub(super) fn fail_for_good(&mut self, path: &FramePath, cause: Cause) -> Result<(), Refusal> {
-        let cause = self.placed(path, cause);
+        let cause = self.counted(path, self.placed(path, cause));
         self.emit(Event::ActivityEnded {
             path: path.clone(),
             output: Value::Null,
             error: Some(cause.clone()),
             key: None,
+            stderr: String::new(),
         });
-        self.raise_own(path, &error(), Some(cause))
+        // The log has it whole; what follows from it need not repeat it.
+        self.raise_own(path, &error(), Some(cause.shortened()))
+    }
+
+    /// Gives a failure the code that the state at `path` has for all of its own.
+    pub(super) fn counted(&self, path: &FramePath, cause: Cause) -> Cause {
+        let state = self
+            .stand(path)
+            .and_then(|(frame, machine)| state_of(machine, frame));
+        match state {
+            Ok(state) => counted(state, cause),
+            Err(_) => cause,
+        }
     }
 
     /// Notes in a cause which state failed, where texts may ask for it.
@@ -137,6 +156,17 @@ impl Work<'_> {
             cause.state = shown_path(self.machine, &self.run, path);
         }
         cause
+    }
+}
+
+/// Gives a failure the code that the state has for all of its own.
+pub(super) fn counted(state: &State, cause: Cause) -> Cause {
+    match state.fails_with {
+        Some(code) if !cause.cancelled => Cause {
+            code: Value::from(code),
+            ..cause
+        },
+        _ => cause,
     }
 }
 
@@ -151,6 +181,7 @@ pub(crate) fn kind_of(activity: &Activity) -> &str {
         | Activity::Ask(work)
         | Activity::Pause(work) => &work.kind,
         Activity::Wait { .. } => "wait",
+        Activity::Each(_) => "items",
         _ => "read",
     }
 }

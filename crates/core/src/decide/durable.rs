@@ -120,7 +120,7 @@ impl Work<'_> {
                     let message = format!("{by} said that it failed");
                     self.fail_for_good(&path, Cause::new(code.clone(), message))?;
                 }
-                EffectFate::Done(output) => self.finish(&path, output.clone())?,
+                EffectFate::Done(output) => self.finish(&path, output.clone(), "")?,
             }
         }
         Ok(Reply::Accepted)
@@ -214,6 +214,7 @@ impl Work<'_> {
         let mut path = path.clone();
         let mut cause = cause.clone();
         loop {
+            cause = self.counted(&path, cause);
             if self.has_handler(&path, &cause) {
                 return None;
             }

@@ -11,6 +11,9 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
+/// Items that one command starts at most: what it brings about stays small.
+const ITEMS_AT_ONCE: u32 = 256;
+
 impl Work<'_> {
     /// Lists the lines of the output that the state before left.
     pub(super) fn list_items(&mut self, path: &FramePath, each: &Each) -> Result<(), Refusal> {
@@ -44,9 +47,14 @@ impl Work<'_> {
             let cause = self.placed(path, Cause::new("unknown_machine", message));
             return self.end_items(path, failed, Some(cause));
         };
+        if self.items_started >= ITEMS_AT_ONCE {
+            // The rest follows with the next `Advance`, which is due at once.
+            return Ok(());
+        }
         if self.states_used_up() {
             return self.stop_used_up();
         }
+        self.items_started += 1;
         self.moves = 0;
         self.emit(Event::ItemStarted {
             path: path.clone(),
@@ -137,7 +145,7 @@ impl Work<'_> {
                 let text = output.as_str().unwrap_or_default().to_owned();
                 self.write_output(path, text, file)
             }
-            Ok(None) => self.finish(path, output),
+            Ok(None) => self.finish(path, output, ""),
             Err(cause) => self.fail_for_good(path, *cause),
         }
     }

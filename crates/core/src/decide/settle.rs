@@ -131,6 +131,7 @@ impl Work<'_> {
         if self.moves > self.machine.limits.steps_max {
             return self.stop_endless();
         }
+        let cause = cause.map(|cause| self.counted(path, cause));
         self.note_failure(path, cause.as_ref());
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
@@ -212,6 +213,7 @@ impl Work<'_> {
                 output: Value::Null,
                 error: Some(cause.clone()),
                 key: None,
+                stderr: String::new(),
             });
         }
     }

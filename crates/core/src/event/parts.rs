@@ -164,12 +164,34 @@ impl Cause {
         }
     }
 
+    /// Returns the cause with only the end of each stream, without blanks at its ends.
+    #[must_use]
+    pub fn shortened(mut self) -> Self {
+        for stream in [&mut self.stderr, &mut self.stdout] {
+            let end = end_of(stream);
+            if end.len() < stream.len() {
+                *stream = end.to_owned();
+            }
+        }
+        self
+    }
+
     /// Returns the code as a number, from 1 to 255; a code that is a name counts as 1.
     #[must_use]
     pub fn number(&self) -> u8 {
         let number = self.code.as_i64().and_then(|code| u8::try_from(code).ok());
         number.filter(|code| *code != 0).unwrap_or(1)
     }
+}
+
+/// Bytes of a stream of a failed program that texts may name.
+const END_BYTES: usize = 64 * 1024;
+
+/// Returns the last part of what a program wrote, without blanks at its ends.
+fn end_of(text: &str) -> &str {
+    let text = text.trim_end();
+    let from = text.ceil_char_boundary(text.len().saturating_sub(END_BYTES));
+    text.get(from..).unwrap_or_default().trim_start()
 }
 
 /// A protected thing that is not as it was.

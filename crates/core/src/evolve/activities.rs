@@ -12,9 +12,6 @@ use crate::{
     text::Caught,
 };
 
-/// Bytes of a stream of a failed program that texts may name.
-const CAUGHT_MAX: usize = 64 * 1024;
-
 /// Folds an event of an effect.
 pub(super) fn apply_effect(run: &mut Run, event: &Event) {
     let durable = run.places.is_some();
@@ -51,6 +48,7 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
             output,
             error,
             key,
+            ..
         } => {
             if let Some(frame) = run.frame_mut(path) {
                 if let Some(key) = key {
@@ -63,7 +61,7 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                 }
                 frame.output = Arc::new(output.clone());
                 if durable {
-                    frame.failure.clone_from(error);
+                    frame.failure = error.clone().map(Cause::shortened);
                 }
                 frame.effect = None;
             }
@@ -179,18 +177,11 @@ pub(super) fn catch(frame: &mut Frame) {
         frame.caught = Some(Arc::new(Caught {
             code: code_text(failure),
             state: failure.state.clone(),
-            stderr: end_of(&failure.stderr),
-            stdout: end_of(&failure.stdout),
+            stderr: failure.stderr.clone(),
+            stdout: failure.stdout.clone(),
             message: failure.message.clone(),
         }));
     }
-}
-
-/// Returns the last part of what a program wrote, without blanks at its ends.
-fn end_of(text: &str) -> String {
-    let text = text.trim_end();
-    let from = text.ceil_char_boundary(text.len().saturating_sub(CAUGHT_MAX));
-    text.get(from..).unwrap_or_default().trim_start().to_owned()
 }
 
 /// Writes a code as texts name it: a named one counts as 1.

@@ -344,7 +344,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
 
 fn outcome(dice: &mut Dice) -> ActivityOutcome {
     if dice.one_in(2) {
-        ActivityOutcome::Done(json!({"x": 1}))
+        ActivityOutcome::done(json!({"x": 1}))
     } else {
         ActivityOutcome::Failed(Cause::new(1, "it failed"))
     }

@@ -72,8 +72,6 @@ struct Building<'f> {
 struct Exits {
     done: Rule,
     error: Option<Rule>,
-    /// What a failure of the list of a loop leads to, which has code 1.
-    items: Option<Rule>,
 }
 
 /// What is common to the states made of one that is written.
@@ -270,7 +268,6 @@ impl<'f> Lowering<'f> {
             let exits = Exits {
                 done: rule(vec![plain(Target::End(Outcome::Success))]),
                 error: None,
-                items: None,
             };
             let state = self.state(
                 building,
@@ -330,10 +327,13 @@ impl<'f> Lowering<'f> {
         building.generated.insert(name.clone(), loop_state);
         let items = Exits {
             done: rule(vec![plain(Target::State(name))]),
-            error: exits.items.clone(),
-            items: None,
+            error: exits.error.clone(),
         };
-        self.state(building, making, &each.items, None, &items)
+        let list = self.state(building, making, &each.items, None, &items);
+        Lowered {
+            fails_with: Some(1),
+            ..list
+        }
     }
 
     fn body(
@@ -446,21 +446,8 @@ fn exits(state: &State) -> Exits {
         .iter()
         .map(|handler| guarded(Guard::Uncancelled, &handler.target.text));
     let error: Vec<Transition> = codes.chain(others).collect();
-    let first = one
-        .iter()
-        .find(|handler| handler.code == Some(1))
-        .or(rest.first());
     Exits {
         done: rule(done),
         error: (!error.is_empty()).then(|| rule(error)),
-        items: first.map(|handler| {
-            let mut all: Vec<Transition> = one
-                .iter()
-                .filter(|handler| handler.code == Some(130))
-                .map(|handler| guarded(Guard::Code(130), &handler.target.text))
-                .collect();
-            all.push(guarded(Guard::Uncancelled, &handler.target.text));
-            rule(all)
-        }),
     }
 }

@@ -1,5 +1,6 @@
 //! From one state to the next.
 
+use interlock_core::{command::Ask, event::Event, machine::Object};
 use interlock_runner::Halt;
 use serde_json::json;
 
@@ -180,6 +181,53 @@ fn a_pause_goes_on_when_its_condition_holds() {
     assert_eq!(resume(), interlock_runner::Resumed::GoesOn);
     assert_eq!(room.code(), Some(0));
     assert_eq!(resume(), interlock_runner::Resumed::NothingPaused);
+}
+
+#[test]
+fn the_condition_of_a_pause_sees_the_values_and_files_of_its_moment() {
+    let input = json!({"object": {
+        "reason": {"text": text("wait")},
+        "condition": {"object": {"command": {"text": text("test '{{ word }}{{ file wanted }}' = 'go on'")}}},
+    }});
+    let pause = json!({
+        "activity": {"pause": {"kind": "pause", "input": input}},
+        "on": {"done": {"transitions": [to(None)]}},
+    });
+    let states = json!({ "a": into(bash("printf '%s' ' on' > wanted; echo stop", Some("p")), "word"), "p": pause });
+    let room = Room::new(machine("a", states));
+    assert_eq!(room.drive(), Halt::Standing);
+    let mut host = room.host();
+    let around = host.surroundings().clone();
+    let mut resume =
+        |host: &mut _| interlock_runner::resume_pause(&room.machine, host, &around).unwrap();
+    let stays = resume(&mut host);
+    assert!(matches!(stays, interlock_runner::Resumed::NotYet(_)));
+    let set = Ask::SetVariables {
+        values: Object::from_iter([("word".to_owned(), json!("go"))]),
+        by: "ana".to_owned(),
+    };
+    interlock_runner::command(&room.machine, &mut host, &set).unwrap();
+    std::fs::remove_file(room.file("wanted")).unwrap();
+    let interlock_runner::Resumed::NotYet(failed) = resume(&mut host) else {
+        panic!("it went on without its file");
+    };
+    assert!(failed.message.contains("wanted"), "{}", failed.message);
+    std::fs::write(room.file("wanted"), " on").unwrap();
+    assert_eq!(resume(&mut host), interlock_runner::Resumed::GoesOn);
+}
+
+#[test]
+fn what_a_program_warned_of_is_in_the_log_although_it_succeeded() {
+    let room = Room::new(machine(
+        "a",
+        json!({"a": bash("echo out; echo careful >&2", None)}),
+    ));
+    assert_eq!(room.drive(), Halt::Over);
+    let told = room.events().into_iter().find_map(|event| match event {
+        Event::ActivityEnded { output, stderr, .. } => Some((output, stderr)),
+        _ => None,
+    });
+    assert_eq!(told, Some((json!("out\n"), "careful\n".to_owned())));
 }
 
 #[test]

@@ -175,6 +175,26 @@ fn a_snapshot_is_made_every_32_events_and_two_are_kept() {
 }
 
 #[test]
+fn a_large_run_is_written_again_only_when_as_much_has_come() {
+    let world = World::new();
+    let mut log = world.start_with_events(31);
+    let large = |text: &str| Event::VariablesSet {
+        values: Object::from_iter([("large".to_owned(), json!(text.repeat(100_000)))]),
+        by: "ana".to_owned(),
+    };
+    log.append(31, NOW, &[large("a")]).unwrap();
+    for seq in 32..200 {
+        log.append(seq, NOW, &[pause(seq)]).unwrap();
+    }
+    assert_eq!(snapshots(&world, &log), [32]);
+    // Opened anew it knows as well how much has come.
+    let mut log = world.home.open_run(log.run()).unwrap();
+    log.append(200, NOW, &[large("b")]).unwrap();
+    assert_eq!(snapshots(&world, &log), [32, 201]);
+    assert_eq!(log.load().unwrap(), folded(&log));
+}
+
+#[test]
 fn a_damaged_snapshot_is_passed_over() {
     let damages = [
         "UPDATE snapshots SET body = X'7b7d'",

@@ -1,0 +1,74 @@
+//! What a durable run stands at until a person says something: questions, pauses, effects that were cut off.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    command::{Effect, Stage},
+    machine::Machine,
+    run::Run,
+};
+
+/// Something that a durable run stands at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// The effect's id.
+    pub id: String,
+    /// Why it stands.
+    pub kind: StandsFor,
+    /// The path of its state, as shown.
+    pub path: String,
+    /// What a person is told: the question, the reason of the pause, or what was cut off.
+    pub message: String,
+    /// When the state was entered, in milliseconds since 1970.
+    pub since_ms: u64,
+}
+
+/// Why a durable run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StandsFor {
+    /// A person is asked.
+    Question,
+    /// A person goes on with it.
+    Pause,
+    /// It was cut off: a person says what became of it.
+    Lost,
+}
+
+/// Lists what a durable run stands at, in the order of the frames.
+#[must_use]
+pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
+    crate::effects(machine, run)
+        .into_iter()
+        .filter_map(|effect| {
+            let kind = match effect.stage {
+                Stage::Person if effect.kind == "pause" => StandsFor::Pause,
+                Stage::Person => StandsFor::Question,
+                Stage::Lost => StandsFor::Lost,
+                Stage::Reading(_) | Stage::Running | Stage::Waiting(_) => return None,
+            };
+            let since_ms = run.frame(&effect.frame).map_or(0, |frame| frame.entered_ms);
+            Some(Standing {
+                message: message(kind, &effect),
+                id: effect.id,
+                kind,
+                path: effect.path,
+                since_ms,
+            })
+        })
+        .collect()
+}
+
+fn message(kind: StandsFor, effect: &Effect) -> String {
+    let word = |key| effect.input.get(key).and_then(Value::as_str);
+    let text = match kind {
+        StandsFor::Question => word("question"),
+        StandsFor::Pause => word("reason"),
+        StandsFor::Lost => None,
+    };
+    text.map_or_else(
+        || format!("`{}` was cut off in try {}", effect.kind, effect.attempt),
+        str::to_owned,
+    )
+}
