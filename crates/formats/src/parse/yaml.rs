@@ -226,7 +226,9 @@ impl Reader<'_> {
                 SyntaxError::new(start..end, message).help("quote it if text is meant")
             })?,
         };
-        self.count(1, start)?;
+        // A key is part of its value.
+        let values = usize::from(!self.at_key());
+        self.count(values, start)?;
         let node = Node {
             span: Span::new(self.file, start, end),
             kind,

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     machine::{Activity, Machine, State},
-    validate::{Place, validate},
+    validate::{Place, Severity, validate},
 };
 use interlock_formats::{Source, load};
 use serde_json::{Value, json};
@@ -14,6 +14,13 @@ fn machine(text: &str) -> Machine {
     // What is pinned is read again, and has to be the same.
     let again: Machine = serde_json::from_value(serde_json::to_value(&machine).unwrap()).unwrap();
     assert_eq!(again, machine);
+    let broken: Vec<_> = validate(&machine)
+        .into_iter()
+        .filter(|found| found.severity == Severity::Error)
+        // A branch ends by itself; it has no state whose entry is its end.
+        .filter(|found| !matches!(found.at.place, Place::BranchTerminal(..)))
+        .collect();
+    assert_eq!(broken, [], "of {text}");
     machine
 }
 
