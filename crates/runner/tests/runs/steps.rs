@@ -198,7 +198,7 @@ fn the_condition_of_a_pause_sees_the_values_and_files_of_its_moment() {
     assert_eq!(room.drive(), Halt::Standing);
     let mut host = room.host();
     let around = host.surroundings().clone();
-    let mut resume =
+    let resume =
         |host: &mut _| interlock_runner::resume_pause(&room.machine, host, &around).unwrap();
     let stays = resume(&mut host);
     assert!(matches!(stays, interlock_runner::Resumed::NotYet(_)));
