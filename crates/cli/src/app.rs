@@ -165,7 +165,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Simulate(args) => commands::simulate::run(app, &args),
         Command::Test(args) => commands::test::run(app, &args),
         Command::Explain(args) => commands::explain::run(app, &args),
-        Command::Schema => commands::schema::run(app),
+        Command::Schema(args) => commands::schema::run(app, &args),
         Command::Graph(args) => commands::graph::run(app, &args),
         Command::Start(args) => commands::start::run(app, &args),
         Command::Run(args) => commands::run::run(app, &args),

@@ -81,7 +81,13 @@ pub(crate) enum Command {
   interlock explain flow.yaml planning 'rm -rf build' --json")]
     Explain(ExplainArgs),
     /// Print the JSON Schema of workflow files, for editors.
-    Schema,
+    #[command(after_help = "Examples:
+  interlock schema > interlock.schema.json
+  interlock schema flowstate > flowstate.schema.json
+
+With the YAML language server, the first line of a file names its schema:
+  # yaml-language-server: $schema=./flowstate.schema.json")]
+    Schema(SchemaArgs),
     /// Draw a workflow, or where a run stands in it.
     #[command(after_help = "Examples:
   interlock graph bugfix > bugfix.mmd
@@ -302,6 +308,22 @@ pub(crate) struct ExplainArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A format of workflow files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    /// States that hold an agent.
+    Native,
+    /// States that run programs.
+    Flowstate,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// The format of the files.
+    #[arg(value_enum, default_value_t = FormatName::Native)]
+    pub(crate) format: FormatName,
 }
 
 /// How a graph is written.

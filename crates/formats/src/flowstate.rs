@@ -12,6 +12,7 @@ mod lower;
 mod places;
 mod reader;
 mod safe;
+mod schema;
 mod syntax;
 mod template;
 mod tools;
@@ -27,6 +28,8 @@ use crate::{
 };
 use check::Check;
 use reader::Reader;
+
+pub(crate) use schema::schema;
 
 pub use fit::{Misfit, fit_arguments, schema_fault};
 

@@ -22,7 +22,7 @@ pub use diagnostic::Diagnostic;
 pub use flowstate::{Misfit, fit_arguments, schema_fault};
 pub use load::{Loaded, check, load, workflow_names};
 pub use render::render;
-pub use schema::schema;
+pub use schema::{flowstate_schema, schema};
 pub use source::{NoWorkflows, Source, Workflows};
 pub use source_map::{Position, SourceMap};
 

@@ -1,4 +1,4 @@
-//! The JSON Schema of the native format, made of the tables that drive its reading.
+//! The JSON Schemas of the formats, made of the tables that drive their reading.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,13 @@ use crate::{
     table::{Choice, Field, Shape, Table},
 };
 
-/// Returns the JSON Schema (draft 2020-12) of a workflow file.
+/// Returns the JSON Schema (draft 2020-12) of a FlowState file.
+#[must_use]
+pub fn flowstate_schema() -> Value {
+    crate::flowstate::schema()
+}
+
+/// Returns the JSON Schema (draft 2020-12) of a workflow file in the native format.
 #[must_use]
 pub fn schema() -> Value {
     let mut definitions: Map<String, Value> = TABLES

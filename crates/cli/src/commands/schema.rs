@@ -1,8 +1,15 @@
-//! `schema`: the JSON Schema of native workflow files.
+//! `schema`: the JSON Schema of workflow files.
 
-use crate::{app::App, failure::Done};
+use crate::{
+    app::App,
+    args::{FormatName, SchemaArgs},
+    failure::Done,
+};
 
-pub(crate) fn run(app: &App) -> Done {
-    app.output
-        .line(&serde_json::to_string_pretty(&interlock_formats::schema())?)
+pub(crate) fn run(app: &App, args: &SchemaArgs) -> Done {
+    let schema = match args.format {
+        FormatName::Native => interlock_formats::schema(),
+        FormatName::Flowstate => interlock_formats::flowstate_schema(),
+    };
+    app.output.line(&serde_json::to_string_pretty(&schema)?)
 }

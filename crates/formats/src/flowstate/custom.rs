@@ -19,7 +19,7 @@ use crate::{
     source::Span,
 };
 
-const TOOL: &[Key] = &[
+pub(super) const TOOL: &[Key] = &[
     ("command", true),
     ("arguments", false),
     ("timeout", false),
@@ -28,7 +28,7 @@ const TOOL: &[Key] = &[
     ("stdin", false),
 ];
 
-const RETRY: &[Key] = &[
+pub(super) const RETRY: &[Key] = &[
     ("attempts", true),
     ("wait", false),
     ("backoff", false),

@@ -13,7 +13,7 @@ use crate::{
     source::Span,
 };
 
-const TOP: &[Key] = &[
+pub(super) const TOP: &[Key] = &[
     ("name", false),
     ("start-at", false),
     ("states", false),
@@ -26,7 +26,7 @@ const TOP: &[Key] = &[
     ("max-transitions", false),
 ];
 
-const STATE: &[Key] = &[
+pub(super) const STATE: &[Key] = &[
     ("tool", true),
     ("arguments", false),
     ("output", false),

@@ -39,6 +39,8 @@ pub(super) struct Argument {
     pub(super) name: &'static str,
     pub(super) required: bool,
     pub(super) shape: Shape,
+    /// What it does, in one sentence.
+    pub(super) doc: &'static str,
 }
 
 /// A tool that a runner carries out.
@@ -56,31 +58,55 @@ pub(super) struct Tool {
     pub(super) defaults: &'static [(&'static str, &'static str)],
 }
 
-const fn required(name: &'static str) -> Argument {
+const fn required(name: &'static str, doc: &'static str) -> Argument {
     Argument {
         name,
         required: true,
         shape: Shape::Text,
+        doc,
     }
 }
 
-const fn optional(name: &'static str, shape: Shape) -> Argument {
+const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Argument {
     Argument {
         name,
         required: false,
         shape,
+        doc,
     }
 }
 
-const ENV: Argument = optional("env", Shape::Env);
-const RETRY: Argument = optional("retry", Shape::Retry);
-const MODEL: Argument = optional("model", Shape::Text);
-const TIMEOUT: Argument = optional("timeout", Shape::Duration);
-const GUARD: Argument = optional("guard", Shape::Name);
-const CAPTURE: Argument = optional("capture", Shape::OneOf(&["stdout", "both"]));
+const PROMPT: Argument = required("prompt", "What the agent is asked to do.");
+const ENV: Argument = optional(
+    "env",
+    Shape::Env,
+    "Environment variables that the program finds.",
+);
+const RETRY: Argument = optional(
+    "retry",
+    Shape::Retry,
+    "How often it is tried, the first try included.",
+);
+const MODEL: Argument = optional("model", Shape::Text, "The model that the agent uses.");
+const TIMEOUT: Argument = optional(
+    "timeout",
+    Shape::Duration,
+    "How long it may take: `30s`, `5m`, `1h`.",
+);
+const GUARD: Argument = optional(
+    "guard",
+    Shape::Name,
+    "The native workflow that the agent is held to; its end decides the outcome.",
+);
+const CAPTURE: Argument = optional(
+    "capture",
+    Shape::OneOf(&["stdout", "both"]),
+    "Whether standard error belongs to the output, too.",
+);
 const OUTPUT_FORMAT: Argument = optional(
     "output-format",
     Shape::OneOf(&["text", "json", "stream-json"]),
+    "How the agent writes its answer.",
 );
 const AGENT_TIMEOUT: &[(&str, &str)] = &[("timeout", "5m")];
 
@@ -89,10 +115,14 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "bash",
         arguments: &[
-            required("command"),
+            required("command", "The command for bash."),
             TIMEOUT,
-            optional("cwd", Shape::Text),
-            optional("shell-safe", Shape::Flag),
+            optional("cwd", Shape::Text, "Where it runs: `@/` is the project."),
+            optional(
+                "shell-safe",
+                Shape::Flag,
+                "Whether values reach the command as environment variables.",
+            ),
             ENV,
             RETRY,
         ],
@@ -104,14 +134,30 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "claude",
         arguments: &[
-            required("prompt"),
+            PROMPT,
             MODEL,
             TIMEOUT,
-            optional("resume", Shape::Text),
-            optional("append-system-prompt", Shape::Text),
-            optional("allowed-tools", Shape::Texts),
+            optional(
+                "resume",
+                Shape::Text,
+                "The id of an earlier conversation to go on with.",
+            ),
+            optional(
+                "append-system-prompt",
+                Shape::Text,
+                "What is added to the system prompt.",
+            ),
+            optional(
+                "allowed-tools",
+                Shape::Texts,
+                "The tools that the agent may use without asking.",
+            ),
             OUTPUT_FORMAT,
-            optional("json-output-schema", Shape::Json),
+            optional(
+                "json-output-schema",
+                Shape::Json,
+                "A JSON Schema, as text, that the answer must fit.",
+            ),
             ENV,
             RETRY,
             CAPTURE,
@@ -124,15 +170,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "codex",
-        arguments: &[
-            required("prompt"),
-            MODEL,
-            TIMEOUT,
-            ENV,
-            RETRY,
-            CAPTURE,
-            GUARD,
-        ],
+        arguments: &[PROMPT, MODEL, TIMEOUT, ENV, RETRY, CAPTURE, GUARD],
         output: true,
         program: "codex",
         foreign: true,
@@ -141,7 +179,7 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "gemini",
         arguments: &[
-            required("prompt"),
+            PROMPT,
             MODEL,
             TIMEOUT,
             OUTPUT_FORMAT,
@@ -157,7 +195,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "claude-code",
-        arguments: &[required("prompt"), MODEL, ENV, RETRY, GUARD],
+        arguments: &[PROMPT, MODEL, ENV, RETRY, GUARD],
         output: false,
         program: "claude",
         foreign: false,
@@ -166,10 +204,18 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "ask-user",
         arguments: &[
-            required("question"),
-            optional("multiline", Shape::Boolean),
-            optional("options", Shape::Options),
-            optional("allow-custom", Shape::Boolean),
+            required("question", "What the person is asked."),
+            optional(
+                "multiline",
+                Shape::Boolean,
+                "Whether an answer may have several lines; an empty one ends it.",
+            ),
+            optional("options", Shape::Options, "The answers to choose from."),
+            optional(
+                "allow-custom",
+                Shape::Boolean,
+                "Whether other answers are taken, too.",
+            ),
         ],
         output: true,
         program: "",
@@ -179,8 +225,12 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "get-gh-issue",
         arguments: &[
-            required("issue-number"),
-            optional("repo", Shape::Text),
+            required("issue-number", "The number of the issue on GitHub."),
+            optional(
+                "repo",
+                Shape::Text,
+                "The repository, as `owner/name`; the project's when left out.",
+            ),
             ENV,
             RETRY,
         ],
@@ -191,7 +241,14 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "pause",
-        arguments: &[required("reason"), optional("condition", Shape::Condition)],
+        arguments: &[
+            required("reason", "Why the run waits, in at most 500 characters."),
+            optional(
+                "condition",
+                Shape::Condition,
+                "A command that must succeed before the run goes on.",
+            ),
+        ],
         output: false,
         program: "",
         foreign: false,

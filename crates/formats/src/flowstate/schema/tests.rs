@@ -1,0 +1,181 @@
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{retry_rows, schema, state_rows, tool_rows, top_rows};
+use crate::{
+    diagnostic::Report,
+    flowstate::{custom, document},
+    node::{Kind, Node},
+    parse,
+    source::{Files, Source},
+};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Cases whose mistake the shape of a file shows, without knowing what its names stand for.
+const SHOWN: &[&str] = &[
+    "unknown-argument",
+    "unknown-state-key",
+    "unknown-top-key",
+    "missing-argument",
+    "missing-tool",
+    "arguments-is-a-list",
+    "capture-word",
+    "command-is-a-list",
+    "condition-of-another-tool",
+    "custom-tool-command-is-a-text",
+    "custom-tool-without-command",
+    "duration-with-two-units",
+    "duration-without-unit",
+    "empty-states",
+    "environment-name",
+    "loop-empty-word",
+    "loop-with-two-bodies",
+    "loop-without-a-body",
+    "max-transitions-is-zero",
+    "no-states",
+    "next-with-a-template",
+    "on-crash-word",
+    "on-error-code-negative",
+    "on-error-code-text",
+    "on-error-code-too-large",
+    "on-error-code-zero",
+    "options-empty",
+    "output-form",
+    "output-with-a-template",
+    "output-without-a-name",
+    "parallel-at-once",
+    "parallel-pause",
+    "parallel-switch",
+    "parallel-task-with-next",
+    "parallel-without-tasks",
+    "retry-attempts",
+    "retry-without-attempts",
+    "state-name-with-a-slash",
+    "states-is-a-text",
+    "switch-without-goto",
+    "switch-without-rest",
+    "tool-with-a-template",
+];
+
+/// Reads a file as an editor does.
+fn read(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap();
+    let mut files = Files::default();
+    let file = files.add(Source::new("case.yaml", text));
+    let mut report = Report::default();
+    let tree = parse::parse_as_written(&files, file, &mut report);
+    assert!(!report.has_errors(), "{} cannot be read", path.display());
+    typed(&tree.unwrap())
+}
+
+/// Gives scalars without quotes their types.
+fn typed(node: &Node) -> Value {
+    match &node.kind {
+        Kind::Plain(text) => parse::typed(text).to_value(),
+        Kind::List(items) => items.iter().map(typed).collect(),
+        Kind::Map(entries) => {
+            let entries = entries.iter();
+            Value::Object(
+                entries
+                    .map(|entry| (entry.key.clone(), typed(&entry.value)))
+                    .collect(),
+            )
+        }
+        _ => node.to_value(),
+    }
+}
+
+fn yaml_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(yaml_below(&path));
+        } else if path.extension().is_some_and(|ending| ending == "yaml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn names<T>(rows: &[(&'static str, T)]) -> BTreeSet<&'static str> {
+    rows.iter().map(|(name, _)| *name).collect()
+}
+
+#[test]
+fn files_in_order_fit_the_schema() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let root = Path::new(ROOT);
+    let mut all = yaml_below(&root.join("tests/cases/flowstate/warnings"));
+    all.extend(yaml_below(&root.join("examples")));
+    // What others name and extend.
+    for name in ["asks", "checks", "parent"] {
+        all.push(root.join(format!("tests/cases/flowstate/files/{name}.yaml")));
+    }
+    for path in &all {
+        let value = read(path);
+        if value.get("initial").is_some() {
+            continue;
+        }
+        let found: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(found.is_empty(), "{}: {found:#?}", path.display());
+    }
+    assert!(all.len() > 25, "the cases are missing: {}", all.len());
+}
+
+#[test]
+fn what_the_shape_of_a_file_shows_is_refused() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let cases = Path::new(ROOT).join("tests/cases/flowstate/invalid");
+    let shown = |name: &str| !validator.is_valid(&read(&cases.join(format!("{name}.yaml"))));
+    let missed: Vec<&&str> = SHOWN.iter().filter(|name| !shown(name)).collect();
+    assert!(missed.is_empty(), "these fit the schema: {missed:?}");
+}
+
+#[test]
+fn the_schema_has_just_the_keys_that_are_read() {
+    let of = |rows: Vec<super::Row>| -> BTreeSet<&str> {
+        rows.into_iter().map(|(name, _, _)| name).collect()
+    };
+    assert_eq!(of(top_rows()), names(document::TOP));
+    assert_eq!(of(state_rows()), names(document::STATE));
+    assert_eq!(of(tool_rows()), names(custom::TOOL));
+    assert_eq!(of(retry_rows()), names(custom::RETRY));
+}
+
+#[test]
+fn every_key_says_what_it_does() {
+    let schema = schema();
+    let mut count = 0;
+    let mut open = vec![&schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(object) => {
+                if let Some(Value::Object(properties)) = object.get("properties")
+                    && object.contains_key("additionalProperties")
+                {
+                    for (name, property) in properties {
+                        count += 1;
+                        assert!(property.get("description").is_some(), "{name}");
+                    }
+                }
+                open.extend(object.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    assert!(count > 60, "{count}");
+}
