@@ -9,6 +9,7 @@ mod durable;
 mod failure;
 mod live;
 mod output;
+mod progress;
 mod watch;
 
 use std::process::ExitCode;

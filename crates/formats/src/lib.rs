@@ -4,6 +4,7 @@
 //! once. Nothing behind this crate knows how a workflow was written.
 
 mod bundle;
+mod convert;
 mod detect;
 mod diagnostic;
 mod flowstate;
@@ -16,8 +17,10 @@ mod schema;
 mod source;
 mod source_map;
 mod table;
+mod yaml_text;
 
 pub use bundle::{Bundle, Link};
+pub use convert::{Converted, Syntax, convert};
 pub use diagnostic::Diagnostic;
 pub use flowstate::{Misfit, fit_arguments, schema_fault};
 pub use load::{Loaded, check, load, workflow_names};

@@ -97,16 +97,16 @@ pub fn workflow_names(source: &Source) -> Vec<String> {
 const NO_CHOICE: &str = "no_choice";
 
 /// A file that was read as far as its syntax goes.
-struct Opened {
-    files: Files,
+pub(crate) struct Opened {
+    pub(crate) files: Files,
     report: Report,
-    tree: Option<Node>,
+    pub(crate) tree: Option<Node>,
     /// Whether it is a FlowState file, whose scalars are kept as written.
-    flowstate: bool,
+    pub(crate) flowstate: bool,
 }
 
 impl Opened {
-    fn new(source: &Source) -> Self {
+    pub(crate) fn new(source: &Source) -> Self {
         let mut files = Files::default();
         let file = files.add(source.clone());
         if let Some((tree, report)) = flowstate_tree(&files, file) {
@@ -139,7 +139,20 @@ impl Opened {
         }
     }
 
-    fn load(&self, which: Option<&str>, others: &dyn Workflows) -> Result<Loaded, Vec<Diagnostic>> {
+    /// Returns the names to load everything in the file by; `None`: it is the only one.
+    pub(crate) fn all(&self) -> Vec<Option<String>> {
+        let names = self.names();
+        if names.is_empty() {
+            return vec![None];
+        }
+        names.into_iter().map(Some).collect()
+    }
+
+    pub(crate) fn load(
+        &self,
+        which: Option<&str>,
+        others: &dyn Workflows,
+    ) -> Result<Loaded, Vec<Diagnostic>> {
         let empty = Source::new("", "");
         let own = self.files.source(0).unwrap_or(&empty);
         let recorder = Recorder::new(own, others);

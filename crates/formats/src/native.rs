@@ -11,6 +11,6 @@ mod scope;
 mod state;
 mod transition;
 
-pub(crate) use fields::{GATEWAY, TABLES, WORKFLOW, WRAPPER};
+pub(crate) use fields::{GATEWAY, STATE, TABLES, WORKFLOW, WRAPPER};
 pub(crate) use findings::add_findings;
 pub(crate) use machine::{Reading, Start, empty, read};

@@ -22,6 +22,13 @@ const SIGNAL_BASE: i64 = 128;
 
 /// Carries `order` out; returns when nothing of it runs any more.
 pub(crate) fn carry_out(order: &Order, around: &Surroundings, control: &Arc<Control>) -> Outcome {
+    around.screen.begins(order);
+    let outcome = perform(order, around, control);
+    around.screen.ends(order, &outcome);
+    outcome
+}
+
+fn perform(order: &Order, around: &Surroundings, control: &Arc<Control>) -> Outcome {
     if let Some(failed) = target_fault(order) {
         return failed.into();
     }

@@ -152,6 +152,7 @@ impl<H: Host> Drive<'_, H> {
             let list = effects(self.machine, &self.run);
             self.stop_unlisted(&list);
             if !self.feed(&list)? && !self.refuse_faults(&list)? {
+                self.host.stands(self.machine, &self.run, &list);
                 self.start(&list);
                 return Ok(list);
             }
@@ -366,6 +367,8 @@ impl<H: Host> Drive<'_, H> {
             .map_err(DriveError::Host)?;
         match appended {
             Appended::Kept => {
+                self.host
+                    .happened(self.machine, &self.run, &decision.events);
                 let id = self.run.id.clone();
                 let run = mem::replace(&mut self.run, Run::new(id));
                 self.run = decision.events.iter().fold(run, evolve);

@@ -12,7 +12,9 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{event::Event, machine::Machine, run::Run, text::Files};
+use interlock_core::{
+    command::Effect, event::Event, machine::Machine, run::Run, text::Files,
+};
 use interlock_store::{AppendError, EventLog, RunLog, StoreError};
 
 use crate::{
@@ -325,6 +327,14 @@ impl Host for Embedded {
             worker.control.stop(how);
             self.around.slots.nudge();
         }
+    }
+
+    fn happened(&mut self, machine: &Machine, before: &Run, events: &[Event]) {
+        self.around.screen.happened(machine, before, events);
+    }
+
+    fn stands(&mut self, machine: &Machine, run: &Run, effects: &[Effect]) {
+        self.around.screen.stands(machine, run, effects);
     }
 
     fn read(&mut self, paths: &[String]) -> Files {

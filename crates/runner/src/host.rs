@@ -1,6 +1,8 @@
 //! What a run is driven over: a clock, a log, and something that carries effects out.
 
-use interlock_core::{event::Event, run::Run, text::Files};
+use interlock_core::{
+    command::Effect, event::Event, machine::Machine, run::Run, text::Files,
+};
 
 use crate::order::{Order, Outcome};
 
@@ -41,6 +43,16 @@ pub trait Host {
 
     /// Begins to end what was started for the effect `id`; its end comes all the same.
     fn stop(&mut self, id: &str);
+
+    /// Is told of events that were appended; `before` is the run without them.
+    fn happened(&mut self, machine: &Machine, before: &Run, events: &[Event]) {
+        let _ = (machine, before, events);
+    }
+
+    /// Is told where the run stands, before something is waited for.
+    fn stands(&mut self, machine: &Machine, run: &Run, effects: &[Effect]) {
+        let _ = (machine, run, effects);
+    }
 
     /// Reads files by absolute path.
     fn read(&mut self, paths: &[String]) -> Files;

@@ -2,15 +2,42 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::program::Stream;
+use interlock_core::{command::Effect, event::Event, machine::Machine, run::Run};
+
+use crate::{
+    order::{Order, Outcome},
+    program::Stream,
+};
 
 /// Bytes of a line after which its rest is shown as a line of its own.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Shows what programs print.
+/// Shows what programs print and how the run goes on.
 ///
 /// What cannot be shown is the screen's own matter: nothing here fails because of it.
 pub trait Screen: Send + Sync {
+    /// Is told that `order` is being carried out.
+    ///
+    /// What asks a person, and a program that owns the terminal, has it until [`Screen::ends`].
+    fn begins(&self, order: &Order) {
+        let _ = order;
+    }
+
+    /// Is told what became of `order`.
+    fn ends(&self, order: &Order, outcome: &Outcome) {
+        let _ = (order, outcome);
+    }
+
+    /// Is told of events that are in the log now; `before` is the run without them.
+    fn happened(&self, machine: &Machine, before: &Run, events: &[Event]) {
+        let _ = (machine, before, events);
+    }
+
+    /// Is told where the run stands and what is to be done there, before it is waited for.
+    fn stands(&self, machine: &Machine, run: &Run, effects: &[Effect]) {
+        let _ = (machine, run, effects);
+    }
+
     /// Shows `bytes` that the state at `path` printed: lines with their label, or as they came.
     fn show(&self, path: &str, stream: Stream, bytes: &[u8]);
 

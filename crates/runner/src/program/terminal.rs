@@ -9,7 +9,10 @@ use std::{
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Blocked};
 use rustix::{
     process::{Pid, Signal, getpgrp, kill_process_group},
-    termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp},
+    termios::{
+        LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+        tcsetpgrp,
+    },
 };
 
 use super::group;
@@ -44,6 +47,22 @@ impl Terminal {
             // Not this session's own terminal: nobody is stopped by it.
             Err(_) => true,
         }
+    }
+
+    /// Returns its rows and columns; `None` where it has no size.
+    #[must_use]
+    pub fn size(&self) -> Option<(u16, u16)> {
+        let size = tcgetwinsize(&self.device).ok()?;
+        (size.ws_row > 0 && size.ws_col > 0).then_some((size.ws_row, size.ws_col))
+    }
+
+    /// Tells whether what is typed is shown and comes line by line.
+    ///
+    /// A program that asks for a password, or takes the whole screen, changes that.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        let plain = LocalModes::ECHO | LocalModes::ICANON;
+        tcgetattr(&self.device).is_ok_and(|modes| modes.local_modes.contains(plain))
     }
 
     /// Returns what a program has it through.

@@ -1,0 +1,214 @@
+//! What of a program's output reaches a terminal: its text and its colours, nothing that steers.
+
+/// Bytes of a control sequence that are kept before it is given up.
+const SEQUENCE_MAX: usize = 64;
+
+/// One output of a program on its way to a terminal.
+#[derive(Debug)]
+pub(super) struct Cleaner {
+    colours: bool,
+    /// Bytes of a character that has not come whole.
+    pending: Vec<u8>,
+    mode: Mode,
+    /// What a control sequence has so far.
+    sequence: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Text,
+    /// After an escape.
+    Escape,
+    /// In a control sequence, until its last letter.
+    Control,
+    /// In a text for the terminal, until its end is marked.
+    Message,
+    /// There, after an escape.
+    MessageEscape,
+}
+
+impl Cleaner {
+    /// Lets colours pass, or takes them out as well.
+    pub(super) fn new(colours: bool) -> Self {
+        Self {
+            colours,
+            pending: Vec::new(),
+            mode: Mode::Text,
+            sequence: String::new(),
+        }
+    }
+
+    /// Returns what of `bytes` may be shown.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> String {
+        let mut all = std::mem::take(&mut self.pending);
+        all.extend_from_slice(bytes);
+        let mut shown = String::with_capacity(all.len());
+        let mut chunks = all.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            for letter in chunk.valid().chars() {
+                self.letter(letter, &mut shown);
+            }
+            let rest = chunk.invalid();
+            let unfinished = chunks.peek().is_none() && is_unfinished(rest);
+            if unfinished {
+                self.pending = rest.to_vec();
+            } else if !rest.is_empty() {
+                self.letter(char::REPLACEMENT_CHARACTER, &mut shown);
+            }
+        }
+        shown
+    }
+
+    fn letter(&mut self, letter: char, shown: &mut String) {
+        match self.mode {
+            Mode::Text => self.text(letter, shown),
+            Mode::Escape => {
+                self.mode = match letter {
+                    '[' => Mode::Control,
+                    ']' | 'P' | 'X' | '^' | '_' => Mode::Message,
+                    // Between an escape and its last letter.
+                    ' '..='/' => Mode::Escape,
+                    _ => Mode::Text,
+                };
+                self.sequence.clear();
+            }
+            Mode::Control => match letter {
+                '@'..='~' => {
+                    self.mode = Mode::Text;
+                    self.colour(letter, shown);
+                }
+                ' '..='?' if self.sequence.len() < SEQUENCE_MAX => self.sequence.push(letter),
+                // No sequence at all.
+                _ => {
+                    self.mode = Mode::Text;
+                    self.text(letter, shown);
+                }
+            },
+            Mode::Message => match letter {
+                '\u{7}' => self.mode = Mode::Text,
+                '\u{1b}' => self.mode = Mode::MessageEscape,
+                // A text of several lines is none.
+                '\n' => {
+                    self.mode = Mode::Text;
+                    shown.push('\n');
+                }
+                _ => {}
+            },
+            Mode::MessageEscape => self.mode = Mode::Text,
+        }
+    }
+
+    fn text(&mut self, letter: char, shown: &mut String) {
+        match letter {
+            '\u{1b}' => self.mode = Mode::Escape,
+            '\n' | '\t' | '\r' => shown.push(letter),
+            // A bell, and a step back.
+            '\u{7}' | '\u{8}' => {}
+            letter => shown.push(harmless(letter)),
+        }
+    }
+
+    /// Ends a control sequence: one that sets colours passes.
+    fn colour(&mut self, last: char, shown: &mut String) {
+        let sets = last == 'm'
+            && self
+                .sequence
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || matches!(byte, b';' | b':'));
+        if sets && self.colours {
+            shown.push_str("\u{1b}[");
+            shown.push_str(&self.sequence);
+            shown.push('m');
+        }
+        self.sequence.clear();
+    }
+}
+
+/// Tells whether `rest` is the beginning of a character.
+fn is_unfinished(rest: &[u8]) -> bool {
+    !rest.is_empty() && std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none())
+}
+
+/// Returns a dot for what would steer the terminal or the eye.
+fn harmless(letter: char) -> char {
+    let steers = letter.is_control()
+        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    if steers { '\u{b7}' } else { letter }
+}
+
+/// Returns a text as one that may be shown, without colours.
+pub(super) fn cleaned(text: &str) -> String {
+    Cleaner::new(false).take(text.as_bytes())
+}
+
+/// Returns a text as one line.
+pub(super) fn one_line(text: &str) -> String {
+    let cleaned = cleaned(text);
+    let words: Vec<&str> = cleaned.split(['\n', '\r', '\t']).map(str::trim).collect();
+    let words: Vec<&str> = words.into_iter().filter(|part| !part.is_empty()).collect();
+    words.join(" ")
+}
+
+/// Returns the last line of an output that has anything on it.
+pub(super) fn last_line(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let cleaned = cleaned(&text);
+    let mut lines = cleaned.rsplit(['\n', '\r']);
+    let line = lines.find(|line| !line.trim().is_empty())?;
+    Some(line.trim().replace('\t', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cleaner, last_line, one_line};
+
+    fn shown(colours: bool, parts: &[&[u8]]) -> String {
+        let mut cleaner = Cleaner::new(colours);
+        parts.iter().map(|part| cleaner.take(part)).collect()
+    }
+
+    #[test]
+    fn nothing_but_colours_steers_the_terminal() {
+        let rows: &[(&[u8], &str)] = &[
+            (b"a\x1b[31mred\x1b[0m", "a\x1b[31mred\x1b[0m"),
+            (b"a\x1b[2J\x1b[Hb", "ab"),
+            (b"a\x1b[?25lb", "ab"),
+            (b"a\x1b]0;title\x07b", "ab"),
+            (b"a\x1b]52;c;eA==\x1b\\b", "ab"),
+            (b"a\x1bPq#0\x1b\\b", "ab"),
+            (b"a\x1bcb", "ab"),
+            (b"a\x1b(0b", "ab"),
+            (b"a\x07\x08b\x00", "ab\u{b7}"),
+            ("a\u{9b}2Jb".as_bytes(), "a\u{b7}2Jb"),
+            ("a\u{202e}b\u{200b}c".as_bytes(), "a\u{b7}b\u{b7}c"),
+            ("\u{4f60}\u{597d}".as_bytes(), "\u{4f60}\u{597d}"),
+            (b"50%\r100%\n", "50%\r100%\n"),
+            (b"a\xffb", "a\u{fffd}b"),
+            (b"a\x1b[31;", "a"),
+            (b"\x1b]never closed\nnext", "\nnext"),
+        ];
+        for (input, wanted) in rows {
+            assert_eq!(shown(true, &[input]), *wanted, "{input:?}");
+            // However it is cut.
+            let letters: Vec<&[u8]> = input.chunks(1).collect();
+            assert_eq!(shown(true, &letters), *wanted, "{input:?} by bytes");
+        }
+    }
+
+    #[test]
+    fn colours_are_taken_out_where_none_are_wanted() {
+        assert_eq!(shown(false, &[b"a\x1b[1;31mred\x1b[0m"]), "ared");
+    }
+
+    #[test]
+    fn the_last_line_is_the_last_with_anything_on_it() {
+        assert_eq!(last_line(b"one\ntwo\n\n").as_deref(), Some("two"));
+        assert_eq!(last_line(b"10%\r20%").as_deref(), Some("20%"));
+        assert_eq!(last_line(b"\x1b[2K\n"), None);
+    }
+
+    #[test]
+    fn a_message_of_several_lines_is_one_line() {
+        assert_eq!(one_line("a\n\tb\r\nc\n"), "a b c");
+    }
+}

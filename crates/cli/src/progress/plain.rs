@@ -1,0 +1,124 @@
+//! Lines: what begins and ends on standard error, what programs print as it comes.
+
+use std::{
+    collections::HashMap,
+    io::{self, IsTerminal as _, Write as _},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use interlock_runner::{Order, Outcome, Screen, Stream};
+
+use super::{
+    clean::{Cleaner, cleaned, one_line},
+    words::{elapsed, ended, reason},
+};
+use crate::output::Output;
+
+/// A screen of lines.
+pub(super) struct Plain {
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What makes an output fit for a terminal; `None`: it is none, and gets every byte.
+    out: Option<Cleaner>,
+    err: Option<Cleaner>,
+    /// When each effect began.
+    begun: HashMap<String, Instant>,
+    /// Whether standard error stands within a line.
+    open: bool,
+}
+
+impl Plain {
+    pub(super) fn new(output: Output) -> Self {
+        let out = io::stdout().is_terminal();
+        let err = io::stderr().is_terminal();
+        Self {
+            state: Mutex::new(State {
+                out: out.then(|| Cleaner::new(output.colours())),
+                err: err.then(|| Cleaner::new(output.colours_errors())),
+                begun: HashMap::new(),
+                open: false,
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Writes a line of its own.
+    fn say(&mut self, line: &str) {
+        let lead = if self.open { "\n" } else { "" };
+        self.open = false;
+        error(format!("{lead}{line}\n").as_bytes());
+    }
+}
+
+/// Writes to standard error; whoever read it may be gone.
+fn error(bytes: &[u8]) {
+    let mut stream = io::stderr().lock();
+    let _ = stream.write_all(bytes).and_then(|()| stream.flush());
+}
+
+/// Writes to standard output; whoever read it may be gone.
+pub(super) fn out(bytes: &[u8]) {
+    let mut stream = io::stdout().lock();
+    let _ = stream.write_all(bytes).and_then(|()| stream.flush());
+}
+
+impl Screen for Plain {
+    fn begins(&self, order: &Order) {
+        let mut state = self.state();
+        state.begun.insert(order.id.clone(), Instant::now());
+        let again = if order.attempt > 1 {
+            format!(", try {}", order.attempt)
+        } else {
+            String::new()
+        };
+        state.say(&format!("[{}] started{again}", one_line(&order.path)));
+    }
+
+    fn ends(&self, order: &Order, outcome: &Outcome) {
+        let mut state = self.state();
+        let time = state.begun.remove(&order.id).map(|began| began.elapsed());
+        let time = time.map_or_else(String::new, |time| format!(" ({})", elapsed(time)));
+        let why = reason(outcome).map_or_else(String::new, |why| format!(": {why}"));
+        state.say(&format!(
+            "[{}] {}{time}{why}",
+            one_line(&order.path),
+            ended(order, outcome)
+        ));
+    }
+
+    fn show(&self, _: &str, stream: Stream, bytes: &[u8]) {
+        let mut state = self.state();
+        match stream {
+            Stream::Out => match &mut state.out {
+                Some(cleaner) => out(cleaner.take(bytes).as_bytes()),
+                None => out(bytes),
+            },
+            Stream::Err => {
+                state.open = !bytes.ends_with(b"\n");
+                match &mut state.err {
+                    Some(cleaner) => error(cleaner.take(bytes).as_bytes()),
+                    None => error(bytes),
+                }
+            }
+        }
+    }
+
+    fn ask(&self, _: &str, text: &str) {
+        let mut state = self.state();
+        state.open = false;
+        error(cleaned(text).as_bytes());
+    }
+
+    fn warn(&self, path: &str, text: &str) {
+        let line = format!("[{}] warning: {}", one_line(path), one_line(text));
+        self.state().say(&line);
+    }
+}

@@ -1,0 +1,104 @@
+//! What runs now, as rows of a tree: what holds others, then what it holds.
+
+use std::collections::HashSet;
+
+use interlock_core::{
+    command::{Effect, Stage},
+    machine::Machine,
+    names::FramePath,
+    report::shown_path,
+    run::Run,
+};
+
+/// One row of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Rows that hold it.
+    pub(super) depth: usize,
+    /// Its name below the row that holds it.
+    pub(super) name: String,
+    /// The state's path.
+    pub(super) path: String,
+    /// When its state was entered, in milliseconds since 1970.
+    pub(super) since_ms: u64,
+    pub(super) kind: Kind,
+}
+
+/// What a row stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It holds others.
+    Holds,
+    /// It runs for one item after the other.
+    Loop { ended: u64, failed: u64, all: u64 },
+    /// It is carried out: the effect and which try.
+    Runs { id: String, attempt: u32 },
+    /// The next try begins at this time, in milliseconds since 1970.
+    Waits { until_ms: u64, attempt: u32 },
+    /// A person is needed.
+    Stands,
+}
+
+/// Returns the rows of a run that is to do `effects`.
+pub(super) fn rows(machine: &Machine, run: &Run, effects: &[Effect]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut seen = HashSet::new();
+    for effect in effects {
+        let names = effect.frame.names();
+        let mut frame = FramePath::root();
+        let mut holder: Option<String> = None;
+        for (depth, name) in names.iter().enumerate() {
+            let path = shown_path(machine, run, &frame);
+            if seen.insert(frame.clone()) {
+                rows.push(holding(run, &frame, depth, holder.as_deref(), path.clone()));
+            }
+            holder = Some(path);
+            frame = frame.child(name);
+        }
+        let since = run.frame(&effect.frame).map(|frame| frame.entered_ms);
+        rows.push(Row {
+            depth: names.len(),
+            name: below(&effect.path, holder.as_deref()),
+            path: effect.path.clone(),
+            since_ms: since.unwrap_or_default(),
+            kind: kind(effect),
+        });
+    }
+    rows
+}
+
+fn holding(run: &Run, at: &FramePath, depth: usize, holder: Option<&str>, path: String) -> Row {
+    let frame = run.frame(at);
+    let items = frame.and_then(|frame| frame.items.as_ref());
+    Row {
+        depth,
+        name: below(&path, holder),
+        path,
+        since_ms: frame.map(|frame| frame.entered_ms).unwrap_or_default(),
+        kind: items.map_or(Kind::Holds, |items| Kind::Loop {
+            ended: items.ended,
+            failed: items.failed,
+            all: u64::try_from(items.all.len()).unwrap_or(u64::MAX),
+        }),
+    }
+}
+
+fn kind(effect: &Effect) -> Kind {
+    match effect.stage {
+        Stage::Reading(_) | Stage::Running => Kind::Runs {
+            id: effect.id.clone(),
+            attempt: effect.attempt,
+        },
+        Stage::Waiting(until_ms) => Kind::Waits {
+            until_ms,
+            attempt: effect.attempt,
+        },
+        Stage::Person | Stage::Lost => Kind::Stands,
+    }
+}
+
+/// Returns what of `path` the row that holds it does not say.
+fn below(path: &str, holder: Option<&str>) -> String {
+    let rest = holder.and_then(|holder| path.strip_prefix(holder)?.strip_prefix('/'));
+    rest.unwrap_or(path).to_owned()
+}

@@ -1,0 +1,93 @@
+//! What is said of a state that begins or ends, in both screens.
+
+use std::time::Duration;
+
+use interlock_runner::{Order, Outcome};
+
+use super::clean::one_line;
+
+/// How something ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Done,
+    Failed,
+    Cancelled,
+}
+
+/// Code of what somebody cancelled.
+const CANCELLED: i64 = 130;
+
+pub(super) fn end_of(outcome: &Outcome) -> End {
+    match outcome {
+        Outcome::Done { .. } => End::Done,
+        Outcome::Interrupted => End::Cancelled,
+        Outcome::Failed(failed) if failed.code == CANCELLED => End::Cancelled,
+        Outcome::Failed(_) => End::Failed,
+    }
+}
+
+/// Says how a state ended, without its name.
+pub(super) fn ended(order: &Order, outcome: &Outcome) -> String {
+    let what = match outcome {
+        Outcome::Done { .. } => "done".to_owned(),
+        Outcome::Interrupted => "interrupted".to_owned(),
+        Outcome::Failed(failed) if failed.code == CANCELLED => "cancelled".to_owned(),
+        Outcome::Failed(failed) => format!("failed with code {}", failed.code),
+    };
+    if order.attempt > 1 {
+        format!("{what} in try {}", order.attempt)
+    } else {
+        what
+    }
+}
+
+/// Says why a state failed, where its code does not say it.
+pub(super) fn reason(outcome: &Outcome) -> Option<String> {
+    let Outcome::Failed(failed) = outcome else {
+        return None;
+    };
+    let says_its_code = failed
+        .message
+        .ends_with(&format!("ended with code {}", failed.code));
+    let cancelled = failed.code == CANCELLED;
+    (!says_its_code && !cancelled && !failed.message.is_empty()).then(|| one_line(&failed.message))
+}
+
+/// Writes how long something took.
+pub(super) fn elapsed(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
+        10..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Tells whether what asks or shows by itself has the terminal meanwhile.
+pub(super) fn owns_terminal(order: &Order) -> bool {
+    matches!(order.kind.as_str(), "ask-user" | "claude-code")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::elapsed;
+
+    #[test]
+    fn times_are_short() {
+        let rows = [
+            (0, "0.0s"),
+            (1_290, "1.2s"),
+            (9_999, "9.9s"),
+            (10_000, "10s"),
+            (61_000, "1m 01s"),
+            (3_599_000, "59m 59s"),
+            (7_260_000, "2h 01m"),
+        ];
+        for (ms, wanted) in rows {
+            assert_eq!(elapsed(Duration::from_millis(ms)), wanted);
+        }
+    }
+}

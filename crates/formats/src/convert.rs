@@ -1,0 +1,194 @@
+//! A workflow of any format as one of the native format, where it can be said there.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    diagnostic::{Diagnostic, Report},
+    load::Opened,
+    native::STATE,
+    node::{Kind, Node},
+    source::{Source, Workflows},
+    yaml_text,
+};
+
+/// How a workflow is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syntax {
+    /// JSON, indented.
+    Json,
+    /// YAML, in blocks.
+    Yaml,
+}
+
+/// A workflow in the native format.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Converted {
+    /// The file's value: a definition, or one with what stood around it.
+    pub value: Value,
+}
+
+impl Converted {
+    /// Writes it as a file.
+    #[must_use]
+    pub fn text(&self, syntax: Syntax) -> String {
+        match syntax {
+            Syntax::Json => format!("{:#}\n", self.value),
+            Syntax::Yaml => yaml_text::written(&self.value),
+        }
+    }
+}
+
+/// Says a workflow in the native format.
+///
+/// A machine made of the answer is the one made of `source`. One of the native
+/// format keeps what stands around it, its fields have the one spelling each
+/// that the format has, and its comments are gone.
+///
+/// # Errors
+/// Everything wrong with the file; or, of one that is in order, everything in
+/// it that the native format cannot say.
+pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec<Diagnostic>> {
+    let opened = Opened::new(source);
+    for name in opened.all() {
+        opened.load(name.as_deref(), others)?;
+    }
+    let Some(tree) = &opened.tree else {
+        return Err(Vec::new());
+    };
+    if opened.flowstate {
+        let mut report = Report::default();
+        steps(tree, &mut report);
+        return Err(report.into_diagnostics(&opened.files));
+    }
+    let mut value = tree.to_value();
+    spell_file(&mut value);
+    Ok(Converted { value })
+}
+
+/// Gives every field of a file its one spelling.
+fn spell_file(value: &mut Value) {
+    spell(value);
+    if let Some(definition) = value.get_mut("definition") {
+        spell(definition);
+    }
+    if let Some(Value::Object(workflows)) = value.get_mut("workflows") {
+        workflows.values_mut().for_each(spell);
+    }
+}
+
+/// Gives every field of a workflow its one spelling.
+fn spell(workflow: &mut Value) {
+    if let Some(Value::Object(states)) = workflow.get_mut("states") {
+        for state in states.values_mut() {
+            spell_state(state);
+        }
+    }
+    if let Some(Value::Object(machines)) = workflow.get_mut("machines") {
+        machines.values_mut().for_each(spell);
+    }
+}
+
+fn spell_state(state: &mut Value) {
+    let Value::Object(fields) = state else {
+        return;
+    };
+    let spelled: Map<String, Value> = std::mem::take(fields)
+        .into_iter()
+        .map(|(name, value)| {
+            let known = STATE
+                .fields
+                .iter()
+                .find(|field| field.aliases.contains(&name.as_str()));
+            (known.map_or(name, |field| field.name.to_owned()), value)
+        })
+        .collect();
+    *fields = spelled;
+}
+
+/// What of a FlowState file beside its states has no counterpart.
+const TOP: [(&str, &str); 5] = [
+    ("extends", "a native workflow takes over no other's states"),
+    ("tools", "a native workflow defines no tools"),
+    (
+        "shell-safe",
+        "a native workflow puts no values into commands",
+    ),
+    ("cwd", "a native workflow starts no commands"),
+    (
+        "max-transitions",
+        "a native workflow bounds calls by `max_iterations`, not the states of a run",
+    ),
+];
+
+/// Reports everything in a FlowState file that has no counterpart.
+fn steps(tree: &Node, report: &mut Report) {
+    for (key, why) in TOP {
+        if let Some(entry) = tree.get(key).filter(|entry| entry.value.kind != Kind::Null) {
+            report
+                .error(
+                    entry.key_span,
+                    "not_native",
+                    format!("`{key}` cannot be said: {why}"),
+                )
+                .help(REMEDY);
+        }
+    }
+    states_of(tree, report);
+}
+
+const REMEDY: &str =
+    "keep the file as it is: `interlock run` carries it out, and its steps may name a `guard`";
+
+fn states_of(node: &Node, report: &mut Report) {
+    let Some(states) = node.get("states") else {
+        return;
+    };
+    for state in states.value.entries() {
+        action(&format!("the state `{}`", state.key), &state.value, report);
+    }
+}
+
+/// Reports what a state, a task or the items of a loop do.
+fn action(what: &str, node: &Node, report: &mut Report) {
+    let tool = node.get("tool").map(|entry| &entry.value);
+    if let Some((node, name)) = tool.and_then(|node| Some((node, node.text()?))) {
+        report
+            .error(
+                node.span,
+                "not_native",
+                format!("{what} cannot be said: {}", why(name)),
+            )
+            .help(REMEDY);
+    }
+    let arguments = node.get("arguments").map(|entry| &entry.value);
+    for place in [Some(node), arguments].into_iter().flatten() {
+        states_of(place, report);
+    }
+    let inner = |key: &str| arguments?.get(key).map(|entry| &entry.value);
+    let tasks = inner("tasks").map(Node::items).unwrap_or_default();
+    for (index, task) in tasks.iter().enumerate() {
+        action(&format!("task {index}"), task, report);
+    }
+    if let Some(source) = inner("items-from") {
+        action("the source of the items", source, report);
+    }
+}
+
+/// Says why what a tool does has no counterpart.
+fn why(tool: &str) -> String {
+    match tool {
+        "ask-user" => {
+            "a native state asks nobody; `requires_approval` on a transition does, for yes or no"
+                .to_owned()
+        }
+        "pause" => "no event of a native state comes from a person alone".to_owned(),
+        "sub-flow" | "parallel" | "for-each" => {
+            format!("what `{tool}` holds is carried out, and a native state only holds an agent")
+        }
+        "switch" => "a native state waits for an event of its agent before it chooses".to_owned(),
+        test if test.starts_with("if-") => {
+            "a native state waits for an event of its agent before it chooses".to_owned()
+        }
+        _ => format!("it runs `{tool}`, and a native state runs nothing: an agent works in it"),
+    }
+}
