@@ -166,6 +166,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Test(args) => commands::test::run(app, &args),
         Command::Explain(args) => commands::explain::run(app, &args),
         Command::Schema(args) => commands::schema::run(app, &args),
+        Command::Convert(args) => commands::convert::run(app, &args),
         Command::Graph(args) => commands::graph::run(app, &args),
         Command::Start(args) => commands::start::run(app, &args),
         Command::Run(args) => commands::run::run(app, &args),

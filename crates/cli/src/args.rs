@@ -88,6 +88,15 @@ pub(crate) enum Command {
 With the YAML language server, the first line of a file names its schema:
   # yaml-language-server: $schema=./flowstate.schema.json")]
     Schema(SchemaArgs),
+    /// Write a workflow in the native format, or list what of it cannot be said there.
+    #[command(after_help = "Examples:
+  interlock convert flow.json -o flow.yaml
+  interlock convert .flowstate/release.yaml
+  interlock convert flow.yaml --json | jq .workflow
+
+The answer goes to standard output, in the syntax of the file. What cannot be said is listed with file,
+line and column, all of it, and nothing is written: exit code 1. Comments are not kept.")]
+    Convert(ConvertArgs),
     /// Draw a workflow, or where a run stands in it.
     #[command(after_help = "Examples:
   interlock graph bugfix > bugfix.mmd
@@ -324,6 +333,29 @@ pub(crate) struct SchemaArgs {
     /// The format of the files.
     #[arg(value_enum, default_value_t = FormatName::Native)]
     pub(crate) format: FormatName,
+}
+
+/// A format that workflows are converted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvertTo {
+    /// States that hold an agent.
+    Native,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The workflow: a file or a name.
+    #[arg(value_name = "FILE")]
+    pub(crate) workflow: String,
+    /// The format of the answer.
+    #[arg(long, value_enum, default_value_t = ConvertTo::Native, value_name = "FORMAT")]
+    pub(crate) to: ConvertTo,
+    /// Where it is written, as JSON when it ends so; standard output when left out.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print one JSON object: the workflow, or what cannot be said.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How a graph is written.

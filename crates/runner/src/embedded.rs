@@ -12,9 +12,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{
-    command::Effect, event::Event, machine::Machine, run::Run, text::Files,
-};
+use interlock_core::{command::Effect, event::Event, machine::Machine, run::Run, text::Files};
 use interlock_store::{AppendError, EventLog, RunLog, StoreError};
 
 use crate::{

@@ -1,8 +1,6 @@
 //! What a run is driven over: a clock, a log, and something that carries effects out.
 
-use interlock_core::{
-    command::Effect, event::Event, machine::Machine, run::Run, text::Files,
-};
+use interlock_core::{command::Effect, event::Event, machine::Machine, run::Run, text::Files};
 
 use crate::order::{Order, Outcome};
 

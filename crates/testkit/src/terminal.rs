@@ -36,6 +36,18 @@ pub fn answered(command: &mut Command, typed: &str) -> io::Result<Output> {
     command.stdin(Stdio::from(terminal.slave)).output()
 }
 
+/// Starts a command whose standard error is a terminal that nobody holds any more.
+///
+/// # Errors
+/// No pseudo-terminal can be had, or the command cannot be started.
+pub fn lost(command: &mut Command) -> io::Result<Output> {
+    let terminal = openpty(None, None)?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let child = command.stderr(Stdio::from(terminal.slave)).spawn()?;
+    drop(terminal.master);
+    child.wait_with_output()
+}
+
 /// A terminal with a program in it, read as a person sees it.
 pub struct Terminal {
     child: Child,

@@ -14,15 +14,12 @@ use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::json;
 
-use super::{
-    halted::Halted,
-    screen::{Lines, Plain},
-    signals::Cancelling,
-};
+use super::{halted::Halted, screen::Lines, signals::Cancelling};
 use crate::{
     app::App,
     commands::telemetry,
     failure::{Done, Exit, Failure},
+    progress::Progress,
 };
 
 /// Time between two looks at a log whose events are printed.
@@ -39,14 +36,14 @@ pub(crate) struct Terms {
 
 /// What shows a run while it goes on.
 enum Shown {
-    Plain(Arc<dyn Screen>),
+    Progress(Progress),
     Lines(Arc<Lines>),
 }
 
 impl Shown {
     fn screen(&self) -> Arc<dyn Screen> {
         match self {
-            Self::Plain(screen) => Arc::clone(screen),
+            Self::Progress(progress) => progress.screen(),
             Self::Lines(lines) => Arc::clone(lines) as Arc<dyn Screen>,
         }
     }
@@ -81,12 +78,12 @@ impl Carrying {
             let follower = app.home()?.open_run(log.run())?;
             Shown::Lines(Arc::new(Lines::new(follower, since)))
         } else {
-            Shown::Plain(Arc::new(Plain))
+            Shown::Progress(Progress::new(app.output))
         };
         let id = log.run().clone();
         let host = take(log, &shown, terms)?;
         match &shown {
-            Shown::Plain(_) => app.output.error(&format!("run {name}\n"))?,
+            Shown::Progress(_) => app.output.error(&format!("run {name}\n"))?,
             Shown::Lines(lines) => lines
                 .begin(&json!({ "event": "Run", "run": id, "name": name, "workflow": machine.id })),
         }
@@ -98,7 +95,7 @@ impl Carrying {
         let cancelling = Cancelling::begin(self.host.canceller())?;
         let host = &mut self.host;
         let driven = match &self.shown {
-            Shown::Plain(_) => host.drive(machine).map(drop),
+            Shown::Progress(_) => host.drive(machine).map(drop),
             Shown::Lines(lines) => following(lines, || host.drive(machine).map(drop)),
         };
         drop(cancelling);
@@ -112,7 +109,10 @@ impl Carrying {
         telemetry::nudge();
         let halted = Halted::of(self.host.log(), machine)?;
         match &self.shown {
-            Shown::Plain(_) => halted.tell(app)?,
+            Shown::Progress(progress) => {
+                progress.close();
+                halted.tell(app)?;
+            }
             Shown::Lines(lines) => lines.catch_up(Some(&halted.line()))?,
         }
         if halted.code != 0 {

@@ -1,4 +1,4 @@
-//! What programs print, as it comes: as it is, or among the events as JSON lines.
+//! What programs print among the events, as JSON lines.
 
 use std::{
     io,
@@ -10,27 +10,6 @@ use interlock_store::{EventLog as _, RunLog};
 use serde_json::{Value, json};
 
 use crate::{commands::log::line, failure::Failure};
-
-/// Shows all on this process's own streams, as it comes.
-pub(super) struct Plain;
-
-impl Screen for Plain {
-    fn show(&self, _: &str, stream: Stream, bytes: &[u8]) {
-        match stream {
-            Stream::Out => put(&mut io::stdout().lock(), bytes),
-            Stream::Err => put(&mut io::stderr().lock(), bytes),
-        }
-    }
-
-    fn ask(&self, _: &str, text: &str) {
-        put(&mut io::stderr().lock(), text.as_bytes());
-    }
-
-    fn warn(&self, path: &str, text: &str) {
-        let line = format!("interlock: `{path}`: {text}\n");
-        put(&mut io::stderr().lock(), line.as_bytes());
-    }
-}
 
 /// Writes what somebody may look at; whoever went away does not end a run.
 fn put(to: &mut impl io::Write, bytes: &[u8]) {

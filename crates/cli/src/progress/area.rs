@@ -52,11 +52,6 @@ impl Part {
 }
 
 impl Area {
-    /// Tells whether anything is drawn.
-    pub(super) fn is_empty(&self) -> bool {
-        self.widths.is_empty()
-    }
-
     /// Forgets what is drawn: it stays where it is.
     pub(super) fn forget(&mut self) {
         self.widths.clear();
@@ -127,13 +122,19 @@ fn cut(line: &[Part], columns: usize) -> Vec<Part> {
         for letter in part.text.chars() {
             let wide = width(letter.encode_utf8(&mut [0; 4]));
             if wide > left {
-                kept.push(Part { text, ..part.clone() });
+                kept.push(Part {
+                    text,
+                    ..part.clone()
+                });
                 break 'line;
             }
             left -= wide;
             text.push(letter);
         }
-        kept.push(Part { text, ..part.clone() });
+        kept.push(Part {
+            text,
+            ..part.clone()
+        });
     }
     if columns > 0 {
         kept.push(Part::new(Look::Dim, "\u{2026}"));
@@ -156,7 +157,7 @@ mod tests {
         let drawn = area.draw(&[line("one"), line("two")], 80, false);
         assert_eq!(drawn, "one\r\ntwo");
         assert_eq!(area.erase(80), "\r\u{1b}[1A\u{1b}[J");
-        assert!(area.is_empty());
+        assert_eq!(area.erase(80), "");
         area.draw(&[line("only")], 80, false);
         assert_eq!(area.erase(80), "\r\u{1b}[J");
     }

@@ -227,7 +227,10 @@ impl State {
         let mut lines: Vec<Vec<Part>> = shown.collect();
         let rest = all - lines.len();
         let dots = if self.unicode { "\u{2026}" } else { "..." };
-        lines.push(vec![Part::new(Look::Dim, format!("{dots} and {rest} more"))]);
+        lines.push(vec![Part::new(
+            Look::Dim,
+            format!("{dots} and {rest} more"),
+        )]);
         lines
     }
 
@@ -448,8 +451,9 @@ fn note(kind: &Kind) -> Option<String> {
         }
         Kind::Runs { attempt, .. } if *attempt > 1 => Some(format!("try {attempt}")),
         Kind::Waits { until_ms, attempt } => {
+            let next = attempt + 1;
             let left = Duration::from_millis(until_ms.saturating_sub(now_ms()));
-            Some(format!("try {attempt} in {}", elapsed(left)))
+            Some(format!("try {next} in {}", elapsed(left)))
         }
         Kind::Stands => Some("waits for a person".to_owned()),
         Kind::Holds | Kind::Runs { .. } => None,

@@ -1,0 +1,101 @@
+//! `interlock convert` and `interlock schema`, by the built program.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::process::{Output, Stdio};
+
+use interlock_testkit::room::Room;
+use serde_json::Value;
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+const NATIVE: &str = r#"{"id": "x", "initial": "a", "states": {
+    "a": {"deny_env": ["TOKEN"], "allowed_tools": ["Read"], "on": {"GO": "b"}}, "b": {"type": "final"}}}"#;
+
+const STEPS: &str = "start-at: a\nstates:\n  a:\n    tool: bash\n    arguments: {command: ls}\n";
+
+fn room() -> Room {
+    let room = Room::new().unwrap();
+    room.write("flow.json", NATIVE).unwrap();
+    room.write("steps.yaml", STEPS).unwrap();
+    room
+}
+
+fn call(room: &Room, arguments: &[&str]) -> Output {
+    let mut command = room.command(INTERLOCK);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_native_file_is_written_in_the_syntax_that_is_wanted() {
+    let room = room();
+    let output = call(&room, &["convert", "flow.json", "-o", "flow.yaml"]);
+    assert!(output.status.success() && output.stdout.is_empty());
+    let written = room.read("flow.yaml").unwrap();
+    assert!(
+        written.starts_with("id: x\ninitial: a\nstates:\n"),
+        "{written}"
+    );
+    assert!(written.contains("blocked_env: [TOKEN]"), "{written}");
+    assert!(call(&room, &["check", "flow.yaml"]).status.success());
+    let printed = call(&room, &["convert", "flow.json"]);
+    let value: Value = serde_json::from_slice(&printed.stdout).unwrap();
+    assert_eq!(value["states"]["a"]["blocked_env"][0], "TOKEN");
+    let again = call(&room, &["convert", "flow.yaml", "--json"]);
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(
+        (&again["ok"], &again["workflow"]),
+        (&Value::Bool(true), &value)
+    );
+}
+
+#[test]
+fn what_cannot_be_said_is_listed_and_nothing_is_written() {
+    let room = room();
+    let output = call(
+        &room,
+        &["convert", "steps.yaml", "--to", "native", "-o", "out.yaml"],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty() && room.read("out.yaml").is_none());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("steps.yaml:4:11"), "{said}");
+    assert!(
+        said.contains("was not converted: 1 thing in the way"),
+        "{said}"
+    );
+    let output = call(&room, &["convert", "steps.yaml", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = &said["diagnostics"][0];
+    assert_eq!(
+        (&found["line"], &found["column"]),
+        (&Value::from(4), &Value::from(11))
+    );
+    assert_eq!(found["code"], "not_native");
+    assert_eq!(
+        call(&room, &["convert", "nobody.yaml"]).status.code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn each_format_has_a_schema() {
+    let room = room();
+    let title = |arguments: &[&str]| {
+        let output = call(&room, arguments);
+        let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
+        schema["title"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(title(&["schema"]), "Interlock workflow");
+    assert_eq!(title(&["schema", "native"]), "Interlock workflow");
+    assert_eq!(title(&["schema", "flowstate"]), "FlowState workflow");
+    assert_eq!(call(&room, &["schema", "other"]).status.code(), Some(2));
+}
