@@ -1,0 +1,128 @@
+//! Case files: a project, and the commands given in it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Keys that say how the project is; the others belong to the only command.
+const PROJECT: [&str; 6] = ["flow", "files", "programs", "path", "make", "after"];
+
+/// A project, and the commands given in it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    /// The text of `flow.yaml`.
+    pub(crate) flow: Option<String>,
+    /// Files by path: below the project, or below the home after `~/`.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
+    /// Shell scripts by name, found before any other program.
+    #[serde(default)]
+    pub(crate) programs: BTreeMap<String, String>,
+    /// `only`: no other programs are found.
+    pub(crate) path: Option<String>,
+    /// Files of so many bytes.
+    #[serde(default)]
+    pub(crate) make: BTreeMap<String, u64>,
+    pub(crate) steps: Vec<Step>,
+    /// Files when all is over; see [`Step::files`] for the paths, `./` is the run directory.
+    #[serde(default)]
+    pub(crate) after: BTreeMap<String, Option<String>>,
+}
+
+/// One command, and what comes of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    /// Files written before it, or removed.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, Option<String>>,
+    #[serde(default = "run_flow")]
+    pub(crate) args: Vec<String>,
+    /// The folder of the project it is given in.
+    #[serde(rename = "in", default)]
+    pub(crate) folder: String,
+    /// Given at a terminal.
+    #[serde(default)]
+    pub(crate) person: bool,
+    /// Given at a terminal on which this was typed.
+    pub(crate) typed: Option<String>,
+    /// `gone`: nobody reads it; `closed`; `full`: as of a full disk.
+    pub(crate) stdout: Option<String>,
+    #[serde(default)]
+    pub(crate) exit: Exit,
+    /// All of the standard output.
+    pub(crate) out: Option<String>,
+    /// The same in hexadecimal digits.
+    pub(crate) out_bytes: Option<String>,
+    #[serde(default)]
+    pub(crate) out_has: Vec<String>,
+    #[serde(default)]
+    pub(crate) out_lacks: Vec<String>,
+    #[serde(default)]
+    pub(crate) err_has: Vec<String>,
+    #[serde(default)]
+    pub(crate) err_lacks: Vec<String>,
+    /// In either stream.
+    #[serde(default)]
+    pub(crate) all_has: Vec<String>,
+    /// Every line of the standard output is a JSON object.
+    #[serde(default)]
+    pub(crate) json_lines: bool,
+}
+
+/// How a command ends.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Exit {
+    Code(i32),
+    /// `killed`: by SIGKILL.
+    Signal(String),
+}
+
+impl Default for Exit {
+    fn default() -> Self {
+        Self::Code(0)
+    }
+}
+
+fn run_flow() -> Vec<String> {
+    ["run", "flow.yaml", "--name", "n"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+impl Case {
+    /// Reads a case file.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let mut options = serde_saphyr::Options::default();
+        // YAML 1.2: `on`, `no` and `yes` are text.
+        options.strict_booleans = true;
+        let mut case: Map<String, Value> = serde_saphyr::from_str_with_options(text, options)
+            .map_err(|error| error.to_string())?;
+        if !case.contains_key("steps") {
+            let (project, step) = case
+                .into_iter()
+                .partition(|(key, _)| PROJECT.contains(&key.as_str()));
+            case = project;
+            case.insert("steps".to_owned(), Value::Array(vec![Value::Object(step)]));
+        }
+        let mut case: Self =
+            serde_json::from_value(Value::Object(case)).map_err(|error| error.to_string())?;
+        case.flow = case.flow.as_deref().map(repeated);
+        Ok(case)
+    }
+}
+
+/// Writes so many letters in place of `@@NUMBER@@`.
+fn repeated(text: &str) -> String {
+    let mut written = String::new();
+    for (at, part) in text.split("@@").enumerate() {
+        match part.parse() {
+            Ok(count) if at % 2 == 1 => written.push_str(&"x".repeat(count)),
+            _ => written.push_str(part),
+        }
+    }
+    written
+}
