@@ -205,7 +205,8 @@ impl Printed {
             Shown::new(screen, &order.path, stream, order.label.as_deref())
         };
         let wanted = Wanted::of(order.capture.as_ref(), order.read_whole);
-        let shown_out = order.capture.is_none().then(|| shown(Stream::Out));
+        let shows = order.capture.is_none() && order.shown;
+        let shown_out = shows.then(|| shown(Stream::Out));
         Self {
             out: Output::new(files.stdout, wanted, shown_out),
             err: Output::new(files.stderr, Wanted::Ends, Some(shown(Stream::Err))),

@@ -25,6 +25,8 @@ pub struct Order {
     pub alone: bool,
     /// Whether the run reads the whole output although nothing captures it.
     pub read_whole: bool,
+    /// Whether its output is shown where nothing captures it; a list of items is not.
+    pub shown: bool,
 }
 
 /// Where an output goes.

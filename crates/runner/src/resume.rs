@@ -97,6 +97,7 @@ fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed
         label: None,
         alone: true,
         read_whole: false,
+        shown: true,
     };
     let control = match Control::new() {
         Ok(control) => Arc::new(control),
@@ -157,6 +158,7 @@ fn placed(effect: &Effect, answer: String, around: &Surroundings) -> Result<Stri
         label: None,
         alone: true,
         read_whole: false,
+        shown: true,
     };
     match carry::written(&order, &answer, around) {
         Outcome::Failed(failed) => Err(failed.message),

@@ -184,6 +184,11 @@ impl Work<'_> {
                 }
                 None => self.take_own(path, &transition.target, event),
             },
+            // A success that leads nowhere is a failure like any other: its handlers come first.
+            Err(first) if *event == done() && self.is_durable() => {
+                let cause = self.placed(path, first);
+                self.raise_own(path, &error(), Some(cause))
+            }
             Err(first) => {
                 let cause = if *event == error() {
                     cause.unwrap_or(first)

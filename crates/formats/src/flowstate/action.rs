@@ -163,6 +163,13 @@ impl Reader<'_> {
                 _ => Given::Text(self.written(name, node)),
             },
             Shape::Text => Given::Text(self.written(name, node)),
+            // Written as YAML, it is JSON all the same.
+            Shape::Json if matches!(node.kind, Kind::Map(_)) => Given::Text(Written {
+                template: Template::plain(&node.to_value().to_string()),
+                span: node.span,
+                holes: Vec::new(),
+                broken: false,
+            }),
             shape => {
                 let mut text = self.written(name, node);
                 self.check_literal(name, shape, &text);

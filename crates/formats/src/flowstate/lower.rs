@@ -447,7 +447,10 @@ fn exits(state: &State) -> Exits {
         .map(|handler| guarded(Guard::Uncancelled, &handler.target.text));
     let error: Vec<Transition> = codes.chain(others).collect();
     Exits {
-        done: rule(done),
+        done: Rule {
+            branched: state.goto.is_some(),
+            ..rule(done)
+        },
         error: (!error.is_empty()).then(|| rule(error)),
     }
 }

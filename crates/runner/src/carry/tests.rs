@@ -121,6 +121,7 @@ pub(super) fn order(kind: &str, input: Value) -> Order {
         label: None,
         alone: true,
         read_whole: true,
+        shown: true,
     }
 }
 

@@ -22,13 +22,15 @@ pub(super) fn order(machine: &Machine, run: &Run, effect: &Effect, alone: bool) 
         (None, Some(_)) => Some(Capture::Text),
         (None, None) => None,
     };
+    let lists = lists_items(machine, run, &effect.frame);
     Order {
         id: effect.id.clone(),
         attempt: effect.attempt,
         kind: effect.kind.clone(),
         path: effect.path.clone(),
         input: effect.input.as_ref().clone(),
-        read_whole: capture.is_none() && is_read(machine, run, &effect.frame),
+        read_whole: capture.is_none() && (lists || is_read(machine, run, &effect.frame)),
+        shown: !lists,
         capture,
         label: label(machine, run, &effect.frame),
         alone,
@@ -70,6 +72,23 @@ fn label(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
     (!names.is_empty()).then(|| names.join("/"))
 }
 
+/// Tells whether the output of the state at `path` is the list of a loop's items.
+fn lists_items(machine: &Machine, run: &Run, path: &FramePath) -> bool {
+    let Some(here) = stand(machine, run, path) else {
+        return false;
+    };
+    let done = here.state.on.get(&EventName::new("done"));
+    let mut transitions = done.into_iter().flat_map(|rule| &rule.transitions);
+    transitions.any(|transition| match &transition.target {
+        Target::State(name) => here
+            .machine
+            .states
+            .get(name)
+            .is_some_and(|state| matches!(state.activity, Activity::Each(_))),
+        Target::Return | Target::End(_) => false,
+    })
+}
+
 /// Tells whether the run reads the output of the state at `path` although nothing captures it.
 fn is_read(machine: &Machine, run: &Run, path: &FramePath) -> bool {
     let Some(here) = stand(machine, run, path) else {
@@ -98,18 +117,10 @@ fn is_read(machine: &Machine, run: &Run, path: &FramePath) -> bool {
 }
 
 fn reads_output(transition: &Transition, machine: &Machine) -> bool {
-    let into_items = match &transition.target {
-        Target::State(name) => machine
-            .states
-            .get(name)
-            .is_some_and(|state| matches!(state.activity, Activity::Each(_))),
-        Target::Return | Target::End(_) => false,
-    };
-    into_items
-        || transition
-            .guards
-            .iter()
-            .any(|guard| guard_reads(guard, machine, 0))
+    transition
+        .guards
+        .iter()
+        .any(|guard| guard_reads(guard, machine, 0))
 }
 
 fn guard_reads(guard: &GuardRef, machine: &Machine, depth: usize) -> bool {

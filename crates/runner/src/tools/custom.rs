@@ -41,8 +41,16 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
         }
         None => Input::Rule,
     };
-    let directory = fields.filled("cwd")?;
-    let directory = directory.unwrap_or_else(|| places.project.clone());
+    let timeout = fields.get("timeout");
+    let timeout = timeout.map(|text| filled(&fields, "timeout", text, &arguments, places));
+    let timeout_ms = match timeout.transpose()? {
+        Some(text) => fields.read_duration_ms("timeout", &text)?,
+        None => None,
+    };
+    let directory = match fields.get("cwd") {
+        Some(path) => filled(&fields, "cwd", path, &arguments, places)?,
+        None => places.project.clone(),
+    };
     let directory = Path::new(&directory);
     let file = find(program, 2, &environment, directory, around)?;
     let program = Program {
@@ -52,7 +60,7 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
         environment,
         input,
         merged: false,
-        timeout_ms: fields.duration_ms("timeout")?,
+        timeout_ms,
     };
     Ok(Prepared::new(program, &format!("`{name}`"), Codes::Own))
 }

@@ -77,11 +77,19 @@ impl<'a> Fields<'a> {
 
     /// Returns a duration in milliseconds; `None` when it is not given.
     pub(super) fn duration_ms(&self, name: &str) -> Result<Option<u64>, Failed> {
-        let Some(text) = self.filled(name)? else {
+        match self.filled(name)? {
+            Some(text) => self.read_duration_ms(name, &text),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads a duration in milliseconds; blanks: none.
+    pub(super) fn read_duration_ms(&self, name: &str, text: &str) -> Result<Option<u64>, Failed> {
+        if text.trim().is_empty() {
             return Ok(None);
-        };
+        }
         duration_ms(text.trim()).map(Some).ok_or_else(|| {
-            let shown = short(&text);
+            let shown = short(text);
             self.wrong(
                 name,
                 &format!("is `{shown}`; write such as `30s`, `5m`, `1h`"),
