@@ -47,7 +47,7 @@ struct Load {
 }
 
 impl Load {
-    fn asked_for(is_guarded: bool) -> Self {
+    fn asked_for() -> Self {
         if std::env::var_os("INTERLOCK_WHOLE").is_some() {
             return Self {
                 clients: CLIENTS,
@@ -56,8 +56,7 @@ impl Load {
             };
         }
         Self {
-            // On a busy machine so many runs may not begin in time; each is then refused.
-            clients: if is_guarded { CLIENTS / 8 } else { CLIENTS },
+            clients: CLIENTS,
             calls_a_client: 10,
             kill_every: Duration::from_millis(150),
         }
@@ -145,7 +144,7 @@ impl Scene {
 
     /// Plays all clients, and looks at what they got and at what is left.
     fn play(&self) {
-        let load = Load::asked_for(self.is_guarded);
+        let load = Load::asked_for();
         let room = Room::new().unwrap();
         let mut gateway = self.serve(&room);
         let tally = Tally::default();

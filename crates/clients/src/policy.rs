@@ -6,7 +6,7 @@ use interlock_core::machine::{Machine, Object};
 use interlock_formats::{Source, load, render};
 use interlock_project::{Config, Library};
 use interlock_store::{
-    BindError, Binding, ClientProcess, Durability, NewRun, SessionKey, SourceFile,
+    Binding, ClientProcess, Durability, Lookup, NewRun, SessionKey, SourceFile, StoreError,
 };
 
 use crate::{hook::HookSetting, process};
@@ -34,17 +34,31 @@ pub fn policy_machine(setting: &HookSetting, root: &Path) -> Result<Option<Machi
 
 /// Starts a run of the workflow that guards every session of the project, and binds a session to it.
 ///
+/// Of several processes of one client one is asked at a time whether its session is
+/// `free` of a run; another may have begun the run of all. `None`: no policy, or not free.
+///
 /// # Errors
 /// The configuration or the workflow cannot be used, or the store fails.
 pub fn start_policy(
     setting: &HookSetting,
     root: &Path,
-    key: &SessionKey,
-    process: Option<ClientProcess>,
+    (key, process): (&SessionKey, Option<ClientProcess>),
+    free: impl FnOnce() -> bool,
 ) -> Result<Option<Binding>, String> {
     let Some(policy) = workflow(root)? else {
         return Ok(None);
     };
+    let turn = process.as_ref().map_or_else(
+        || key.clone(),
+        |process| {
+            let session = format!("{} {}", process.pid, process.started);
+            SessionKey::of_any_client(session)
+        },
+    );
+    let _turn = setting.home.lock_session(&turn).map_err(said)?;
+    if !free() {
+        return Ok(None);
+    }
     start_for(setting, root, (key, process), &policy, None).map(Some)
 }
 
@@ -56,6 +70,8 @@ pub(crate) fn start(
     policy: &(Config, String),
     ended: Option<&Binding>,
 ) -> Result<Binding, String> {
+    // Of several hooks of one session one makes a run; the others find it bound.
+    let _turn = setting.home.lock_session(key).map_err(said)?;
     let process = process::client_above();
     start_for(setting, root, (key, process), policy, ended)
 }
@@ -73,6 +89,7 @@ fn loaded(setting: &HookSetting, root: &Path, workflow: &str) -> Result<(Source,
     Ok((found, loaded.machine))
 }
 
+/// Starts a run for a session whose turn it is.
 fn start_for(
     setting: &HookSetting,
     root: &Path,
@@ -80,6 +97,9 @@ fn start_for(
     (config, workflow): &(Config, String),
     ended: Option<&Binding>,
 ) -> Result<Binding, String> {
+    if let Some(binding) = bound(&setting.home.look_up(key, root).map_err(said)?, ended) {
+        return Ok(binding);
+    }
     let (found, machine) = loaded(setting, root, workflow)?;
     let source = SourceFile {
         name: found.name.clone(),
@@ -96,35 +116,36 @@ fn start_for(
         },
         at_ms: setting.at_ms,
     };
-    let said = |error: BindError| error.to_string();
-    // Under the lock, so that two hooks of one session do not both start a run.
-    let bindings = setting
+    // Before the bindings are held: others wait for those, and a disk takes its time.
+    let prepared = setting
         .home
-        .lock_bindings()
+        .prepare_run(&new, (Object::new(), BY), key, process)
         .map_err(|error| error.to_string())?;
-    if let interlock_store::Lookup::Bound(binding) = bindings
-        .look_up(key, root)
-        .map_err(|error| error.to_string())?
-        && ended.is_none_or(|ended| ended.run != binding.run)
-    {
+    let bindings = setting.home.lock_bindings().map_err(said)?;
+    // Bound meanwhile by whoever needs no turn, such as a person.
+    if let Some(binding) = bound(&bindings.look_up(key, root).map_err(said)?, ended) {
         return Ok(binding);
     }
-    let started = setting
-        .home
-        .start_run(&new, Object::new(), BY)
-        .map_err(|error| error.to_string())?;
+    let begun = bindings.begin(prepared, ended.map(|ended| &ended.run));
+    drop(bindings);
+    let (started, binding) = begun.map_err(|error| error.to_string())?;
     if let Some(parent) = setting.variable("TRACEPARENT") {
         // Whose trace it belongs to decides nothing.
         let _ = setting.home.keep_trace_parent(started.log.run(), &parent);
     }
-    let binding = Binding {
-        run: started.log.run().clone(),
-        session: key.clone(),
-        project_root: root.to_owned(),
-        process,
-        at_ms: setting.at_ms,
-    };
-    bindings
-        .bind(binding, ended.map(|ended| &ended.run))
-        .map_err(said)
+    Ok(binding)
+}
+
+/// Returns the binding of a session that has another run than the one that has `ended`.
+fn bound(found: &Lookup, ended: Option<&Binding>) -> Option<Binding> {
+    match found {
+        Lookup::Bound(binding) if ended.is_none_or(|ended| ended.run != binding.run) => {
+            Some(binding.clone())
+        }
+        _ => None,
+    }
+}
+
+fn said(error: StoreError) -> String {
+    error.to_string()
 }

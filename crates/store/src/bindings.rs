@@ -18,13 +18,18 @@ use crate::{
     error::StoreError,
     files::{self, Sync},
     home::Home,
+    prepared::Prepared,
+    start::Started,
 };
 
 pub use kept::{Binding, ClientProcess, SessionKey};
 use kept::{PROJECTS, SESSIONS, Waiting};
 use kept::{all_sessions, session_at, session_of, waiting_of, waiting_path};
 
-const HOLDER: &str = "session.json";
+/// Name of a run's own word about who holds it.
+pub(crate) const HOLDER: &str = "session.json";
+/// Directory of the locks of sessions.
+const LOCKS: &str = "locks";
 
 /// What is known of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +112,18 @@ impl Home {
         }
     }
 
+    /// Holds back whoever else is about to make a run for this session, until dropped.
+    ///
+    /// Taken before [`Home::lock_bindings`], never after it. Others may share the lock.
+    ///
+    /// # Errors
+    /// The state directory cannot be written, or another process holds on for too long.
+    pub fn lock_session(&self, key: &SessionKey) -> Result<SessionLock, StoreError> {
+        let name: String = key.file_name().chars().take(2).collect();
+        let lock = files::lock(&self.made_place(LOCKS)?.join(name))?;
+        Ok(SessionLock { _lock: lock })
+    }
+
     /// Holds the bindings still, for one process at a time, until dropped.
     ///
     /// # Errors
@@ -120,6 +137,12 @@ impl Home {
             _lock: lock,
         })
     }
+}
+
+/// Says that nobody else makes a run for a session.
+#[derive(Debug)]
+pub struct SessionLock {
+    _lock: File,
 }
 
 /// The bindings, to be changed; no other process changes them meanwhile.
@@ -151,24 +174,58 @@ impl Bindings<'_> {
         mut binding: Binding,
         replacing: Option<&RunId>,
     ) -> Result<Binding, BindError> {
-        if let Some(bound) = session_of(&self.root, &binding.session)? {
-            if bound.run != binding.run && replacing != Some(&bound.run) {
-                return Err(BindError::SessionBound {
-                    session: bound.session.session,
-                    run: bound.run,
-                });
-            }
-            binding.session.client = binding.session.client.or(bound.session.client);
-        }
+        self.may_bind(&mut binding, replacing)?;
         self.hold(&binding)?;
-        self.write_session(&binding)?;
+        self.tell_of(&binding)?;
+        self.clear_waiting(&binding.project_root, &binding.run)?;
+        Ok(binding)
+    }
+
+    /// Lets a run that was prepared for a session be seen, bound to that session.
+    ///
+    /// Who sees the run sees whose it is. `replacing` is as for [`Bindings::bind`];
+    /// of a run that is refused nothing is left.
+    ///
+    /// # Errors
+    /// The session is bound otherwise, or the files cannot be read or written.
+    pub fn begin(
+        &self,
+        mut prepared: Prepared,
+        replacing: Option<&RunId>,
+    ) -> Result<(Started, Binding), BindError> {
+        let mut binding = prepared.binding.clone();
+        self.may_bind(&mut binding, replacing)?;
+        prepared.hold(binding.clone())?;
+        let started = prepared.publish()?;
+        self.tell_of(&binding)?;
+        Ok((started, binding))
+    }
+
+    /// Checks that the session is free, and fills in what is known of it.
+    fn may_bind(&self, binding: &mut Binding, replacing: Option<&RunId>) -> Result<(), BindError> {
+        let Some(bound) = session_of(&self.root, &binding.session)? else {
+            return Ok(());
+        };
+        if bound.run != binding.run && replacing != Some(&bound.run) {
+            return Err(BindError::SessionBound {
+                session: bound.session.session,
+                run: bound.run,
+            });
+        }
+        let known = binding.session.client.take();
+        binding.session.client = known.or(bound.session.client);
+        Ok(())
+    }
+
+    /// Writes which run its session has.
+    fn tell_of(&self, binding: &Binding) -> Result<(), StoreError> {
+        self.write_session(binding)?;
         if binding.session.client.is_some() {
             // Now that the client is known, the file that left it open has done its work.
             let left_open = SessionKey::of_any_client(binding.session.session.as_str());
             files::remove(&self.session_path(&left_open))?;
         }
-        self.clear_waiting(&binding.project_root, &binding.run)?;
-        Ok(binding)
+        Ok(())
     }
 
     /// Lets `run` wait for the next session of the project.

@@ -22,6 +22,7 @@
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
 //! bindings.lock           held while sessions, projects and holders change
+//! locks/XX                held while a run is made for a session whose hash begins so
 //! index.json              the list of runs, rebuilt from them at need
 //! ```
 //!
@@ -44,6 +45,7 @@ mod log;
 mod names;
 mod notes;
 mod pin;
+mod prepared;
 mod run_log;
 mod snapshot;
 mod sqlite;
@@ -57,7 +59,7 @@ mod twins;
 mod verify;
 
 pub use baseline::BASELINE;
-pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionKey};
+pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionKey, SessionLock};
 pub use chain::ChainHash;
 pub use durable::{NewDurable, Origin};
 pub use error::StoreError;
@@ -69,6 +71,7 @@ pub use log::{AppendError, EventLog, Recorded};
 pub use names::name_fault;
 pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
 pub use pin::{Durability, NewRun, SourceFile};
+pub use prepared::Prepared;
 pub use run_log::RunLog;
 pub use start::{StartError, Started};
 pub use submit::submit;

@@ -133,6 +133,17 @@ impl Home {
     /// # Errors
     /// The state directory itself cannot be read.
     pub fn list_runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        self.list_runs_where(|_| true)
+    }
+
+    /// Lists the runs that are `wanted`, as [`Home::list_runs`] does, and looks at no other.
+    ///
+    /// # Errors
+    /// The state directory itself cannot be read.
+    pub fn list_runs_where(
+        &self,
+        wanted: impl Fn(&RunId) -> bool,
+    ) -> Result<Vec<RunSummary>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(Vec::new());
         };
@@ -142,6 +153,11 @@ impl Home {
         let mut after = Index::default();
         let mut runs = Vec::new();
         for id in self.run_ids()? {
+            if !wanted(&id) {
+                let kept = before.0.get(&id).cloned();
+                after.0.extend(kept.map(|entry| (id, entry)));
+                continue;
+            }
             let (listed, entry) = self.summarise(&root, &id, before.0.get(&id));
             after.0.extend(entry.map(|entry| (id.clone(), entry)));
             runs.push(RunSummary { id, listed });

@@ -18,6 +18,7 @@ use interlock_core::{
 };
 
 use crate::{
+    bindings::{Binding, ClientProcess, SessionKey},
     error::StoreError,
     files,
     home::Home,
@@ -25,6 +26,7 @@ use crate::{
     list::RunSummary,
     log::{AppendError, EventLog as _},
     pin::{NewRun, Pin, PinHead},
+    prepared::{Prepared, Written},
     run_log::{FILE_NAME, RunLog},
     sqlite,
 };
@@ -65,7 +67,8 @@ impl Home {
     /// # Errors
     /// The state directory cannot be written; then no run is left behind.
     pub fn create_run(&self, new: &NewRun<'_>) -> Result<RunLog, StoreError> {
-        self.write_run(&id::run_id(new.at_ms)?, new, &[], &|_| Ok(()))
+        self.write_beside(&id::run_id(new.at_ms)?, new, &[], &|_| Ok(()))?
+            .publish()
     }
 
     /// Makes a run and begins it, in one step: there is a run that began, or none.
@@ -87,26 +90,50 @@ impl Home {
         &self,
         id: &RunId,
         new: &NewRun<'_>,
-        (input, by, places): (Object, &str, Option<Places>),
+        asked: (Object, &str, Option<Places>),
         also: &dyn Fn(&Path) -> Result<(), StoreError>,
     ) -> Result<Started, StartError> {
-        let ask = Ask::Start {
-            input,
-            by: by.to_owned(),
-            places,
-        };
-        let command = Command {
+        let Begun { run, decision } = Begun::with(id, new, asked)?;
+        let written = self.write_beside(id, new, &decision.events, also)?;
+        Ok(Started {
+            log: written.publish()?,
+            run,
+            decision,
+        })
+    }
+
+    /// Makes a run for a session where nobody sees it yet, with its first events in its log.
+    ///
+    /// [`Bindings::begin`] lets it be seen. `process` is the session's own, where it is known.
+    ///
+    /// # Errors
+    /// The engine refuses the input, or the state directory cannot be written.
+    ///
+    /// [`Bindings::begin`]: crate::Bindings::begin
+    pub fn prepare_run(
+        &self,
+        new: &NewRun<'_>,
+        (input, by): (Object, &str),
+        session: &SessionKey,
+        process: Option<ClientProcess>,
+    ) -> Result<Prepared, StartError> {
+        let id = id::run_id(new.at_ms)?;
+        let Begun { run, decision } = Begun::with(&id, new, (input, by, None))?;
+        let binding = Binding {
+            run: id.clone(),
+            session: session.clone(),
+            project_root: new.project_root.to_owned(),
+            process,
             at_ms: new.at_ms,
-            ask,
         };
-        let fresh = Run::new(id.clone());
-        let decision = decide(new.machine, &fresh, &command);
-        if matches!(decision.reply, Reply::Refused(_)) {
-            return Err(StartError::Refused(Box::new(decision)));
-        }
-        let log = self.write_run(id, new, &decision.events, also)?;
-        let run = decision.events.iter().fold(fresh, evolve);
-        Ok(Started { log, run, decision })
+        let written = self.write_beside(&id, new, &decision.events, &|_| Ok(()))?;
+        written.hold(&binding)?;
+        Ok(Prepared {
+            written,
+            binding,
+            run,
+            decision,
+        })
     }
 
     /// Opens a run that exists.
@@ -135,8 +162,7 @@ impl Home {
         }
     }
 
-    /// Finds the run that is meant: an id, a unique prefix of one, a name, `WORKFLOW/NAME`, or
-    /// the newest of the project.
+    /// Finds the run that is meant: an id, a unique prefix of one, a name, or the newest of the project.
     ///
     /// A name is looked for in the project first, then anywhere.
     ///
@@ -216,31 +242,55 @@ impl Home {
     }
 
     // Written beside and renamed: whoever sees the directory sees a whole run.
-    fn write_run(
+    fn write_beside(
         &self,
         run: &RunId,
         new: &NewRun<'_>,
         events: &[Event],
         also: &dyn Fn(&Path) -> Result<(), StoreError>,
-    ) -> Result<RunLog, StoreError> {
+    ) -> Result<Written, StoreError> {
         let runs = self.made_place("runs")?;
-        let directory = runs.join(run.as_str());
-        let beside = runs.join(format!(".new-{run}"));
-        files::make_directory(&beside)?;
-        let written = write_database(&beside, run, new, events)
-            .and_then(|()| also(&beside))
-            .and_then(|()| files::sync_directory(&beside.join(FILE_NAME)))
-            .and_then(|()| {
-                fs::rename(&beside, &directory)
-                    .map_err(|error| StoreError::io("write", &directory, error))
-            })
-            .and_then(|()| files::sync_directory(&directory));
-        if let Err(error) = written {
-            // Only our own unfinished directory; the error that counts is the first.
-            let _ = fs::remove_dir_all(&beside);
-            return Err(error);
+        let written = Written {
+            beside: runs.join(format!(".new-{run}")),
+            directory: runs.join(run.as_str()),
+            id: run.clone(),
+        };
+        files::make_directory(&written.beside)?;
+        write_database(&written.beside, run, new, events)?;
+        also(&written.beside)?;
+        files::sync_directory(&written.beside.join(FILE_NAME))?;
+        Ok(written)
+    }
+}
+
+/// A run at its first state, in no log yet.
+struct Begun {
+    run: Run,
+    decision: Decision,
+}
+
+impl Begun {
+    fn with(
+        id: &RunId,
+        new: &NewRun<'_>,
+        (input, by, places): (Object, &str, Option<Places>),
+    ) -> Result<Self, StartError> {
+        let ask = Ask::Start {
+            input,
+            by: by.to_owned(),
+            places,
+        };
+        let command = Command {
+            at_ms: new.at_ms,
+            ask,
+        };
+        let fresh = Run::new(id.clone());
+        let decision = decide(new.machine, &fresh, &command);
+        if matches!(decision.reply, Reply::Refused(_)) {
+            return Err(StartError::Refused(Box::new(decision)));
         }
-        RunLog::open(run, &directory)
+        let run = decision.events.iter().fold(fresh, evolve);
+        Ok(Self { run, decision })
     }
 }
 

@@ -3,7 +3,7 @@
 use interlock_clients::install::is_set_up;
 use interlock_core::{names::RunId, report};
 use interlock_project::{Config, configuration_directory};
-use interlock_store::{Binding, Home, Lookup, NewRun, SessionKey, SourceFile};
+use interlock_store::{Home, Lookup, NewRun, SessionKey, SourceFile};
 use serde_json::json;
 
 use crate::{
@@ -46,22 +46,20 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         durability: live::durability(&config),
         at_ms,
     };
-    let started = home.start_run(&new, input, &authority::name())?;
+    let by = authority::name();
+    let started = match &key {
+        Some(session) => {
+            let prepared = home.prepare_run(&new, (input, &by), session, None)?;
+            bindings.begin(prepared, replaced.as_ref())?.0
+        }
+        None => {
+            let started = home.start_run(&new, input, &by)?;
+            bindings.wait_for_next(&started.run.id, &project, replaced.as_ref())?;
+            started
+        }
+    };
     let id = started.log.run().clone();
     super::telemetry::keep_parent(&home, &id);
-    match key {
-        Some(session) => {
-            let binding = Binding {
-                run: id.clone(),
-                session,
-                project_root: project,
-                process: None,
-                at_ms,
-            };
-            bindings.bind(binding, replaced.as_ref())?;
-        }
-        None => bindings.wait_for_next(&id, &project, replaced.as_ref())?,
-    }
     let report = serde_json::to_value(report(&loaded.machine, &started.run, None))?;
     if args.json {
         return app.output.json(&json!({

@@ -245,7 +245,8 @@ impl Control {
 
     /// Finds the run that only this client can mean.
     fn only_open_run(&self, damaged: Damaged) -> Result<Held, Refused> {
-        let open = self.open_runs(damaged)?;
+        // Those of others may be many: whether one of them is open matters only where any is nobody's.
+        let open = self.open_runs(damaged, |holder| holder != Holder::OtherClient)?;
         let of = |wanted: Holder| -> Vec<RunId> {
             let fitting = open.iter().filter(|(_, holder)| *holder == wanted);
             fitting.map(|(run, _)| run.clone()).collect()
@@ -257,16 +258,27 @@ impl Control {
                 [only] => Held::Run(only.clone()),
                 _ => Held::Nothing,
             },
-            // The only one there is: beside runs of others it could be anybody's.
-            ([], [only]) if open.len() == 1 => Held::Run(only.clone()),
-            ([], _) => Held::Several(open.into_iter().map(|(run, _)| run).collect()),
+            ([], _) => {
+                let all = self.open_runs(damaged, |_| true)?;
+                match all.as_slice() {
+                    [] => Held::Nothing,
+                    // The only one there is: beside runs of others it could be anybody's.
+                    [(only, Holder::Unknown)] => Held::Run(only.clone()),
+                    _ => Held::Several(all.into_iter().map(|(run, _)| run).collect()),
+                }
+            }
             (_, _) => Held::Several(ours),
         })
     }
 
-    /// Lists the open runs of this project, newest first, with whose they are.
-    fn open_runs(&self, damaged: Damaged) -> Result<Vec<(RunId, Holder)>, Refused> {
-        let runs = self.settings.home.list_runs()?;
+    /// Lists the open runs of this project whose holder is `wanted`, newest first, with whose they are.
+    fn open_runs(
+        &self,
+        damaged: Damaged,
+        wanted: impl Fn(Holder) -> bool,
+    ) -> Result<Vec<(RunId, Holder)>, Refused> {
+        let home = &self.settings.home;
+        let runs = home.list_runs_where(|run| wanted(self.holder_of(run)))?;
         let open = runs.into_iter().filter(|run| match &run.listed {
             Listed::Known(card) => card.project_root == self.project_root && !card.is_over(),
             // Whose it is the run itself cannot tell; it troubles nobody else.

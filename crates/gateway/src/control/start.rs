@@ -2,12 +2,18 @@
 
 use std::path::Path;
 
-use interlock_core::{call::ControlTool, command::Ask, names::RunId, refusal::Code};
+use interlock_core::{
+    call::ControlTool,
+    command::{Ask, Command},
+    machine::Object,
+    names::RunId,
+    refusal::Code,
+};
 use interlock_formats::Source;
 use interlock_project::Config;
 use interlock_store::{
-    BindError, Binding, Bindings, Durability, Lookup, NewRun, Note, SessionKey, SourceFile,
-    StartError,
+    Bindings, Durability, Home, Lookup, NewRun, Note, SessionKey, SourceFile, StartError, Started,
+    submit,
 };
 
 use super::{
@@ -68,28 +74,12 @@ impl Control {
             durability: durability(&config),
             at_ms: incoming.at_ms,
         };
-        let started = home
-            .start_run(&new, arguments.object("input"), AGENT)
-            .map_err(not_started)?;
-        let mut live = Live::begun(started.log, machine, started.run);
-        let bound = bind(
-            &bindings,
-            live.id(),
-            caller.note,
-            &root,
-            replaced.as_ref(),
-            incoming.at_ms,
-        );
-        if let Err(error) = bound {
-            // A run that holds nobody would be in everybody's way.
-            let _ = live.ask(
-                incoming.at_ms,
-                Ask::Cancel {
-                    by: "interlock".to_owned(),
-                },
-            );
-            return Err(error.into());
-        }
+        let input = arguments.object("input");
+        let started = match caller.note {
+            Some(note) => begin_for(&bindings, home, &new, input, &note, replaced.as_ref())?,
+            None => begin_for_next(&bindings, home, &new, input, replaced.as_ref())?,
+        };
+        let live = Live::begun(started.log, machine, started.run);
         self.started = Some(live.id().clone());
         let message = format!(
             "started run `{}` of `{}`; {}",
@@ -170,26 +160,42 @@ fn by_policy(config: &Config, name: &str) -> Result<(), Refused> {
     }
 }
 
-/// Holds the session to the run, or lets the run wait for the project's next one.
-fn bind(
+/// Begins a run that holds the session a hook has told of.
+fn begin_for(
     bindings: &Bindings<'_>,
-    run: &RunId,
-    note: Option<Note>,
-    root: &Path,
+    home: &Home,
+    new: &NewRun<'_>,
+    input: Object,
+    note: &Note,
     replaced: Option<&RunId>,
-    at_ms: u64,
-) -> Result<(), BindError> {
-    let Some(note) = note else {
-        return bindings.wait_for_next(run, root, replaced);
-    };
-    let binding = Binding {
-        run: run.clone(),
-        session: note.session,
-        project_root: root.to_owned(),
-        process: note.process,
-        at_ms,
-    };
-    bindings.bind(binding, replaced).map(|_| ())
+) -> Result<Started, Refused> {
+    let process = note.process.clone();
+    let prepared = home
+        .prepare_run(new, (input, AGENT), &note.session, process)
+        .map_err(not_started)?;
+    Ok(bindings.begin(prepared, replaced)?.0)
+}
+
+/// Begins a run that waits for the project's next session.
+fn begin_for_next(
+    bindings: &Bindings<'_>,
+    home: &Home,
+    new: &NewRun<'_>,
+    input: Object,
+    replaced: Option<&RunId>,
+) -> Result<Started, Refused> {
+    let mut started = home.start_run(new, input, AGENT).map_err(not_started)?;
+    if let Err(error) = bindings.wait_for_next(&started.run.id, new.project_root, replaced) {
+        // A run that holds nobody would be in everybody's way.
+        let by = "interlock".to_owned();
+        let command = Command {
+            at_ms: new.at_ms,
+            ask: Ask::Cancel { by },
+        };
+        let _ = submit(&mut started.log, new.machine, &mut started.run, &command);
+        return Err(error.into());
+    }
+    Ok(started)
 }
 
 fn source_file(source: Source) -> SourceFile {

@@ -193,17 +193,31 @@ impl Governor {
     }
 
     /// Begins the run by which the project guards every session, where it does.
+    ///
+    /// Sessions over HTTP each have their own; all that one client started share one.
     fn begin_by_policy(&mut self, at_ms: u64) -> Result<Option<RunId>, Refused> {
-        let run = self.policy.begin(at_ms)?;
-        if let Some(run) = &run {
-            self.control.adopt(run.clone());
-            self.opened.forget();
-            // The list was already that of its first state.
-            if self.listed.is_some() {
-                self.listed = Some(self.stand().ok());
+        let mut held = Ok(Held::Nothing);
+        let (control, shares) = (&self.control, self.who == Caller::Stdio);
+        let begun = self.policy.begin(at_ms, || {
+            if shares {
+                held = control.held_by_what_is_open();
             }
+            matches!(held, Ok(Held::Nothing))
+        })?;
+        let Some(run) = begun else {
+            return match held? {
+                Held::Nothing => Ok(None),
+                Held::Several(runs) => Err(several(runs)),
+                Held::Run(run) => Ok(Some(run)),
+            };
+        };
+        self.control.adopt(run.clone());
+        self.opened.forget();
+        // The list was already that of its first state.
+        if self.listed.is_some() {
+            self.listed = Some(self.stand().ok());
         }
-        Ok(run)
+        Ok(Some(run))
     }
 
     /// Lets a call pass that its hook has judged and counted.

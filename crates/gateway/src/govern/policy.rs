@@ -49,15 +49,19 @@ impl ProjectPolicy {
         }
     }
 
-    /// Begins the run of the policy, where there is one: each session has its own.
-    pub(super) fn begin(&mut self, at_ms: u64) -> Result<Option<RunId>, Refused> {
+    /// Begins the run of the policy, where there is one and the session is still `free`.
+    pub(super) fn begin(
+        &mut self,
+        at_ms: u64,
+        free: impl FnOnce() -> bool,
+    ) -> Result<Option<RunId>, Refused> {
         if self.machine()?.is_none() {
             return Ok(None);
         }
         self.setting.at_ms = at_ms;
-        let (setting, root) = (&self.setting, &self.root);
+        let holder = (&self.key, self.process.clone());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let begun = start_policy(setting, root, &self.key, self.process.clone());
+        let begun = start_policy(&self.setting, &self.root, holder, free);
         drop(turn);
         Ok(begun.map_err(unavailable)?.map(|binding| binding.run))
     }

@@ -1,6 +1,6 @@
 //! Which run a call at the gateway is held to: by hook, credential, project policy, or none.
 
-use std::fs;
+use std::{fs, sync::Barrier};
 
 use crate::governed_session::{Session, WORK, said, transition};
 use crate::world::{World, session};
@@ -126,6 +126,47 @@ fn each_session_has_a_run_of_the_policy_for_itself() {
             .iter()
             .all(|run| world.run(run).root.at.as_str() == "building")
     );
+}
+
+#[test]
+fn sessions_that_begin_at_once_each_get_a_run_for_themselves() {
+    const SESSIONS: usize = 40;
+    let world = by_policy();
+    let gate = Barrier::new(SESSIONS);
+    std::thread::scope(|scope| {
+        for _ in 0..SESSIONS {
+            scope.spawn(|| {
+                let mut session = Session::of(&world, Caller::Nobody, "");
+                gate.wait();
+                session.passes("web", "look", &json!({}));
+                session.passes("web", "look", &json!({}));
+            });
+        }
+    });
+    let runs = world.runs();
+    assert_eq!(runs.len(), SESSIONS);
+    let used = runs.iter().map(|run| world.run(run).root.used.calls);
+    assert!(used.into_iter().all(|calls| calls == 2));
+}
+
+#[test]
+fn gateways_of_one_client_that_begin_at_once_share_a_run() {
+    const GATEWAYS: usize = 12;
+    let world = by_policy();
+    let gate = Barrier::new(GATEWAYS);
+    std::thread::scope(|scope| {
+        for _ in 0..GATEWAYS {
+            scope.spawn(|| {
+                let mut session = Session::new(&world);
+                gate.wait();
+                session.passes("web", "look", &json!({}));
+                session.passes("web", "look", &json!({}));
+            });
+        }
+    });
+    let runs = world.runs();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    assert_eq!(world.run(&runs[0]).root.used.calls, 2 * GATEWAYS as u64);
 }
 
 #[test]

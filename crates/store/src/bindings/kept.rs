@@ -49,7 +49,7 @@ impl SessionKey {
         self.session == other.session && (self.client.is_none() || self.client == other.client)
     }
 
-    fn file_name(&self) -> String {
+    pub(super) fn file_name(&self) -> String {
         let parts = [
             self.client.as_deref().unwrap_or_default().as_bytes(),
             self.session.as_bytes(),

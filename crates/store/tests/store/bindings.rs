@@ -1,6 +1,12 @@
 //! Sessions and runs: who is bound to what, whatever happens in between.
 
-use std::{fs, os::unix::fs::symlink, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::symlink,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use interlock_core::names::RunId;
 use interlock_store::{BindError, Binding, ClientProcess, Lookup, SessionKey, StoreError};
@@ -487,4 +493,82 @@ fn a_run_handed_on_goes_to_the_next_session_and_keeps_the_first() {
     let error = hand_on(&run).unwrap_err();
     assert!(matches!(error, BindError::OtherWaits { .. }), "{error:?}");
     assert!(world.home.session_of(&run).unwrap().is_some());
+}
+
+#[test]
+fn a_run_that_begins_for_a_session_is_never_seen_without_it() {
+    const RUNS: usize = 25;
+    let world = World::new();
+    let begun = AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let looker = scope.spawn(|| {
+            let mut seen = BTreeSet::new();
+            // Once more after the last.
+            loop {
+                let last = begun.load(Ordering::SeqCst);
+                for run in world.home.list_runs().unwrap() {
+                    let holder = world.home.session_of(&run.id).unwrap();
+                    assert!(holder.is_some(), "run {} holds nobody", run.id);
+                    seen.insert(run.id);
+                }
+                if last {
+                    return seen;
+                }
+            }
+        });
+        for number in 0..RUNS {
+            let prepared = world.prepared(&key(&format!("s{number}")));
+            let bindings = world.home.lock_bindings().unwrap();
+            bindings.begin(prepared, None).unwrap();
+        }
+        begun.store(true, Ordering::SeqCst);
+        looker.join().unwrap()
+    });
+    assert_eq!(seen.len(), RUNS);
+}
+
+#[test]
+fn a_prepared_run_is_seen_when_it_begins_and_leaves_nothing_when_it_does_not() {
+    let world = World::new();
+    let prepared = world.prepared(&key("s1"));
+    assert!(world.home.list_runs().unwrap().is_empty());
+    let run = prepared.id().clone();
+    let bindings = world.home.lock_bindings().unwrap();
+    let (started, bound) = bindings.begin(prepared, None).unwrap();
+    assert_eq!((started.log.run(), &bound.run), (&run, &run));
+    assert_eq!(world.found(&key("s1")), Lookup::Bound(bound.clone()));
+    assert_eq!(world.home.session_of(&run).unwrap(), Some(bound));
+
+    let error = bindings.begin(world.prepared(&key("s1")), None);
+    assert!(
+        matches!(error, Err(BindError::SessionBound { .. })),
+        "{error:?}"
+    );
+    drop(world.prepared(&key("s2")));
+    let left = fs::read_dir(world.home.path().join("runs")).unwrap();
+    assert_eq!(left.count(), 1);
+
+    // In place of the one that has ended.
+    let (next, _) = bindings
+        .begin(world.prepared(&key("s1")), Some(&run))
+        .unwrap();
+    let Lookup::Bound(bound) = world.found(&key("s1")) else {
+        panic!("unbound");
+    };
+    assert_eq!(&bound.run, next.log.run());
+}
+
+#[test]
+fn a_run_that_begins_for_a_session_of_any_client_keeps_the_client_that_is_known() {
+    let world = World::new();
+    let first = world.run();
+    world.bind(&first, key("s1"), None).unwrap();
+    let prepared = world.prepared(&SessionKey::of_any_client("s1"));
+    let bindings = world.home.lock_bindings().unwrap();
+    let (started, bound) = bindings.begin(prepared, Some(&first)).unwrap();
+    assert_eq!(bound.session, key("s1"));
+    assert_eq!(
+        world.home.session_of(started.log.run()).unwrap(),
+        Some(bound)
+    );
 }

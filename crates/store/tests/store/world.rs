@@ -12,7 +12,9 @@ use interlock_core::{
     machine::{Machine, Object},
     names::{CallId, Digest, RunId},
 };
-use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile};
+use interlock_store::{
+    Durability, EventLog as _, Home, NewRun, Prepared, RunLog, SessionKey, SourceFile,
+};
 use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
@@ -61,6 +63,22 @@ impl World {
             at_ms,
         };
         self.home.start_run(&new, Object::new(), "ana").unwrap().log
+    }
+
+    /// Makes a run for a session, not to be seen yet.
+    pub(crate) fn prepared(&self, session: &SessionKey) -> Prepared {
+        let (machine, source) = (machine(1), source());
+        let new = NewRun {
+            machine: &machine,
+            source: &source,
+            project_root: Path::new(PROJECT),
+            name: None,
+            durability: Durability::Process,
+            at_ms: NOW,
+        };
+        self.home
+            .prepare_run(&new, (Object::new(), "ana"), session, None)
+            .unwrap()
     }
 
     /// Starts a run with `count` events.
