@@ -2,6 +2,7 @@
 
 mod begin;
 mod carry;
+mod guard;
 mod halted;
 mod screen;
 mod signals;

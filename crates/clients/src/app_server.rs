@@ -27,6 +27,17 @@ pub(crate) struct ListedHook {
     pub(crate) enabled: bool,
 }
 
+/// What Codex is asked with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The directory it is asked about.
+    pub(crate) directory: &'a Path,
+    /// Settings on its command line.
+    pub(crate) arguments: &'a [String],
+    /// What is set for it beside this process's environment.
+    pub(crate) environment: &'a [(String, String)],
+}
+
 /// Asks which hooks there are in a directory; `home`: in a configuration made for the question.
 ///
 /// # Errors
@@ -36,20 +47,33 @@ pub(crate) fn hooks(
     directory: &Path,
     home: Option<&Path>,
 ) -> Result<Vec<ListedHook>, String> {
+    let home = home.map(|home| ("CODEX_HOME".to_owned(), home.display().to_string()));
+    let asked = Asked {
+        directory,
+        arguments: &[],
+        environment: home.as_slice(),
+    };
+    listed_hooks(codex, &asked)
+}
+
+/// Asks which hooks there are, with settings on its command line.
+///
+/// # Errors
+/// Why there is no answer, in one sentence.
+pub(crate) fn listed_hooks(codex: &Path, asked: &Asked<'_>) -> Result<Vec<ListedHook>, String> {
     let mut command = Command::new(codex);
     command
         .arg("app-server")
-        .current_dir(directory)
+        .args(asked.arguments)
+        .envs(asked.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(asked.directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    if let Some(home) = home {
-        command.env("CODEX_HOME", home);
-    }
     let mut child = command
         .spawn()
         .map_err(|error| format!("`{}` cannot be started: {error}", codex.display()))?;
-    let answer = converse(&mut child, directory);
+    let answer = converse(&mut child, asked.directory);
     let _ = child.kill();
     let _ = child.wait();
     listed(&answer?)

@@ -10,7 +10,7 @@ mod trust;
 mod versions;
 mod watched;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -196,6 +196,14 @@ pub fn examine(examination: &Examination) -> Report {
     checks.extend(confinement::checks(examination));
     checks.extend(watched::checks(examination));
     Report { clients, checks }
+}
+
+/// Returns a switch by which a client leaves its hooks out; `None`: none is set.
+#[must_use]
+pub fn switched_off(client: ClientId, site: &Site, state: &Path) -> Option<Check> {
+    let examination = Examination::new(site.clone(), state.to_owned(), true);
+    let found = switches::checks(footprint(client), &examination);
+    found.into_iter().find(|check| check.health == Health::Fail)
 }
 
 /// Lists the clients that are here, and those that hooks were put in for.

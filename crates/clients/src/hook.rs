@@ -243,8 +243,7 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         input.event,
         Event::SessionStart | Event::Prompt | Event::BeforeTool(_)
     );
-    let bound =
-        session::binding(setting, &key, &root, begins).map_err(|error| error.to_string())?;
+    let bound = session::guarding(setting, &key, &root, begins)?;
     // The project stays that of the session's first call.
     let root = bound
         .as_ref()

@@ -36,6 +36,6 @@ pub use hook::{HookAnswer, HookSetting};
 pub use policy::{policy_machine, start_policy};
 pub use protocol::{failure_stops, read};
 pub use served::file_use;
-pub use session::surroundings;
+pub use session::{GUARD, surroundings};
 pub use tools::{PlainCall, Tool, control_tool, plain_call, tool};
 pub use watch::Watched;

@@ -50,11 +50,92 @@ pub(crate) fn eldest(
     setting.home.eldest(key)
 }
 
+/// The variable by which an agent shows which run it was started for.
+pub const GUARD: &str = "INTERLOCK_GUARD";
+
+/// Returns the run that the agent was started for, whose credential its environment holds.
+fn started_for(setting: &HookSetting) -> Result<RunId, String> {
+    let credential = setting.variable(GUARD).unwrap_or_default();
+    let run = setting.home.run_of_credential(&credential);
+    run.map_err(|error| error.to_string())?.ok_or_else(|| {
+        format!("`{GUARD}` names no run: the step that this agent was started by is over")
+    })
+}
+
+/// Finds the binding of a session, also of one that was started for a certain run.
+///
+/// Such a session is held to that run, and whatever else waits for a session here
+/// does not get it.
+pub(crate) fn guarding(
+    setting: &HookSetting,
+    key: &SessionKey,
+    root: &Path,
+    begins: bool,
+) -> Result<Option<Binding>, String> {
+    let said = |error: StoreError| error.to_string();
+    if setting.variable(GUARD).is_none() {
+        return binding(setting, key, root, begins).map_err(said);
+    }
+    let bound = match setting.home.look_up(key, root).map_err(said)? {
+        Lookup::Bound(bound) => Some(bound),
+        Lookup::Waiting(_) | Lookup::Unbound => None,
+    };
+    let over = |run: &RunId| Ok(setting.home.open_run(run)?.load()?.is_over());
+    let run = match (started_for(setting), &bound) {
+        (Ok(run), _) => run,
+        // What held it to the end is forgotten with the run; the session goes on as after any.
+        (Err(_), Some(bound)) if over(&bound.run).map_err(said)? => return Ok(Some(bound.clone())),
+        (Err(why), _) => return Err(why),
+    };
+    match bound {
+        Some(bound) if bound.run == run => Ok(Some(bound)),
+        Some(bound) if !over(&bound.run).map_err(said)? => Err(format!(
+            "this session is guarded by run `{}` already, and was started for run `{run}`",
+            bound.run
+        )),
+        None if !begins => Ok(None),
+        replaced => held_to(setting, key, root, &run, replaced).map(Some),
+    }
+}
+
+/// Binds a session to the run that its client was started for.
+fn held_to(
+    setting: &HookSetting,
+    key: &SessionKey,
+    root: &Path,
+    run: &RunId,
+    replaced: Option<Binding>,
+) -> Result<Binding, String> {
+    let said = |error: StoreError| error.to_string();
+    let bindings = setting.home.lock_bindings().map_err(said)?;
+    let process = process::client_above();
+    let holder = setting.home.session_of(run).map_err(said)?;
+    let is_same = |holder: &Binding| process.is_some() && holder.process == process;
+    if holder
+        .as_ref()
+        .is_some_and(|holder| holder.session != *key && is_same(holder))
+    {
+        // The client began its conversation anew.
+        bindings.let_go(run).map_err(said)?;
+    }
+    let binding = Binding {
+        run: run.clone(),
+        session: key.clone(),
+        project_root: root.to_owned(),
+        process,
+        at_ms: setting.at_ms,
+    };
+    let replacing = replaced.as_ref().map(|bound| &bound.run);
+    bindings
+        .bind(binding, replacing)
+        .map_err(|error| error.to_string())
+}
+
 /// Finds the binding of a session.
 ///
 /// Where it `begins` something, a run that waits for the project's next
 /// session takes this one, if it has none that is open.
-pub(crate) fn binding(
+fn binding(
     setting: &HookSetting,
     key: &SessionKey,
     root: &Path,

@@ -101,8 +101,10 @@ pub(crate) fn run(
         Err(why) => return Failed::new(1, why).into(),
     };
     if let Some(guarded) = &guarded {
-        let environment = &mut prepared.program.environment;
-        environment.extend(guarded.environment());
+        let program = &mut prepared.program;
+        program.environment.extend(guarded.environment());
+        let before = guarded.arguments().into_iter().map(Into::into);
+        program.arguments.splice(0..0, before);
     }
     let ours = around.variables(&order.path, &mark);
     let environment = &mut prepared.program.environment;
@@ -139,6 +141,8 @@ fn begin_guard(
         workflow,
         tool: &order.kind,
         project: &around.places.project,
+        program: &prepared.program.file,
+        environment: &prepared.program.environment,
         mark,
         run: &around.run,
         state: &order.path,

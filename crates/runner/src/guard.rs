@@ -1,6 +1,6 @@
 //! Agents that are held to a workflow of their own while they work.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, path::Path};
 
 /// Holds agents to native workflows.
 ///
@@ -22,7 +22,11 @@ pub struct GuardWanted<'a> {
     pub tool: &'a str,
     /// The folder it works in.
     pub project: &'a str,
-    /// The effect it belongs to and its try; the same again means the same run.
+    /// The program that is started.
+    pub program: &'a Path,
+    /// What is set for it beside this process's environment.
+    pub environment: &'a [(String, String)],
+    /// The effect it belongs to and its try; a run that is still open under it is of a runner that died.
     pub mark: &'a str,
     /// The id of the run that starts it.
     pub run: &'a str,
@@ -34,6 +38,11 @@ pub struct GuardWanted<'a> {
 pub trait Guarded: Send + Debug {
     /// Returns the variables by which the agent's hooks find the run.
     fn environment(&self) -> Vec<(String, String)>;
+
+    /// Returns the arguments by which the agent has its hooks, to stand before all others.
+    fn arguments(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Tells how the run stands, now that the agent has ended; an unfinished one is closed.
     ///

@@ -14,7 +14,7 @@ use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::json;
 
-use super::{halted::Halted, screen::Lines, signals::Cancelling};
+use super::{guard::Guards, halted::Halted, screen::Lines, signals::Cancelling};
 use crate::{
     app::App,
     commands::telemetry,
@@ -81,7 +81,7 @@ impl Carrying {
             Shown::Progress(Progress::new(app.output))
         };
         let id = log.run().clone();
-        let host = take(log, &shown, terms)?;
+        let host = take(app, log, &shown, terms)?;
         match &shown {
             Shown::Progress(_) => app.output.error(&format!("run {name}\n"))?,
             Shown::Lines(lines) => lines
@@ -127,12 +127,13 @@ impl Carrying {
 }
 
 /// Takes the run, or says who has it.
-fn take(log: RunLog, shown: &Shown, terms: Terms) -> Result<Embedded, Failure> {
+fn take(app: &App, log: RunLog, shown: &Shown, terms: Terms) -> Result<Embedded, Failure> {
     let run = log.load()?;
     let places = run.places.as_deref().cloned();
     let places = places.ok_or_else(|| anyhow::anyhow!("run `{}` has no steps", run.id))?;
     let mut around = Surroundings::new(run.id.to_string(), places, log.directory());
     around.screen = shown.screen();
+    around.guard = Some(Arc::new(Guards::new(app)?));
     if !terms.headless {
         around.terminal = Terminal::of_stdin().map(Arc::new);
     }

@@ -94,7 +94,7 @@ pub(super) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
 const TABLE: [&str; 2] = ["mcp_servers", SERVER];
 
 /// Where state and configuration lie: Codex hands its servers few variables, and these are not among them.
-const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
+pub(super) const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
 
 /// Registers the control server.
 pub(super) fn put_server(text: Option<&str>, site: &Site, scope: Scope) -> Result<String, Fault> {

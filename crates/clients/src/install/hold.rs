@@ -1,0 +1,262 @@
+//! What a client is started with so that its hooks ask, whatever stands in its settings.
+//!
+//! Nothing of the person's or the project's is changed: flags and variables of
+//! this one start bring the hooks, and files in a folder that is ours.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    Fault, Scope, Site,
+    codex::VARIABLES,
+    footprint::{Footprint, ServersAs, footprint},
+    json::{Syntax, Text},
+    read,
+    servers::SERVER,
+};
+use crate::{
+    app_server::{self, ListedHook},
+    client::ClientId,
+    doctor,
+};
+
+/// A client that is about to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    /// Which client.
+    pub client: ClientId,
+    /// Its program.
+    pub program: &'a Path,
+    /// Where it starts.
+    pub directory: &'a Path,
+    /// What is set for it beside this process's environment.
+    pub environment: &'a [(String, String)],
+    /// Where its files lie.
+    pub site: &'a Site,
+    /// Interlock's state directory.
+    pub state: &'a Path,
+    /// A folder of ours that it may read.
+    pub folder: &'a Path,
+}
+
+/// What a client is started with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hold {
+    /// Arguments before all others.
+    pub arguments: Vec<String>,
+    /// Variables.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Makes sure that the hooks of a client will ask, and returns what it is to be started with.
+///
+/// # Errors
+/// One sentence: they would not, or it cannot be known.
+pub fn hold(start: &Start<'_>) -> Result<Hold, String> {
+    if let Some(check) = doctor::switched_off(start.client, start.site, start.state) {
+        return Err(format!("{}: {}", check.seen, check.advice));
+    }
+    match start.client {
+        ClientId::ClaudeCode => claude_code(start),
+        ClientId::Codex => codex(start),
+        ClientId::Gemini => gemini(start),
+        other => Err(format!("`{}` is not among these", other.word())),
+    }
+}
+
+/// Returns the hooks of a client as it would find them in an empty file.
+fn hooks(client: &Footprint, site: &Site) -> Result<Value, String> {
+    let form = client.form().ok_or("it has no hooks")?;
+    let text = form.put(None, site).map_err(|fault| fault.reason)?;
+    let hooks: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    Ok(hooks.get("hooks").cloned().unwrap_or(Value::Null))
+}
+
+fn write(start: &Start<'_>, name: &str, text: &str) -> Result<String, String> {
+    let path = start.folder.join(name);
+    let failed = |error| format!("`{}` cannot be written: {error}", path.display());
+    fs::create_dir_all(start.folder).map_err(failed)?;
+    fs::write(&path, text).map_err(failed)?;
+    let shown = path.to_str().map(str::to_owned);
+    shown.ok_or_else(|| format!("`{}` is no text", path.display()))
+}
+
+fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
+    let client = footprint(ClientId::ClaudeCode);
+    let settings = json!({ "disableAllHooks": false, "hooks": hooks(client, start.site)? });
+    let settings = write(start, "claude-settings.json", &settings.to_string())?;
+    let server = (client.server)(start.site, Scope::User);
+    let servers = json!({ "mcpServers": { SERVER: server } });
+    let servers = write(start, "claude-servers.json", &servers.to_string())?;
+    Ok(Hold {
+        // The first takes all words up to the next option, were it not for the sign.
+        arguments: vec![
+            format!("--mcp-config={servers}"),
+            "--settings".to_owned(),
+            settings,
+        ],
+        environment: Vec::new(),
+    })
+}
+
+/// Where Codex says that hooks of its own command line stand.
+const FLAGS: &str = "/<session-flags>/config.toml";
+
+fn codex(start: &Start<'_>) -> Result<Hold, String> {
+    let client = footprint(ClientId::Codex);
+    let hooks = hooks(client, start.site)?;
+    let events = hooks.as_object().into_iter().flatten();
+    let mut flags = vec![("features.hooks".to_owned(), json!(true))];
+    flags.extend(events.map(|(event, groups)| (format!("hooks.{event}"), groups.clone())));
+    let count = flags.len() - 1;
+    let mut server = (client.server)(start.site, Scope::User);
+    if let Value::Object(server) = &mut server {
+        server.insert("env_vars".to_owned(), json!(VARIABLES));
+        server.insert("default_tools_approval_mode".to_owned(), json!("approve"));
+    }
+    flags.push((format!("mcp_servers.{SERVER}"), server));
+    let ours = asked(start, &flags)?;
+    if ours.len() != count {
+        return Err(format!(
+            "Codex lists {} of the {count} hooks: use a newer version",
+            ours.len()
+        ));
+    }
+    let trust = ours
+        .into_iter()
+        .map(|hook| (hook.key, json!({ "trusted_hash": hook.hash })));
+    flags.push(("hooks.state".to_owned(), Value::Object(trust.collect())));
+    let skipped = asked(start, &flags)?
+        .into_iter()
+        .find(|hook| !hook.enabled || !matches!(hook.trust.as_str(), "trusted" | "managed"));
+    if let Some(hook) = skipped {
+        return Err(format!(
+            "Codex would skip the hook `{}`: see `/hooks` in Codex, and who manages this machine",
+            hook.key
+        ));
+    }
+    Ok(Hold {
+        arguments: arguments(&flags),
+        environment: Vec::new(),
+    })
+}
+
+/// Asks Codex how our hooks on its command line stand.
+fn asked(start: &Start<'_>, flags: &[(String, Value)]) -> Result<Vec<ListedHook>, String> {
+    let asked = app_server::Asked {
+        directory: start.directory,
+        arguments: &arguments(flags),
+        environment: start.environment,
+    };
+    let listed = app_server::listed_hooks(start.program, &asked)
+        .map_err(|why| format!("Codex does not say which hooks it would run: {why}"))?;
+    let of_flags = |hook: &ListedHook| hook.key.starts_with(FLAGS);
+    Ok(listed.into_iter().filter(of_flags).collect())
+}
+
+/// Writes settings as arguments of Codex.
+fn arguments(flags: &[(String, Value)]) -> Vec<String> {
+    flags
+        .iter()
+        .flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={}", inline(value))])
+        .collect()
+}
+
+/// Writes a value as TOML on one line.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let members = members
+                .iter()
+                .map(|(key, value)| format!("{}={}", Value::from(key.as_str()), inline(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(inline).collect();
+            format!("[{}]", items.join(","))
+        }
+        // A text of JSON is one of TOML but for one character.
+        other => other.to_string().replace('\u{7f}', "\\u007F"),
+    }
+}
+
+/// The variable that names the settings of whoever manages the machine.
+const GEMINI_SYSTEM: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
+
+fn gemini(start: &Start<'_>) -> Result<Hold, String> {
+    let client = footprint(ClientId::Gemini);
+    let usual = if cfg!(target_os = "macos") {
+        "/Library/Application Support/GeminiCli/settings.json"
+    } else {
+        "/etc/gemini-cli/settings.json"
+    };
+    let set = start.environment.iter().rev();
+    let set = set.clone().find(|(name, _)| name == GEMINI_SYSTEM);
+    let set = set.map(|(_, path)| PathBuf::from(path));
+    let set = set.or_else(|| std::env::var_os(GEMINI_SYSTEM).map(PathBuf::from));
+    let system = set.unwrap_or_else(|| PathBuf::from(usual));
+    let before = read(&system).map_err(|error| error.to_string())?;
+    let text = gemini_settings(client, before.as_deref(), start.site)
+        .map_err(|fault| fault.said(&system))?;
+    let path = write(start, "gemini-settings.json", &text)?;
+    Ok(Hold {
+        arguments: Vec::new(),
+        environment: vec![(GEMINI_SYSTEM.to_owned(), path)],
+    })
+}
+
+/// Adds hooks and control server to settings of the system, which count before all others.
+fn gemini_settings(client: &Footprint, before: Option<&str>, site: &Site) -> Result<String, Fault> {
+    let mut text = before.map(str::to_owned);
+    if let Some(form) = client.form() {
+        text = Some(form.put(text.as_deref(), site)?);
+    }
+    if let ServersAs::Json(form) = &client.servers {
+        let mut server = (client.server)(site, Scope::User);
+        if let Value::Object(server) = &mut server {
+            // Its hook has judged the call already, and nobody can be asked.
+            server.insert("trust".to_owned(), json!(true));
+        }
+        text = Some(form.put(text.as_deref(), &server)?);
+    }
+    let (mut text, settings) = Text::of_file(text.as_deref(), Syntax::Comments)?;
+    if settings.pointer("/hooksConfig/enabled").is_none() {
+        text.object_at(&["hooksConfig"])?;
+        let path = [super::json::At::Key("hooksConfig")];
+        text.add_member(&path, "enabled", &json!(true));
+    }
+    Ok(text.into_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use serde_json::{Value, json};
+
+    use super::inline;
+
+    #[test]
+    fn a_value_on_one_line_is_read_back_by_toml() {
+        let value = json!({
+            "a b": ["x", "it's \"so\" \\ \n", 1, true],
+            "c": {"d/e:0": {"f": "\u{7f}\u{1}"}},
+        });
+        let document: toml_edit::DocumentMut = format!("x = {}", inline(&value)).parse().unwrap();
+        let table = document.get("x").and_then(|item| item.as_inline_table());
+        let read = table.unwrap();
+        let list = read.get("a b").unwrap().as_array().unwrap();
+        let second = list.get(1).unwrap().as_str().unwrap();
+        assert_eq!(
+            Value::from(second),
+            value.pointer("/a b/1").unwrap().clone()
+        );
+        let inner = read.get("c").unwrap().as_inline_table().unwrap();
+        let inner = inner.get("d/e:0").unwrap().as_inline_table().unwrap();
+        assert_eq!(inner.get("f").unwrap().as_str(), Some("\u{7f}\u{1}"));
+    }
+}
