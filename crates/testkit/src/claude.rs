@@ -157,13 +157,8 @@ impl<'a> Session<'a> {
                 "--verbose",
             ])
             .args(["--permission-mode", self.mode.word()])
-            .args(&self.arguments)
-            .env("ANTHROPIC_BASE_URL", model.url())
-            .env("ANTHROPIC_API_KEY", "scripted")
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .env("DISABLE_AUTOUPDATER", "1")
-            // Bypassing permissions as root is refused unless the client believes in a sandbox.
-            .env("IS_SANDBOX", "1");
+            .args(&self.arguments);
+        point(&mut command, &model.url());
         confinement.keep_inside(&mut command);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
@@ -188,6 +183,17 @@ impl<'a> Session<'a> {
             cut_off: confinement == Confinement::Namespace,
         })
     }
+}
+
+/// Points the client, or whatever starts it, to a model.
+pub(crate) fn point(command: &mut Command, url: &str) {
+    command
+        .env("ANTHROPIC_BASE_URL", url)
+        .env("ANTHROPIC_API_KEY", "scripted")
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("DISABLE_AUTOUPDATER", "1")
+        // Bypassing permissions as root is refused unless the client believes in a sandbox.
+        .env("IS_SANDBOX", "1");
 }
 
 /// What a session left behind, apart from the files in its room.

@@ -1,5 +1,6 @@
 //! Real clients, each in a [`Room`] against a scripted model, all driven by the same [`Script`].
 
+mod below;
 mod claude_code;
 mod codex;
 mod copilot;

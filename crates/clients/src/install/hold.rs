@@ -3,10 +3,7 @@
 //! Nothing of the person's or the project's is changed: flags and variables of
 //! this one start bring the hooks, and files in a folder that is ours.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, os::unix::fs::symlink, path::Path};
 
 use serde_json::{Value, json};
 
@@ -14,7 +11,6 @@ use super::{
     Fault, Scope, Site,
     codex::VARIABLES,
     footprint::{Footprint, ServersAs, footprint},
-    json::{Syntax, Text},
     read,
     servers::SERVER,
 };
@@ -184,32 +180,44 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// The variable that names the settings of whoever manages the machine.
-const GEMINI_SYSTEM: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
+/// The variable that puts Gemini CLI's own directory below another home.
+const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
 
+/// Makes a home for Gemini CLI in which all is as in the person's but for the hooks.
+///
+/// It takes no settings from its command line, and those of the system only from places of root's.
 fn gemini(start: &Start<'_>) -> Result<Hold, String> {
     let client = footprint(ClientId::Gemini);
-    let usual = if cfg!(target_os = "macos") {
-        "/Library/Application Support/GeminiCli/settings.json"
-    } else {
-        "/etc/gemini-cli/settings.json"
-    };
-    let set = start.environment.iter().rev();
-    let set = set.clone().find(|(name, _)| name == GEMINI_SYSTEM);
-    let set = set.map(|(_, path)| PathBuf::from(path));
-    let set = set.or_else(|| std::env::var_os(GEMINI_SYSTEM).map(PathBuf::from));
-    let system = set.unwrap_or_else(|| PathBuf::from(usual));
-    let before = read(&system).map_err(|error| error.to_string())?;
+    let own = &start.site.gemini_home;
+    let settings = own.join(SETTINGS);
+    let before = read(&settings).map_err(|error| error.to_string())?;
     let text = gemini_settings(client, before.as_deref(), start.site)
-        .map_err(|fault| fault.said(&system))?;
-    let path = write(start, "gemini-settings.json", &text)?;
+        .map_err(|fault| fault.said(&settings))?;
+    let home = start.folder.join("gemini");
+    let directory = home.join(".gemini");
+    let failed = |error| format!("`{}` cannot be made: {error}", directory.display());
+    match fs::remove_dir_all(&home) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    fs::create_dir_all(&directory).map_err(failed)?;
+    for entry in fs::read_dir(own).into_iter().flatten().flatten() {
+        if entry.file_name() != SETTINGS {
+            symlink(entry.path(), directory.join(entry.file_name())).map_err(failed)?;
+        }
+    }
+    fs::write(directory.join(SETTINGS), text).map_err(failed)?;
+    let home = home.to_str().map(str::to_owned);
+    let home = home.ok_or("the state directory has a path that is no text")?;
     Ok(Hold {
         arguments: Vec::new(),
-        environment: vec![(GEMINI_SYSTEM.to_owned(), path)],
+        environment: vec![(GEMINI_HOME.to_owned(), home)],
     })
 }
 
-/// Adds hooks and control server to settings of the system, which count before all others.
+const SETTINGS: &str = "settings.json";
+
+/// Adds hooks and control server to the settings of a person.
 fn gemini_settings(client: &Footprint, before: Option<&str>, site: &Site) -> Result<String, Fault> {
     let mut text = before.map(str::to_owned);
     if let Some(form) = client.form() {
@@ -223,13 +231,7 @@ fn gemini_settings(client: &Footprint, before: Option<&str>, site: &Site) -> Res
         }
         text = Some(form.put(text.as_deref(), &server)?);
     }
-    let (mut text, settings) = Text::of_file(text.as_deref(), Syntax::Comments)?;
-    if settings.pointer("/hooksConfig/enabled").is_none() {
-        text.object_at(&["hooksConfig"])?;
-        let path = [super::json::At::Key("hooksConfig")];
-        text.add_member(&path, "enabled", &json!(true));
-    }
-    Ok(text.into_string())
+    Ok(text.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -17,13 +17,8 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
 }
 
 pub(super) fn run(version: Version, session: &Session<'_>) -> io::Result<Outcome> {
-    let (script, room) = (session.script.clone(), session.room);
-    let project = room.project();
-    let script = anthropic::Script::new(move |request| {
-        let proposal = script.turn(request.turn());
-        vec![proposal.map_or_else(|| text("done"), |proposal| say(&project, &proposal))]
-    });
-    let mut claude = claude::Session::new(version, room, script).deadline(session.deadline);
+    let script = script(session);
+    let mut claude = claude::Session::new(version, session.room, script).deadline(session.deadline);
     for argument in &session.arguments {
         claude = claude.args([argument]);
     }
@@ -43,6 +38,16 @@ pub(super) fn run(version: Version, session: &Session<'_>) -> io::Result<Outcome
         stderr: outcome.stderr,
         exit: outcome.exit,
         elapsed: outcome.elapsed,
+    })
+}
+
+/// The script in the words of Claude Code's model.
+pub(super) fn script(session: &Session<'_>) -> anthropic::Script {
+    let script = session.script.clone();
+    let project = session.room.project();
+    anthropic::Script::new(move |request| {
+        let proposal = script.turn(request.turn());
+        vec![proposal.map_or_else(|| text("done"), |proposal| say(&project, &proposal))]
     })
 }
 

@@ -57,6 +57,19 @@ pub(super) fn arrange(command: &mut Command, tools: Tools, url: &str) {
         .arg("Do the scripted thing.");
 }
 
+/// Points Codex, whoever starts it, to a model, by the settings of a person who asks it nothing.
+pub(super) fn point(room: &Room, tools: Tools, url: &str) -> io::Result<()> {
+    let path = room.home().join(".codex/config.toml");
+    let before = fs::read_to_string(&path)?;
+    let provider = format!(
+        "model_provider = \"scripted\"\nmodel = {}\nsandbox_mode = \"danger-full-access\"\n\
+         model_providers.scripted = {{ name = \"scripted\", base_url = {}, wire_api = \"responses\" }}\n",
+        quoted(tools.model()),
+        quoted(&format!("{url}/v1")),
+    );
+    fs::write(path, provider + &before)
+}
+
 /// A TOML string; every JSON string is one.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()

@@ -24,7 +24,13 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
 pub(super) fn arrange(command: &mut Command, url: &str) {
     command
         .args(["--approval-mode", "yolo"])
-        .args(["-p", "Do the scripted thing."])
+        .args(["-p", "Do the scripted thing."]);
+    point(command, url);
+}
+
+/// Points Gemini CLI, or whatever starts it, to a model, in a folder that the person trusts.
+pub(super) fn point(command: &mut Command, url: &str) {
+    command
         .env("GOOGLE_GEMINI_BASE_URL", url)
         .env("GEMINI_API_KEY", "scripted")
         .env("GEMINI_CLI_TRUST_WORKSPACE", "true")

@@ -249,6 +249,10 @@ impl Guarded for Held {
         vec![("GUARD_FILE".to_owned(), file)]
     }
 
+    fn arguments(&self) -> Vec<String> {
+        vec!["--held".to_owned(), "firmly".to_owned()]
+    }
+
     fn end(&mut self) -> Result<(), String> {
         match fs::read_to_string(&self.0).unwrap_or_default().trim() {
             "success" => Ok(()),
@@ -260,12 +264,16 @@ impl Guarded for Held {
 #[test]
 fn a_guarded_agent_succeeds_only_where_its_run_did() {
     let mut room = Room::new();
-    room.program("claude", "echo worked; echo success > \"$GUARD_FILE\"");
+    room.program(
+        "claude",
+        "echo worked; echo $* > ../beside/words; echo success > \"$GUARD_FILE\"",
+    );
     let order = |workflow: &str| order("claude", json!({"prompt": "p", "guard": workflow}));
     let unheld = failed(room.carry(&order("bugfix")));
     assert_eq!(unheld.code, 1, "nothing holds an agent here");
     room.around.guard = Some(Arc::new(Scripted(room.at("beside"))));
     assert_eq!(done(room.carry(&order("bugfix"))), "worked\n");
+    assert_eq!(room.read("beside/words"), "--held firmly -p p\n");
     room.program("claude", "echo worked");
     fs::remove_file(room.at("beside/ended")).unwrap();
     let unended = failed(room.carry(&order("bugfix")));

@@ -1,0 +1,198 @@
+//! Steps that hold the real clients to a native workflow, each against a scripted model.
+//!
+//! The project has no hooks of Interlock's: what holds the client comes with its start.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::fs;
+
+use interlock_testkit::{
+    claude::Version,
+    client::{Client, Outcome, Session, Tools},
+    interlock::Interlock,
+    programs,
+    proposal::{Proposal, Script},
+    room::Room,
+};
+use serde_json::{Value, json};
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+const GUARD: &str = "id: fix
+initial: looking
+states:
+  looking:
+    allowed_tools: [Read, Bash]
+    allowed_commands: [cat]
+    on: {READY: writing, GIVE_UP: failed}
+  writing:
+    allowed_tools: [Read, Bash]
+    allowed_commands: [cat, ls]
+    on: {DONE: done}
+  done: {type: final}
+  failed: {type: final}
+";
+
+fn flow(client: Client) -> String {
+    let (tool, more) = match client {
+        Client::ClaudeCode(_) => ("claude", ", allowed-tools: [Read, Bash]"),
+        Client::Codex(_) => ("codex", ""),
+        _ => ("gemini", ""),
+    };
+    format!(
+        "start-at: work
+states:
+  work:
+    tool: {tool}
+    arguments: {{prompt: Do the scripted thing., guard: fix{more}}}
+    output: var(said)
+    on-error: {{1: tell}}
+  tell:
+    tool: bash
+    arguments: {{command: 'echo \"handled: {{{{ error.message }}}}\"', shell-safe: true}}
+"
+    )
+}
+
+fn transition(event: &str) -> Proposal {
+    Proposal::tool("interlock", "interlock_transition", json!({"event": event}))
+}
+
+fn room(client: Client) -> Room {
+    let room = Room::new().unwrap();
+    let stub = programs::built("interlock-testkit", "mcp-stub", INTERLOCK).unwrap();
+    client.install(&room, &stub).unwrap();
+    if client == Client::Gemini {
+        // Else it offers no tool that a person would have to agree to.
+        let path = room.home().join(".gemini/settings.json");
+        let mut settings: Value =
+            serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        settings["tools"] = json!({"allowed": ["run_shell_command"]});
+        fs::write(path, settings.to_string()).unwrap();
+    }
+    room.write("a.txt", "one\n").unwrap();
+    room.write(".interlock/workflows/fix.yaml", GUARD).unwrap();
+    room.write("flow.yaml", &flow(client)).unwrap();
+    room
+}
+
+/// Runs the workflow while the model proposes these things.
+fn played(room: &Room, client: Client, proposals: Vec<Proposal>) -> Outcome {
+    let mut command = room.command(INTERLOCK);
+    command.args(["run", "./flow.yaml"]);
+    let session = Session::new(client, room, Script::calls(proposals));
+    session.below(command).unwrap()
+}
+
+/// Returns the events of the run that held the agent.
+fn held(room: &Room) -> Vec<Value> {
+    let interlock = Interlock::new(INTERLOCK, room);
+    let listed = interlock.run(&["list", "--all", "--json"]).unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let mut runs = listed
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let run = runs.find(|run| run["workflow"] == "fix").unwrap();
+    interlock.events(run["run"].as_str().unwrap()).unwrap()
+}
+
+fn verdicts(events: &[Value]) -> Vec<String> {
+    let word = |event: &Value| match event["event"].as_str()? {
+        "CallAllowed" if event["source"] == "control" => None,
+        "CallAllowed" => Some("allowed".to_owned()),
+        "CallDenied" => event["refusal"]["code"].as_str().map(str::to_owned),
+        "TransitionTaken" => event["to"].as_str().map(|state| format!("to {state}")),
+        "RunCancelled" => Some("cancelled".to_owned()),
+        _ => None,
+    };
+    events.iter().filter_map(word).collect()
+}
+
+fn an_agent_is_held_without_hooks_in_the_project(client: Client) {
+    let room = room(client);
+    let outcome = played(
+        &room,
+        client,
+        vec![
+            Proposal::shell("touch b.txt"),
+            Proposal::shell("ls"),
+            transition("READY"),
+            Proposal::shell("ls"),
+            transition("DONE"),
+        ],
+    );
+    assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
+    assert!(!outcome.stdout.contains("handled"), "{outcome:#?}");
+    let refused = ["command_not_allowed", "shell_write", "command_not_allowed"];
+    let seen = verdicts(&held(&room));
+    assert_eq!(
+        seen[2..],
+        ["to writing", "allowed", "to done"],
+        "{seen:?} {outcome:#?}"
+    );
+    assert!(
+        refused.contains(&seen[0].as_str()) && seen[1] == "command_not_allowed",
+        "{seen:?}"
+    );
+    assert_eq!(room.read("b.txt"), None);
+    for path in [".claude", ".codex", ".gemini"] {
+        assert!(!room.project().join(path).exists(), "{path}");
+    }
+}
+
+fn an_end_before_a_final_state_is_a_failure(client: Client) {
+    let room = room(client);
+    let outcome = played(&room, client, vec![transition("READY")]);
+    assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
+    assert!(
+        outcome.stdout.contains("handled: `fix` (run ")
+            && outcome
+                .stdout
+                .contains("stood in `writing` when the agent ended"),
+        "{outcome:#?}"
+    );
+    assert_eq!(verdicts(&held(&room)), ["to writing", "cancelled"]);
+}
+
+fn a_failure_of_the_workflow_is_one_of_the_step(client: Client) {
+    let room = room(client);
+    let outcome = played(&room, client, vec![transition("GIVE_UP")]);
+    assert!(
+        outcome.stdout.contains("ended as a failure in `failed`"),
+        "{outcome:#?}"
+    );
+    assert_eq!(verdicts(&held(&room)), ["to failed"]);
+}
+
+macro_rules! with_each_client {
+    ($($module:ident: $client:expr;)*) => {
+        $(mod $module {
+            use super::*;
+
+            #[test]
+            fn an_agent_is_held_without_hooks_in_the_project() {
+                super::an_agent_is_held_without_hooks_in_the_project($client);
+            }
+
+            #[test]
+            fn an_end_before_a_final_state_is_a_failure() {
+                super::an_end_before_a_final_state_is_a_failure($client);
+            }
+
+            #[test]
+            fn a_failure_of_the_workflow_is_one_of_the_step() {
+                super::a_failure_of_the_workflow_is_one_of_the_step($client);
+            }
+        })*
+    };
+}
+
+with_each_client! {
+    claude: Client::ClaudeCode(Version::V2_1_329);
+    claude_older: Client::ClaudeCode(Version::V2_1_197);
+    codex: Client::Codex(Tools::Functions);
+    gemini: Client::Gemini;
+}
