@@ -11,6 +11,7 @@ const END_TO_END: &[&str] = &[
     "claude_code",
     "e2e_claude",
     "e2e_escape",
+    "e2e_steps",
     "hook_process",
     "kernel_alone",
     "mcp_conformance",
