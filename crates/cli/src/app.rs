@@ -63,8 +63,13 @@ impl App {
     ///
     /// To be looked at only: an agent may write there.
     pub(crate) fn library_to_read(&self) -> Library {
+        self.library_of(&self.directory)
+    }
+
+    /// Returns the same as seen from `directory`.
+    pub(crate) fn library_of(&self, directory: &Path) -> Library {
         self.library().with_person(
-            &self.directory,
+            directory,
             home_of_person().as_deref(),
             variable("PATH"),
         )

@@ -3,7 +3,9 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use interlock_core::command::EffectFate;
 use interlock_store::name_fault;
+use serde_json::Value;
 
 /// A state machine between an AI agent and its tools.
 ///
@@ -144,11 +146,17 @@ person, 130 when it was cancelled.")]
     Reject(RejectArgs),
     /// Make a run stand still.
     Pause(PauseArgs),
-    /// Let a paused run go on, or bind another session to an open run.
+    /// Let a run go on that stands, failed or was cut off, or bind another session to an open run.
     #[command(after_help = "Examples:
   interlock resume
   interlock resume 01j --next       the next session of this project goes on with it
-  interlock resume 01j --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c")]
+  interlock resume 01j --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c
+  interlock resume deploy-3 --answer staging
+  interlock resume hello/friday --var attempts=0
+  interlock resume deploy-3 --fail-with 4   what was cut off counts as failed
+
+A run of steps is carried out from where it stands: its pause is over when its condition holds, a state
+that failed or was cancelled runs again. It ends as `interlock run` does.")]
     Resume(ResumeArgs),
     /// End a run.
     Cancel(RunArgs),
@@ -539,9 +547,44 @@ pub(crate) struct ResumeArgs {
     /// Hand the run to the next session of this project, whatever client it is of.
     #[arg(long, conflicts_with = "session")]
     pub(crate) next: bool,
+    #[command(flatten)]
+    pub(crate) steps: ProceedArgs,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What is said when a run of steps goes on.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Runs of steps")]
+pub(crate) struct ProceedArgs {
+    /// Answer what the run asks.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) answer: Option<String>,
+    /// Set a variable first; may be repeated.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) variables: Vec<(String, String)>,
+    /// Start again what was cut off; so it is when nothing else is said.
+    #[arg(long, conflicts_with_all = ["failed", "fail_with", "done"])]
+    pub(crate) again: bool,
+    /// What was cut off counts as failed, with code 1.
+    #[arg(long, conflicts_with_all = ["fail_with", "done"])]
+    pub(crate) failed: bool,
+    /// What was cut off counts as failed, with this code.
+    #[arg(long, value_name = "CODE", conflicts_with = "done", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) fail_with: Option<u8>,
+    /// What was cut off counts as done, with this output.
+    #[arg(long, value_name = "OUTPUT")]
+    pub(crate) done: Option<String>,
+    /// The state that this is about, where several were cut off.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) state: Option<String>,
+    /// Move to the workflow file as it is now, where it still has the state the run stands at.
+    #[arg(long)]
+    pub(crate) adopt: bool,
+    /// Ask nobody, even at a terminal.
+    #[arg(long)]
+    pub(crate) headless: bool,
 }
 
 #[derive(Debug, Args)]
@@ -707,4 +750,25 @@ pub(crate) struct GatewayArgs {
     /// The one server to put behind it, in place of the configured ones.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+impl ProceedArgs {
+    /// Tells whether anything was said.
+    pub(crate) fn is_any(&self) -> bool {
+        let fate = self.again || self.failed || self.fail_with.is_some() || self.done.is_some();
+        let rest = self.adopt || self.headless || self.state.is_some();
+        fate || rest || self.answer.is_some() || !self.variables.is_empty()
+    }
+
+    /// Returns what became of what was cut off, where the person says it.
+    pub(crate) fn fate(&self) -> Option<EffectFate> {
+        let failed = self.fail_with.or(self.failed.then_some(1));
+        if let Some(code) = failed {
+            return Some(EffectFate::Failed(Value::from(code)));
+        }
+        if let Some(output) = &self.done {
+            return Some(EffectFate::Done(Value::from(output.as_str())));
+        }
+        self.again.then_some(EffectFate::Again)
+    }
 }

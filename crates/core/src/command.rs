@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
     event::{Cause, ProtectedChange, ToolChange},
-    machine::Object,
+    machine::{Machine, Object},
     names::{AgentId, CallId, Digest, FramePath},
     text::{Files, Places},
 };
@@ -114,6 +114,13 @@ pub enum Ask {
     },
     /// A run that failed or was cancelled shall go on where it was.
     Reopen {
+        /// Who asks.
+        by: String,
+    },
+    /// A person moves a run of steps to another version of its workflow.
+    Adopt {
+        /// The other version, sealed.
+        machine: Box<Machine>,
         /// Who asks.
         by: String,
     },

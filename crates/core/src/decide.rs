@@ -2,6 +2,7 @@
 
 mod activities;
 mod address;
+mod adopt;
 mod branches;
 mod calls;
 mod carry;
@@ -103,6 +104,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::LoseEffects => work.lose_effects(),
         Ask::SettleEffect { path, how, by } => work.settle_effect(path.as_deref(), how, by),
         Ask::Reopen { by } => work.reopen(by),
+        Ask::Adopt { machine, by } => work.adopt(machine, by),
         Ask::SetVariables { values, by } => work.set_variables(values, by),
     };
     let reply = reply.unwrap_or_else(Reply::Refused);

@@ -456,6 +456,19 @@ pub enum Event {
         /// Who.
         by: String,
     },
+    /// A person moved the run to another version of its workflow: where it stands is begun anew.
+    MachineAdopted {
+        /// The version's id.
+        machine: MachineId,
+        /// The version's content hash.
+        hash: String,
+        /// Variables that it has and the run did not.
+        variables: Object,
+        /// Who.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
     /// A run that had failed or was cancelled goes on at the states that failed.
     RunReopened {
         /// Who asked.

@@ -252,6 +252,12 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::EffectLost { .. }
         | Event::ActivityEnded { .. } => activities::apply_effect(run, event),
         Event::VariablesSet { values, .. } => activities::set_variables(&mut run.root, values),
+        Event::MachineAdopted {
+            hash,
+            variables,
+            at_ms,
+            ..
+        } => activities::adopt(run, hash, variables, *at_ms),
         Event::RunReopened { at_ms, .. } => activities::reopen(run, *at_ms),
         Event::RunPaused { by, reason } => {
             run.paused = Some(Pause {

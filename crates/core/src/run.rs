@@ -38,6 +38,9 @@ pub struct Run {
     /// The folders that texts name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<Arc<Places>>,
+    /// Content hash of the version that a person moved the run to; `None`: the one it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<String>,
     /// States entered so far, where the machine is durable.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub entered: u64,
@@ -392,6 +395,7 @@ impl Run {
             paused: None,
             root: Frame::entering(None, StateName::new(""), Arc::default(), 0, 0),
             places: None,
+            adopted: None,
             entered: 0,
             evidence: BTreeMap::new(),
             last_write: None,

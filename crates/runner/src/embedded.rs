@@ -70,6 +70,8 @@ pub struct Embedded {
     hurry: Arc<AtomicBool>,
     /// Events of the log that this process knows of.
     seen: u64,
+    /// Whether what a runner that died left behind is dealt with.
+    recovered: bool,
 }
 
 /// What others tell the host.
@@ -128,6 +130,7 @@ impl Embedded {
             outbox,
             running: BTreeMap::new(),
             hurry: Arc::default(),
+            recovered: false,
         })
     }
 
@@ -152,7 +155,7 @@ impl Embedded {
         &self.around
     }
 
-    /// Takes over from a runner that died; does nothing where none did.
+    /// Takes over from a runner that died; does nothing where none did, or for a second time.
     ///
     /// Its programs are ended first, then each cut-off effect follows its state's rule.
     ///
@@ -163,7 +166,7 @@ impl Embedded {
             .lease
             .as_ref()
             .is_some_and(|lease| *lease.before() != Before::Released);
-        if !died {
+        if !died || self.recovered {
             return Ok(());
         }
         self.around.records().end_all()?;
@@ -174,6 +177,7 @@ impl Embedded {
             .collect();
         end_leftovers(EFFECT_VARIABLE, &marks);
         lose_effects(machine, self)?;
+        self.recovered = true;
         Ok(())
     }
 

@@ -36,6 +36,9 @@ pub struct NewDurable<'a> {
 pub struct Origin {
     /// The workflow file, its parents and those it calls, by absolute path, as they were read.
     pub files: Vec<SourceFile>,
+    /// The variables that the workflow declares, captures or reads.
+    #[serde(default)]
+    pub variables: Vec<String>,
     /// Whether the run directory goes when the run ends with code 0.
     #[serde(default)]
     pub clean_on_end: bool,
@@ -101,6 +104,14 @@ impl RunLog {
     /// It cannot be read.
     pub fn origin(&self) -> Result<Option<Origin>, StoreError> {
         files::read(&self.directory().join(ORIGIN))
+    }
+
+    /// Says where a durable run comes from now that it moved to another version of its workflow.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn set_origin(&self, origin: &Origin) -> Result<(), StoreError> {
+        files::write(&self.directory().join(ORIGIN), origin, Sync::Now)
     }
 
     /// Removes the folder that the run's programs worked in; the log stays.

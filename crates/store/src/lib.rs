@@ -29,6 +29,7 @@
 //! **Invariant.** An event that was acknowledged is in the log, once, and chained
 //! by its hash to all before it, back to the pinned workflow.
 
+mod adopted;
 mod baseline;
 mod bindings;
 mod chain;

@@ -121,16 +121,7 @@ impl Pin {
             path: path.to_owned(),
             what,
         };
-        let machine = bare_bytes(new.machine).map_err(|error| unwritable(error.to_string()))?;
-        match parse_machine(&machine) {
-            Ok(again) if again == *new.machine => {}
-            Ok(_) => {
-                return Err(unwritable(
-                    "a machine that was not sealed as it is".to_owned(),
-                ));
-            }
-            Err(error) => return Err(unwritable(format!("this machine ({error})"))),
-        }
+        let machine = machine_bytes(new.machine, path)?;
         let project_root = new.project_root.to_str().ok_or_else(|| {
             unwritable(format!(
                 "a project whose path is not text (`{}`)",
@@ -235,6 +226,22 @@ impl Pin {
     }
 }
 
+/// Returns what a machine is kept as, which can be read again as it is.
+pub(crate) fn machine_bytes(machine: &Machine, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let unwritable = |what: String| StoreError::Unwritable {
+        path: path.to_owned(),
+        what,
+    };
+    let bytes = bare_bytes(machine).map_err(|error| unwritable(error.to_string()))?;
+    match parse_machine(&bytes) {
+        Ok(again) if again == *machine => Ok(bytes),
+        Ok(_) => Err(unwritable(
+            "a machine that was not sealed as it is".to_owned(),
+        )),
+        Err(error) => Err(unwritable(format!("this machine ({error})"))),
+    }
+}
+
 /// Returns what a machine's hash is made of.
 fn bare_bytes(machine: &Machine) -> Result<Vec<u8>, serde_json::Error> {
     let bare = Machine {
@@ -245,7 +252,7 @@ fn bare_bytes(machine: &Machine) -> Result<Vec<u8>, serde_json::Error> {
 }
 
 // The hash is that of the bytes, not of what this version would write for them.
-fn parse_machine(bytes: &[u8]) -> Result<Machine, serde_json::Error> {
+pub(crate) fn parse_machine(bytes: &[u8]) -> Result<Machine, serde_json::Error> {
     let bare: Machine = serde_json::from_slice(bytes)?;
     Ok(Machine {
         hash: hex(&Sha256::digest(bytes)),

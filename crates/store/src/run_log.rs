@@ -215,6 +215,11 @@ impl RunLog {
     /// # Errors
     /// The pin cannot be read, was changed, or is not what the first event names.
     pub fn machine(&self) -> Result<Machine, StoreError> {
+        let begun_with = self.first_machine()?;
+        Ok(self.adopted()?.unwrap_or(begun_with))
+    }
+
+    fn first_machine(&self) -> Result<Machine, StoreError> {
         let machine = self.pin()?.machine(&self.path)?;
         if let Some(row) = self.row(0)? {
             row.read(0, self.head.digest)

@@ -10,6 +10,7 @@ use crate::{
     args::{ApproveArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs},
     authority,
     commands::{status, telemetry},
+    durable,
     failure::{Done, Exit, Failure},
     live::{self, Live},
 };
@@ -79,6 +80,21 @@ pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
 pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
+    if live.machine.durable {
+        if args.session.is_some() || args.next {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "`{}` is a run of steps and holds no session",
+                live.run.id
+            )));
+        }
+        return durable::proceed_as(app, live, by, args.steps, args.json);
+    }
+    if args.steps.is_any() {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "`{}` holds an agent: only runs of steps take these options",
+            live.run.id
+        )));
+    }
     if !live.run.is_over() {
         bind_again(app, &live, args.session.as_deref(), args.next)?;
     }

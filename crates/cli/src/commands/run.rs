@@ -1,11 +1,14 @@
 //! `run`: carries a workflow of steps out.
 
+use interlock_formats::load;
+
 use crate::{
     app::App,
     args::CarryArgs,
     authority,
-    durable::{self, Terms},
+    durable::{self, Terms, Wishes},
     failure::{Done, Failure},
+    live,
 };
 
 pub(crate) fn run(app: &App, args: &CarryArgs) -> Done {
@@ -13,6 +16,9 @@ pub(crate) fn run(app: &App, args: &CarryArgs) -> Done {
         headless: args.headless,
         json: args.json,
     };
+    if let Some(name) = &args.resume {
+        return resume(app, args, name, terms);
+    }
     authority::not_below_an_agent(app)?;
     let Some(workflow) = &args.workflow else {
         return Err(Failure::usage(anyhow::anyhow!("name a workflow")));
@@ -26,4 +32,35 @@ pub(crate) fn run(app: &App, args: &CarryArgs) -> Done {
     }
     let started = durable::begin(app, &steps, args)?;
     durable::carry(app, started.log, &steps.loaded.machine, terms)
+}
+
+/// Goes on with a run in place of starting one; only a person does.
+fn resume(app: &App, args: &CarryArgs, name: &str, terms: Terms) -> Done {
+    let by = authority::person(app)?;
+    let wanted = match &args.workflow {
+        Some(workflow) => format!("{}/{name}", called(app, workflow)),
+        None => name.to_owned(),
+    };
+    let live = live::open(app, Some(&wanted))?;
+    if !live.machine.durable {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "`{name}` holds an agent: go on with it by `interlock resume {name}`"
+        )));
+    }
+    let wishes = Wishes {
+        by,
+        variables: args.variables.clone(),
+        ..Wishes::default()
+    };
+    durable::proceed(app, live, &wishes, terms)
+}
+
+/// Returns what a workflow is called whose file may be broken or gone by now.
+fn called(app: &App, workflow: &str) -> String {
+    let library = app.library_to_read();
+    let loaded = library
+        .open(workflow)
+        .ok()
+        .and_then(|source| load(&source, None, &library).ok());
+    loaded.map_or_else(|| workflow.to_owned(), |loaded| loaded.machine.id.to_string())
 }

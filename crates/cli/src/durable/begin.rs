@@ -1,12 +1,12 @@
 //! From a workflow of steps to a run that nobody carries out yet.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use interlock_formats::{Loaded, Severity, Source};
 use interlock_project::Config;
-use interlock_store::{NewDurable, NewRun, Origin, SourceFile, StartError, Started, StoreError};
+use interlock_store::{NewDurable, NewRun, SourceFile, StartError, Started, StoreError};
 
-use super::variables;
+use super::{origin, variables};
 use crate::{
     app::{self, App},
     args::CarryArgs,
@@ -66,7 +66,7 @@ pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Starte
     let durable = NewDurable {
         new,
         home: &person,
-        origin: &origin(app, &steps.loaded, args.clean_on_end),
+        origin: &origin::of_loaded(&app.directory, &steps.loaded, args.clean_on_end),
     };
     let started = home
         .start_durable(&durable, input, &authority::name())
@@ -97,20 +97,4 @@ fn remark(app: &App, steps: &Steps, args: &CarryArgs) -> Done {
     app.output.error(&format!(
         "interlock: {count} {what} in `{file}`: `interlock check {file}` shows what\n"
     ))
-}
-
-/// Returns every file that was read, by absolute path.
-fn origin(app: &App, loaded: &Loaded, clean_on_end: bool) -> Origin {
-    let files = loaded.bundle.files.iter().map(|file| SourceFile {
-        name: absolute(&app.directory, &file.name),
-        text: file.text.clone(),
-    });
-    Origin {
-        files: files.collect(),
-        clean_on_end,
-    }
-}
-
-fn absolute(directory: &Path, name: &str) -> String {
-    directory.join(name).to_string_lossy().into_owned()
 }

@@ -90,6 +90,11 @@ impl Carrying {
         Ok(Self { host, shown })
     }
 
+    /// Returns what carries the run out.
+    pub(crate) fn host(&mut self) -> &mut Embedded {
+        &mut self.host
+    }
+
     /// Drives the run until it is over or stands.
     pub(crate) fn drive(&mut self, machine: &Machine) -> Done {
         let cancelling = Cancelling::begin(self.host.canceller())?;

@@ -137,16 +137,22 @@ impl Work<'_> {
         })
     }
 
-    /// A failed or cancelled run goes on at the states that failed or were cut off.
-    pub(super) fn reopen(&mut self, by: &str) -> Answered {
+    /// Tells whether a run of steps failed or was cancelled, so that it can go on.
+    pub(super) fn is_resumable(&self) -> bool {
         let ended = match &self.run.phase {
             Phase::Cancelled => true,
             Phase::Ended { outcome, .. } => *outcome == Outcome::Failure,
-            Phase::New | Phase::Open => {
-                return Err(Refusal::new(Code::RunOpen, "the run has not ended"));
-            }
+            Phase::New | Phase::Open => false,
         };
-        if !ended || !self.is_durable() {
+        ended && self.is_durable()
+    }
+
+    /// A failed or cancelled run goes on at the states that failed or were cut off.
+    pub(super) fn reopen(&mut self, by: &str) -> Answered {
+        if matches!(self.run.phase, Phase::New | Phase::Open) {
+            return Err(Refusal::new(Code::RunOpen, "the run has not ended"));
+        }
+        if !self.is_resumable() {
             return Err(Refusal::new(
                 Code::RunOver,
                 "the run is over and cannot go on: start a new one",
@@ -164,7 +170,9 @@ impl Work<'_> {
 
     /// A person sets variables.
     pub(super) fn set_variables(&mut self, values: &Object, by: &str) -> Answered {
-        self.open()?;
+        if !self.is_resumable() {
+            self.open()?;
+        }
         if !values.is_empty() {
             self.check_context(&FramePath::root(), values)?;
             self.emit(Event::VariablesSet {

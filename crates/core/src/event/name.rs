@@ -44,6 +44,7 @@ impl Event {
             Self::EffectSettled { .. } => "EffectSettled",
             Self::ActivityEnded { .. } => "ActivityEnded",
             Self::VariablesSet { .. } => "VariablesSet",
+            Self::MachineAdopted { .. } => "MachineAdopted",
             Self::RunReopened { .. } => "RunReopened",
             Self::ProtectedChanged { .. } => "ProtectedChanged",
             Self::ToolChanged(_) => "ToolChanged",

@@ -200,19 +200,29 @@ pub(super) fn set_variables(frame: &mut Frame, values: &Object) {
     }
 }
 
+/// Follows another version of the workflow: every frame that stands enters its state once more.
+pub(super) fn adopt(run: &mut Run, hash: &str, variables: &Object, at_ms: u64) {
+    let seq = run.seq;
+    run.adopted = Some(hash.to_owned());
+    set_variables(&mut run.root, variables);
+    enter_again(&mut run.root, seq, at_ms, false);
+}
+
 /// Opens a run again: every frame that failed or stood enters its state once more.
 pub(super) fn reopen(run: &mut Run, at_ms: u64) {
     let seq = run.seq;
     run.phase = Phase::Open;
-    enter_again(&mut run.root, seq, at_ms);
+    enter_again(&mut run.root, seq, at_ms, true);
 }
 
-fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64) {
+/// Enters the state of every frame that stands once more; those that `failed` too.
+fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
     for child in &mut frame.children {
-        if child.ended != Some(crate::event::BranchOutcome::Succeeded) {
+        let succeeded = child.ended == Some(crate::event::BranchOutcome::Succeeded);
+        if child.ended.is_none() || (failed && !succeeded) {
             child.ended = None;
             child.cause = None;
-            enter_again(&mut child.frame, seq, at_ms);
+            enter_again(&mut child.frame, seq, at_ms, failed);
         }
     }
     if frame.children.is_empty() {

@@ -1,0 +1,283 @@
+//! A person goes on with a run that stands, failed, was cancelled or cut off.
+
+use interlock_core::{
+    Reply,
+    command::{Ask, EffectFate},
+    machine::{Machine, Outcome},
+    refusal::{Code, Refusal},
+    run::{Phase, Run},
+};
+use interlock_runner::{Resumed, answer, command, resume_pause};
+use interlock_store::EventLog as _;
+use serde_json::json;
+
+use super::{
+    Terms,
+    carry::Carrying,
+    halted::{Wait, waits},
+    origin::{self, Difference},
+    variables,
+};
+use crate::{
+    app::App,
+    args::ProceedArgs,
+    failure::{Done, Exit, Failure},
+    live::Live,
+};
+
+/// What a person says when a run is to go on.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    /// Who.
+    pub(crate) by: String,
+    /// The answer to what the run asks.
+    pub(crate) answer: Option<String>,
+    /// Variables to be set.
+    pub(crate) variables: Vec<(String, String)>,
+    /// What became of what was cut off; left out: it runs again.
+    pub(crate) fate: Option<EffectFate>,
+    /// The state that this is about.
+    pub(crate) state: Option<String>,
+    /// Whether the run moves to the workflow file as it is now.
+    pub(crate) adopt: bool,
+}
+
+/// Goes on with a run of steps as the command line says.
+pub(crate) fn proceed_as(
+    app: &App,
+    live: Live,
+    by: String,
+    args: ProceedArgs,
+    json: bool,
+) -> Done {
+    let terms = Terms {
+        headless: args.headless,
+        json,
+    };
+    let wishes = Wishes {
+        by,
+        fate: args.fate(),
+        answer: args.answer,
+        variables: args.variables,
+        state: args.state,
+        adopt: args.adopt,
+    };
+    proceed(app, live, &wishes, terms)
+}
+
+/// Goes on with a run of steps, and carries it out from there.
+pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: Terms) -> Done {
+    let Live {
+        log, machine, run, ..
+    } = live;
+    if let Some(over) = completed(&run) {
+        return Err(refused(app, &over, terms)?);
+    }
+    let since = run.seq;
+    let carrying = Carrying::take(app, log, &machine, terms, since)?;
+    let mut going = Going {
+        app,
+        carrying,
+        machine,
+        terms,
+    };
+    going.carrying.host().recover(&going.machine)?;
+    going.settle(wishes)?;
+    going.adopt(wishes)?;
+    going.set(wishes)?;
+    if going.go_on(wishes)? {
+        going.carrying.drive(&going.machine)?;
+    }
+    going.carrying.end(app, &going.machine)
+}
+
+/// Returns why a run that reached its end cannot go on.
+fn completed(run: &Run) -> Option<Refusal> {
+    let is_done = matches!(
+        run.phase,
+        Phase::Ended {
+            outcome: Outcome::Success,
+            ..
+        }
+    );
+    is_done.then(|| {
+        Refusal::new(
+            Code::RunOver,
+            "the run is over and cannot go on: start a new one",
+        )
+    })
+}
+
+/// Says no, and makes it the exit code.
+fn refused(app: &App, refusal: &Refusal, terms: Terms) -> Result<Failure, Failure> {
+    let code = refusal.code.as_str();
+    if terms.json {
+        let line = json!({ "event": "Refused", "code": code, "message": refusal.message });
+        app.output.json(&line)?;
+    } else {
+        app.output
+            .error(&format!("refused ({code}): {}\n", refusal.message))?;
+    }
+    Ok(Failure::Said(Exit::Failed))
+}
+
+/// A run on its way on.
+struct Going<'a> {
+    app: &'a App,
+    carrying: Carrying,
+    machine: Machine,
+    terms: Terms,
+}
+
+impl Going<'_> {
+    fn run(&mut self) -> Result<Run, Failure> {
+        Ok(self.carrying.host().log().load()?)
+    }
+
+    fn waits(&mut self) -> Result<Vec<Wait>, Failure> {
+        let run = self.run()?;
+        Ok(waits(&self.machine, &run))
+    }
+
+    fn ask(&mut self, ask: &Ask) -> Done {
+        let decision = command(&self.machine, self.carrying.host(), ask)
+            .map_err(|error| anyhow::anyhow!("{error}"))?;
+        match decision.reply {
+            Reply::Refused(refusal) => Err(self.refused(&refusal)?),
+            _ => Ok(()),
+        }
+    }
+
+    fn refused(&mut self, refusal: &Refusal) -> Result<Failure, Failure> {
+        self.carrying.host().release()?;
+        refused(self.app, refusal, self.terms)
+    }
+
+    /// Gives the run back and says why it does not go on.
+    fn stop<T>(&mut self, why: String) -> Result<T, Failure> {
+        self.carrying.host().release()?;
+        Err(anyhow::anyhow!(why).into())
+    }
+
+    /// Takes the person's word for what was cut off.
+    fn settle(&mut self, wishes: &Wishes) -> Done {
+        let Some(how) = &wishes.fate else {
+            return Ok(());
+        };
+        self.ask(&Ask::SettleEffect {
+            path: wishes.state.clone(),
+            how: how.clone(),
+            by: wishes.by.clone(),
+        })
+    }
+
+    /// Moves to the workflow as it is now, or says that the run keeps to its copy.
+    fn adopt(&mut self, wishes: &Wishes) -> Done {
+        let Some(begun) = self.carrying.host().log().origin()? else {
+            return Ok(());
+        };
+        let changed = origin::differences(&begun);
+        if !wishes.adopt {
+            if !changed.is_empty() && !self.terms.json {
+                let list: Vec<String> = changed.iter().map(Difference::sentence).collect();
+                self.app.output.error(&format!(
+                    "interlock: {}: the run keeps to its copy (`--adopt` takes what is there now)\n",
+                    list.join(", ")
+                ))?;
+            }
+            return Ok(());
+        }
+        let project = self.run()?.places.as_deref().map(|places| places.project.clone());
+        let now = match origin::load_again(self.app, &begun, project.as_deref()) {
+            Ok(now) => now,
+            Err(failure) => {
+                self.carrying.host().release()?;
+                return Err(failure);
+            }
+        };
+        if now.machine.hash == self.machine.hash {
+            return Ok(());
+        }
+        self.carrying.host().log().keep_machine(&now.machine)?;
+        self.ask(&Ask::Adopt {
+            machine: Box::new(now.machine.clone()),
+            by: wishes.by.clone(),
+        })?;
+        self.machine = now.machine;
+        Ok(self.carrying.host().log().set_origin(&now.origin)?)
+    }
+
+    /// Sets variables.
+    fn set(&mut self, wishes: &Wishes) -> Done {
+        if wishes.variables.is_empty() {
+            return Ok(());
+        }
+        let known = self.carrying.host().log().origin()?.unwrap_or_default();
+        let values = match variables::checked(&wishes.variables, &known.variables) {
+            Ok(values) => values,
+            Err(failure) => {
+                self.carrying.host().release()?;
+                return Err(failure);
+            }
+        };
+        self.ask(&Ask::SetVariables {
+            values,
+            by: wishes.by.clone(),
+        })
+    }
+
+    /// Brings the run on; tells whether it is to be driven.
+    fn go_on(&mut self, wishes: &Wishes) -> Result<bool, Failure> {
+        let by = wishes.by.clone();
+        let run = self.run()?;
+        if run.is_over() {
+            if completed(&run).is_none() {
+                self.ask(&Ask::Reopen { by })?;
+            }
+            return self.answered(wishes);
+        }
+        if run.paused.is_some() {
+            self.ask(&Ask::Resume { by: by.clone() })?;
+        }
+        if wishes.fate.is_none() && self.waits()?.iter().any(|wait| wait.kind == "lost") {
+            self.ask(&Ask::SettleEffect {
+                path: wishes.state.clone(),
+                how: EffectFate::Again,
+                by,
+            })?;
+        }
+        if wishes.answer.is_some() {
+            return self.answered(wishes);
+        }
+        let around = self.carrying.host().surroundings().clone();
+        let resumed = resume_pause(&self.machine, self.carrying.host(), &around)
+            .map_err(|error| anyhow::anyhow!("{error}"))?;
+        Ok(match resumed {
+            Resumed::GoesOn | Resumed::NothingPaused => true,
+            Resumed::NotYet(failed) => {
+                if !self.terms.json {
+                    self.app.output.error(&format!(
+                        "interlock: its condition does not hold: {}\n",
+                        failed.message
+                    ))?;
+                }
+                false
+            }
+        })
+    }
+
+    /// Gives the person's answer to what the run asks, if there is one.
+    fn answered(&mut self, wishes: &Wishes) -> Result<bool, Failure> {
+        let Some(text) = &wishes.answer else {
+            return Ok(true);
+        };
+        let around = self.carrying.host().surroundings().clone();
+        let given = answer(&self.machine, self.carrying.host(), &around, text)
+            .map_err(|error| anyhow::anyhow!("{error}"))?;
+        match given {
+            Some(Ok(())) => Ok(true),
+            Some(Err(why)) => self.stop(why),
+            None => self.stop("nothing is asked: leave `--answer` out".to_owned()),
+        }
+    }
+}

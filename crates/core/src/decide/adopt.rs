@@ -1,0 +1,81 @@
+//! A run of steps moves to another version of its workflow.
+
+use super::{Answered, Reply, Work};
+use crate::{
+    event::Event,
+    machine::{Activity, Machine, Object},
+    refusal::{Code, Refusal},
+    report::shown_path,
+    run::Frame,
+};
+
+impl<'a> Work<'a> {
+    /// Moves the run to `machine`, which must have the path that the run stands at.
+    pub(super) fn adopt(&mut self, machine: &'a Machine, by: &str) -> Answered {
+        if !self.is_resumable() {
+            self.open()?;
+        }
+        if !self.is_durable() || !machine.durable {
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                "only a run of steps moves to another version of its workflow",
+            ));
+        }
+        if !fits(self.machine, machine, &self.run.root) {
+            let path = shown_path(self.machine, &self.run, &crate::report::focus(&self.run, None));
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                format!("the run stands at `{path}`, which the other version does not have"),
+            ));
+        }
+        let has = |key: &String| self.run.root.context.contains_key(key);
+        let variables: Object = machine
+            .context
+            .iter()
+            .filter(|(key, _)| !has(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        self.emit(Event::MachineAdopted {
+            machine: machine.id.clone(),
+            hash: machine.hash.clone(),
+            variables,
+            by: by.to_owned(),
+            at_ms: self.at_ms,
+        });
+        self.machine = machine;
+        for path in self.run.open_leaves() {
+            self.settle(&path)?;
+        }
+        Ok(Reply::Accepted)
+    }
+}
+
+/// Tells whether `new` has the states that `frame` and the frames below it stand in, doing the like.
+fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
+    let (Some(own), Some(other)) = (
+        old.called(frame.machine.as_ref()),
+        new.called(frame.machine.as_ref()),
+    ) else {
+        return false;
+    };
+    let (Some(was), Some(is)) = (own.states.get(&frame.at), other.states.get(&frame.at)) else {
+        return false;
+    };
+    if frame.children.is_empty() {
+        return true;
+    }
+    // What is under way below a state goes on only where that state begins the same below it.
+    let same = match (&was.activity, &is.activity) {
+        (Activity::Fork(was), Activity::Fork(is)) => {
+            was.branches.keys().eq(is.branches.keys())
+        }
+        (Activity::Call(was), Activity::Call(is)) => was.machine == is.machine,
+        (Activity::Each(was), Activity::Each(is)) => was.machine == is.machine,
+        _ => false,
+    };
+    same && frame
+        .children
+        .iter()
+        .filter(|child| child.ended.is_none())
+        .all(|child| fits(old, new, &child.frame))
+}

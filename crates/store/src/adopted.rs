@@ -1,0 +1,68 @@
+//! Machines that a run moved to after it began, by their content hash.
+//!
+//! The event that moves a run names the hash, so that the chain covers the machine.
+
+use interlock_core::machine::Machine;
+use rusqlite::OptionalExtension as _;
+
+use crate::{error::StoreError, log::EventLog as _, pin, run_log::RunLog};
+
+const TABLE: &str = "
+CREATE TABLE IF NOT EXISTS machines (
+    hash TEXT PRIMARY KEY,
+    machine BLOB NOT NULL
+) STRICT;
+";
+
+impl RunLog {
+    /// Keeps `machine`, sealed, for a run that is about to move to it.
+    ///
+    /// # Errors
+    /// It cannot be written, or not be read again.
+    pub fn keep_machine(&self, machine: &Machine) -> Result<(), StoreError> {
+        let bytes = pin::machine_bytes(machine, &self.path)?;
+        self.connection
+            .execute_batch(TABLE)
+            .and_then(|()| {
+                self.connection.execute(
+                    "INSERT OR REPLACE INTO machines (hash, machine) VALUES (?1, ?2)",
+                    rusqlite::params![machine.hash, bytes],
+                )
+            })
+            .map_err(self.failed())?;
+        Ok(())
+    }
+
+    /// Returns the machine that the run moved to last; `None`: it follows the one it began with.
+    pub(crate) fn adopted(&self) -> Result<Option<Machine>, StoreError> {
+        let has_any: Option<i64> = self
+            .connection
+            .query_row(
+                "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'machines'",
+                [],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(self.failed())?;
+        if has_any.is_none() {
+            return Ok(None);
+        }
+        let Some(hash) = self.load()?.adopted else {
+            return Ok(None);
+        };
+        let bytes: Option<Vec<u8>> = self
+            .connection
+            .query_row(
+                "SELECT machine FROM machines WHERE hash = ?1",
+                [&hash],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(self.failed())?;
+        let machine = bytes.and_then(|bytes| pin::parse_machine(&bytes).ok());
+        machine
+            .filter(|machine| machine.hash == hash)
+            .map(Some)
+            .ok_or_else(|| self.damaged("the workflow that it moved to is missing or was changed"))
+    }
+}
