@@ -68,11 +68,8 @@ impl App {
 
     /// Returns the same as seen from `directory`.
     pub(crate) fn library_of(&self, directory: &Path) -> Library {
-        self.library().with_person(
-            directory,
-            home_of_person().as_deref(),
-            variable("PATH"),
-        )
+        self.library()
+            .with_person(directory, home_of_person().as_deref(), variable("PATH"))
     }
 
     /// Returns the state directory.

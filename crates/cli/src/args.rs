@@ -166,7 +166,11 @@ that failed or was cancelled runs again. It ends as `interlock run` does.")]
   interlock log 01j --follow
   interlock log 01j --verify")]
     Log(LogArgs),
-    /// List the runs.
+    /// List the workflows of steps, and the runs that have not ended.
+    #[command(after_help = "Examples:
+  interlock list
+  interlock list --paused           what waits for a person
+  interlock list --all --json       every run of every project, one object a line")]
     List(ListArgs),
     /// Show every run, what waits for a person and the log of one run, live in a terminal.
     #[command(
@@ -604,9 +608,12 @@ pub(crate) struct LogArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// The runs of every project.
+    /// Those that ended too, and those of every project.
     #[arg(long)]
     pub(crate) all: bool,
+    /// Those only that wait for a person.
+    #[arg(long)]
+    pub(crate) paused: bool,
     /// Print JSON lines.
     #[arg(long)]
     pub(crate) json: bool,

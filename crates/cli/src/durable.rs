@@ -1,7 +1,9 @@
 //! Runs that Interlock carries out itself: started, driven, and what came of them.
 
 mod begin;
+mod cancel;
 mod carry;
+mod describe;
 mod guard;
 mod halted;
 mod origin;
@@ -11,7 +13,8 @@ mod signals;
 mod variables;
 
 pub(crate) use begin::{begin, of_steps};
+pub(crate) use cancel::cancel;
 pub(crate) use carry::{Terms, carry};
-pub(crate) use halted::waits;
-pub(crate) use origin::differences;
+pub(crate) use describe::describe;
+pub(crate) use halted::{Wait, waits};
 pub(crate) use proceed::{Wishes, proceed, proceed_as};

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::App,
+    durable,
     failure::{Exit, Failure},
 };
 
@@ -83,6 +84,10 @@ impl Live {
         let standing = report::standing(&self.machine, &self.run);
         waiting.extend(standing.iter().map(|one| json!(one)));
         put(&mut line, "pending", Value::Array(waiting));
+        if self.machine.durable {
+            durable::describe(self, &mut line)?;
+            return Ok(line);
+        }
         put(&mut line, "confinement", confinement(&self.run));
         if !self.run.changed.is_empty() {
             put(&mut line, "changed", json!(self.run.changed));

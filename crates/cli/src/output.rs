@@ -83,6 +83,12 @@ impl Output {
         write(&mut io::stderr().lock(), text)
     }
 
+    /// Says something on standard error, whether or not anybody still reads it.
+    pub(crate) fn remark(self, text: &str) {
+        let mut to = io::stderr().lock();
+        let _ = io::Write::write_all(&mut to, text.as_bytes());
+    }
+
     /// Styles text for standard output.
     pub(crate) fn styled(self, style: Style, text: &str) -> String {
         if self.colours() {

@@ -289,7 +289,8 @@ fn a_run_is_started_moved_and_ended_by_a_person_only() {
         "run_over"
     );
     assert!(out(&call(&room, &["log", run, "--verify"]), 0).starts_with("verified "));
-    assert!(out(&call(&room, &["list"]), 0).contains("completed"));
+    assert!(!out(&call(&room, &["list"]), 0).contains("completed"));
+    assert!(out(&call(&room, &["list", "--all"]), 0).contains("completed"));
 }
 
 #[test]

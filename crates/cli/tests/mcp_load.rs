@@ -241,7 +241,7 @@ fn marked(room: &Room, server: &str) -> String {
 /// Counts the calls in the logs of all runs, each of which must be whole.
 fn counted(room: &Room) -> usize {
     let interlock = Interlock::new(INTERLOCK, room);
-    let list = interlock.run(&["list", "--json"]).unwrap();
+    let list = interlock.run(&["list", "--all", "--json"]).unwrap();
     let of_run = |line: &str| {
         let run: Value = serde_json::from_str(line).unwrap();
         let id = run["run"].as_str().unwrap();

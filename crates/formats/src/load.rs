@@ -87,6 +87,21 @@ fn said(loaded: Result<Loaded, Vec<Diagnostic>>) -> Vec<Diagnostic> {
     loaded.map_or_else(|diagnostics| diagnostics, |loaded| loaded.warnings)
 }
 
+/// Tells whether a file holds a workflow of steps, whether it is in order or not.
+#[must_use]
+pub fn is_of_steps(source: &Source) -> bool {
+    Opened::new(source).flowstate
+}
+
+/// Returns what the file of a workflow of steps names as its parent; `None`: it has none.
+#[must_use]
+pub fn parent_of(source: &Source) -> Option<String> {
+    let opened = Opened::new(source);
+    let tree = opened.tree.as_ref().filter(|_| opened.flowstate)?;
+    let parent = tree.get("extends")?.value.text()?;
+    Some(parent.to_owned())
+}
+
 /// Returns the names of the workflows in a gateway configuration; none of any other file.
 #[must_use]
 pub fn workflow_names(source: &Source) -> Vec<String> {

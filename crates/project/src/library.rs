@@ -182,6 +182,19 @@ impl Library {
         })
     }
 
+    /// Reads the workflow that has a name, whatever file there is of that name.
+    ///
+    /// # Errors
+    /// Nothing has it, or its file cannot be read.
+    pub fn open_named(&self, name: &str) -> Result<Source, NotFound> {
+        self.by_name(name).unwrap_or_else(|| {
+            Err(NotFound::Unknown {
+                wanted: name.to_owned(),
+                known: String::new(),
+            })
+        })
+    }
+
     /// Lists every workflow by name; a nearer one hides those behind it.
     #[must_use]
     pub fn list(&self) -> Vec<Entry> {
@@ -210,6 +223,15 @@ impl Library {
             }
         }
         entries
+    }
+
+    /// Lists the files that have `name` too and are hidden by the one that it leads to.
+    #[must_use]
+    pub fn hidden(&self, name: &str) -> Vec<PathBuf> {
+        let all = self
+            .folders()
+            .flat_map(|(_, folder)| candidates(folder, name));
+        all.filter(|path| path.is_file()).skip(1).collect()
     }
 
     /// Returns the text of a shipped workflow.
@@ -294,10 +316,15 @@ impl Workflows for Library {
 
 /// Finds the file of a workflow in a folder: `NAME/index.yaml`, then `NAME` with an ending.
 fn file_of(folder: &Path, name: &str) -> Option<PathBuf> {
+    candidates(folder, name).find(|path| path.is_file())
+}
+
+/// Lists where the file of a workflow may lie in a folder, in order.
+fn candidates(folder: &Path, name: &str) -> impl Iterator<Item = PathBuf> + use<> {
     let index = folder.join(name).join("index.yaml");
     let with_ending = |ending| folder.join(format!("{name}.{ending}"));
-    let mut candidates = std::iter::once(index).chain(ENDINGS.into_iter().map(with_ending));
-    candidates.find(|path| path.is_file())
+    let others: Vec<PathBuf> = ENDINGS.into_iter().map(with_ending).collect();
+    std::iter::once(index).chain(others)
 }
 
 /// Leaves `.` and `..` out of a path, by name alone, so that a file has one name.

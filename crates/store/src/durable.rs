@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use interlock_core::{machine::Object, text::Places};
+use interlock_core::{machine::Object, names::RunId, text::Places};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -94,6 +94,15 @@ impl Home {
             files::make_directory(&beside.join(FILES))?;
             files::write(&beside.join(ORIGIN), origin, Sync::Now)
         })
+    }
+}
+
+impl Home {
+    /// Tells whether `run` is one that Interlock carries out itself; asks no database.
+    #[must_use]
+    pub fn is_durable(&self, run: &RunId) -> bool {
+        let directory = self.present_directory(run);
+        directory.is_ok_and(|directory| directory.join(ORIGIN).is_file())
     }
 }
 

@@ -1,19 +1,43 @@
-//! `list`: one line a run.
+//! `list`: the workflows of steps by name, then one line a run.
 
-use interlock_store::{Listed, RunSummary};
+use std::path::Path;
+
+use interlock_core::{names::RunId, report::Status};
+use interlock_formats::{Source, Workflows as _, parent_of};
+use interlock_project::{Library, Origin};
+use interlock_runner::holder;
+use interlock_store::{EventLog as _, Home, Listed, RunCard, RunSummary};
 use serde_json::{Value, json};
 
-use crate::{app::App, args::ListArgs, commands::log::time, failure::Done, output::Style};
+use crate::{
+    app::App,
+    args::ListArgs,
+    commands::log::time,
+    durable::{Wait, waits},
+    failure::{Done, Failure},
+    live::put,
+    output::Style,
+};
 
 pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
-    let project = app.project();
-    let runs = app.home()?.list_runs()?;
-    let damaged = |run: &RunSummary| matches!(run.listed, Listed::Damaged { .. });
-    for run in runs
-        .iter()
-        .filter(|run| args.all || run.is_of(&project) || damaged(run))
-    {
-        let line = line(run);
+    if !args.json && !args.paused {
+        workflows(app)?;
+    }
+    let home = app.home()?;
+    let roots = [app.project(), app.flow_project()];
+    let of_here = |run: &RunSummary| roots.iter().any(|root| run.is_of(root));
+    for run in home.list_runs()? {
+        let wanted = match &run.listed {
+            Listed::Damaged { .. } => !args.paused,
+            Listed::Known(card) => {
+                let in_scope = args.all || (of_here(&run) && !card.is_over());
+                in_scope && (!args.paused || needs_person(card.status))
+            }
+        };
+        if !wanted {
+            continue;
+        }
+        let line = line(&home, &run);
         if args.json {
             app.output.json(&line)?;
         } else {
@@ -23,20 +47,100 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
     Ok(())
 }
 
-fn line(run: &RunSummary) -> Value {
+/// Tells whether only a person leads on.
+const fn needs_person(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Waiting | Status::Paused | Status::AwaitingApproval
+    )
+}
+
+/// Lists the workflows that Interlock carries out itself.
+fn workflows(app: &App) -> Done {
+    let library = app.library_to_read();
+    for entry in library.list() {
+        if entry.origin == Origin::Shipped {
+            continue;
+        }
+        let Ok(source) = library.open_named(&entry.name) else {
+            continue;
+        };
+        if !interlock_formats::is_of_steps(&source) {
+            continue;
+        }
+        let parent = parent(&library, &source);
+        let hidden: Vec<String> = library
+            .hidden(&entry.name)
+            .iter()
+            .map(|path| format!("`{}`", shown(app, path)))
+            .collect();
+        let hides = if hidden.is_empty() {
+            String::new()
+        } else {
+            format!("  hides {}", hidden.join(", "))
+        };
+        let name = app.output.styled(Style::Bold, &entry.name);
+        let file = shown(app, Path::new(&source.name));
+        app.output.line(&format!("{name}{parent}  {file}{hides}"))?;
+    }
+    Ok(())
+}
+
+/// Names the parent of a workflow.
+fn parent(library: &Library, source: &Source) -> String {
+    let Some(parent) = parent_of(source) else {
+        return String::new();
+    };
+    match library.resolve(source, &parent) {
+        Some(Ok(_)) => format!(" (extends {parent})"),
+        _ => format!(" (extends {parent}, which is missing)"),
+    }
+}
+
+/// Shows a path as it is reached from here.
+fn shown(app: &App, path: &Path) -> String {
+    let relative = path.strip_prefix(&app.directory).unwrap_or(path);
+    relative.display().to_string()
+}
+
+fn line(home: &Home, run: &RunSummary) -> Value {
     match &run.listed {
         Listed::Damaged { why } => json!({ "run": run.id, "status": "damaged", "message": why }),
-        Listed::Known(card) => json!({
-            "run": run.id,
-            "workflow": card.workflow,
-            "name": card.name,
-            "project": card.project_root,
-            "created": time(card.created_ms),
-            "state": card.state.join(", "),
-            "status": card.status,
-            "events": card.events,
-        }),
+        Listed::Known(card) => {
+            let mut line = known(run, card);
+            if !card.is_over() && home.is_durable(&run.id) {
+                // A run that ended or was removed meanwhile is listed as it was.
+                let _ = of_steps(home, &run.id, &mut line);
+            }
+            line
+        }
     }
+}
+
+fn known(run: &RunSummary, card: &RunCard) -> Value {
+    json!({
+        "run": run.id,
+        "workflow": card.workflow,
+        "name": card.name,
+        "project": card.project_root,
+        "created": time(card.created_ms),
+        "state": card.state.join(", "),
+        "status": card.status,
+        "events": card.events,
+    })
+}
+
+/// Adds what a run of steps waits for, since when, and who carries it out.
+fn of_steps(home: &Home, run: &RunId, line: &mut Value) -> Result<(), Failure> {
+    let log = home.open_run(run)?;
+    let waits = waits(&log.machine()?, &log.load()?);
+    put(
+        line,
+        "waits",
+        waits.iter().map(Wait::line).collect::<Value>(),
+    );
+    put(line, "runner", json!(holder(log.directory())));
+    Ok(())
 }
 
 fn sentence(app: &App, line: &Value) -> String {
@@ -55,10 +159,36 @@ fn sentence(app: &App, line: &Value) -> String {
         format!(" ({})", get("name"))
     };
     format!(
-        "{id}  {:<18} {}{name} in {}  {}",
+        "{id}  {:<18} {}{name} in {}  {}{}",
         get("status"),
         get("workflow"),
         get("state"),
-        get("created")
+        get("created"),
+        remarks(line)
     )
+}
+
+/// Says what a run of steps waits for, or that nobody carries it out.
+fn remarks(line: &Value) -> String {
+    let waits = line.get("waits").and_then(Value::as_array);
+    let Some(waits) = waits else {
+        return String::new();
+    };
+    let get = |wait: &Value, key: &str| {
+        let text = wait.get(key).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    if waits.is_empty() {
+        let nobody = line.get("runner").is_none_or(Value::is_null);
+        return if nobody {
+            "  cut off: `interlock resume` goes on with it".to_owned()
+        } else {
+            String::new()
+        };
+    }
+    let texts: Vec<String> = waits
+        .iter()
+        .map(|wait| format!("  {} since {}", get(wait, "message"), get(wait, "since")))
+        .collect();
+    texts.concat()
 }

@@ -1,5 +1,7 @@
 //! `log`: the events of a run, and whether they are as they were recorded.
 
+mod steps;
+
 use std::time::{Duration, UNIX_EPOCH};
 
 use interlock_core::{
@@ -167,6 +169,7 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
             format!("{} exit {exit}{wrote}", get("call"))
         }
         "ApprovalRequested" => format!("{asked}{}: {}", get("name"), get("message")),
+        _ if steps::is_one(&recorded.event) => steps::sentence(&recorded.event),
         "ProtectedChanged" => changes(&recorded.event),
         "ToolChanged" | "ToolAccepted" => tool_of_server(&recorded.event),
         _ => ["id", "agent", "by", "outcome", "reason", "note"]

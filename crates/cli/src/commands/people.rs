@@ -139,6 +139,9 @@ fn is_gone(held: &Binding) -> bool {
 pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
     let by = authority::person(app)?;
     let live = live::open(app, args.run.as_deref())?;
+    if live.machine.durable {
+        return durable::cancel(app, live, by, args.json);
+    }
     let (home, run) = (live.home.clone(), live.run.id.clone());
     answer(app, live, Ask::Cancel { by }, args.json)?;
     if home.session_of(&run)?.is_none() {
@@ -149,7 +152,7 @@ pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
 }
 
 /// Asks the run, prints its answer, and makes a refusal the exit code.
-fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
+pub(crate) fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
     let decision = live.ask(ask)?;
     telemetry::nudge();
     let (ok, code, message) = live::reply(&decision.reply);

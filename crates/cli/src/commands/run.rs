@@ -62,5 +62,8 @@ fn called(app: &App, workflow: &str) -> String {
         .open(workflow)
         .ok()
         .and_then(|source| load(&source, None, &library).ok());
-    loaded.map_or_else(|| workflow.to_owned(), |loaded| loaded.machine.id.to_string())
+    loaded.map_or_else(
+        || workflow.to_owned(),
+        |loaded| loaded.machine.id.to_string(),
+    )
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{
     app::App,
     args::RunArgs,
+    durable::Wait,
     failure::Done,
     live,
     output::{Output, Style},
@@ -32,9 +33,13 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
         }
     };
     row("run", out.styled(Style::Bold, &text("run")))?;
+    row("name", text("name"))?;
     row("workflow", text("workflow"))?;
     row("state", out.styled(Style::Bold, &text("state")))?;
     row("status", coloured(out, &text("status")))?;
+    if status.get("waits").is_some() {
+        return steps(status, &row);
+    }
     row("session", text("session"))?;
     row("tools", tools(status.get("tools")))?;
     row("events", events(status.get("events")))?;
@@ -62,6 +67,73 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
         row(
             "protected",
             format!("{what} (`interlock resume` accepts it)"),
+        )?;
+    }
+    Ok(())
+}
+
+/// Prints what only a run of steps has.
+fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
+    let get = |of: &Value, key: &str| of.get(key).map(plain).unwrap_or_default();
+    let name = get(status, "name");
+    let name = if name.is_empty() {
+        get(status, "run")
+    } else {
+        name
+    };
+    let runner = status.get("runner").filter(|runner| !runner.is_null());
+    if let Some(runner) = runner {
+        let host = get(runner, "host");
+        row(
+            "runner",
+            format!("process {} on `{host}`", get(runner, "pid")),
+        )?;
+    } else if get(status, "status") == "running" {
+        row(
+            "runner",
+            format!("none: `interlock resume {name}` goes on with it"),
+        )?;
+    }
+    for effect in entries(status, "effects") {
+        let (path, kind) = (get(effect, "path"), get(effect, "kind"));
+        let attempt = match get(effect, "attempt").as_str() {
+            "" | "1" => String::new(),
+            attempt => format!(", try {attempt}"),
+        };
+        row(
+            "step",
+            format!("`{path}` {kind}, {}{attempt}", get(effect, "stage")),
+        )?;
+    }
+    for list in entries(status, "items") {
+        let (ended, all) = (get(list, "ended"), get(list, "all"));
+        row(
+            "items",
+            format!("{ended} of {all} at `{}`", get(list, "path")),
+        )?;
+    }
+    for wait in entries(status, "waits") {
+        row("waits", Wait::of(wait).sentence(&name))?;
+    }
+    for (title, key) in [("failed", "failure"), ("handled", "handled")] {
+        if let Some(error) = status.get(key).filter(|error| !error.is_null()) {
+            let place = match get(error, "state").as_str() {
+                "" => String::new(),
+                state => format!(" at `{state}`"),
+            };
+            let (code, message) = (get(error, "code"), get(error, "message"));
+            row(title, format!("code {code}{place}: {message}"))?;
+        }
+    }
+    row("code", get(status, "code"))?;
+    row("directory", get(status, "directory"))?;
+    for change in entries(status, "files_changed") {
+        let (path, what) = (get(change, "path"), get(change, "what"));
+        row(
+            "workflow",
+            format!(
+                "`{path}` is {what}: the run keeps to its copy (`interlock resume {name} --adopt` takes what is there now)"
+            ),
         )?;
     }
     Ok(())

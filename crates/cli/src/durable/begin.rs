@@ -11,7 +11,7 @@ use crate::{
     app::{self, App},
     args::CarryArgs,
     authority, commands,
-    failure::{Done, Failure},
+    failure::Failure,
     live,
 };
 
@@ -48,7 +48,7 @@ pub(crate) fn of_steps(app: &App, wanted: &str) -> Result<Steps, Failure> {
 pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Started, Failure> {
     let machine = &steps.loaded.machine;
     let input = variables::checked(&args.variables, &steps.loaded.variables)?;
-    remark(app, steps, args)?;
+    remark(app, steps, args);
     let home = app.home()?;
     let config = Config::of_project(&steps.project)?;
     let person = app::home_of_person().unwrap_or_else(|| PathBuf::from("/"));
@@ -84,17 +84,17 @@ fn named(error: StartError) -> Failure {
 }
 
 /// Says that the workflow has warnings; `check` shows them.
-fn remark(app: &App, steps: &Steps, args: &CarryArgs) -> Done {
+fn remark(app: &App, steps: &Steps, args: &CarryArgs) {
     let warnings = steps.loaded.warnings.iter();
     let count = warnings
         .filter(|warning| warning.severity == Severity::Warning)
         .count();
     if count == 0 || args.json {
-        return Ok(());
+        return;
     }
     let file = &steps.source.name;
     let what = if count == 1 { "warning" } else { "warnings" };
-    app.output.error(&format!(
+    app.output.remark(&format!(
         "interlock: {count} {what} in `{file}`: `interlock check {file}` shows what\n"
-    ))
+    ));
 }

@@ -83,7 +83,7 @@ impl Carrying {
         let id = log.run().clone();
         let host = take(app, log, &shown, terms)?;
         match &shown {
-            Shown::Progress(_) => app.output.error(&format!("run {name}\n"))?,
+            Shown::Progress(_) => app.output.remark(&format!("run {name}\n")),
             Shown::Lines(lines) => lines
                 .begin(&json!({ "event": "Run", "run": id, "name": name, "workflow": machine.id })),
         }
@@ -100,7 +100,11 @@ impl Carrying {
         let cancelling = Cancelling::begin(self.host.canceller())?;
         let host = &mut self.host;
         let driven = match &self.shown {
-            Shown::Progress(_) => host.drive(machine).map(drop),
+            Shown::Progress(progress) => {
+                let driven = host.drive(machine).map(drop);
+                progress.close();
+                driven
+            }
             Shown::Lines(lines) => following(lines, || host.drive(machine).map(drop)),
         };
         drop(cancelling);
@@ -114,10 +118,7 @@ impl Carrying {
         telemetry::nudge();
         let halted = Halted::of(self.host.log(), machine)?;
         match &self.shown {
-            Shown::Progress(progress) => {
-                progress.close();
-                halted.tell(app)?;
-            }
+            Shown::Progress(_) => halted.tell(app),
             Shown::Lines(lines) => lines.catch_up(Some(&halted.line()))?,
         }
         if halted.code != 0 {

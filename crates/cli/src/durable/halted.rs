@@ -1,11 +1,11 @@
 //! How a run stands when nobody carries it out any more.
 
 use interlock_core::{
-    command::{Effect, Stage},
+    command::Stage,
     effects,
     event::Cause,
     machine::{Machine, Outcome},
-    report::{Status, report},
+    report::{StandsFor, Status, report, standing},
     run::{Phase, Run},
 };
 use interlock_store::{EventLog as _, RunLog};
@@ -13,8 +13,12 @@ use serde_json::{Value, json};
 
 use crate::{
     app::App,
-    failure::{Done, Exit, Failure},
+    commands::log::time,
+    failure::{Exit, Failure},
 };
+
+/// The tool that works at the terminal itself.
+const INTERACTIVE: &str = "claude-code";
 
 /// How a run stands.
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub(crate) struct Wait {
     pub(crate) kind: &'static str,
     /// The question, the reason, or what was lost.
     pub(crate) text: String,
+    /// Since when, in milliseconds since 1970.
+    pub(crate) since_ms: u64,
 }
 
 impl Halted {
@@ -58,7 +64,7 @@ impl Halted {
     }
 
     /// Says on standard error how it stands, where that is no success.
-    pub(crate) fn tell(&self, app: &App) -> Done {
+    pub(crate) fn tell(&self, app: &App) {
         let mut text = String::new();
         if let Some(cause) = self.cause() {
             text = format!("interlock: {} failed {}\n", self.name, sentence(cause));
@@ -69,7 +75,7 @@ impl Halted {
             let what = wait.sentence(&self.name);
             text.push_str(&format!("interlock: {} waits: {what}\n", self.name));
         }
-        app.output.error(&text)
+        app.output.remark(&text);
     }
 
     /// Writes it as the last of the JSON lines.
@@ -107,7 +113,7 @@ fn sentence(cause: &Cause) -> String {
 }
 
 /// Returns the code that a process ends with that carried `run` out.
-fn code(run: &Run) -> u8 {
+pub(super) fn code(run: &Run) -> u8 {
     match &run.phase {
         Phase::Ended {
             outcome: Outcome::Success,
@@ -121,41 +127,53 @@ fn code(run: &Run) -> u8 {
 
 /// Lists what the run waits for that only a person brings about.
 pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
-    if let Some(pause) = &run.paused {
+    if let (Some(pause), Phase::Open) = (&run.paused, &run.phase) {
+        let reason = pause.reason.clone();
         return vec![Wait {
             path: String::new(),
             kind: "stopped",
-            text: pause
-                .reason
-                .clone()
-                .unwrap_or_else(|| format!("paused by {}", pause.by)),
+            text: reason.unwrap_or_else(|| format!("paused by {}", pause.by)),
+            since_ms: run.root.entered_ms,
         }];
     }
-    effects(machine, run).iter().filter_map(wait).collect()
-}
-
-fn wait(effect: &Effect) -> Option<Wait> {
-    let text = |key: &str| {
-        let value = effect.input.get(key).and_then(Value::as_str);
-        value.unwrap_or_default().to_owned()
-    };
-    let (kind, text) = match (&effect.stage, effect.kind.as_str()) {
-        (Stage::Person, "pause") => ("pause", text("reason")),
-        (Stage::Person, _) => ("question", text("question")),
-        (Stage::Lost, kind) => ("lost", format!("`{kind}` was cut off")),
-        (Stage::Running, "claude-code") => {
-            ("terminal", "`claude-code` needs a terminal".to_owned())
-        }
-        _ => return None,
-    };
-    Some(Wait {
-        path: effect.path.clone(),
-        kind,
-        text,
-    })
+    let stands = standing(machine, run).into_iter().map(|standing| Wait {
+        kind: match standing.kind {
+            StandsFor::Question => "question",
+            StandsFor::Pause => "pause",
+            StandsFor::Lost => "lost",
+        },
+        path: standing.path,
+        text: standing.message,
+        since_ms: standing.since_ms,
+    });
+    let at_terminal = effects(machine, run)
+        .into_iter()
+        .filter(|effect| effect.stage == Stage::Running && effect.kind == INTERACTIVE)
+        .map(|effect| Wait {
+            kind: "terminal",
+            text: format!("`{INTERACTIVE}` needs a terminal"),
+            since_ms: run.frame(&effect.frame).map_or(0, |frame| frame.entered_ms),
+            path: effect.path,
+        });
+    stands.chain(at_terminal).collect()
 }
 
 impl Wait {
+    /// Reads what [`Wait::line`] wrote.
+    pub(crate) fn of(line: &Value) -> Self {
+        let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
+        let kinds = ["question", "pause", "lost", "terminal", "stopped"];
+        Self {
+            path: get("path").to_owned(),
+            kind: kinds
+                .into_iter()
+                .find(|kind| *kind == get("kind"))
+                .unwrap_or_default(),
+            text: get("message").to_owned(),
+            since_ms: 0,
+        }
+    }
+
     /// Says what it waits for, and what to do.
     pub(crate) fn sentence(&self, name: &str) -> String {
         let (path, text) = (&self.path, &self.text);
@@ -174,6 +192,7 @@ impl Wait {
 
     /// Writes it for JSON.
     pub(crate) fn line(&self) -> Value {
-        json!({ "path": self.path, "kind": self.kind, "text": self.text })
+        let since = time(self.since_ms);
+        json!({ "path": self.path, "kind": self.kind, "message": self.text, "since": since })
     }
 }

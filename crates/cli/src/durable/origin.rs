@@ -69,11 +69,7 @@ pub(super) struct Now {
 }
 
 /// Reads the file of a run again; what is wrong with it is printed.
-pub(super) fn load_again(
-    app: &App,
-    begun: &Origin,
-    project: Option<&str>,
-) -> Result<Now, Failure> {
+pub(super) fn load_again(app: &App, begun: &Origin, project: Option<&str>) -> Result<Now, Failure> {
     let Some(file) = begun.files.first() else {
         return Err(anyhow::anyhow!("the run does not say which file it came from").into());
     };

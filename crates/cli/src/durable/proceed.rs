@@ -43,13 +43,7 @@ pub(crate) struct Wishes {
 }
 
 /// Goes on with a run of steps as the command line says.
-pub(crate) fn proceed_as(
-    app: &App,
-    live: Live,
-    by: String,
-    args: ProceedArgs,
-    json: bool,
-) -> Done {
+pub(crate) fn proceed_as(app: &App, live: Live, by: String, args: ProceedArgs, json: bool) -> Done {
     let terms = Terms {
         headless: args.headless,
         json,
@@ -80,6 +74,7 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: Terms) -> D
         carrying,
         machine,
         terms,
+        was_over: run.is_over(),
     };
     going.carrying.host().recover(&going.machine)?;
     going.settle(wishes)?;
@@ -127,6 +122,8 @@ struct Going<'a> {
     carrying: Carrying,
     machine: Machine,
     terms: Terms,
+    /// Whether it had failed or was cancelled before the person came.
+    was_over: bool,
 }
 
 impl Going<'_> {
@@ -180,14 +177,18 @@ impl Going<'_> {
         if !wishes.adopt {
             if !changed.is_empty() && !self.terms.json {
                 let list: Vec<String> = changed.iter().map(Difference::sentence).collect();
-                self.app.output.error(&format!(
+                self.app.output.remark(&format!(
                     "interlock: {}: the run keeps to its copy (`--adopt` takes what is there now)\n",
                     list.join(", ")
-                ))?;
+                ));
             }
             return Ok(());
         }
-        let project = self.run()?.places.as_deref().map(|places| places.project.clone());
+        let project = self
+            .run()?
+            .places
+            .as_deref()
+            .map(|places| places.project.clone());
         let now = match origin::load_again(self.app, &begun, project.as_deref()) {
             Ok(now) => now,
             Err(failure) => {
@@ -230,11 +231,13 @@ impl Going<'_> {
     fn go_on(&mut self, wishes: &Wishes) -> Result<bool, Failure> {
         let by = wishes.by.clone();
         let run = self.run()?;
-        if run.is_over() {
-            if completed(&run).is_none() {
-                self.ask(&Ask::Reopen { by })?;
-            }
+        if self.was_over {
+            self.ask(&Ask::Reopen { by })?;
             return self.answered(wishes);
+        }
+        if run.is_over() {
+            // What was cut off counts as failed, and nothing takes that.
+            return Ok(false);
         }
         if run.paused.is_some() {
             self.ask(&Ask::Resume { by: by.clone() })?;
@@ -256,10 +259,10 @@ impl Going<'_> {
             Resumed::GoesOn | Resumed::NothingPaused => true,
             Resumed::NotYet(failed) => {
                 if !self.terms.json {
-                    self.app.output.error(&format!(
+                    self.app.output.remark(&format!(
                         "interlock: its condition does not hold: {}\n",
                         failed.message
-                    ))?;
+                    ));
                 }
                 false
             }

@@ -121,7 +121,7 @@ impl Scene {
             (&self.run, "here", status),
             (&self.other, "waiting", "awaiting_approval"),
         ];
-        let list = match self.interlock().run(&["list", "--json"]) {
+        let list = match self.interlock().run(&["list", "--all", "--json"]) {
             Ok(list) if list.status.success() => list,
             list => return vec![format!("the runs cannot be listed: {list:?}")],
         };

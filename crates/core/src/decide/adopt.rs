@@ -22,7 +22,11 @@ impl<'a> Work<'a> {
             ));
         }
         if !fits(self.machine, machine, &self.run.root) {
-            let path = shown_path(self.machine, &self.run, &crate::report::focus(&self.run, None));
+            let path = shown_path(
+                self.machine,
+                &self.run,
+                &crate::report::focus(&self.run, None),
+            );
             return Err(Refusal::new(
                 Code::InvalidArguments,
                 format!("the run stands at `{path}`, which the other version does not have"),
@@ -66,9 +70,7 @@ fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
     }
     // What is under way below a state goes on only where that state begins the same below it.
     let same = match (&was.activity, &is.activity) {
-        (Activity::Fork(was), Activity::Fork(is)) => {
-            was.branches.keys().eq(is.branches.keys())
-        }
+        (Activity::Fork(was), Activity::Fork(is)) => was.branches.keys().eq(is.branches.keys()),
         (Activity::Call(was), Activity::Call(is)) => was.machine == is.machine,
         (Activity::Each(was), Activity::Each(is)) => was.machine == is.machine,
         _ => false,

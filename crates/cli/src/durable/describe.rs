@@ -1,0 +1,89 @@
+//! Where a run of steps stands, for `status`.
+
+use interlock_core::{
+    event::Cause,
+    machine::Machine,
+    names::FramePath,
+    report::shown_path,
+    run::{Frame, Phase, Run},
+};
+use interlock_runner::holder;
+use serde_json::{Value, json};
+
+use super::{
+    halted::{code, waits},
+    origin::differences,
+};
+use crate::{
+    failure::Failure,
+    live::{Live, put},
+};
+
+/// Adds what only a run of steps has.
+pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
+    put(line, "name", json!(live.log.name()?));
+    let runner = holder(live.log.directory());
+    put(line, "runner", json!(runner));
+    let waits: Vec<Value> = waits(&live.machine, &live.run)
+        .iter()
+        .map(super::halted::Wait::line)
+        .collect();
+    put(line, "waits", Value::Array(waits));
+    put(line, "items", json!(items(&live.machine, &live.run)));
+    if live.run.is_over() {
+        put(line, "code", json!(code(&live.run)));
+    }
+    put(line, "failure", failure(&live.run));
+    put(line, "handled", handled(&live.run));
+    let origin = live.log.origin()?.unwrap_or_default();
+    let changed: Vec<Value> = differences(&origin)
+        .iter()
+        .map(super::origin::Difference::line)
+        .collect();
+    put(line, "files_changed", Value::Array(changed));
+    if let Some(places) = live.run.places.as_deref() {
+        put(line, "directory", json!(places.run_dir));
+    }
+    Ok(())
+}
+
+/// Says why the run failed.
+fn failure(run: &Run) -> Value {
+    match &run.phase {
+        Phase::Ended {
+            cause: Some(cause), ..
+        } => told(cause),
+        _ => Value::Null,
+    }
+}
+
+fn told(cause: &Cause) -> Value {
+    json!({ "code": cause.number(), "state": cause.state, "message": cause.message })
+}
+
+/// Says which error was handled last.
+fn handled(run: &Run) -> Value {
+    run.root.caught.as_deref().map_or(
+        Value::Null,
+        |caught| json!({ "code": caught.code, "state": caught.state, "message": caught.message }),
+    )
+}
+
+/// Says how far each list is whose items run.
+fn items(machine: &Machine, run: &Run) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut open: Vec<(&Frame, FramePath)> = vec![(&run.root, FramePath::root())];
+    while let Some((frame, path)) = open.pop() {
+        if let Some(items) = &frame.items {
+            found.push(json!({
+                "path": shown_path(machine, run, &path),
+                "ended": items.ended,
+                "failed": items.failed,
+                "all": items.all.len(),
+            }));
+        }
+        let below = frame.children.iter().filter(|child| child.ended.is_none());
+        open.extend(below.map(|child| (&child.frame, path.child(&child.name))));
+    }
+    found
+}
