@@ -45,7 +45,8 @@ pub(crate) struct Wishes {
 /// Goes on with a run of steps as the command line says.
 pub(crate) fn proceed_as(app: &App, live: Live, by: String, args: ProceedArgs, json: bool) -> Done {
     let terms = Terms {
-        headless: args.headless,
+        // Whoever answers beforehand does not wait for what is asked next.
+        headless: args.headless || args.answer.is_some(),
         json,
     };
     let wishes = Wishes {

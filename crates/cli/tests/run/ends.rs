@@ -84,14 +84,15 @@ fn a_handler_of_130_takes_a_cancellation() {
 
 #[test]
 fn a_second_signal_ends_what_does_not_end() {
-    let flow = WAITS.replace("echo asked; exit 5", "echo asked > begun");
+    let flow = WAITS.replace("echo asked; exit 5", "echo asked > second");
     let flow = flow.replace("sleep 600 & wait", "while :; do sleep 600 & wait; done");
     let place = Place::with("waits", &flow);
-    let pipe = place.pipe("begun");
+    // One pipe a line: the writer of the first may not have closed it yet.
+    let (pipe, second) = (place.pipe("begun"), place.pipe("second"));
     let run = begin(place.command(&["run", "waits", "-n", "w"]));
     told(&pipe);
     signal(&run, "TERM");
-    assert_eq!(told(&pipe), "asked");
+    assert_eq!(told(&second), "asked");
     signal(&run, "TERM");
     end(run).ended(130);
 }
