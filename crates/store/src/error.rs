@@ -145,10 +145,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// No run has this id, prefix or name.
-    #[error("no run is called `{wanted}`: `interlock list` shows them all")]
+    #[error("no run is called `{wanted}`: {}`interlock list --all` shows them all", guess(.near.as_deref()))]
     NoSuchRun {
         /// What was asked for.
         wanted: String,
+        /// The name nearest to it.
+        near: Option<String>,
     },
     /// The project has no run.
     #[error("no run belongs to `{project_root}`: name one, or `interlock start` one")]
@@ -157,12 +159,14 @@ pub enum StoreError {
         project_root: PathBuf,
     },
     /// Several runs have this prefix or name.
-    #[error("`{wanted}` may be any of {}: name one by its id", quoted(.candidates))]
+    #[error("`{wanted}` may be any of {}: name one by its id", quoted(.candidates, .names))]
     Ambiguous {
         /// What was asked for.
         wanted: String,
         /// The runs it may be, newest first.
         candidates: Vec<RunId>,
+        /// What each is called, as `WORKFLOW/NAME`; empty: nothing.
+        names: Vec<String>,
     },
     /// Others were first too often.
     #[error("other processes wrote to the run {tries} times in between: try again")]
@@ -178,8 +182,17 @@ pub enum StoreError {
     },
 }
 
-fn quoted(runs: &[RunId]) -> String {
-    let mut text: Vec<String> = runs.iter().take(8).map(|run| format!("`{run}`")).collect();
+fn guess(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!("did you mean `{near}`? "))
+}
+
+/// Lists runs by id and name; only the first of many.
+fn quoted(runs: &[RunId], names: &[String]) -> String {
+    let shown = runs.iter().enumerate().take(8).map(|(at, run)| {
+        let name = names.get(at).filter(|name| !name.is_empty());
+        name.map_or_else(|| format!("`{run}`"), |name| format!("`{run}` ({name})"))
+    });
+    let mut text: Vec<String> = shown.collect();
     if let Some(more) = runs.len().checked_sub(8).filter(|more| *more > 0) {
         text.push(format!("{more} more"));
     }

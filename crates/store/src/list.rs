@@ -73,6 +73,25 @@ impl RunSummary {
         matches!(&self.listed, Listed::Known(card) if card.project_root == project_root)
     }
 
+    /// Returns what people call the run.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match &self.listed {
+            Listed::Known(card) => card.name.as_deref(),
+            Listed::Damaged { .. } => None,
+        }
+    }
+
+    /// Returns what tells it from others of its name: `WORKFLOW/NAME`.
+    pub(crate) fn full_name(&self) -> Option<String> {
+        match &self.listed {
+            Listed::Known(card) => {
+                let name = card.name.as_deref()?;
+                Some(format!("{}/{name}", card.workflow))
+            }
+            Listed::Damaged { .. } => None,
+        }
+    }
+
     /// Tells whether the run is known to be called `wanted`: its name, or `WORKFLOW/NAME`.
     #[must_use]
     pub fn is_called(&self, wanted: &str) -> bool {

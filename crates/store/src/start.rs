@@ -13,6 +13,7 @@ use interlock_core::{
     evolve,
     machine::Object,
     names::RunId,
+    nearest::nearest,
     run::Run,
     text::Places,
 };
@@ -188,15 +189,33 @@ impl Home {
             fitting.dedup();
         }
         match fitting.as_slice() {
-            [] => Err(StoreError::NoSuchRun {
-                wanted: wanted.to_owned(),
-            }),
+            [] => Err(self.no_such_run(wanted)),
             [run] => Ok(run.clone()),
             _ => Err(StoreError::Ambiguous {
                 wanted: wanted.to_owned(),
+                names: self.names_of_runs(&fitting),
                 candidates: fitting,
             }),
         }
+    }
+
+    fn no_such_run(&self, wanted: &str) -> StoreError {
+        let runs = self.list_runs().unwrap_or_default();
+        let names = runs.iter().filter_map(RunSummary::name);
+        StoreError::NoSuchRun {
+            wanted: wanted.to_owned(),
+            near: nearest(wanted, names).map(str::to_owned),
+        }
+    }
+
+    /// Returns what each run is called, for messages.
+    fn names_of_runs(&self, runs: &[RunId]) -> Vec<String> {
+        let known = self.list_runs().unwrap_or_default();
+        let name = |run: &RunId| {
+            let summary = known.iter().find(|summary| summary.id == *run);
+            summary.and_then(RunSummary::full_name).unwrap_or_default()
+        };
+        runs.iter().map(name).collect()
     }
 
     fn runs_by_prefix(&self, wanted: &str) -> Result<Vec<RunId>, StoreError> {

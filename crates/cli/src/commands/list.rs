@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use interlock_core::{names::RunId, report::Status};
+use interlock_core::names::RunId;
 use interlock_formats::{Source, Workflows as _, parent_of};
 use interlock_project::{Library, Origin};
 use interlock_runner::holder;
@@ -30,14 +30,17 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
         let wanted = match &run.listed {
             Listed::Damaged { .. } => !args.paused,
             Listed::Known(card) => {
-                let in_scope = args.all || (of_here(&run) && !card.is_over());
-                in_scope && (!args.paused || needs_person(card.status))
+                let is_open = !card.is_over();
+                (args.all && !args.paused) || (is_open && (args.all || of_here(&run)))
             }
         };
         if !wanted {
             continue;
         }
         let line = line(&home, &run);
+        if args.paused && !waits_for_a_person(&line) {
+            continue;
+        }
         if args.json {
             app.output.json(&line)?;
         } else {
@@ -47,12 +50,11 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
     Ok(())
 }
 
-/// Tells whether only a person leads on.
-const fn needs_person(status: Status) -> bool {
-    matches!(
-        status,
-        Status::Waiting | Status::Paused | Status::AwaitingApproval
-    )
+/// Tells whether only a person leads on; so it is where nobody carries a run of steps out.
+fn waits_for_a_person(line: &Value) -> bool {
+    let status = line.get("status").and_then(Value::as_str);
+    let is_left = line.get("runner").is_some_and(Value::is_null);
+    is_left || matches!(status, Some("waiting" | "paused" | "awaiting_approval"))
 }
 
 /// Lists the workflows that Interlock carries out itself.

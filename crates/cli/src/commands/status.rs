@@ -128,11 +128,15 @@ fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
     row("code", get(status, "code"))?;
     row("directory", get(status, "directory"))?;
     for change in entries(status, "files_changed") {
-        let (path, what) = (get(change, "path"), get(change, "what"));
+        let path = get(change, "path");
+        let what = match get(change, "what").as_str() {
+            "gone" => "is gone",
+            _ => "differs from the run's copy",
+        };
         row(
             "workflow",
             format!(
-                "`{path}` is {what}: the run keeps to its copy (`interlock resume {name} --adopt` takes what is there now)"
+                "`{path}` {what}, which it keeps to (`interlock resume {name} --adopt` takes what is there now)"
             ),
         )?;
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use interlock_formats::{Loaded, Severity, Source};
+use interlock_formats::{Loaded, Severity, Source, is_of_steps};
 use interlock_project::Config;
 use interlock_store::{NewDurable, NewRun, SourceFile, StartError, Started, StoreError};
 
@@ -27,8 +27,14 @@ pub(crate) struct Steps {
 /// Loads a workflow that Interlock can carry out itself.
 pub(crate) fn of_steps(app: &App, wanted: &str) -> Result<Steps, Failure> {
     let library = app.library_to_read();
-    let source = library.open(wanted).map_err(Failure::usage)?;
-    let loaded = live::load_source(app, &library, &source)?;
+    let source = library.open(wanted)?;
+    let loaded = live::load_source(app, &library, &source).inspect_err(|_| {
+        if !is_of_steps(&source) {
+            app.output.remark(&format!(
+                "interlock: a workflow that holds an agent is started with `interlock start {wanted}`\n"
+            ));
+        }
+    })?;
     if !loaded.machine.durable {
         return Err(anyhow::anyhow!(
             "`{}` holds an agent and has no steps to carry out: start it with `interlock start {wanted}`",

@@ -23,7 +23,7 @@ impl Difference {
     pub(crate) fn sentence(&self) -> String {
         match self.what {
             "gone" => format!("`{}` is gone", self.path),
-            _ => format!("`{}` was changed", self.path),
+            _ => format!("`{}` differs from the run's copy", self.path),
         }
     }
 

@@ -20,7 +20,7 @@ fn a_workflow_is_found_by_name_or_file() {
         let said = place.call(&["run", wanted]).ended(0);
         assert_eq!(said.out, "world", "{wanted}");
     }
-    place.call(&["run", "nowhere"]).ended(2).says(&["`hello`"]);
+    place.call(&["run", "nowhere"]).ended(1).says(&["`hello`"]);
 }
 
 #[test]

@@ -7,6 +7,9 @@ use serde_json::Value;
 use super::fields::Fields;
 use crate::order::Failed;
 
+/// Values that a wrong answer is told.
+const LISTED_MAX: usize = 20;
+
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
@@ -72,9 +75,12 @@ impl Question {
             None if self.allow_custom && !trimmed.is_empty() => Ok(typed.to_owned()),
             None => {
                 let shown: String = trimmed.chars().take(40).collect();
+                let values = self.options.iter().take(LISTED_MAX);
+                let values: Vec<String> = values.map(|one| format!("`{}`", one.value)).collect();
                 Err(format!(
-                    "`{shown}` is none of the answers; give a number from 1 to {} or a value",
-                    self.options.len()
+                    "`{shown}` is none of the answers; give a number from 1 to {} or a value: {}",
+                    self.options.len(),
+                    values.join(", ")
                 ))
             }
         }
