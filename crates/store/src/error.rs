@@ -266,7 +266,10 @@ mod tests {
     #[test]
     fn a_long_list_of_candidates_is_cut() {
         let runs: Vec<RunId> = (0..10).map(|run| RunId::new(run.to_string())).collect();
-        assert!(quoted(&runs).ends_with("`7`, 2 more"), "{}", quoted(&runs));
-        assert_eq!(quoted(runs.get(..2).unwrap_or_default()), "`0`, `1`");
+        let all = quoted(&runs, &[]);
+        assert!(all.ends_with("`7`, 2 more"), "{all}");
+        let names = ["flow/a".to_owned(), String::new()];
+        let two = quoted(runs.get(..2).unwrap_or_default(), &names);
+        assert_eq!(two, "`0` (flow/a), `1`");
     }
 }
