@@ -3,20 +3,27 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::ExitCode,
+    process::{Command, ExitCode},
 };
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{npm, tools};
+use crate::{npm, pip, tools};
 
 /// Where the library is named that the engine is measured beside, and the gateways beside ours.
 const OTHERS: &str = "tests/bench";
+/// Those that durable runs are measured beside.
+const PEERS: &str = "tests/bench/peers";
+/// Chooses them.
+const PEERS_FLAG: &str = "--peers";
 /// The smallest program of the same language.
 const HELLO: &str = "fn main() { println!(\"hello\"); }\n";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     tools::check_node()?;
+    if arguments.contains(&PEERS_FLAG) {
+        return peers(arguments);
+    }
     npm::install(OTHERS)?;
     // As it is shipped: together with the measurements it might get other features.
     build(&["--package", "interlock"])?;
@@ -31,6 +38,24 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     bench.arg("--interlock").arg(interlock);
     bench.arg("--fixture").arg(release.join("mcp-fixture"));
     bench.arg("--hello").arg(hello).arg("--beside").arg(script);
+    end(bench)
+}
+
+/// Measures durable runs beside those of others.
+fn peers(arguments: &[&str]) -> Result<ExitCode> {
+    if arguments.len() > 1 {
+        bail!("`{PEERS_FLAG}` stands alone");
+    }
+    npm::install(PEERS)?;
+    pip::install(PEERS)?;
+    build(&["--package", "interlock-bench"])?;
+    let bench = tools::built("release")?.join("interlock-bench");
+    let mut bench = tools::program(&bench.to_string_lossy(), &[PEERS_FLAG]);
+    bench.arg(tools::root().join(PEERS));
+    end(bench)
+}
+
+fn end(mut bench: Command) -> Result<ExitCode> {
     let status = bench
         .status()
         .context("the measurements cannot be started")?;

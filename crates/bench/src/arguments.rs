@@ -2,6 +2,8 @@
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::PEERS;
+
 /// Which programs are measured, and what of them.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
@@ -13,6 +15,8 @@ pub(crate) struct Arguments {
     pub(crate) beside: String,
     /// The MCP server that everyone stands in front of.
     pub(crate) fixture: String,
+    /// The folder of those that durable runs are measured beside; then only that is measured.
+    pub(crate) peers: String,
     /// What is chosen; all of it when empty.
     chosen: Vec<String>,
 }
@@ -27,6 +31,7 @@ impl Arguments {
                 "--interlock" => &mut arguments.interlock,
                 "--hello" => &mut arguments.hello,
                 "--beside" => &mut arguments.beside,
+                "--peers" => &mut arguments.peers,
                 "--fixture" => &mut arguments.fixture,
                 name if names.contains(&name) => {
                     arguments.chosen.push(word.clone());
@@ -41,6 +46,9 @@ impl Arguments {
 
     /// Returns whether the measurement is asked for.
     pub(crate) fn wants(&self, name: &str) -> bool {
+        if !self.peers.is_empty() || name == PEERS {
+            return !self.peers.is_empty() && name == PEERS;
+        }
         self.chosen.is_empty() || self.chosen.iter().any(|chosen| chosen == name)
     }
 }

@@ -7,6 +7,7 @@
 mod arguments;
 mod beside;
 mod check;
+mod durable;
 mod engine;
 mod gateway;
 mod log;
@@ -27,6 +28,9 @@ use table::Table;
 /// A measurement: the word that chooses it, and what does it.
 type Measurement = (&'static str, fn(&Arguments, &mut Table) -> Result<()>);
 
+/// The one that takes minutes: measured only where the folder of the peers is named.
+const PEERS: &str = "peers";
+
 const MEASUREMENTS: &[Measurement] = &[
     ("decide", engine::decide),
     ("shell", shell::judge),
@@ -39,6 +43,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("stdio", gateway::stdio),
     ("http", gateway::http),
     ("beside", beside::transitions),
+    (PEERS, durable::peers),
 ];
 
 fn main() -> Result<ExitCode> {

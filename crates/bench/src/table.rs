@@ -85,6 +85,33 @@ impl Table {
         });
     }
 
+    /// Adds something that is better the higher it is beside something else; no `least`, no target.
+    pub(crate) fn ahead(
+        &mut self,
+        what: impl Into<String>,
+        measured: String,
+        beside: String,
+        ratio: f64,
+        least: Option<f64>,
+    ) {
+        let target = match least {
+            Some(least) => format!("{least} x {beside}"),
+            None => beside,
+        };
+        let verdict = match least {
+            None => Verdict::Seen,
+            Some(least) if ratio >= least => Verdict::Ok,
+            Some(_) => Verdict::Over,
+        };
+        self.rows.push(Row {
+            what: what.into(),
+            measured,
+            target,
+            ratio,
+            verdict,
+        });
+    }
+
     /// Returns how many results are over their target.
     pub(crate) fn over(&self) -> usize {
         self.count(Verdict::Over)
@@ -164,7 +191,9 @@ mod tests {
         table.times("five times as slow", ms(5), ("one", ms(1)), 4.0);
         table.kilobytes("too large", 2049, 2048);
         table.seen("known", String::new(), String::new(), 9.0);
-        assert_eq!(table.over(), 2, "{table}");
-        assert!(table.to_string().ends_with("1 ok, 2 over"), "{table}");
+        table.ahead("ahead", String::new(), String::new(), 3.0, Some(3.0));
+        table.ahead("behind", String::new(), String::new(), 2.9, Some(3.0));
+        assert_eq!(table.over(), 3, "{table}");
+        assert!(table.to_string().ends_with("2 ok, 3 over"), "{table}");
     }
 }

@@ -25,6 +25,16 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::from(terminal.slave)).output()
 }
 
+/// Starts a command whose standard input is a terminal, which is there as long as the first of the two.
+///
+/// # Errors
+/// No pseudo-terminal can be had, or the command cannot be started.
+pub fn started(command: &mut Command) -> io::Result<(File, Child)> {
+    let terminal = openpty(None, None)?;
+    let child = command.stdin(Stdio::from(terminal.slave)).spawn()?;
+    Ok((File::from(terminal.master), child))
+}
+
 /// Runs a command at a terminal on which `typed` has been typed.
 ///
 /// # Errors

@@ -84,8 +84,7 @@ def main() -> None:
     version = importlib.metadata.version("dbos")
     steps.tell(peer="DBOS", store=store, version=version, one=one, many=many)
     with SetWorkflowID("held"):
-        # An event of a step: its outcome. One of a run taken up again is what it has to pass.
-        held(wanted.events // 2)
+        held(wanted.behind)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def main() -> None:
     if wanted.resume:
         begin = time.perf_counter()
         graph = opened(file, wanted.durability)
-        end = graph.invoke(None, config("resumed", wanted.events), durability="sync")
+        end = graph.invoke(None, config("resumed", wanted.behind), durability="sync")
         assert end["done"] > 1, end
         steps.tell(resume_ms=(time.perf_counter() - begin) * 1000)
         return
@@ -83,8 +83,7 @@ def main() -> None:
             THREADS, wanted.runs, lambda at: play(graph, f"many-{at}", wanted.each)
         ),
     )
-    # Two events of a step: its start and its end.
-    play(graph, "resumed", wanted.events // 2, held=True)
+    play(graph, "resumed", wanted.behind, held=True)
     version = importlib.metadata.version("langgraph")
     steps.tell(peer="LangGraph", store="SQLite", version=version, one=one, many=many)
 

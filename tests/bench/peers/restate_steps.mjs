@@ -19,7 +19,7 @@ const FLAGS = {
   steps: { type: "string", default: "1000" },
   runs: { type: "string", default: "200" },
   each: { type: "string", default: "20" },
-  events: { type: "string", default: "10000" },
+  behind: { type: "string", default: "5000" },
   // The service alone: what is called again after it was killed.
   service: { type: "string" },
 };
@@ -154,8 +154,7 @@ async function resumed(ports, json) {
   const sent = await fetch(`${ingress}/steps/held/send`, {
     method: "POST",
     headers: json,
-    // An entry of a step: its outcome.
-    body: String(number("events") / 2),
+    body: String(number("behind")),
   });
   const { invocationId } = await sent.json();
   await once(first, "exit");
@@ -163,7 +162,7 @@ async function resumed(ports, json) {
   const second = start({ STEPS_RESUMED: "yes" });
   process.on("exit", () => second.kill("SIGKILL"));
   const end = await fetch(`${ingress}/restate/invocation/${invocationId}/attach`);
-  if ((await end.json()) !== number("events") / 2 + 1) throw new Error("a step is missing");
+  if ((await end.json()) !== number("behind") + 1) throw new Error("a step is missing");
   return performance.now() - begin;
 }
 

@@ -18,7 +18,7 @@ def wanted() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=1000, help="of the run alone")
     parser.add_argument("--runs", type=int, default=200, help="at once")
     parser.add_argument("--each", type=int, default=20, help="steps of each of these")
-    parser.add_argument("--events", type=int, default=10000, help="of the run taken up again")
+    parser.add_argument("--behind", type=int, default=5000, help="steps of the run taken up again")
     parser.add_argument("--resume", action="store_true")
     return parser.parse_args()
 

@@ -1,0 +1,260 @@
+//! A run of twelve mixed steps, killed anywhere, goes on to the same end.
+//!
+//! A sample runs with every test; `cargo xtask load` plays five hundred points. What the programs did is counted from
+//! outside: one whose end was in the log ran once; only what the kill cut off may have run twice.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(clippy::panic, reason = "a failed point names itself")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+#![expect(clippy::print_stderr, reason = "the seed is to be seen")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use interlock_testkit::{interlock::Interlock, room::Room, terminal};
+use serde_json::Value;
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+const WORKFLOWS: [&str; 2] = ["sweep.yaml", "sweep-part.yaml"];
+/// Points with every test, and in the whole.
+const POINTS: (usize, usize) = (24, 500);
+const WORKERS: usize = 4;
+/// Programs end, a person's turn comes: more often than that a run is not taken up.
+const TURNS_MAX: usize = 12;
+/// The run waits for a person.
+const WAITING: Option<i32> = Some(75);
+
+/// What a run left behind.
+#[derive(Debug, PartialEq, Eq)]
+struct End {
+    status: Value,
+    variables: Value,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+#[test]
+fn a_run_killed_anywhere_goes_on_to_the_same_end() {
+    let seed = seed();
+    eprintln!("to play the same again: INTERLOCK_SEED={seed}");
+    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let points = if whole { POINTS.1 } else { POINTS.0 };
+    let undisturbed = Sweep::new();
+    let begun = Instant::now();
+    undisturbed.go_on(None);
+    let took = begun.elapsed();
+    let (end, effects) = (undisturbed.end(), undisturbed.effects());
+    let next = AtomicUsize::new(0);
+    let (cut, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= points {
+                        break;
+                    }
+                    let cuts = play(
+                        &format!("point {at}"),
+                        delays(seed, at, took),
+                        &end,
+                        &effects,
+                    );
+                    cut.fetch_add(cuts, Ordering::Relaxed);
+                    all.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(all.into_inner(), points, "a worker gave up");
+    let cut = cut.into_inner();
+    eprintln!("{points} points, {cut} programs cut off");
+    // Else nothing was tried but runs that had not begun or were over.
+    assert!(cut > 0, "no kill cut anything off");
+}
+
+/// Kills the run after each of `delays`, lets it go on to its end, and returns how many programs were cut off.
+fn play(what: &str, delays: [Duration; 2], end: &End, effects: &BTreeMap<String, usize>) -> usize {
+    let sweep = Sweep::new();
+    let mut cut = BTreeMap::new();
+    for delay in delays {
+        sweep.killed_after(delay);
+        for path in sweep.under_way() {
+            *cut.entry(path).or_insert(0) += 1;
+        }
+    }
+    sweep.go_on(Some(what));
+    assert_eq!(sweep.end(), *end, "{what}, {delays:?}");
+    let found = sweep.effects();
+    let paths: BTreeSet<&String> = effects.keys().chain(found.keys()).collect();
+    for path in paths {
+        let wanted = effects.get(path).copied().unwrap_or(0);
+        let found = found.get(path).copied().unwrap_or(0);
+        let more = cut.get(path).copied().unwrap_or(0);
+        assert!(
+            (wanted..=wanted + more).contains(&found),
+            "{what}, {delays:?}: `{path}` ran {found} times, not {wanted}; {more} were cut off"
+        );
+    }
+    sweep.interlock().verify("n").unwrap();
+    cut.values().sum()
+}
+
+fn seed() -> u64 {
+    match std::env::var("INTERLOCK_SEED") {
+        Ok(seed) => seed.parse().unwrap(),
+        Err(_) => {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            u64::from(since.subsec_nanos()) + since.as_secs()
+        }
+    }
+}
+
+/// Chooses when point `at` is killed, and when it is killed again after it was taken up.
+fn delays(seed: u64, at: usize, took: Duration) -> [Duration; 2] {
+    let mut state = seed ^ (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    [(); 2].map(|()| {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        took.mul_f64(f64::from(u32::try_from(mixed >> 32).unwrap()) / f64::from(u32::MAX))
+    })
+}
+
+/// One run in a room of its own.
+struct Sweep {
+    room: Room,
+}
+
+impl Sweep {
+    fn new() -> Self {
+        let room = Room::new().unwrap();
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/durable");
+        for name in WORKFLOWS {
+            fs::copy(from.join(name), room.project().join(name)).unwrap();
+        }
+        Self { room }
+    }
+
+    fn interlock(&self) -> Interlock<'_> {
+        Interlock::new(INTERLOCK, &self.room)
+    }
+
+    fn begun(&self) -> bool {
+        self.interlock()
+            .run(&["status", "n"])
+            .unwrap()
+            .status
+            .success()
+    }
+
+    /// Returns the command that begins the run or goes on with it.
+    fn command(&self) -> Command {
+        let mut command = self.room.command(INTERLOCK);
+        if self.begun() {
+            command.args(["resume", "n"]);
+        } else {
+            command.args(["run", "sweep.yaml", "--name", "n"]);
+        }
+        command
+    }
+
+    fn killed_after(&self, delay: Duration) {
+        let mut command = self.command();
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let (_terminal, mut child) = terminal::started(&mut command).unwrap();
+        let until = Instant::now() + delay;
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            thread::park_timeout(left);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Takes the run up again until it is over.
+    fn go_on(&self, what: Option<&str>) {
+        let what = what.unwrap_or("the undisturbed run");
+        for _ in 0..TURNS_MAX {
+            if self.begun() && self.status()["status"] == "completed" {
+                return;
+            }
+            let output = terminal::output(&mut self.command()).unwrap();
+            let ended = output.status.code();
+            assert!(ended == Some(0) || ended == WAITING, "{what}: {output:?}");
+        }
+        panic!("{what}: the run does not end");
+    }
+
+    fn status(&self) -> Value {
+        self.interlock().status("n").unwrap()
+    }
+
+    /// Returns the paths of the states whose programs the log has begun and not ended.
+    fn under_way(&self) -> Vec<String> {
+        if !self.begun() {
+            return Vec::new();
+        }
+        let status = self.status();
+        let effects = status["effects"].as_array().unwrap();
+        let paths = effects
+            .iter()
+            .map(|effect| effect["path"].as_str().unwrap());
+        paths.map(str::to_owned).collect()
+    }
+
+    /// Returns how often each state's program ran.
+    fn effects(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for line in self.room.read("effects").unwrap_or_default().lines() {
+            *counts.entry(line.to_owned()).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    fn end(&self) -> End {
+        let mut status = self.status();
+        let run = status["run"].as_str().unwrap().to_owned();
+        let directory = self
+            .room
+            .state()
+            .join("interlock/runs")
+            .join(run)
+            .join("files");
+        End {
+            variables: status["context"].take(),
+            status: status["status"].take(),
+            files: files(&directory, &directory),
+        }
+    }
+}
+
+/// Returns the files below `folder` by their path from `root`.
+fn files(root: &Path, folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path: PathBuf = entry.unwrap().path();
+        if path.is_dir() {
+            found.append(&mut files(root, &path));
+        } else {
+            let name = path
+                .strip_prefix(root)
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
+            found.insert(name, fs::read(&path).unwrap());
+        }
+    }
+    found
+}
