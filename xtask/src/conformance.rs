@@ -23,13 +23,18 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
-/// Plays two hundred clients with fifty thousand calls, as the program is shipped.
+/// Plays two hundred clients with fifty thousand calls, and kills a run at five hundred points, as the program is shipped.
 pub(crate) fn load(arguments: &[&str]) -> Result<ExitCode> {
     chores::none(arguments)?;
     let mut steps = Steps::default();
     let mut load = tools::cargo(&test_of("mcp_load", &["--release"]));
     load.args(["--", "--nocapture"]).env("INTERLOCK_WHOLE", "1");
     steps.command("load", load);
+    let mut sweep = tools::cargo(&test_of("kill_sweep", &["--release"]));
+    sweep
+        .args(["--", "--nocapture"])
+        .env("INTERLOCK_WHOLE", "1");
+    steps.command("kill sweep", sweep);
     Ok(steps.finish())
 }
 

@@ -152,10 +152,7 @@ impl Place {
             durability: self.durability,
             at_ms: nothing::now_ms(),
         };
-        let origin = Origin {
-            files: Vec::new(),
-            clean_on_end: false,
-        };
+        let origin = Origin::default();
         let durable = NewDurable {
             new,
             home: &self.project,
