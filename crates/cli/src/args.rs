@@ -103,7 +103,8 @@ line and column, all of it, and nothing is written: exit code 1. Comments are no
     #[command(after_help = "Examples:
   interlock graph bugfix > bugfix.mmd
   interlock graph bugfix --format svg -o bugfix.svg
-  interlock graph --run 01j --format dot | dot -Tpng -o run.png")]
+  interlock graph --run 01j --format dot | dot -Tpng -o run.png
+  interlock graph release --run friday      the run `friday` of the workflow `release`")]
     Graph(GraphArgs),
     /// Start a run that the next session of this project is held to.
     #[command(after_help = "Examples:
@@ -383,11 +384,11 @@ pub(crate) enum GraphFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct GraphArgs {
-    /// The workflow: a file or a name; left out with --run.
+    /// The workflow: a file or a name; with --run only to tell which run is meant.
     #[arg(value_name = "FILE", required_unless_present = "run")]
     pub(crate) workflow: Option<String>,
     /// Draw a run: where it stands and the way it took.
-    #[arg(long, value_name = "RUN", conflicts_with = "workflow")]
+    #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// How it is written.
     #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
-    event::{Event, How},
+    event::{BranchOutcome, BranchStart, Event, How},
+    machine::Outcome,
     names::{EventName, FramePath, InterruptName, MachineId, StateName},
     run::{Frame, Phase, Run},
 };
@@ -32,6 +33,8 @@ pub(crate) struct Standing {
     pub(crate) interrupted: bool,
     /// It was entered at least once.
     pub(crate) visited: bool,
+    /// The run is over, so that nothing goes on there any more.
+    pub(crate) over: bool,
 }
 
 impl Standing {
@@ -46,6 +49,8 @@ impl Standing {
         };
         if self.parked > 0 {
             Some(format!("waits for approval{}", times(self.parked)))
+        } else if self.here > 0 && self.over {
+            Some(format!("ended here{}", times(self.here)))
         } else if self.here > 0 {
             Some(format!("here{}", times(self.here)))
         } else if self.interrupted {
@@ -78,9 +83,9 @@ impl Marks {
         if let Some(run) = run.filter(|run| run.phase != Phase::New) {
             marks.stand(run);
         }
-        let mut machines = BTreeMap::new();
+        let mut way = Way::default();
         for event in events {
-            marks.follow(event, &mut machines);
+            marks.follow(event, &mut way);
         }
         marks
     }
@@ -120,6 +125,7 @@ impl Marks {
                 place.inside = true;
             } else {
                 place.here += 1;
+                place.over = run.is_over();
                 place.parked += u32::from(frame.parked.is_some());
             }
             if let Some(handling) = &frame.handling {
@@ -129,26 +135,32 @@ impl Marks {
         }
     }
 
-    /// Follows one event; `machines` remembers which machine each called frame runs in.
-    fn follow(&mut self, event: &Event, machines: &mut BTreeMap<FramePath, MachineId>) {
+    /// Follows one event.
+    fn follow(&mut self, event: &Event, way: &mut Way) {
         match event {
-            Event::RunStarted { initial, .. } => self.start(None, initial),
+            Event::RunStarted { initial, .. } => {
+                self.start(way, &FramePath::root(), None, initial);
+            }
             Event::MachineCalled {
                 path,
                 machine,
                 shown,
                 initial,
                 ..
-            } => {
-                machines.insert(path.child(shown), machine.clone());
-                self.start(Some(machine.clone()), initial);
-            }
+            } => self.call(way, &path.child(shown), machine, initial),
+            Event::ItemStarted {
+                path,
+                index,
+                machine,
+                initial,
+                ..
+            } => self.call(way, &path.child(&index.to_string()), machine, initial),
             Event::ForkOpened { path, branches } => {
-                let key = machine_at(machines, path);
                 for branch in branches {
-                    self.start(key.clone(), &branch.initial);
+                    self.branch(way, path, branch);
                 }
             }
+            Event::BranchOpened { path, branch } => self.branch(way, path, branch),
             Event::TransitionTaken {
                 path,
                 event,
@@ -162,38 +174,108 @@ impl Marks {
                     How::SafeNext => Step::SafeNext(from.clone()),
                     How::Returned => Step::Returned(from.clone(), event.clone()),
                 };
-                self.move_to(machine_at(machines, path), step, to);
+                self.move_to(way, path, step, to);
             }
             Event::InterruptRaised {
                 path,
                 interrupt,
                 to,
                 ..
-            } => {
-                let step = Step::Interrupted(interrupt.clone());
-                self.move_to(machine_at(machines, path), step, to);
+            } => self.move_to(way, path, Step::Interrupted(interrupt.clone()), to),
+            other => self.ends(other, way),
+        }
+    }
+
+    /// Follows what ends something: an activity, or the line of execution that it was the last of.
+    fn ends(&mut self, event: &Event, way: &mut Way) {
+        match event {
+            Event::ActivityEnded { path, error, .. } => way.done(path, error.is_none()),
+            Event::ForkJoined { path, outcome, .. } => way.done(path, *outcome == Outcome::Success),
+            Event::ItemsEnded { path, cause, .. } => way.done(path, cause.is_none()),
+            Event::MachineReturned { path, outcome, .. } => {
+                for child in way.children(path) {
+                    self.end(way, &child);
+                }
+                way.done(path, *outcome == Outcome::Success);
             }
+            Event::ItemEnded { path, index, .. } => {
+                self.end(way, &path.child(&index.to_string()));
+            }
+            Event::BranchEnded { path, outcome, .. } if *outcome != BranchOutcome::Cancelled => {
+                self.end(way, path);
+            }
+            Event::RunEnded { .. } => self.end(way, &FramePath::root()),
             _ => {}
         }
     }
 
-    fn start(&mut self, key: Key, initial: &StateName) {
-        self.move_to(key, Step::Start(initial.clone()), initial);
+    fn call(&mut self, way: &mut Way, path: &FramePath, machine: &MachineId, initial: &StateName) {
+        way.machines.insert(path.clone(), machine.clone());
+        self.start(way, path, Some(machine.clone()), initial);
     }
 
-    fn move_to(&mut self, key: Key, step: Step, to: &StateName) {
+    fn branch(&mut self, way: &mut Way, path: &FramePath, branch: &BranchStart) {
+        let key = way.machine_at(path);
+        self.start(way, &path.child(&branch.name), key, &branch.initial);
+    }
+
+    fn start(&mut self, way: &mut Way, path: &FramePath, key: Key, initial: &StateName) {
+        way.last.remove(path);
+        self.note(way, path, key, Step::Start(initial.clone()), initial);
+    }
+
+    fn move_to(&mut self, way: &mut Way, path: &FramePath, step: Step, to: &StateName) {
+        let key = way.machine_at(path);
+        self.note(way, path, key, step, to);
+    }
+
+    fn note(&mut self, way: &mut Way, path: &FramePath, key: Key, step: Step, to: &StateName) {
+        way.at.insert(path.clone(), (key.clone(), to.clone()));
         self.visited.insert((key.clone(), to.clone()));
+        *self.taken.entry((key, step)).or_default() += 1;
+    }
+
+    /// Marks the way out of a machine, which is an event of the state that was the last there.
+    fn end(&mut self, way: &mut Way, path: &FramePath) {
+        let (Some((key, state)), Some(event)) = (way.at.remove(path), way.last.remove(path)) else {
+            return;
+        };
+        let step = Step::Written(state, event, StateName::new(""));
         *self.taken.entry((key, step)).or_default() += 1;
     }
 }
 
-/// Returns the machine that the frame at `path` runs in.
-fn machine_at(machines: &BTreeMap<FramePath, MachineId>, path: &FramePath) -> Key {
-    let mut path = path.clone();
-    loop {
-        if let Some(machine) = machines.get(&path) {
-            return Some(machine.clone());
+/// What has to be known of a run to follow its events.
+#[derive(Debug, Default)]
+struct Way {
+    /// The machine that each called frame runs in.
+    machines: BTreeMap<FramePath, MachineId>,
+    /// The state that each frame stands in.
+    at: BTreeMap<FramePath, (Key, StateName)>,
+    /// The event that the last activity of each frame raised.
+    last: BTreeMap<FramePath, EventName>,
+}
+
+impl Way {
+    fn done(&mut self, path: &FramePath, well: bool) {
+        let event = EventName::new(if well { "done" } else { "error" });
+        self.last.insert(path.clone(), event);
+    }
+
+    fn children(&self, path: &FramePath) -> Vec<FramePath> {
+        let below =
+            |known: &&FramePath| known.split_last().is_some_and(|(outer, _)| outer == *path);
+        self.at.keys().filter(below).cloned().collect()
+    }
+
+    /// Returns the machine that the frame at `path` runs in.
+    fn machine_at(&self, path: &FramePath) -> Key {
+        let mut path = path.clone();
+        loop {
+            if let Some(machine) = self.machines.get(&path) {
+                return Some(machine.clone());
+            }
+            path = path.split_last()?.0;
         }
-        path = path.split_last()?.0;
     }
 }

@@ -100,7 +100,9 @@ fn described(graph: &Graph) -> String {
         .map(|node| node.title.as_str())
         .collect();
     if !here.is_empty() {
-        words.push_str(&format!("; the run stands in {}", here.join(", ")));
+        let over = nodes.iter().any(|node| node.standing.over);
+        let verb = if over { "ended" } else { "stands" };
+        words.push_str(&format!("; the run {verb} in {}", here.join(", ")));
     }
     words
 }

@@ -8,12 +8,12 @@ use crate::{
     app::App,
     args::{GraphArgs, GraphFormat},
     failure::{Done, Failure},
-    live,
+    live::{self, Live},
 };
 
 pub(crate) fn run(app: &App, args: &GraphArgs) -> Done {
     let text = match (&args.run, &args.workflow) {
-        (Some(run), _) => of_run(app, run, args.format)?,
+        (Some(run), workflow) => of_run(app, run, workflow.as_deref(), args.format)?,
         (None, Some(workflow)) => {
             let loaded = live::load_to_read(app, workflow)?;
             draw(&loaded.machine, None, &[], args.format)
@@ -35,14 +35,37 @@ pub(crate) fn run(app: &App, args: &GraphArgs) -> Done {
     }
 }
 
-fn of_run(app: &App, run: &str, format: GraphFormat) -> Result<String, Failure> {
-    let live = live::open(app, Some(run))?;
+/// Draws a run; `workflow` tells which is meant where several have its name.
+fn of_run(
+    app: &App,
+    run: &str,
+    workflow: Option<&str>,
+    format: GraphFormat,
+) -> Result<String, Failure> {
+    let live = match workflow {
+        Some(workflow) => of_workflow(app, run, workflow)?,
+        None => live::open(app, Some(run))?,
+    };
     let events: Vec<Event> = live
         .log
         .events(0)
         .map(|recorded| recorded.map(|recorded| recorded.event))
         .collect::<Result<_, _>>()?;
     Ok(draw(&live.machine, Some(&live.run), &events, format))
+}
+
+fn of_workflow(app: &App, run: &str, workflow: &str) -> Result<Live, Failure> {
+    let machine = live::load_to_read(app, workflow)?.machine.id;
+    let full = format!("{machine}/{run}");
+    let live = live::open(app, Some(&full)).or_else(|_| live::open(app, Some(run)))?;
+    if live.machine.id == machine {
+        return Ok(live);
+    }
+    Err(anyhow::anyhow!(
+        "run `{run}` is one of `{}`, not of `{machine}`: leave the workflow out",
+        live.machine.id
+    )
+    .into())
 }
 
 /// Draws a machine, and where a run stands in it.

@@ -186,3 +186,90 @@ fn a_run_that_has_not_begun_marks_nothing() {
         Graph::of(&machine, None, &[]).svg()
     );
 }
+
+/// A chain `a`, `b` whose end is an event of `b`, with branches or a called machine on the way.
+fn steps(text: &str) -> interlock_core::machine::Machine {
+    let source = interlock_formats::Source::new("steps.yaml", text);
+    let loaded = interlock_formats::load(&source, None, &interlock_formats::NoWorkflows);
+    loaded.unwrap().machine
+}
+
+fn ended(path: &FramePath, ok: bool) -> Event {
+    let error = (!ok).then(|| interlock_core::event::Cause::new(1, "no"));
+    Event::ActivityEnded {
+        path: path.clone(),
+        output: serde_json::Value::Null,
+        error,
+        key: None,
+        stderr: String::new(),
+    }
+}
+
+#[test]
+fn the_way_out_of_a_run_and_of_its_items_is_marked() {
+    let machine = steps(
+        "start-at: each
+states:
+  each:
+    tool: for-each
+    arguments:
+      items-from: ls
+      start-at: one
+      states: {one: {tool: bash, arguments: {command: ls}}}
+    next: last
+  last: {tool: bash, arguments: {command: ls}}
+",
+    );
+    let root = FramePath::root();
+    let items = machine.states.get_index(1).unwrap().0.clone();
+    let inner = machine.machines.keys().next().unwrap().clone();
+    let mut events = vec![
+        started("each"),
+        ended(&root, true),
+        taken(&root, "each", "done", items.as_str(), How::Written),
+    ];
+    for index in 0..2 {
+        events.extend([
+            Event::ItemStarted {
+                path: root.clone(),
+                index,
+                machine: inner.clone(),
+                initial: "one".into(),
+                keys: ("item".to_owned(), "index".to_owned()),
+                at_ms: 0,
+            },
+            ended(&root.child(&index.to_string()), true),
+            Event::ItemEnded {
+                path: root.clone(),
+                index,
+                cause: None,
+            },
+        ]);
+    }
+    events.extend([
+        Event::ItemsEnded {
+            path: root.clone(),
+            failed: 0,
+            cause: None,
+        },
+        taken(&root, items.as_str(), "done", "last", How::Written),
+        ended(&root, true),
+        Event::RunEnded {
+            outcome: interlock_core::machine::Outcome::Success,
+            cause: None,
+        },
+    ]);
+    let over = Run {
+        phase: Phase::Ended {
+            outcome: interlock_core::machine::Outcome::Success,
+            cause: None,
+        },
+        ..run(frame("last"))
+    };
+    let svg = Graph::of(&machine, Some(&over), &events).svg();
+    assert_eq!(classes(&svg, "last → end"), ["edge taken"]);
+    assert_eq!(classes(&svg, "one → end"), ["edge taken"]);
+    assert!(svg.contains("done ×2"), "both items took it");
+    assert!(svg.contains("the run ended in last"), "{svg}");
+    assert_eq!(nodes(&svg, "one"), ["node state visited"]);
+}
