@@ -13,7 +13,7 @@ use interlock_project::{Library, configuration_directory, project_root, workflow
 use interlock_store::Home;
 
 use crate::{
-    args::{Cli, Command},
+    args::{Cli, Command, FsCommand},
     commands,
     failure::{Done, Exit, Failure},
     output::Output,
@@ -168,6 +168,14 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Test(args) => commands::test::run(app, &args),
         Command::Explain(args) => commands::explain::run(app, &args),
         Command::Schema(args) => commands::schema::run(app, &args),
+        Command::Fs { command } => dispatch(
+            app,
+            match command {
+                FsCommand::Run(args) => Command::Run(args),
+                FsCommand::List(args) => Command::List(args),
+                FsCommand::Resume(args) => Command::Resume(args),
+            },
+        ),
         Command::Convert(args) => commands::convert::run(app, &args),
         Command::Graph(args) => commands::graph::run(app, &args),
         Command::Start(args) => commands::start::run(app, &args),

@@ -90,6 +90,21 @@ pub(crate) enum Command {
 With the YAML language server, the first line of a file names its schema:
   # yaml-language-server: $schema=./flowstate.schema.json")]
     Schema(SchemaArgs),
+    /// The names that FlowState's own command has, for those who come with scripts.
+    #[command(after_help = "Examples:
+  interlock fs run hello -n friday      the same as `interlock run hello --name friday`
+  interlock fs run hello -r friday      the same as `interlock run hello --resume friday`
+  interlock fs list --paused            the same as `interlock list --paused`
+  interlock fs resume friday            the same as `interlock resume friday`
+
+For scripts that call `fs`: alias fs='interlock fs', or a program `fs` on the PATH that starts `interlock fs`.
+What was named an instance there is a run here, and its directory is the run directory. A run that waits for
+a person ends with code 75.")]
+    Fs {
+        /// What is to be done.
+        #[command(subcommand)]
+        command: FsCommand,
+    },
     /// Write a workflow in the native format, or list what of it cannot be said there.
     #[command(after_help = "Examples:
   interlock convert flow.json -o flow.yaml
@@ -241,6 +256,17 @@ Examples:
     },
     /// Print the manual page.
     Man,
+}
+
+/// The commands of FlowState's own program.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FsCommand {
+    /// Carry a workflow out: `interlock run`.
+    Run(CarryArgs),
+    /// List workflows and runs: `interlock list`.
+    List(ListArgs),
+    /// Go on with a run: `interlock resume`.
+    Resume(ResumeArgs),
 }
 
 #[derive(Debug, Args)]
