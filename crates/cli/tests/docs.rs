@@ -9,6 +9,7 @@ use std::{
 };
 
 use interlock_formats::{NoWorkflows, Source, load, render};
+use interlock_testkit::room::Room;
 
 /// A fenced block of a page.
 #[derive(Debug)]
@@ -97,6 +98,32 @@ fn every_workflow_in_the_docs_checks_clean() {
         }
     }
     assert!(seen > 10, "only {seen} workflows were found");
+}
+
+#[test]
+fn every_workflow_of_steps_in_the_docs_checks_clean() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for block in blocks(&text) {
+            let begins = |line: &str| line.starts_with("start-at:");
+            if block.language != "yaml" || !block.text.lines().any(begins) {
+                continue;
+            }
+            seen += 1;
+            let room = Room::new().unwrap();
+            for program in ["claude", "codex", "gemini", "gh"] {
+                room.script(&format!("bin/{program}"), "exit 1").unwrap();
+            }
+            room.write("flow.yaml", &block.text).unwrap();
+            let mut check = room.command(env!("CARGO_BIN_EXE_interlock"));
+            let check = check.args(["check", "--deny-warnings", "flow.yaml"]);
+            let output = check.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let place = format!("{}:{}", path.display(), block.line);
+            assert!(output.status.success(), "{place}\n{said}");
+        }
+    }
+    assert!(seen > 0, "no workflow of steps was found");
 }
 
 #[test]

@@ -133,6 +133,20 @@ fn the_session_that_was_started_is_held_and_no_other() {
 }
 
 #[test]
+fn a_client_that_the_agent_starts_is_refused() {
+    let script = format!("{ASKING} export line; ask s1 Read >> answers; nested");
+    let room = room(&script);
+    let functions = ASKING.split("ask() {").nth(1).unwrap();
+    let nested =
+        format!("ask() {{{functions} ask s2 Read >> answers 2>&1; echo \"code $?\" >> answers");
+    room.script("bin/nested", &nested).unwrap();
+    run(&room, "flow.yaml");
+    let answers = room.read("answers").unwrap();
+    assert!(answers.contains("guards session `s1` already"), "{answers}");
+    assert!(answers.ends_with("code 2\n"), "{answers}");
+}
+
+#[test]
 fn an_agent_of_a_step_that_is_over_may_do_nothing() {
     let room = room("env > variables");
     run(&room, "flow.yaml");
