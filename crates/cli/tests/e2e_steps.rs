@@ -87,15 +87,22 @@ fn played(room: &Room, client: Client, proposals: Vec<Proposal>) -> Outcome {
     session.below(command).unwrap()
 }
 
-/// Returns the events of the run that held the agent.
-fn held(room: &Room) -> Vec<Value> {
+/// Returns every run of the workflow that holds agents.
+fn runs_of_guard(room: &Room) -> Vec<Value> {
     let interlock = Interlock::new(INTERLOCK, room);
     let listed = interlock.run(&["list", "--all", "--json"]).unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
-    let mut runs = listed
+    let runs = listed
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let run = runs.find(|run| run["workflow"] == "fix").unwrap();
+    runs.filter(|run| run["workflow"] == "fix" && run["run"].is_string())
+        .collect()
+}
+
+/// Returns the events of the run that held the agent.
+fn held(room: &Room) -> Vec<Value> {
+    let run = runs_of_guard(room).remove(0);
+    let interlock = Interlock::new(INTERLOCK, room);
     interlock.events(run["run"].as_str().unwrap()).unwrap()
 }
 
@@ -167,6 +174,48 @@ fn a_failure_of_the_workflow_is_one_of_the_step(client: Client) {
     assert_eq!(verdicts(&held(&room)), ["to failed"]);
 }
 
+fn hooks_that_the_project_has_as_well_do_no_harm(client: Client) {
+    let room = room(client);
+    Interlock::new(INTERLOCK, &room).init().unwrap();
+    let proposals = vec![
+        Proposal::shell("cat a.txt"),
+        Proposal::shell("ls"),
+        transition("READY"),
+        transition("DONE"),
+    ];
+    let outcome = played(&room, client, proposals);
+    assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
+    let seen = verdicts(&held(&room));
+    // Each is judged and counted once, though two hooks ask.
+    let wanted = ["allowed", "command_not_allowed", "to writing", "to done"];
+    assert_eq!(seen, wanted, "{outcome:#?}");
+}
+
+#[test]
+fn agents_beside_each_other_are_held_to_runs_of_their_own() {
+    let client = Client::ClaudeCode(Version::V2_1_329);
+    let room = room(client);
+    let task = "{tool: claude, arguments: {prompt: Do the scripted thing., guard: fix, allowed-tools: [Bash]}}";
+    let flow = format!(
+        "start-at: both\nstates:\n  both:\n    tool: parallel\n    arguments:\n      tasks:\n        - {task}\n        - {task}\n"
+    );
+    room.write("flow.yaml", &flow).unwrap();
+    let proposals = vec![
+        Proposal::shell("cat a.txt"),
+        transition("READY"),
+        transition("DONE"),
+    ];
+    let outcome = played(&room, client, proposals);
+    assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
+    let interlock = Interlock::new(INTERLOCK, &room);
+    let runs = runs_of_guard(&room);
+    assert_eq!(runs.len(), 2, "{runs:#?}");
+    for run in runs {
+        let events = interlock.events(run["run"].as_str().unwrap()).unwrap();
+        assert_eq!(verdicts(&events), ["allowed", "to writing", "to done"]);
+    }
+}
+
 macro_rules! with_each_client {
     ($($module:ident: $client:expr;)*) => {
         $(mod $module {
@@ -180,6 +229,11 @@ macro_rules! with_each_client {
             #[test]
             fn an_end_before_a_final_state_is_a_failure() {
                 super::an_end_before_a_final_state_is_a_failure($client);
+            }
+
+            #[test]
+            fn hooks_that_the_project_has_as_well_do_no_harm() {
+                super::hooks_that_the_project_has_as_well_do_no_harm($client);
             }
 
             #[test]

@@ -341,3 +341,48 @@ fn a_terminal_that_can_do_nothing_gets_lines() {
         "{screen}"
     );
 }
+
+#[test]
+fn an_interactive_agent_has_the_terminal_for_itself() {
+    let flow = "start-at: talk
+states:
+  talk: {tool: claude-code, arguments: {prompt: hello}, next: after}
+  after: {tool: bash, arguments: {command: echo after}}
+";
+    let room = room(flow, &["pipe"]);
+    let script = "printf 'agent> '; read -r said; echo \"heard $said\"";
+    room.script("bin/claude", script).unwrap();
+    let mut terminal = open(&room, 24, 80);
+    let screen = terminal.wait_for("agent", holds(&["agent> "])).unwrap();
+    assert!(screen.ends_with("agent> "), "{screen}");
+    terminal.press("you\n").unwrap();
+    assert!(terminal.end().unwrap().success());
+    let screen = terminal.screen();
+    let wanted = [
+        "agent> you\n",
+        "heard you\n\u{2713} talk",
+        "after\n\u{2713} after",
+    ];
+    assert!(holds(&wanted)(&screen), "{screen}");
+}
+
+#[test]
+fn what_goes_into_a_file_is_every_byte_while_the_tree_is_on_the_terminal() {
+    let flow = "start-at: a
+cwd: \"@/\"
+states:
+  a: {tool: bash, arguments: {command: 'printf \"x\\033[2J\\377\\n\"; read x < pipe'}}
+";
+    let room = room(flow, &["pipe"]);
+    let mut shell = room.command("bash");
+    let line = format!("{INTERLOCK} run ./flow.yaml > out");
+    shell.args(["-c", &line]).env("TERM", "xterm");
+    let mut terminal = Terminal::start(&shell, 24, 80).unwrap();
+    terminal.wait_for("tree", holds(&[" a  "])).unwrap();
+    go(&room, "pipe");
+    assert!(terminal.end().unwrap().success());
+    assert_eq!(
+        fs::read(room.project().join("out")).unwrap(),
+        b"x\x1b[2J\xff\n"
+    );
+}

@@ -149,9 +149,13 @@ pub(super) fn one_line(text: &str) -> String {
     words.join(" ")
 }
 
+/// Bytes at the end of an output among which its last line is looked for.
+const LAST_BYTES: usize = 4096;
+
 /// Returns the last line of an output that has anything on it.
 pub(super) fn last_line(bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes);
+    let from = bytes.len().saturating_sub(LAST_BYTES);
+    let text = String::from_utf8_lossy(bytes.get(from..).unwrap_or_default());
     let cleaned = cleaned(&text);
     let mut lines = cleaned.rsplit(['\n', '\r']);
     let line = lines.find(|line| !line.trim().is_empty())?;

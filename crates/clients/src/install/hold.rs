@@ -8,11 +8,12 @@ use std::{fs, io, os::unix::fs::symlink, path::Path};
 use serde_json::{Value, json};
 
 use super::{
-    Fault, Scope, Site,
+    Fault, HookState, Scope, Site,
     codex::VARIABLES,
     footprint::{Footprint, ServersAs, footprint},
     read,
     servers::SERVER,
+    trust,
 };
 use crate::{
     app_server::{self, ListedHook},
@@ -104,18 +105,76 @@ const FLAGS: &str = "/<session-flags>/config.toml";
 
 fn codex(start: &Start<'_>) -> Result<Hold, String> {
     let client = footprint(ClientId::Codex);
-    let hooks = hooks(client, start.site)?;
-    let events = hooks.as_object().into_iter().flatten();
     let mut flags = vec![("features.hooks".to_owned(), json!(true))];
-    flags.extend(events.map(|(event, groups)| (format!("hooks.{event}"), groups.clone())));
-    let count = flags.len() - 1;
     let mut server = (client.server)(start.site, Scope::User);
     if let Value::Object(server) = &mut server {
         server.insert("env_vars".to_owned(), json!(VARIABLES));
         server.insert("default_tools_approval_mode".to_owned(), json!("approve"));
     }
     flags.push((format!("mcp_servers.{SERVER}"), server));
-    let ours = asked(start, &flags)?;
+    if !codex_asks_already(start, client, &flags)? {
+        flags = codex_hooks(start, client, flags)?;
+    }
+    Ok(Hold {
+        arguments: arguments(&flags),
+        environment: Vec::new(),
+    })
+}
+
+/// Tells whether the very same hooks stand in a file of project or person, and would run.
+///
+/// Codex would call both, and a call would count twice.
+fn codex_asks_already(
+    start: &Start<'_>,
+    client: &Footprint,
+    flags: &[(String, Value)],
+) -> Result<bool, String> {
+    let (site, Some(form)) = (start.site, client.form()) else {
+        return Ok(false);
+    };
+    let mut keys = Vec::new();
+    for scope in [Scope::Project, Scope::User] {
+        let path = (client.hook_file)(site, scope);
+        let text = read(&path).ok().flatten().unwrap_or_default();
+        let settings: Value = serde_json::from_str(&text).unwrap_or_default();
+        let same = |event: &str| {
+            let wanted = HookState::Complete(form.command(event, site));
+            form.state(&settings, event, site) == wanted
+        };
+        if form.events.iter().all(|event| same(event)) {
+            keys.push(trust::keys(&text, &path, site));
+        }
+    }
+    if keys.is_empty() {
+        return Ok(false);
+    }
+    let listed = asked(start, flags)?;
+    let runs = |key: &String| {
+        listed
+            .iter()
+            .any(|hook| hook.key == *key && would_run(hook))
+    };
+    Ok(keys.iter().any(|keys| keys.iter().all(runs)))
+}
+
+fn would_run(hook: &ListedHook) -> bool {
+    hook.enabled && matches!(hook.trust.as_str(), "trusted" | "managed")
+}
+
+/// Adds the hooks to the command line, with the hashes under which Codex trusts them.
+fn codex_hooks(
+    start: &Start<'_>,
+    client: &Footprint,
+    mut flags: Vec<(String, Value)>,
+) -> Result<Vec<(String, Value)>, String> {
+    let hooks = hooks(client, start.site)?;
+    let events = hooks.as_object().into_iter().flatten();
+    let before = flags.len();
+    flags.extend(events.map(|(event, groups)| (format!("hooks.{event}"), groups.clone())));
+    let count = flags.len() - before;
+    let of_flags = |hook: &ListedHook| hook.key.starts_with(FLAGS);
+    let mut ours = asked(start, &flags)?;
+    ours.retain(of_flags);
     if ours.len() != count {
         return Err(format!(
             "Codex lists {} of the {count} hooks: use a newer version",
@@ -126,32 +185,28 @@ fn codex(start: &Start<'_>) -> Result<Hold, String> {
         .into_iter()
         .map(|hook| (hook.key, json!({ "trusted_hash": hook.hash })));
     flags.push(("hooks.state".to_owned(), Value::Object(trust.collect())));
-    let skipped = asked(start, &flags)?
-        .into_iter()
-        .find(|hook| !hook.enabled || !matches!(hook.trust.as_str(), "trusted" | "managed"));
-    if let Some(hook) = skipped {
-        return Err(format!(
+    let listed = asked(start, &flags)?;
+    match listed
+        .iter()
+        .find(|hook| of_flags(hook) && !would_run(hook))
+    {
+        None => Ok(flags),
+        Some(hook) => Err(format!(
             "Codex would skip the hook `{}`: see `/hooks` in Codex, and who manages this machine",
             hook.key
-        ));
+        )),
     }
-    Ok(Hold {
-        arguments: arguments(&flags),
-        environment: Vec::new(),
-    })
 }
 
-/// Asks Codex how our hooks on its command line stand.
+/// Asks Codex which hooks there would be with settings on its command line.
 fn asked(start: &Start<'_>, flags: &[(String, Value)]) -> Result<Vec<ListedHook>, String> {
     let asked = app_server::Asked {
         directory: start.directory,
         arguments: &arguments(flags),
         environment: start.environment,
     };
-    let listed = app_server::listed_hooks(start.program, &asked)
-        .map_err(|why| format!("Codex does not say which hooks it would run: {why}"))?;
-    let of_flags = |hook: &ListedHook| hook.key.starts_with(FLAGS);
-    Ok(listed.into_iter().filter(of_flags).collect())
+    app_server::listed_hooks(start.program, &asked)
+        .map_err(|why| format!("Codex does not say which hooks it would run: {why}"))
 }
 
 /// Writes settings as arguments of Codex.
@@ -201,12 +256,12 @@ fn gemini(start: &Start<'_>) -> Result<Hold, String> {
         _ => {}
     }
     fs::create_dir_all(&directory).map_err(failed)?;
-    for entry in fs::read_dir(own).into_iter().flatten().flatten() {
-        if entry.file_name() != SETTINGS {
-            symlink(entry.path(), directory.join(entry.file_name())).map_err(failed)?;
-        }
-    }
+    link_all(own, &directory, &[SETTINGS, POLICIES]).map_err(failed)?;
     fs::write(directory.join(SETTINGS), text).map_err(failed)?;
+    let policies = directory.join(POLICIES);
+    fs::create_dir(&policies).map_err(failed)?;
+    link_all(&own.join(POLICIES), &policies, &[POLICY]).map_err(failed)?;
+    fs::write(policies.join(POLICY), CONTROL_TOOLS).map_err(failed)?;
     let home = home.to_str().map(str::to_owned);
     let home = home.ok_or("the state directory has a path that is no text")?;
     Ok(Hold {
@@ -216,6 +271,26 @@ fn gemini(start: &Start<'_>) -> Result<Hold, String> {
 }
 
 const SETTINGS: &str = "settings.json";
+const POLICIES: &str = "policies";
+const POLICY: &str = "interlock-step.toml";
+/// The control tools need no yes: their hook has judged the call, and nobody can be asked.
+const CONTROL_TOOLS: &str = "[[rule]]
+mcpName = \"interlock\"
+toolName = \"*\"
+decision = \"allow\"
+priority = 899
+";
+
+/// Makes a link in `to` for all that lies in `from`, but for these names.
+fn link_all(from: &Path, to: &Path, without: &[&str]) -> io::Result<()> {
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if without.iter().all(|left_out| name != *left_out) {
+            symlink(entry.path(), to.join(name))?;
+        }
+    }
+    Ok(())
+}
 
 /// Adds hooks and control server to the settings of a person.
 fn gemini_settings(client: &Footprint, before: Option<&str>, site: &Site) -> Result<String, Fault> {
@@ -224,11 +299,7 @@ fn gemini_settings(client: &Footprint, before: Option<&str>, site: &Site) -> Res
         text = Some(form.put(text.as_deref(), site)?);
     }
     if let ServersAs::Json(form) = &client.servers {
-        let mut server = (client.server)(site, Scope::User);
-        if let Value::Object(server) = &mut server {
-            // Its hook has judged the call already, and nobody can be asked.
-            server.insert("trust".to_owned(), json!(true));
-        }
+        let server = (client.server)(site, Scope::User);
         text = Some(form.put(text.as_deref(), &server)?);
     }
     Ok(text.unwrap_or_default())
