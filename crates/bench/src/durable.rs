@@ -200,7 +200,7 @@ impl Place {
     }
 
     fn take_up(&self, run: &RunId) -> Result<()> {
-        let log = self.home.open_run(run)?;
+        let log = self.home.open_run(run)?.kept();
         let machine = log.machine()?;
         let mut host = Nothing::of(log, 0, false);
         let halt = drive(&machine, &mut host)?;
