@@ -23,7 +23,7 @@ pub use bundle::{Bundle, Link};
 pub use convert::{Converted, Syntax, convert};
 pub use diagnostic::Diagnostic;
 pub use flowstate::{Misfit, fit_arguments, schema_fault};
-pub use load::{Loaded, check, is_of_steps, load, parent_of, workflow_names};
+pub use load::{Loaded, check, description_of, is_of_steps, load, parent_of, workflow_names};
 pub use render::render;
 pub use schema::{flowstate_schema, schema};
 pub use source::{NoWorkflows, Source, Workflows};

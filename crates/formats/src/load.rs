@@ -96,10 +96,21 @@ pub fn is_of_steps(source: &Source) -> bool {
 /// Returns what the file of a workflow of steps names as its parent; `None`: it has none.
 #[must_use]
 pub fn parent_of(source: &Source) -> Option<String> {
+    written(source, "extends")
+}
+
+/// Returns what a workflow of steps says of itself; it need not be in order.
+#[must_use]
+pub fn description_of(source: &Source) -> Option<String> {
+    written(source, "description").filter(|text| !text.trim().is_empty())
+}
+
+/// Returns a text at the top level of a workflow of steps.
+fn written(source: &Source, key: &str) -> Option<String> {
     let opened = Opened::new(source);
     let tree = opened.tree.as_ref().filter(|_| opened.flowstate)?;
-    let parent = tree.get("extends")?.value.text()?;
-    Some(parent.to_owned())
+    let text = tree.get(key)?.value.text()?;
+    Some(text.to_owned())
 }
 
 /// Returns the names of the workflows in a gateway configuration; none of any other file.

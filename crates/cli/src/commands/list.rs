@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use interlock_core::names::RunId;
-use interlock_formats::{Source, Workflows as _, parent_of};
+use interlock_formats::{Source, Workflows as _, description_of, parent_of};
 use interlock_project::{Library, Origin};
 use interlock_runner::holder;
 use interlock_store::{EventLog as _, Home, Listed, RunCard, RunSummary};
@@ -83,7 +83,11 @@ fn workflows(app: &App) -> Done {
         };
         let name = app.output.styled(Style::Bold, &entry.name);
         let file = shown(app, Path::new(&source.name));
-        app.output.line(&format!("{name}{parent}  {file}{hides}"))?;
+        let about = description_of(&source)
+            .and_then(|text| text.lines().next().map(|line| format!("  {}", line.trim())))
+            .unwrap_or_default();
+        app.output
+            .line(&format!("{name}{parent}  {file}{about}{hides}"))?;
     }
     Ok(())
 }
