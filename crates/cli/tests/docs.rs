@@ -84,7 +84,8 @@ fn every_workflow_in_the_docs_checks_clean() {
     for (path, text) in pages() {
         for block in blocks(&text) {
             let has = |key: &str| block.text.lines().any(|line| line.starts_with(key));
-            if block.language != "yaml" || !has("id:") || !has("states:") {
+            let is_one = (has("id:") || has("start-at:")) && has("states:");
+            if block.language != "yaml" || !is_one {
                 continue;
             }
             seen += 1;
@@ -98,6 +99,58 @@ fn every_workflow_in_the_docs_checks_clean() {
         }
     }
     assert!(seen > 10, "only {seen} workflows were found");
+}
+
+/// Writes the workflow of steps of a page into a project, named as its first line says.
+fn place_flow(room: &Room, page: &str) -> String {
+    let (_, text) = pages()
+        .into_iter()
+        .find(|(path, _)| path.ends_with(page))
+        .unwrap();
+    let block = blocks(&text)
+        .into_iter()
+        .find(|block| block.text.starts_with("# .flowstate/"))
+        .unwrap();
+    let path = block.text.lines().next().unwrap().trim_start_matches("# ");
+    room.write(path, &block.text).unwrap();
+    let name = Path::new(path).file_stem().unwrap();
+    name.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_durable_workflow_of_the_book_runs() {
+    let room = Room::new().unwrap();
+    let name = place_flow(&room, "docs/src/durable.md");
+    let call = |command: &mut Command| command.stdin(std::process::Stdio::null()).output().unwrap();
+    let program = env!("CARGO_BIN_EXE_interlock");
+    let said = call(room.command(program).args(["run", &name, "--headless"]));
+    assert_eq!(said.status.code(), Some(75), "{said:?}");
+    let mut resume = room.command(program);
+    let said = interlock_testkit::terminal::output(resume.args([
+        "resume",
+        &format!("{name}-1"),
+        "--answer",
+        "staging",
+    ]));
+    let said = said.unwrap();
+    let out = String::from_utf8_lossy(&said.stdout);
+    assert_eq!(
+        (said.status.code(), &*out),
+        (Some(0), "to staging:\n- nothing yet\n"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn the_durable_workflow_of_the_readme_runs() {
+    let room = Room::new().unwrap();
+    let name = place_flow(&room, "README.md");
+    room.write("fixed", "no").unwrap();
+    room.script("bin/claude", "echo yes > fixed").unwrap();
+    room.script("bin/npm", "grep -q yes fixed").unwrap();
+    let mut run = room.command(env!("CARGO_BIN_EXE_interlock"));
+    let said = run.args(["run", &name]).output().unwrap();
+    assert!(said.status.success(), "{said:?}");
 }
 
 #[test]

@@ -20,6 +20,8 @@
 mod bindings;
 #[path = "store/damage.rs"]
 mod damage;
+#[path = "store/durable.rs"]
+mod durable;
 #[path = "store/home.rs"]
 mod home;
 #[path = "store/kin.rs"]
