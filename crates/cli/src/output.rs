@@ -78,9 +78,13 @@ impl Output {
         self.line(&serde_json::to_string(value)?)
     }
 
-    /// Prints text to standard error.
+    /// Prints text to standard error; whoever does not read it any more makes no success of a failure.
     pub(crate) fn error(self, text: &str) -> Done {
-        write(&mut io::stderr().lock(), text)
+        let mut to = io::stderr().lock();
+        match io::Write::write_all(&mut to, text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => Ok(other?),
+        }
     }
 
     /// Says something on standard error, whether or not anybody still reads it.

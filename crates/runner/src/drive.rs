@@ -127,6 +127,7 @@ struct Flight {
 }
 
 /// What ended while the run stood paused.
+#[derive(Clone)]
 struct Landed {
     id: String,
     attempt: u32,
@@ -318,6 +319,11 @@ impl<H: Host> Drive<'_, H> {
             other => told(other),
         };
         for _ in 0..TRIES_MAX {
+            // A person was first: it is told once the run goes on.
+            if self.run.paused.is_some() {
+                self.held.push(landed.clone());
+                return Ok(());
+            }
             let Some(effect) = self.meant(landed) else {
                 return Ok(());
             };

@@ -7,7 +7,7 @@ use interlock_core::{
     refusal::{Code, Refusal},
     run::{Phase, Run},
 };
-use interlock_runner::{Resumed, answer, command, resume_pause};
+use interlock_runner::{Resumed, answer, command, holder, resume_pause};
 use interlock_store::EventLog as _;
 use serde_json::json;
 
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     app::App,
     args::ProceedArgs,
+    commands::people,
     failure::{Done, Exit, Failure},
     live::Live,
 };
@@ -62,12 +63,17 @@ pub(crate) fn proceed_as(app: &App, live: Live, by: String, args: ProceedArgs, j
 
 /// Goes on with a run of steps, and carries it out from there.
 pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: Terms) -> Done {
+    if let Some(over) = completed(&live.run) {
+        return Err(refused(app, &over, terms)?);
+    }
+    // Whoever carries it out has only been told to stand still.
+    if live.run.paused.is_some() && wishes.is_plain() && holder(live.log.directory()).is_some() {
+        let by = wishes.by.clone();
+        return people::answer(app, live, Ask::Resume { by }, terms.json);
+    }
     let Live {
         log, machine, run, ..
     } = live;
-    if let Some(over) = completed(&run) {
-        return Err(refused(app, &over, terms)?);
-    }
     let since = run.seq;
     let carrying = Carrying::take(app, log, &machine, terms, since)?;
     let mut going = Going {
@@ -85,6 +91,13 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: Terms) -> D
         going.carrying.drive(&going.machine)?;
     }
     going.carrying.end(app, &going.machine)
+}
+
+impl Wishes {
+    /// Tells whether nothing is wanted but to go on.
+    const fn is_plain(&self) -> bool {
+        self.answer.is_none() && self.variables.is_empty() && self.fate.is_none() && !self.adopt
+    }
 }
 
 /// Returns why a run that reached its end cannot go on.

@@ -154,3 +154,37 @@ fn cancel_tells_the_process_that_carries_it_out() {
         .says(&[&format!("process {id} ")]);
     assert_eq!(end(run).ended(130).out, "asked\n");
 }
+
+#[test]
+fn a_failure_that_nobody_reads_is_one() {
+    let place = Place::with("bad", "start-at: nowhere\nstates: {}\n");
+    let mut command = place.command(&["run", "bad"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = command.stderr(writer).stdout(Stdio::null()).status();
+    assert_eq!(status.unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_run_told_to_stand_still_goes_on_in_its_own_process() {
+    let place = Place::with(
+        "two",
+        "start-at: a
+states:
+  a: {tool: bash, arguments: {command: 'echo x > begun; cat go', cwd: '@/'}, next: b}
+  b: {tool: bash, arguments: {command: echo b}}
+",
+    );
+    let (pipe, go) = (place.pipe("begun"), place.pipe("go"));
+    let run = begin(place.command(&["run", "two", "-n", "t"]));
+    told(&pipe);
+    place.by_person(&["pause", "t"]).ended(0);
+    fs::write(go, "a\n").unwrap();
+    assert_eq!(place.status("t")["status"], "paused");
+    place
+        .by_person(&["resume", "t", "--adopt"])
+        .ended(1)
+        .says(&["carries this run out"]);
+    place.by_person(&["resume", "t"]).ended(0);
+    assert_eq!(end(run).ended(0).out, "a\nb\n");
+}
