@@ -381,7 +381,8 @@ fn arguments(tool: &Tool) -> Value {
 
 fn shape(shape: Shape) -> Value {
     match shape {
-        Shape::Text | Shape::Json => text(),
+        Shape::Text => text(),
+        Shape::Json => json!({ "type": ["string", "object"] }),
         Shape::Duration => json!({ "type": "string", "pattern": "^\\s*[0-9]+[smh]\\s*$|\\{\\{" }),
         Shape::Boolean | Shape::Flag => flag(),
         Shape::OneOf(words) => {

@@ -67,7 +67,10 @@ const SHOWN: &[&str] = &[
 
 /// Reads a file as an editor does.
 fn read(path: &Path) -> Value {
-    let text = fs::read_to_string(path).unwrap();
+    read_text(path, &fs::read_to_string(path).unwrap())
+}
+
+fn read_text(path: &Path, text: &str) -> Value {
     let mut files = Files::default();
     let file = files.add(Source::new("case.yaml", text));
     let mut report = Report::default();
@@ -133,6 +136,58 @@ fn files_in_order_fit_the_schema() {
         assert!(found.is_empty(), "{}: {found:#?}", path.display());
     }
     assert!(all.len() > 25, "the cases are missing: {}", all.len());
+}
+
+/// Errors that say nothing of a file's shape, but of others that it names.
+const OF_OTHERS: &[&str] = &[
+    "undefined_workflow",
+    "undefined_state",
+    "undefined_namespace",
+    "bad_guard",
+    "unknown_tool",
+    "missing_key",
+];
+
+/// Returns every workflow that stands in the case files and is in order, as far as it can be seen alone.
+fn of_cases() -> Vec<(PathBuf, String)> {
+    let mut all = Vec::new();
+    for path in yaml_below(&Path::new(ROOT).join("tests/cases/flowstate/runs")) {
+        let case = read(&path);
+        let named = case.get("files").and_then(Value::as_object);
+        let texts = named
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| name.ends_with(".yaml"))
+            .map(|(_, text)| text)
+            .chain(case.get("flow"));
+        for text in texts.filter_map(Value::as_str) {
+            let is_one = text.contains("start-at:") || text.contains("extends:");
+            let found = crate::check(&Source::new("case.yaml", text), &crate::NoWorkflows);
+            let in_order = found.iter().all(|found| {
+                found.severity != crate::Severity::Error || OF_OTHERS.contains(&found.code)
+            });
+            if is_one && in_order {
+                all.push((path.clone(), text.to_owned()));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_workflows_of_the_cases_fit_the_schema() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let all = of_cases();
+    assert!(all.len() > 150, "the cases are missing: {}", all.len());
+    let mut wrong = Vec::new();
+    for (path, text) in &all {
+        let value = read_text(path, text);
+        let errors = validator.iter_errors(&value);
+        wrong.extend(
+            errors.map(|error| format!("{}: {}: {error}", path.display(), error.instance_path())),
+        );
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
