@@ -322,6 +322,13 @@ pub enum Event {
         /// The branch.
         branch: BranchStart,
     },
+    /// A branch that had failed goes on where it failed.
+    BranchReopened {
+        /// The branch.
+        path: FramePath,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
     /// The lines that a machine runs for, one after the other.
     ItemsListed {
         /// The frame.

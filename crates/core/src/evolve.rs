@@ -259,6 +259,12 @@ fn apply(run: &mut Run, event: &Event) {
             ..
         } => activities::adopt(run, hash, variables, *at_ms),
         Event::RunReopened { at_ms, .. } => activities::reopen(run, *at_ms),
+        Event::BranchReopened { path, at_ms } => {
+            let seq = run.seq;
+            if let Some(child) = child_mut(run, path) {
+                activities::reopen_branch(child, seq, *at_ms);
+            }
+        }
         Event::RunPaused { by, reason } => {
             run.paused = Some(Pause {
                 by: by.clone(),

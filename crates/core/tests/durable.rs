@@ -575,6 +575,41 @@ fn a_failed_run_goes_on_at_the_branches_that_failed() {
 }
 
 #[test]
+fn branches_that_failed_go_on_no_more_at_once_than_they_may() {
+    let mut driven = Driven::start(fork("settle", 1, &json!({ "done": to("handler") })));
+    driven.failed("par/x", 4, "");
+    driven.failed("par/y", 4, "");
+    driven.accept(Ask::Cancel {
+        by: "ana".to_owned(),
+    });
+    driven.accept(Ask::Reopen {
+        by: "ana".to_owned(),
+    });
+    let mut order = Vec::new();
+    while let Some(path) = running_paths(&driven)
+        .pop()
+        .filter(|path| path != "handler")
+    {
+        assert_eq!(driven.running().len(), 1);
+        driven.done(&path, "");
+        order.push(path);
+    }
+    assert_eq!(order, ["par/z", "par/x", "par/y"]);
+    assert_eq!(running_paths(&driven), ["handler"]);
+}
+
+#[test]
+fn what_was_lost_beside_the_failure_that_ends_the_run_stays_as_it_is() {
+    let mut whole = fork("fail_fast", 3, &json!({ "done": to("handler") }));
+    whole["states"]["par/x"]["on_crash"] = json!("fail");
+    let mut driven = Driven::start(whole);
+    driven.accept(Ask::LoseEffects);
+    assert_eq!(driven.code(), Some(1));
+    let last = driven.log.last().map(Event::name);
+    assert_eq!(last, Some("RunEnded"));
+}
+
+#[test]
 fn a_failed_run_goes_on_within_the_item_and_the_called_machine() {
     let inner = json!({
         "first": task(&plain("first"), &json!({ "done": to("second") }), &json!({})),

@@ -51,6 +51,9 @@ impl Work<'_> {
     pub(super) fn advance(&mut self) -> Answered {
         self.open()?;
         for path in self.run.open_leaves() {
+            if !self.is_open(&path) {
+                continue;
+            }
             let (frame, machine) = self.stand(&path)?;
             let again = frame.effect.as_ref().map(|effect| effect.at);
             if let Some(RunningAt::Waiting(until)) = again

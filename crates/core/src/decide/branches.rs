@@ -119,8 +119,53 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Has branches below `path` that had failed go on, as far as their forks have room.
+    pub(super) fn reopen_branches(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        while self.reopen_next(path)? {}
+        let (frame, _) = self.stand(path)?;
+        let below: Vec<FramePath> = frame
+            .children
+            .iter()
+            .filter(|child| child.ended.is_none())
+            .map(|child| path.child(&child.name))
+            .collect();
+        below
+            .iter()
+            .try_for_each(|branch| self.reopen_branches(branch))
+    }
+
+    /// Has the first branch that waits for its turn go on, if there is room; tells whether one did.
+    fn reopen_next(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let at_once = match &state_of(machine, frame)?.activity {
+            Activity::Fork(fork) => fork.at_once,
+            _ => None,
+        };
+        let open = frame
+            .children
+            .iter()
+            .filter(|child| child.ended.is_none())
+            .count();
+        let waiting = frame
+            .children
+            .iter()
+            .find(|child| child.ended == Some(BranchOutcome::Waiting));
+        let Some(child) = waiting.filter(|_| open < at_once.unwrap_or(usize::MAX).max(1)) else {
+            return Ok(false);
+        };
+        let branch = path.child(&child.name);
+        self.emit(Event::BranchReopened {
+            path: branch,
+            at_ms: self.at_ms,
+        });
+        Ok(true)
+    }
+
     /// Opens the next branch of a fork that does not run all at once.
     fn open_next(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        if self.reopen_next(path)? {
+            return self.go_on_below(path);
+        }
         let (frame, machine) = self.stand(path)?;
         let Activity::Fork(fork) = &state_of(machine, frame)?.activity else {
             return Ok(());
@@ -148,6 +193,17 @@ impl Work<'_> {
         self.settle(&path.child(&name))
     }
 
+    /// Carries on from every state below `path` that was entered again.
+    fn go_on_below(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        self.reopen_branches(path)?;
+        let entered = |leaf: &FramePath| {
+            let frame = self.run.frame(leaf);
+            path.holds(leaf) && frame.is_some_and(|frame| frame.effect.is_none())
+        };
+        let leaves: Vec<FramePath> = self.run.open_leaves().into_iter().filter(entered).collect();
+        leaves.iter().try_for_each(|leaf| self.settle(leaf))
+    }
+
     pub(super) fn end_branch(
         &mut self,
         path: &FramePath,
@@ -167,7 +223,7 @@ impl Work<'_> {
                     ..Cause::default()
                 }
             })),
-            BranchOutcome::Succeeded | BranchOutcome::Cancelled => None,
+            BranchOutcome::Succeeded | BranchOutcome::Cancelled | BranchOutcome::Waiting => None,
         };
         self.emit(Event::BranchEnded {
             path: path.clone(),
@@ -213,7 +269,10 @@ impl Work<'_> {
             Join::Any => all(BranchOutcome::Failed).then_some(Outcome::Failure),
             Join::FailFast if failed.is_some() => Some(Outcome::Failure),
             Join::Settle | Join::FailFast => {
-                let open = frame.children.iter().any(|child| child.ended.is_none());
+                let open = frame
+                    .children
+                    .iter()
+                    .any(|child| matches!(child.ended, None | Some(BranchOutcome::Waiting)));
                 let outcome = if failed.is_some() {
                     Outcome::Failure
                 } else {

@@ -40,6 +40,10 @@ impl Work<'_> {
     pub(super) fn lose_effects(&mut self) -> Answered {
         self.open()?;
         for path in self.run.open_leaves() {
+            // One that failed may have ended the others, or the run.
+            if !self.is_open(&path) {
+                continue;
+            }
             let (frame, machine) = self.stand(&path)?;
             let state = state_of(machine, frame)?;
             let started = frame
@@ -108,6 +112,9 @@ impl Work<'_> {
             EffectFate::Done(_) => "done",
         };
         for path in lost {
+            if !self.is_open(&path) {
+                continue;
+            }
             self.path = path.clone();
             self.emit(Event::EffectSettled {
                 path: path.clone(),
@@ -162,6 +169,7 @@ impl Work<'_> {
             by: by.to_owned(),
             at_ms: self.at_ms,
         });
+        self.reopen_branches(&FramePath::root())?;
         for path in self.run.open_leaves() {
             self.settle(&path)?;
         }

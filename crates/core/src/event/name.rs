@@ -34,6 +34,7 @@ impl Event {
             Self::MachineCalled { .. } => "MachineCalled",
             Self::MachineReturned { .. } => "MachineReturned",
             Self::BranchOpened { .. } => "BranchOpened",
+            Self::BranchReopened { .. } => "BranchReopened",
             Self::ItemsListed { .. } => "ItemsListed",
             Self::ItemStarted { .. } => "ItemStarted",
             Self::ItemEnded { .. } => "ItemEnded",

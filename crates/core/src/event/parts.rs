@@ -128,6 +128,8 @@ pub enum BranchOutcome {
     Failed,
     /// The join no longer needed it.
     Cancelled,
+    /// It failed and goes on when the fork has room for it.
+    Waiting,
 }
 
 /// The first cause of a failure.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    event::{BranchStart, Cause, Event},
+    event::{BranchOutcome, BranchStart, Cause, Event},
     machine::Object,
     names::FramePath,
     run::{Child, Frame, Items, Phase, Run, Running, RunningAt},
@@ -215,14 +215,22 @@ pub(super) fn reopen(run: &mut Run, at_ms: u64) {
     enter_again(&mut run.root, seq, at_ms, true);
 }
 
-/// Enters the state of every frame that stands once more; those that `failed` too.
+/// Opens a branch that had failed again.
+pub(super) fn reopen_branch(child: &mut Child, seq: u64, at_ms: u64) {
+    child.ended = None;
+    enter_again(&mut child.frame, seq, at_ms, true);
+}
+
+/// Enters the state of every frame that stands once more; branches that `failed` wait for their turn to.
 fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
     for child in &mut frame.children {
-        let succeeded = child.ended == Some(crate::event::BranchOutcome::Succeeded);
-        if child.ended.is_none() || (failed && !succeeded) {
-            child.ended = None;
-            child.cause = None;
-            enter_again(&mut child.frame, seq, at_ms, failed);
+        match child.ended {
+            None => enter_again(&mut child.frame, seq, at_ms, failed),
+            Some(BranchOutcome::Failed | BranchOutcome::Cancelled) if failed => {
+                child.ended = Some(BranchOutcome::Waiting);
+                child.cause = None;
+            }
+            Some(_) => {}
         }
     }
     if frame.children.is_empty() {

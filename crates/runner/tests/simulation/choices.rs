@@ -1,0 +1,94 @@
+//! Choices from a seed or from a script; every one is noted, so that a schedule can be played again and made smaller.
+
+/// Where choices come from. The choice 0 is always the calm one: nothing goes wrong, the oldest comes first.
+pub(crate) struct Choices {
+    source: Source,
+    taken: Vec<u64>,
+}
+
+enum Source {
+    Dice(Dice),
+    /// Beyond its end every choice is 0.
+    Script(Vec<u64>),
+}
+
+impl Choices {
+    pub(crate) fn of_seed(seed: u64) -> Self {
+        Self::from(Source::Dice(Dice::new(seed)))
+    }
+
+    pub(crate) fn of_script(script: Vec<u64>) -> Self {
+        Self::from(Source::Script(script))
+    }
+
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            taken: Vec::new(),
+        }
+    }
+
+    /// Chooses a number below `bound`.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        let value = match &mut self.source {
+            Source::Dice(dice) => dice.below(bound),
+            Source::Script(script) => script.get(self.taken.len()).copied().unwrap_or(0) % bound,
+        };
+        self.taken.push(value);
+        value
+    }
+
+    /// Chooses a place in a list of `len`, which is not empty.
+    pub(crate) fn place(&mut self, len: usize) -> usize {
+        usize::try_from(self.below(u64::try_from(len).unwrap())).unwrap()
+    }
+
+    /// Returns every choice so far.
+    pub(crate) fn taken(&self) -> &[u64] {
+        &self.taken
+    }
+}
+
+/// A small generator of numbers (SplitMix64): the same seed, the same numbers.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    pub(crate) fn one_in(&mut self, bound: u64) -> bool {
+        self.below(bound) == 0
+    }
+}
+
+/// Makes a failing script smaller: as short and as calm as it can be and still fail.
+pub(crate) fn shrink(script: &[u64], fails: impl Fn(&[u64]) -> bool) -> Vec<u64> {
+    let mut best = script.to_vec();
+    let mut size = best.len();
+    while size > 0 {
+        let mut from = 0;
+        while from < best.len() {
+            let to = (from + size).min(best.len());
+            let calm = best[from..to].iter().all(|choice| *choice == 0);
+            let mut calmer = best.clone();
+            calmer[from..to].fill(0);
+            if !calm && fails(&calmer) {
+                best = calmer;
+            }
+            from = to;
+        }
+        size /= 2;
+    }
+    let last = best.iter().rposition(|choice| *choice != 0);
+    best.truncate(last.map_or(0, |last| last + 1));
+    best
+}
