@@ -13,6 +13,8 @@ mod cancel;
 mod crash;
 #[path = "runs/flow.rs"]
 mod flow;
+#[path = "runs/many.rs"]
+mod many;
 #[path = "runs/people.rs"]
 mod people;
 #[path = "runs/steps.rs"]

@@ -70,8 +70,12 @@ impl Dice {
     }
 }
 
+/// Scripts that are tried to make a failing one smaller.
+const TRIES_MAX: u32 = 1_000;
+
 /// Makes a failing script smaller: as short and as calm as it can be and still fail.
 pub(crate) fn shrink(script: &[u64], fails: impl Fn(&[u64]) -> bool) -> Vec<u64> {
+    let mut tries = 0;
     let mut best = script.to_vec();
     let mut size = best.len();
     while size > 0 {
@@ -81,10 +85,14 @@ pub(crate) fn shrink(script: &[u64], fails: impl Fn(&[u64]) -> bool) -> Vec<u64>
             let calm = best[from..to].iter().all(|choice| *choice == 0);
             let mut calmer = best.clone();
             calmer[from..to].fill(0);
-            if !calm && fails(&calmer) {
+            from = to;
+            if calm || tries == TRIES_MAX {
+                continue;
+            }
+            tries += 1;
+            if fails(&calmer) {
                 best = calmer;
             }
-            from = to;
         }
         size /= 2;
     }

@@ -27,7 +27,7 @@ use workflow::{Workflow, workflow};
 
 const SCHEDULES: u64 = 100_000;
 /// Schedules of one workflow; the first of them crash before and after each append.
-const A_WORKFLOW: u64 = 200;
+const A_WORKFLOW: u64 = 100;
 /// One in so many logs is written out and read back.
 const READ_BACK: u64 = 64;
 

@@ -26,7 +26,7 @@ const PROCESSES_MAX: u32 = 200;
 pub(crate) struct Ending {
     code: Option<u8>,
     variables: Object,
-    /// Each success of a step, once for each time.
+    /// Each success of a step with its output and its command, once for each time.
     successes: Vec<(String, String)>,
     /// Each failure of a step.
     failures: BTreeSet<(String, String)>,
@@ -222,13 +222,14 @@ fn ending(world: &World<'_>) -> Ending {
             path,
             output,
             error,
+            stderr,
             ..
         } = event
         {
             let at = run.frame(path).map(|frame| frame.at.to_string());
             let place = format!("{path} at {}", at.unwrap_or_default());
             match error {
-                None => successes.push((place, output.to_string())),
+                None => successes.push((place, format!("{output} of {stderr}"))),
                 Some(cause) => drop(failures.insert((place, cause.code.to_string()))),
             }
         }

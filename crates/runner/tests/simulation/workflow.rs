@@ -90,8 +90,8 @@ impl Maker {
         let kinds: u64 = match (room.depth, room.people) {
             (0, false) => 7,
             (0, true) => 9,
-            (_, false) => 10,
-            (_, true) => 12,
+            (_, false) => 11,
+            (_, true) => 13,
         };
         let mut state = match self.dice.below(kinds) {
             0..=3 => self.task(name, room),
@@ -107,11 +107,9 @@ impl Maker {
             7 | 9 => self.call(name, room),
             8 | 10 => self.fork(name, room, beside),
             _ => {
-                let (list, each) = self.each(name, room);
-                let mut each = each;
+                let (mut list, mut each) = self.each(name, name, room);
                 each["on"] = self.ways(&next, &ahead);
                 beside.insert(format!("{name}/each"), each);
-                let mut list = list;
                 list["on"] = self.ways(&json!({ "state": format!("{name}/each") }), &ahead);
                 return list;
             }
@@ -164,7 +162,7 @@ impl Maker {
 
     fn task(&mut self, name: &str, room: Room) -> Value {
         let (mut code, mut until) = (0, 0);
-        if room.fails && self.dice.one_in(4) {
+        if room.fails && self.dice.one_in(3) {
             code = [1, 3, 7, 9][usize::try_from(self.dice.below(4)).unwrap()];
             until = [0, 2, 3][usize::try_from(self.dice.below(3)).unwrap()];
         }
@@ -240,8 +238,9 @@ impl Maker {
         })
     }
 
-    fn each(&mut self, name: &str, room: Room) -> (Value, Value) {
-        let key = self.machine(name, room);
+    /// Makes the state that lists lines, and the one that runs a machine for each.
+    fn each(&mut self, name: &str, id: &str, room: Room) -> (Value, Value) {
+        let key = self.machine(id, room);
         let lines = self.dice.below(4);
         let code = if room.fails && self.dice.one_in(8) {
             5
@@ -277,12 +276,24 @@ impl Maker {
         let mut branches = Map::new();
         for at in 0..2 + self.dice.below(3) {
             let state_name = format!("{name}/b{at}");
-            let mut state = match self.dice.below(4) {
-                0 => self.call(&state_name.replace('/', "-"), room),
+            let id = state_name.replace('/', "-");
+            let ends = json!({ "done": { "transitions": [{ "target": { "end": "success" } }] } });
+            let mut state = match self.dice.below(5) {
+                0 if room.depth > 0 => self.call(&id, room),
+                1 if room.depth > 0 => {
+                    let (list, mut each) = self.each(&state_name, &id, room);
+                    each["on"] = ends.clone();
+                    beside.insert(format!("{state_name}/each"), each);
+                    list
+                }
                 _ => self.task(&state_name, room),
             };
-            state["on"] =
-                json!({ "done": { "transitions": [{ "target": { "end": "success" } }] } });
+            let each = format!("{state_name}/each");
+            state["on"] = if beside.contains_key(&each) {
+                json!({ "done": { "transitions": [{ "target": { "state": each } }] } })
+            } else {
+                ends
+            };
             state["shown_as"] = json!("");
             branches.insert(
                 format!("b{at}"),

@@ -23,7 +23,7 @@ use crate::choices::Choices;
 /// Troubles of one schedule; after them all is calm, so that it ends.
 const TROUBLES_MAX: u32 = 14;
 /// Happenings after which a run counts as one without an end.
-const HAPPENINGS_MAX: u32 = 3_000;
+const HAPPENINGS_MAX: u32 = 600;
 
 /// Why the host stops.
 #[derive(Debug, thiserror::Error)]
@@ -290,7 +290,7 @@ impl<'m> World<'m> {
         if self.running.iter().any(|job| job.id == *id) {
             return Err(format!("`{id}` is started while it runs"));
         }
-        let listed = effects(self.machine, &self.folded())
+        let listed = effects(self.machine, &self.run)
             .into_iter()
             .find(|effect| effect.id == *id && effect.attempt == order.attempt)
             .filter(|effect| matches!(effect.stage, Stage::Running | Stage::Person));
@@ -357,11 +357,12 @@ fn look_at_forks(machine: &Machine, frame: &Frame, wrong: &mut Option<String>) {
 
 /// Says what `order` comes to, which is all in its command.
 fn outcome(order: &Order) -> Outcome {
+    let command = order.input.get("command").and_then(Value::as_str);
     let done = |stdout: String| Outcome::Done {
         stdout,
-        stderr: "a word".to_owned(),
+        stderr: command.unwrap_or_default().to_owned(),
     };
-    let Some(command) = order.input.get("command").and_then(Value::as_str) else {
+    let Some(command) = command else {
         return done("yes".to_owned());
     };
     let number = |name: &str| -> Option<i64> {
@@ -384,7 +385,10 @@ fn outcome(order: &Order) -> Outcome {
 
 fn told(outcome: &Outcome) -> ActivityOutcome {
     match outcome {
-        Outcome::Done { stdout, .. } => ActivityOutcome::done(stdout.as_str()),
+        Outcome::Done { stdout, stderr } => ActivityOutcome::Done {
+            output: json!(stdout),
+            stderr: stderr.clone(),
+        },
         Outcome::Failed(failed) => {
             ActivityOutcome::Failed(Cause::new(failed.code, failed.message.clone()))
         }

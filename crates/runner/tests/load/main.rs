@@ -1,0 +1,217 @@
+//! Long runs: what a step costs stays the same to the end, and memory stays small.
+//!
+//! Memory is asserted, times are printed. `INTERLOCK_WHOLE` plays a log of a million events and a list of a hundred
+//! thousand lines; without it the tests are a sample.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a failed test panics, and what is measured is told"
+)]
+
+#[path = "../support/direct.rs"]
+mod direct;
+
+use std::{env, fmt::Write as _, fs, path::Path};
+
+use direct::{Direct, begin};
+use interlock_core::{
+    machine::{Machine, Outcome as Ended},
+    run::Phase,
+};
+use interlock_formats::{NoWorkflows, Source, load, render};
+use interlock_runner::{Halt, Host as _, Order, drive};
+use interlock_store::{Durability, EventLog as _, Home};
+use serde_json::json;
+
+/// The most memory that any of these may have.
+const KIBIBYTES_MAX: u64 = 200 * 1024;
+
+/// Chooses how much is played.
+fn size(sample: usize, whole: usize) -> usize {
+    if env::var_os("INTERLOCK_WHOLE").is_some() {
+        whole
+    } else {
+        sample
+    }
+}
+
+fn flow(text: &str) -> Machine {
+    let loaded = load(&Source::new("flow.yaml", text), None, &NoWorkflows);
+    loaded
+        .unwrap_or_else(|found| panic!("{}", render(&found, false)))
+        .machine
+}
+
+/// Returns the most memory that this process had.
+fn peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|rest| rest.trim().strip_suffix(" kB"));
+    number.unwrap().trim().parse().unwrap()
+}
+
+/// Drives a run of `machine` to its success, looks at it and returns its host.
+fn driven<F: FnMut(&Order) -> String>(
+    what: &str,
+    room: &Path,
+    machine: &Machine,
+    answer: F,
+) -> Direct<F> {
+    let log = begin(room, machine, Durability::Process).unwrap();
+    let id = log.run().clone();
+    let mut host = Direct::new(log, answer);
+    assert_eq!(drive(machine, &mut host).unwrap(), Halt::Over);
+    let run = host.load().unwrap();
+    let done = Phase::Ended {
+        outcome: Ended::Success,
+        cause: None,
+    };
+    assert_eq!(run.phase, done, "{what}");
+    let log = Home::at(room.join("state")).open_run(&id).unwrap();
+    let peak = peak_kib();
+    println!(
+        "{what}: {} steps, {} events, {} MiB at most",
+        host.begun.len(),
+        log.count().unwrap(),
+        peak / 1024
+    );
+    assert!(peak < KIBIBYTES_MAX, "{what}: {peak} KiB");
+    host
+}
+
+/// Tells how the last thousand steps compare with the first.
+fn tell_ratio<F: FnMut(&Order) -> String>(what: &str, host: &Direct<F>) {
+    const SOME: usize = 1_000;
+    let last = host.begun.len().saturating_sub(SOME + 1);
+    // The first few pay for what is set up.
+    let both = host.took(100, SOME).zip(host.took(last, SOME));
+    let (first, last) = both.unwrap();
+    let ratio = last.as_secs_f64() / first.as_secs_f64();
+    println!("{what}: the last thousand steps {last:.1?}, the first {first:.1?}: {ratio:.2} times");
+}
+
+#[test]
+fn a_log_of_a_million_events() {
+    let steps = size(10_000, 333_334);
+    let machine = json!({
+        "id": "loop", "initial": "step", "durable": true,
+        "states": { "step": {
+            "activity": { "task": { "kind": "step" } },
+            "capture": { "key": "last" },
+            "on": { "done": { "branched": true, "transitions": [
+                { "guards": [{ "inline": { "output": "over" } }], "target": { "end": "success" } },
+                { "target": { "state": "step" } },
+            ] } },
+        } },
+    });
+    let machine = serde_json::from_value::<Machine>(machine).unwrap().seal();
+    let room = tempfile::tempdir().unwrap();
+    let mut taken = 0;
+    let host = driven("one state again and again", room.path(), &machine, |_| {
+        taken += 1;
+        if taken == steps { "over" } else { "on" }.to_owned()
+    });
+    assert_eq!(host.begun.len(), steps);
+    tell_ratio("one state again and again", &host);
+}
+
+#[test]
+fn a_chain_of_ten_thousand_states() {
+    const STATES: usize = 10_000;
+    let mut text = "start-at: s0\nstates:\n".to_owned();
+    for at in 0..STATES {
+        let next = if at + 1 < STATES {
+            format!(", next: s{}", at + 1)
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            text,
+            "  s{at}: {{tool: bash, arguments: {{command: ls}}{next}}}"
+        );
+    }
+    let machine = flow(&text);
+    let room = tempfile::tempdir().unwrap();
+    let host = driven("a chain", room.path(), &machine, |_| String::new());
+    assert_eq!(host.begun.len(), STATES);
+    tell_ratio("a chain", &host);
+}
+
+#[test]
+fn a_list_of_a_hundred_thousand_lines() {
+    let lines = size(10_000, 100_000);
+    let text = "
+start-at: each
+states:
+  each:
+    tool: for-each
+    arguments:
+      items-from: list
+      start-at: look
+      states:
+        look: {tool: if-equal, arguments: {left: '{{ item }}', right: x}, output: var(seen)}
+    next: last
+  last: {tool: bash, arguments: {command: 'echo {{ seen }}'}}
+";
+    let machine = flow(text);
+    let room = tempfile::tempdir().unwrap();
+    let mut commands = Vec::new();
+    let host = driven("lines that are looked at", room.path(), &machine, |order| {
+        let command = order.input["command"].as_str().unwrap().to_owned();
+        let list = command == "list";
+        commands.push(command);
+        if !list {
+            return String::new();
+        }
+        (0..lines).map(|line| format!("line {line}\n")).collect()
+    });
+    assert_eq!(host.begun.len(), 2);
+    assert_eq!(commands, ["list", "echo false"]);
+}
+
+#[test]
+fn a_step_for_each_of_many_lines() {
+    let lines = size(5_000, 100_000);
+    let text = "
+start-at: each
+states:
+  each:
+    tool: for-each
+    arguments:
+      items-from: list
+      start-at: run
+      states:
+        run: {tool: bash, arguments: {command: '{{ index }}'}}
+";
+    let machine = flow(text);
+    let room = tempfile::tempdir().unwrap();
+    let host =
+        driven(
+            "a step for each line",
+            room.path(),
+            &machine,
+            |order| match order.input["command"].as_str().unwrap() {
+                "list" => "a line\n".repeat(lines),
+                _ => String::new(),
+            },
+        );
+    assert_eq!(host.begun.len(), lines + 1);
+    tell_ratio("a step for each line", &host);
+}
+
+#[test]
+fn two_hundred_tasks_sixteen_at_once() {
+    let tasks: String = (0..200)
+        .map(|task| format!("        - {{tool: bash, arguments: {{command: '{task}'}}}}\n"))
+        .collect();
+    let text = format!(
+        "start-at: p\nstates:\n  p:\n    tool: parallel\n    arguments:\n      max-concurrency: 16\n      tasks:\n{tasks}"
+    );
+    let machine = flow(&text);
+    let room = tempfile::tempdir().unwrap();
+    let host = driven("two hundred tasks", room.path(), &machine, |_| {
+        String::new()
+    });
+    assert_eq!((host.begun.len(), host.most), (200, 16));
+}
