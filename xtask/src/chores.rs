@@ -57,7 +57,7 @@ const CHORES: &[Chore] = &[
     Chore {
         name: "load",
         arguments: "",
-        about: "two hundred MCP clients, fifty thousand calls, a server killed every second",
+        about: "runs of a million events, one killed at 500 points, 200 MCP clients and a server killed every second",
         run: conformance::load,
     },
     Chore {

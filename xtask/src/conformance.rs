@@ -23,10 +23,24 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
-/// Plays two hundred clients with fifty thousand calls, and kills a run at five hundred points, as the program is shipped.
+/// Plays long runs, two hundred clients with fifty thousand calls, and kills a run at five hundred points.
 pub(crate) fn load(arguments: &[&str]) -> Result<ExitCode> {
     chores::none(arguments)?;
     let mut steps = Steps::default();
+    let runs = [
+        "test",
+        "--locked",
+        "--release",
+        "--package",
+        "interlock-runner",
+        "--test",
+        "load",
+    ];
+    let mut runs = tools::cargo(&runs);
+    // One after the other: what is asserted is the memory of the process.
+    runs.args(["--", "--nocapture", "--test-threads=1"])
+        .env("INTERLOCK_WHOLE", "1");
+    steps.command("runs", runs);
     let mut load = tools::cargo(&test_of("mcp_load", &["--release"]));
     load.args(["--", "--nocapture"]).env("INTERLOCK_WHOLE", "1");
     steps.command("load", load);

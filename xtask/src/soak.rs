@@ -40,6 +40,20 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
             .env("PROPTEST_RNG_SEED", seed.to_string());
         steps.command("soak", test);
     }
+    // The engine and the runner in a simulated world.
+    let simulation = [
+        "test",
+        "--locked",
+        "-p",
+        "interlock-runner",
+        "--test",
+        "simulation",
+    ];
+    let mut simulation = tools::cargo(&simulation);
+    simulation
+        .env("INTERLOCK_SCHEDULES", sequences.to_string())
+        .env("INTERLOCK_SEED", seed.to_string());
+    steps.command("simulate", simulation);
     // Lines of shell against real bash: one for every twenty sequences.
     let mut shell = tools::cargo(&[
         "test",

@@ -115,7 +115,7 @@ pub fn command<H: Host>(
         flights: BTreeMap::new(),
         held: Vec::new(),
     };
-    drive.submit(ask)
+    drive.submit(ask.clone())
 }
 
 /// What is carried out at this moment.
@@ -127,11 +127,11 @@ struct Flight {
 }
 
 /// What ended while the run stood paused.
-#[derive(Clone)]
 struct Landed {
     id: String,
     attempt: u32,
-    outcome: Outcome,
+    /// What the run is told; `None`: a person interrupted it at the terminal.
+    outcome: Option<ActivityOutcome>,
 }
 
 struct Drive<'a, H> {
@@ -148,7 +148,7 @@ impl<H: Host> Drive<'_, H> {
     fn settle(&mut self) -> Result<Vec<Effect>, DriveError<H::Error>> {
         loop {
             for landed in self.released() {
-                self.land(&landed)?;
+                self.land(landed)?;
             }
             let list = effects(self.machine, &self.run);
             self.stop_unlisted(&list);
@@ -194,7 +194,7 @@ impl<H: Host> Drive<'_, H> {
             };
             let path = effect.frame.clone();
             let files = read_files(self.machine, &self.run, self.host, &path, wanted);
-            let decision = self.submit(&Ask::Supply { path, files })?;
+            let decision = self.submit(Ask::Supply { path, files })?;
             // Refused: the state was left meanwhile, and the list is another.
             if !matches!(decision.reply, Reply::Refused(_)) || self.has_moved(effect) {
                 return Ok(true);
@@ -217,10 +217,10 @@ impl<H: Host> Drive<'_, H> {
                 continue;
             }
             if let Some(failed) = fault(&effect.kind, &effect.input) {
-                self.land(&Landed {
+                self.land(Landed {
                     id: effect.id.clone(),
                     attempt: effect.attempt,
-                    outcome: failed.into(),
+                    outcome: Some(ActivityOutcome::Failed(cause(failed))),
                 })?;
                 return Ok(true);
             }
@@ -278,14 +278,14 @@ impl<H: Host> Drive<'_, H> {
             } => self.ended(Landed {
                 id,
                 attempt,
-                outcome,
+                outcome: told(outcome),
             }),
-            Happening::CancelAsked { by } => self.submit(&Ask::Cancel { by }).map(drop),
+            Happening::CancelAsked { by } => self.submit(Ask::Cancel { by }).map(drop),
             Happening::LogGrew => {
                 self.run = self.host.load().map_err(DriveError::Host)?;
                 Ok(())
             }
-            Happening::Tick => self.submit(&Ask::Advance).map(drop),
+            Happening::Tick => self.submit(Ask::Advance).map(drop),
         }
     }
 
@@ -306,70 +306,77 @@ impl<H: Host> Drive<'_, H> {
             self.held.push(landed);
             return Ok(());
         }
-        self.land(&landed)
+        self.land(landed)
     }
 
     /// Tells the run what became of an effect, if it is still the one meant.
-    fn land(&mut self, landed: &Landed) -> Result<(), DriveError<H::Error>> {
-        let mut outcome = match &landed.outcome {
-            Outcome::Interrupted => {
-                let by = "the person at the terminal".to_owned();
-                return self.submit(&Ask::Cancel { by }).map(drop);
-            }
-            other => told(other),
+    fn land(&mut self, landed: Landed) -> Result<(), DriveError<H::Error>> {
+        let Landed {
+            id,
+            attempt,
+            outcome,
+        } = landed;
+        let Some(mut outcome) = outcome else {
+            let by = "the person at the terminal".to_owned();
+            return self.submit(Ask::Cancel { by }).map(drop);
         };
         for _ in 0..TRIES_MAX {
             // A person was first: it is told once the run goes on.
             if self.run.paused.is_some() {
-                self.held.push(landed.clone());
+                self.held.push(Landed {
+                    id,
+                    attempt,
+                    outcome: Some(outcome),
+                });
                 return Ok(());
             }
-            let Some(effect) = self.meant(landed) else {
+            let Some(effect) = self.meant(&id, attempt) else {
                 return Ok(());
             };
-            let ask = Ask::EndActivity {
+            let mut command = command_of(Ask::EndActivity {
                 path: Some(effect.frame.to_string()),
-                outcome: outcome.clone(),
+                outcome,
+            });
+            let (decision, appended) = self.try_submit(&mut command)?;
+            let Ask::EndActivity { outcome: told, .. } = command.ask else {
+                return Ok(());
             };
-            let (decision, appended) = self.try_submit(&ask)?;
-            match (decision.reply, appended) {
-                (_, Appended::Conflict) => {}
-                (Reply::Refused(refusal), _) => {
-                    outcome = refusal_of(&effect, &outcome, refusal)?;
-                }
+            outcome = match (decision.reply, appended) {
+                (_, Appended::Conflict) => told,
+                (Reply::Refused(refusal), _) => refusal_of(&effect, &told, refusal)?,
                 _ => return Ok(()),
-            }
+            };
         }
         Err(DriveError::Contended)
     }
 
     /// Finds the effect that ended, as long as the run still waits for just it.
-    fn meant(&self, landed: &Landed) -> Option<Effect> {
-        effects(self.machine, &self.run).into_iter().find(|effect| {
-            is_open(effect) && effect.id == landed.id && effect.attempt == landed.attempt
-        })
+    fn meant(&self, id: &str, attempt: u32) -> Option<Effect> {
+        effects(self.machine, &self.run)
+            .into_iter()
+            .find(|effect| is_open(effect) && effect.id == id && effect.attempt == attempt)
     }
 
-    fn submit(&mut self, ask: &Ask) -> Result<Decision, DriveError<H::Error>> {
+    fn submit(&mut self, ask: Ask) -> Result<Decision, DriveError<H::Error>> {
+        let mut command = command_of(ask);
         for _ in 0..TRIES_MAX {
-            if let (decision, Appended::Kept) = self.try_submit(ask)? {
+            if let (decision, Appended::Kept) = self.try_submit(&mut command)? {
                 return Ok(decision);
             }
         }
         Err(DriveError::Contended)
     }
 
-    /// Decides once; where another writer was first, the run is loaded again.
-    fn try_submit(&mut self, ask: &Ask) -> Result<(Decision, Appended), DriveError<H::Error>> {
-        let at_ms = self.host.now_ms();
-        let command = Command {
-            at_ms,
-            ask: ask.clone(),
-        };
-        let decision = decide(self.machine, &self.run, &command);
+    /// Decides once, at this moment; where another writer was first, the run is loaded again.
+    fn try_submit(
+        &mut self,
+        command: &mut Command,
+    ) -> Result<(Decision, Appended), DriveError<H::Error>> {
+        command.at_ms = self.host.now_ms();
+        let decision = decide(self.machine, &self.run, command);
         let appended = self
             .host
-            .append(self.run.seq, at_ms, &decision.events)
+            .append(self.run.seq, command.at_ms, &decision.events)
             .map_err(DriveError::Host)?;
         match appended {
             Appended::Kept => {
@@ -383,6 +390,11 @@ impl<H: Host> Drive<'_, H> {
         }
         Ok((decision, appended))
     }
+}
+
+/// Makes a command whose time is set when it is given.
+const fn command_of(ask: Ask) -> Command {
+    Command { at_ms: 0, ask }
 }
 
 /// Reads the files that the texts of the state at `path` name, `wanted` first.
@@ -414,26 +426,27 @@ const fn due(effect: &Effect) -> Option<u64> {
     }
 }
 
-/// Says to the run what became of an effect.
-fn told(outcome: &Outcome) -> ActivityOutcome {
+/// Says to the run what became of an effect; `None` where it is to be cancelled.
+fn told(outcome: Outcome) -> Option<ActivityOutcome> {
     match outcome {
-        Outcome::Done { stdout, stderr } => ActivityOutcome::Done {
-            output: Value::from(stdout.as_str()),
-            stderr: stderr.clone(),
-        },
-        Outcome::Failed(failed) => ActivityOutcome::Failed(cause(failed)),
-        Outcome::Interrupted => ActivityOutcome::Failed(Cause::new(130, "it was interrupted")),
+        Outcome::Done { stdout, stderr } => Some(ActivityOutcome::Done {
+            output: Value::from(stdout),
+            stderr,
+        }),
+        Outcome::Failed(failed) => Some(ActivityOutcome::Failed(cause(failed))),
+        Outcome::Interrupted => None,
     }
 }
 
-fn cause(failed: &Failed) -> Cause {
+/// Says to the run how an effect failed.
+fn cause(failed: Failed) -> Cause {
     let code = failed
         .reason
         .map_or_else(|| Value::from(failed.code), Value::from);
     Cause {
-        stdout: failed.stdout.clone(),
-        stderr: failed.stderr.clone(),
-        ..Cause::new(code, failed.message.clone())
+        stdout: failed.stdout,
+        stderr: failed.stderr,
+        ..Cause::new(code, failed.message)
     }
 }
 
