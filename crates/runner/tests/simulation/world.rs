@@ -128,7 +128,12 @@ impl<'m> World<'m> {
     /// Puts events into the log.
     fn keep(&mut self, events: &[Event], who: &str) {
         for event in events {
-            if self.run.is_over() && !matches!(event, Event::RunReopened { .. }) {
+            // A person may still set variables, to go on with them.
+            let goes_on = matches!(
+                event,
+                Event::RunReopened { .. } | Event::VariablesSet { .. }
+            );
+            if self.run.is_over() && !goes_on {
                 self.complain(format!("`{}` after the end of the run", event.name()));
             }
             self.note(|| format!("{who}: {}", serde_json::to_string(event).unwrap()));
