@@ -83,7 +83,7 @@ impl Schedule<'_> {
             choices: world.choices.taken().to_vec(),
             appends: world.appends,
             trace: world.trace.take().unwrap_or_default(),
-            log: world.log().to_vec(),
+            log: world.take_log(),
         }
     }
 

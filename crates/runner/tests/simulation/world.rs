@@ -98,6 +98,11 @@ impl<'m> World<'m> {
         &self.log
     }
 
+    /// Returns the log once all is over.
+    pub(crate) fn take_log(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.log)
+    }
+
     /// A new process begins where the one before died: nothing of that runs any more.
     pub(crate) fn begin_again(&mut self) {
         self.running.clear();
