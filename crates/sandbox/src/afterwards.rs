@@ -4,6 +4,8 @@
 //! What cannot be prevented is found here: protected things that are not there yet,
 //! files that may change in part, and all of them where mounts are refused.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::links::Links;
@@ -33,6 +35,8 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub(crate) struct Before {
     watched: Vec<Watched>,
+    /// Their paths, as they are written.
+    known: BTreeSet<OsString>,
     ancestors: Ancestors,
     written: Written,
     aside: Option<PathBuf>,
@@ -57,6 +61,7 @@ impl Before {
         let mut room = tree::Room::default();
         let mut before = Self {
             watched: Vec::new(),
+            known: BTreeSet::new(),
             ancestors: Ancestors::default(),
             written: Written::look(project, &afterwards.reported),
             aside: afterwards.aside.clone(),
@@ -70,7 +75,7 @@ impl Before {
     /// Watches one thing, and where its links lead.
     fn watch(&mut self, one: &Protected, room: &mut tree::Room, links: &Links) {
         let path = links.real_above(&one.path);
-        if self.watched.iter().any(|known| known.path == path) {
+        if !self.known.insert(path.as_os_str().to_owned()) {
             return;
         }
         let tree = Tree::read(&path, &one.free, Some(room));

@@ -7,6 +7,7 @@
 use std::{
     cell::RefCell,
     collections::BTreeMap,
+    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -14,19 +15,20 @@ use std::{
 /// Paths looked up before one command starts.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    known: RefCell<BTreeMap<PathBuf, Option<PathBuf>>>,
+    /// By the path as it is written: to compare paths part by part takes longer than to look.
+    known: RefCell<BTreeMap<OsString, Option<PathBuf>>>,
 }
 
 impl Links {
     /// Returns `path` without links; `None`: it is not there or cannot be looked at.
     pub(crate) fn real(&self, path: &Path) -> Option<PathBuf> {
-        if let Some(known) = self.known.borrow().get(path) {
+        if let Some(known) = self.known.borrow().get(path.as_os_str()) {
             return known.clone();
         }
         let found = self.look(path);
         self.known
             .borrow_mut()
-            .insert(path.to_path_buf(), found.clone());
+            .insert(path.as_os_str().to_owned(), found.clone());
         found
     }
 

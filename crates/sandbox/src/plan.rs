@@ -131,6 +131,8 @@ impl Place {
     }
 
     fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        // Most places are not there, and to be told so takes one look.
+        path.metadata().ok()?;
         let real = path.canonicalize().ok()?;
         let Some(within) = &self.within else {
             return Some(real);
