@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use interlock_core::{command::Ask, event::ProtectedChange};
-use interlock_facts::{Baseline, RealDisk, Surroundings};
+use interlock_facts::{Baseline, Quiet, RealDisk, Surroundings};
 use interlock_store::{BASELINE, RunLog, StoreError};
 
 use crate::{
@@ -18,6 +18,8 @@ pub struct Watched {
     name: String,
     /// Kept by whoever looks often: only its stamps are ever renewed.
     baseline: Option<Baseline>,
+    /// What shows that nothing has changed since it was compared last.
+    quiet: Option<Quiet>,
 }
 
 impl Watched {
@@ -29,6 +31,7 @@ impl Watched {
         Self {
             name: format!("{BASELINE}-{}", surroundings.places_key()),
             baseline: None,
+            quiet: None,
         }
     }
 
@@ -36,6 +39,7 @@ impl Watched {
         Self {
             name: BASELINE.to_owned(),
             baseline: None,
+            quiet: None,
         }
     }
 
@@ -51,6 +55,14 @@ impl Watched {
         at_ms: u64,
     ) -> Result<Vec<ProtectedChange>, StoreError> {
         let disk = RealDisk;
+        let quiet = self.quiet.take();
+        if quiet
+            .as_ref()
+            .is_some_and(|quiet| quiet.holds(surroundings, accepted, &disk))
+        {
+            self.quiet = quiet;
+            return Ok(Vec::new());
+        }
         let known = match self.baseline.take() {
             Some(baseline) => Some(baseline),
             None => log.baseline::<Baseline>(&self.name)?,
@@ -62,6 +74,7 @@ impl Watched {
             return Ok(Vec::new());
         };
         let found = baseline.compare(surroundings, accepted, &disk, at_ms);
+        self.quiet = found.quiet;
         self.baseline = Some(match found.renewed {
             Some(renewed) => {
                 log.renew_baseline(&self.name, renewed.clone())?;

@@ -33,4 +33,4 @@ pub use served::{FileUse, TextUse};
 pub use shape::{EditFields, Shape};
 pub use summary::one_line;
 pub use surroundings::Surroundings;
-pub use watch::{Baseline, Comparison, SETTINGS_KEYS};
+pub use watch::{Baseline, Comparison, Quiet, SETTINGS_KEYS};

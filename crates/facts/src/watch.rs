@@ -5,6 +5,7 @@
 //! itself proves nothing: a file may change twice within one tick of the clock.
 
 mod digest;
+mod quiet;
 mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,8 @@ use crate::{
     surroundings::Surroundings,
 };
 
+use quiet::Listened;
+pub use quiet::Quiet;
 pub use settings::SETTINGS_KEYS;
 
 /// Files and directories looked at of one thing; one that has more is not looked at to its end.
@@ -58,6 +61,8 @@ pub struct Comparison {
     pub changes: Vec<ProtectedChange>,
     /// The same baseline with newer stamps, where keeping it spares reading next time.
     pub renewed: Option<Baseline>,
+    /// What shows next time that nothing changed, where stamps alone show it.
+    pub quiet: Option<Quiet>,
 }
 
 impl Baseline {
@@ -79,14 +84,21 @@ impl Baseline {
         disk: &dyn Disk,
         at_ms: u64,
     ) -> Comparison {
-        let things = places(surroundings, disk);
-        let mut look = Look::new(self, disk, at_ms);
+        let listened = Listened::to(disk);
+        let things = places(surroundings, &listened);
+        let mut look = Look::new(self, &listened, at_ms);
         look.at_all(&things);
         let changes = look.changes(accepted, &things);
+        let young_ns = look.young_ns;
         let renewed = look.read_again.then(|| look.renewed(self));
+        let renewed = renewed.filter(|renewed| renewed != self);
+        let nothing = changes.is_empty() && renewed.is_none();
         Comparison {
             changes,
-            renewed: renewed.filter(|renewed| renewed != self),
+            renewed,
+            quiet: nothing
+                .then(|| listened.quiet(surroundings, accepted, young_ns))
+                .flatten(),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use interlock_core::event::ProtectedFate;
-use interlock_facts::{Baseline, RealDisk, Surroundings};
+use interlock_facts::{Baseline, Quiet, RealDisk, Surroundings};
 
 /// Long after every file of a test was written.
 const LATER_MS: u64 = 9_000_000_000_000;
@@ -64,6 +64,13 @@ impl Room {
         Baseline::take(&self.surroundings(), &RealDisk, LATER_MS)
     }
 
+    /// Compares what nobody has touched, and keeps what shows that.
+    fn quiet(&self, baseline: &Baseline) -> Quiet {
+        let found = baseline.compare(&self.surroundings(), &BTreeMap::new(), &RealDisk, LATER_MS);
+        assert!(found.changes.is_empty() && found.renewed.is_none());
+        found.quiet.unwrap()
+    }
+
     /// Lists what changed, each path below the room with what became of it.
     fn changed(&self, baseline: &Baseline) -> Vec<(String, ProtectedFate)> {
         let found = baseline.compare(&self.surroundings(), &BTreeMap::new(), &RealDisk, LATER_MS);
@@ -83,7 +90,11 @@ impl Room {
 fn check(deed: impl FnOnce(&Room), expected: &[&str]) {
     let room = Room::new();
     let baseline = room.take();
+    let quiet = room.quiet(&baseline);
     deed(&room);
+    // What a later call looks at first never hides what a whole comparison finds.
+    let holds = quiet.holds(&room.surroundings(), &BTreeMap::new(), &RealDisk);
+    assert!(expected.is_empty() || !holds, "the change does not show");
     let found: Vec<String> = room
         .changed(&baseline)
         .into_iter()
@@ -287,6 +298,54 @@ fn a_renewed_baseline_says_the_same_and_still_finds_changes() {
     // Found again for as long as nobody accepts it.
     let again = compare(&renewed).renewed.unwrap_or(renewed);
     assert_eq!(compare(&again).changes.len(), 2);
+}
+
+#[test]
+fn what_nobody_has_touched_is_seen_from_stamps_alone() {
+    let room = Room::new();
+    let quiet = room.quiet(&room.take());
+    let accepted = BTreeMap::new();
+    assert!(quiet.holds(&room.surroundings(), &accepted, &RealDisk));
+    // What a person accepts is for a whole comparison to judge, and so is another place to look at.
+    let more = BTreeMap::from([("/x".to_owned(), None)]);
+    assert!(!quiet.holds(&room.surroundings(), &more, &RealDisk));
+    let elsewhere = Surroundings {
+        home: None,
+        ..room.surroundings()
+    };
+    assert!(!quiet.holds(&elsewhere, &accepted, &RealDisk));
+}
+
+#[test]
+fn what_comes_into_a_directory_that_has_just_changed_shows_too() {
+    let room = Room::new();
+    let baseline = room.take();
+    // As young as a real call finds it: a directory may change again within the same tick.
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let at_ms = u64::try_from(now.as_millis()).unwrap();
+    let accepted = BTreeMap::new();
+    for file in ["home/.zshenv", "p/.envrc", "home/.config/fish/config.fish"] {
+        let found = baseline.compare(&room.surroundings(), &accepted, &RealDisk, at_ms);
+        room.write(file, "x");
+        let holds = |quiet: &Quiet| quiet.holds(&room.surroundings(), &accepted, &RealDisk);
+        assert!(!found.quiet.is_some_and(|quiet| holds(&quiet)), "{file}");
+        fs::remove_file(room.path(file)).unwrap();
+    }
+}
+
+#[test]
+fn what_had_to_be_read_or_has_changed_is_compared_as_a_whole_again() {
+    let room = Room::new();
+    let baseline = room.take();
+    room.write("home/.bashrc", "b");
+    let compare = || baseline.compare(&room.surroundings(), &BTreeMap::new(), &RealDisk, LATER_MS);
+    assert_eq!(compare().quiet, None);
+    // The same text in another file: read once, and then its stamp is enough.
+    room.write("home/.bashrc", "a");
+    let found = compare();
+    assert_eq!((found.changes.len(), found.quiet), (0, None));
+    room.quiet(&found.renewed.unwrap());
 }
 
 #[test]

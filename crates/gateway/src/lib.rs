@@ -27,6 +27,7 @@ mod peer;
 pub mod serve;
 mod sse;
 pub mod stdio;
+mod streams;
 pub mod upstream;
 
 // One client's session with all servers, and what it is asked while requests are under way.

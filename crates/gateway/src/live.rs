@@ -1,5 +1,7 @@
 //! A run that has been opened, to be asked and told of.
 
+use std::time::Duration;
+
 use interlock_clients::Watched;
 use interlock_core::{
     Decision, Reply, addressed,
@@ -17,7 +19,7 @@ use interlock_core::{
 use interlock_facts::Surroundings;
 use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit};
 
-use crate::tools::ToolText;
+use crate::{office::waiting, tools::ToolText};
 
 /// A run that has been opened.
 #[derive(Debug)]
@@ -97,7 +99,7 @@ impl Live {
     /// Keeps it open from question to question.
     pub(crate) fn kept(self) -> Kept {
         let Self { log, machine, run } = self;
-        let log = log.kept();
+        let log = log.kept().resting(rest);
         Kept(Self { log, machine, run })
     }
 
@@ -198,6 +200,19 @@ impl Proposed {
             facts: CallFacts::default(),
         }
     }
+}
+
+/// How long is waited at a time for another process's transaction, and how often.
+const REST: Duration = Duration::from_millis(2);
+const RESTS_MAX: i32 = 750;
+
+/// Waits for another process's transaction; `false`: it has held on for too long.
+fn rest(times: i32) -> bool {
+    let waits = times < RESTS_MAX;
+    if waits {
+        waiting(|| std::thread::sleep(REST));
+    }
+    waits
 }
 
 /// Returns the code and sentence of a reply that is a no.

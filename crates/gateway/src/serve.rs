@@ -3,7 +3,7 @@
 mod door;
 mod patience;
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, num::NonZero, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -102,6 +102,7 @@ pub fn serve_http(
     ready: impl FnOnce(SocketAddr) -> Result<(), String>,
 ) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads())
         .enable_all()
         .build()
         .map_err(ServeError::Start)?;
@@ -138,6 +139,15 @@ pub fn serve_http(
     });
     runtime.shutdown_background();
     served
+}
+
+/// Chooses how many threads carry messages: half of what there is.
+///
+/// Clients and servers are on this machine as well, and whatever one thread hands to another waits
+/// for that one to wake.
+fn threads() -> usize {
+    let all = std::thread::available_parallelism().map_or(1, NonZero::get);
+    (all / 2).max(1)
 }
 
 /// A server that listens.

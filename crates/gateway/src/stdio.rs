@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::{
     behind::Behind, downstream, error::GatewayError, govern::Caller, notes::Notes,
-    session::Gateway, settings::Settings, upstream::Running,
+    session::Gateway, settings::Settings, streams, upstream::Running,
 };
 
 /// How long servers may take to end with the gateway; then they are left to the system.
@@ -21,7 +21,7 @@ const END_TIME: Duration = Duration::from_secs(4);
 /// # Errors
 /// The system gives no event loop, the settings cannot be used, or the streams cannot be read or written.
 pub fn serve_stdio(settings: &Settings, behind: &Behind) -> Result<(), GatewayError> {
-    // One thread is enough for messages; the disk is asked from others.
+    // One thread is enough for messages, and for the looks at the disk that a call takes.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -31,7 +31,7 @@ pub fn serve_stdio(settings: &Settings, behind: &Behind) -> Result<(), GatewayEr
         let mut hung_up = signal(SignalKind::hangup()).map_err(GatewayError::Start)?;
         let (running, mut ended) = Running::new();
         let gateway = behind.gateway(settings, Notes::to_stderr(), running)?;
-        let serving = serve(&gateway, tokio::io::stdin(), tokio::io::stdout());
+        let serving = serve(&gateway, streams::input(), streams::output());
         let served = tokio::select! {
             served = serving => served,
             _ = tokio::signal::ctrl_c() => Ok(()),

@@ -51,6 +51,8 @@ pub struct RunLog {
     file: Option<Identity>,
     /// Whether it stays open from append to append.
     is_kept: bool,
+    /// How it waits for others, where not as the database does.
+    rest: Option<sqlite::Rest>,
     /// What came since the newest snapshot, as of this number of events.
     since: Option<(u64, Since)>,
 }
@@ -106,6 +108,7 @@ impl RunLog {
             connection,
             head,
             is_kept: false,
+            rest: None,
             since: None,
         })
     }
@@ -119,6 +122,7 @@ impl RunLog {
             connection,
             head,
             is_kept: false,
+            rest: None,
             since: None,
         }
     }
@@ -132,8 +136,19 @@ impl RunLog {
         self
     }
 
+    /// Says how it waits while another process writes.
+    ///
+    /// `rest` is called with how often it was called for the same before; `false` gives up.
+    #[must_use]
+    pub fn resting(mut self, rest: fn(i32) -> bool) -> Self {
+        // Where that cannot be said, it waits as every other log does.
+        let said = self.connection.busy_handler(Some(rest));
+        self.rest = Some(rest).filter(|_| said.is_ok());
+        self
+    }
+
     /// Leaves behind what the next to open the log reads fast.
-    pub fn tidy_up(&self) {
+    pub fn tidy_up(&mut self) {
         // Not into a file that was damaged or exchanged meanwhile.
         if self.is_in_place() {
             self.carry_over(sqlite::LOG_BYTES_MAX);
@@ -141,8 +156,8 @@ impl RunLog {
     }
 
     /// Carries over what is longer; what was asked is recorded, whatever becomes of this.
-    fn carry_over(&self, bytes_max: u64) {
-        let _ = sqlite::carry_over(&self.connection, &self.path, bytes_max);
+    fn carry_over(&mut self, bytes_max: u64) {
+        let _ = sqlite::carry_over(&mut self.connection, &self.path, bytes_max, self.rest);
     }
 
     /// Closes the database and says whether that went well.

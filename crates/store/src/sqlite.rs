@@ -16,6 +16,8 @@ use crate::{error::StoreError, pin::Durability};
 const APPLICATION_ID: i64 = 0x494c_434b;
 /// The layout this code writes and reads.
 const LAYOUT: i64 = 1;
+/// Waits a little for another process's transaction, by how often that was done; `false` gives up.
+pub(crate) type Rest = fn(i32) -> bool;
 /// Longest wait for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_millis(1_500);
 /// Bytes in the write-ahead log after which an append carries them over.
@@ -24,6 +26,10 @@ const BUSY_WAIT: Duration = Duration::from_millis(1_500);
 pub(crate) const LOG_BYTES_MAX: u64 = 512 * 1024;
 /// The same for a process that keeps the run open: whoever comes meanwhile need not read it.
 pub(crate) const KEPT_LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// KiB of pages that a connection keeps in memory: what an append touches, and some more.
+///
+/// A gateway keeps as many connections as it has sessions; SQLite's own 2 MiB each would fill up with their logs.
+const CACHE_KIB: i64 = 128;
 /// The smallest page a database can have.
 const PAGE_BYTES_MIN: u64 = 512;
 
@@ -143,6 +149,8 @@ pub(crate) fn configure(
     connection
         .pragma_update(None, "synchronous", synchronous)
         .and_then(|()| connection.pragma_update(None, "wal_autocheckpoint", 0))
+        // A negative number counts KiB.
+        .and_then(|()| connection.pragma_update(None, "cache_size", -CACHE_KIB))
         .map_err(failed(path))
 }
 
@@ -152,9 +160,10 @@ pub(crate) fn configure(
 /// takes all of it for new, adds to it and carries all of it over again, each time.
 /// Does nothing while somebody reads; a later append will.
 pub(crate) fn carry_over(
-    connection: &Connection,
+    connection: &mut Connection,
     path: &Path,
     bytes_max: u64,
+    rest: Option<Rest>,
 ) -> Result<(), StoreError> {
     let log = path.with_extension("db-wal");
     let grown = fs::metadata(&log).is_ok_and(|found| found.len() > bytes_max);
@@ -164,10 +173,11 @@ pub(crate) fn carry_over(
     let carried = connection
         .busy_timeout(Duration::ZERO)
         .and_then(|()| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
-    connection
-        .busy_timeout(BUSY_WAIT)
-        .and(carried)
-        .map_err(failed(path))
+    let patient = match rest {
+        Some(rest) => connection.busy_handler(Some(rest)),
+        None => connection.busy_timeout(BUSY_WAIT),
+    };
+    patient.and(carried).map_err(failed(path))
 }
 
 fn check_layout(connection: &Connection, path: &Path) -> Result<(), StoreError> {

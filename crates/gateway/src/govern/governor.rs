@@ -38,6 +38,7 @@ use crate::{
     answer::{Answer, Said},
     control::{Control, Held, Incoming, Noted, several},
     error::GatewayError,
+    office::waiting,
     refused::{Refused, Word},
     settings::Settings,
     tools,
@@ -469,7 +470,9 @@ impl Govern for Governor {
 
     fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
         let tool = tools::control_tool(name)?;
-        Some(guarded(|| self.own(tool, call)).unwrap_or_else(denied))
+        Some(waiting(|| {
+            guarded(|| self.own(tool, call)).unwrap_or_else(denied)
+        }))
     }
 
     fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool> {
@@ -479,7 +482,7 @@ impl Govern for Governor {
             self.changed();
         }
         // Where it is not known what may be called nothing is shown; a call says why.
-        guarded(|| self.shown_now(tools)).unwrap_or_else(|_| vec![false; tools.len()])
+        waiting(|| guarded(|| self.shown_now(tools))).unwrap_or_else(|_| vec![false; tools.len()])
     }
 
     fn call(&mut self, call: &GatewayCall<'_>) -> Ruling {
@@ -492,7 +495,7 @@ impl Govern for Governor {
     }
 
     fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling {
-        guarded(|| self.rule_again(key, said, at_ms)).unwrap_or_else(denied)
+        waiting(|| guarded(|| self.rule_again(key, said, at_ms))).unwrap_or_else(denied)
     }
 
     fn ended(&mut self, ticket: &Ticket, result: CallEnd<'_>, at_ms: u64) -> Option<Instead> {

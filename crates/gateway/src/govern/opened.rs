@@ -10,6 +10,7 @@ use super::{
 use crate::{
     control::{Control, Held, Incoming, Noted},
     live::{Kept, Live},
+    office::waiting,
     refused::Refused,
 };
 
@@ -151,7 +152,7 @@ impl Opened {
             // Runs may have ended since, which no directory shows.
             Some(Held::Several(_)) | None => {}
         }
-        let held = control.held_by_what_is_open()?;
+        let held = waiting(|| control.held_by_what_is_open())?;
         self.held.keep(seen, held.clone());
         Ok(held)
     }

@@ -11,7 +11,7 @@ use interlock_store::{StoreError, ToolPin};
 use serde_json::Value;
 
 use super::ListedTool;
-use crate::live::Live;
+use crate::{live::Live, office::waiting};
 
 /// Fields of a definition that may change freely: they tell a model nothing.
 const FREE: [&str; 2] = ["_meta", "icons"];
@@ -38,7 +38,8 @@ impl Pins {
         let is_new = |pin: &&ToolPin| !self.known.contains_key(&name(pin));
         let new: Vec<ToolPin> = seen.iter().flatten().filter(is_new).cloned().collect();
         if !new.is_empty() {
-            self.known = by_name(live.pin_tools(new)?);
+            // Under a lock that another process may hold.
+            self.known = by_name(waiting(|| live.pin_tools(new))?);
         }
         let changes = tools.iter().zip(seen).map(|(tool, seen)| {
             let key = (tool.server.to_owned(), tool.name.to_owned());

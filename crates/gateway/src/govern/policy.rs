@@ -13,7 +13,10 @@ use super::{
     CLIENT, ListedTool,
     cached::{Cached, Stamp},
 };
-use crate::refused::{Refused, Word};
+use crate::{
+    office::waiting,
+    refused::{Refused, Word},
+};
 
 /// What changes whenever the project's configuration does.
 const CONFIGURED: [&str; 2] = [".interlock", ".interlock/config.toml"];
@@ -60,9 +63,10 @@ impl ProjectPolicy {
         }
         self.setting.at_ms = at_ms;
         let holder = (&self.key, self.process.clone());
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let begun = start_policy(&self.setting, &self.root, holder, free);
-        drop(turn);
+        let begun = waiting(|| {
+            let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+            start_policy(&self.setting, &self.root, holder, free)
+        });
         Ok(begun.map_err(unavailable)?.map(|binding| binding.run))
     }
 
