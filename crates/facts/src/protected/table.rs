@@ -310,6 +310,7 @@ pub(super) const ACTS: &[&str] = &[
     "demo",
     "doctor",
     "exec",
+    "fs",
     "gateway",
     "hook",
     "init",
