@@ -1,11 +1,12 @@
 //! What the command line may hold. The table of commands; help, man page and completions come from it.
 
+mod steps;
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use interlock_core::command::EffectFate;
-use interlock_store::name_fault;
-use serde_json::Value;
+
+pub(crate) use steps::{CarryArgs, ProceedArgs};
 
 /// A state machine between an AI agent and its tools.
 ///
@@ -443,51 +444,6 @@ pub(crate) struct StartArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CarryArgs {
-    /// The workflow: a file or a name.
-    #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
-    pub(crate) workflow: Option<String>,
-    /// What to work on, for workflows that take a text.
-    #[arg(conflicts_with = "resume")]
-    pub(crate) text: Option<String>,
-    /// A name for the run, new in this project and workflow; made up when left out.
-    #[arg(long, short, value_name = "N", conflicts_with = "resume", value_parser = run_name)]
-    pub(crate) name: Option<String>,
-    /// Set a variable; may be repeated.
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
-    pub(crate) variables: Vec<(String, String)>,
-    /// The text to work on: as it is, from a file, or from standard input.
-    #[arg(long, value_name = "TEXT|@FILE|-", conflicts_with_all = ["text", "resume"])]
-    pub(crate) input: Option<String>,
-    /// Go on with this run in place of starting one, as `interlock resume` does.
-    #[arg(long, short, value_name = "N")]
-    pub(crate) resume: Option<String>,
-    /// Ask nobody, even at a terminal: the run waits where a person is needed.
-    #[arg(long)]
-    pub(crate) headless: bool,
-    /// Print what happens as JSON lines.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Remove the run directory when the run ends with code 0; its log stays.
-    #[arg(long, conflicts_with = "resume")]
-    pub(crate) clean_on_end: bool,
-}
-
-/// Reads the name of a run.
-fn run_name(text: &str) -> Result<String, String> {
-    name_fault(text).map_or_else(|| Ok(text.to_owned()), |why| Err(why.to_owned()))
-}
-
-/// Reads `NAME=VALUE`.
-fn assignment(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
-    if name.is_empty() {
-        return Err("there is no name before `=`".to_owned());
-    }
-    Ok((name.to_owned(), value.to_owned()))
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// A run's id, a unique prefix of it or its name; the newest of this project when left out.
     pub(crate) run: Option<String>,
@@ -583,39 +539,6 @@ pub(crate) struct ResumeArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What is said when a run of steps goes on.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Runs of steps")]
-pub(crate) struct ProceedArgs {
-    /// Answer what the run asks.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) answer: Option<String>,
-    /// Set a variable first; may be repeated.
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
-    pub(crate) variables: Vec<(String, String)>,
-    /// Start again what was cut off; so it is when nothing else is said.
-    #[arg(long, conflicts_with_all = ["failed", "fail_with", "done"])]
-    pub(crate) again: bool,
-    /// What was cut off counts as failed, with code 1.
-    #[arg(long, conflicts_with_all = ["fail_with", "done"])]
-    pub(crate) failed: bool,
-    /// What was cut off counts as failed, with this code.
-    #[arg(long, value_name = "CODE", conflicts_with = "done", value_parser = clap::value_parser!(u8).range(1..))]
-    pub(crate) fail_with: Option<u8>,
-    /// What was cut off counts as done, with this output.
-    #[arg(long, value_name = "OUTPUT")]
-    pub(crate) done: Option<String>,
-    /// The state that this is about, where several were cut off.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) state: Option<String>,
-    /// Move to the workflow file as it is now, where it still has the state the run stands at.
-    #[arg(long)]
-    pub(crate) adopt: bool,
-    /// Ask nobody, even at a terminal.
-    #[arg(long)]
-    pub(crate) headless: bool,
 }
 
 #[derive(Debug, Args)]
@@ -784,25 +707,4 @@ pub(crate) struct GatewayArgs {
     /// The one server to put behind it, in place of the configured ones.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
-}
-
-impl ProceedArgs {
-    /// Tells whether anything was said.
-    pub(crate) fn is_any(&self) -> bool {
-        let fate = self.again || self.failed || self.fail_with.is_some() || self.done.is_some();
-        let rest = self.adopt || self.headless || self.state.is_some();
-        fate || rest || self.answer.is_some() || !self.variables.is_empty()
-    }
-
-    /// Returns what became of what was cut off, where the person says it.
-    pub(crate) fn fate(&self) -> Option<EffectFate> {
-        let failed = self.fail_with.or(self.failed.then_some(1));
-        if let Some(code) = failed {
-            return Some(EffectFate::Failed(Value::from(code)));
-        }
-        if let Some(output) = &self.done {
-            return Some(EffectFate::Done(Value::from(output.as_str())));
-        }
-        self.again.then_some(EffectFate::Again)
-    }
 }
