@@ -49,8 +49,8 @@ impl Nothing {
         self.done
     }
 
-    pub(crate) const fn log(&self) -> &RunLog {
-        &self.log
+    pub(crate) const fn log(&mut self) -> &mut RunLog {
+        &mut self.log
     }
 }
 
