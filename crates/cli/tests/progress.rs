@@ -96,16 +96,18 @@ states:
       items-from: printf 'a\\nb\\nc\\n'
       start-at: take
       states:
-        take: {tool: bash, arguments: {command: 'read x < pipe'}}
+        take: {tool: bash, arguments: {command: 'read x < pipe-{{ index }}'}}
 ";
 
 #[test]
 fn a_loop_counts_its_items() {
-    let room = room(LOOP, &["pipe"]);
+    // One for each: whoever lets the item before go on may still hold its own.
+    let pipes = ["pipe-0", "pipe-1", "pipe-2"];
+    let room = room(LOOP, &pipes);
     let mut terminal = open(&room, 24, 80);
-    for done in ["each  0/3", "each  1/3", "each  2/3"] {
+    for (done, pipe) in ["each  0/3", "each  1/3", "each  2/3"].iter().zip(pipes) {
         terminal.wait_for("count", holds(&[done])).unwrap();
-        go(&room, "pipe");
+        go(&room, pipe);
     }
     assert!(terminal.end().unwrap().success());
     let screen = terminal.screen();
