@@ -60,13 +60,16 @@ impl Home {
         let real = match fs::canonicalize(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // A link that leads nowhere is there and cannot be read.
-                return match fs::symlink_metadata(&self.root) {
-                    Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(None),
-                    _ => Err(failed(error)),
-                };
+                match fs::symlink_metadata(&self.root) {
+                    Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(None),
+                    // Made by another process in between.
+                    Ok(found) if found.is_dir() => fs::canonicalize(&self.root),
+                    _ => Err(error),
+                }
             }
-            real => real.map_err(failed)?,
+            real => real,
         };
+        let real = real.map_err(failed)?;
         self.check(&fs::metadata(&real).map_err(failed)?)?;
         Ok(Some(real))
     }
