@@ -70,14 +70,7 @@ pub enum DriveError<E> {
 /// The host fails, or the run cannot be written. What was started goes on: the
 /// host is to be dropped, and the run is driven later as after a crash.
 pub fn drive<H: Host>(machine: &Machine, host: &mut H) -> Result<Halt, DriveError<H::Error>> {
-    let run = host.load().map_err(DriveError::Host)?;
-    let mut drive = Drive {
-        machine,
-        host,
-        run,
-        flights: BTreeMap::new(),
-        held: Vec::new(),
-    };
+    let mut drive = Drive::begin(machine, host)?;
     loop {
         let list = drive.settle()?;
         if let Some(halt) = drive.halt(&list) {
@@ -107,14 +100,7 @@ pub fn command<H: Host>(
     host: &mut H,
     ask: &Ask,
 ) -> Result<Decision, DriveError<H::Error>> {
-    let run = host.load().map_err(DriveError::Host)?;
-    let mut drive = Drive {
-        machine,
-        host,
-        run,
-        flights: BTreeMap::new(),
-        held: Vec::new(),
-    };
+    let mut drive = Drive::begin(machine, host)?;
     drive.submit(ask.clone())
 }
 
@@ -143,7 +129,19 @@ struct Drive<'a, H> {
     held: Vec<Landed>,
 }
 
-impl<H: Host> Drive<'_, H> {
+impl<'a, H: Host> Drive<'a, H> {
+    /// Loads the run of `host`, of which nothing is carried out yet.
+    fn begin(machine: &'a Machine, host: &'a mut H) -> Result<Self, DriveError<H::Error>> {
+        let run = host.load().map_err(DriveError::Host)?;
+        Ok(Self {
+            machine,
+            host,
+            run,
+            flights: BTreeMap::new(),
+            held: Vec::new(),
+        })
+    }
+
     /// Does all that can be done at once; returns what is then to be done.
     fn settle(&mut self) -> Result<Vec<Effect>, DriveError<H::Error>> {
         loop {
