@@ -1,0 +1,27 @@
+//! Calls of language models: one transcript and one answer, whatever the provider speaks.
+//!
+//! A [`Request`] goes to a [`Provider`], and its whole [`Answer`] comes back. A call
+//! blocks; text is told on the way through [`Heard`], another
+//! thread gives it up through [`Cancel`], and time comes in through [`Clock`].
+//!
+//! Knows no run, no policy and no file: what a call means is decided elsewhere.
+
+mod answer;
+mod cancel;
+mod clock;
+mod error;
+mod options;
+mod patience;
+mod price;
+mod provider;
+mod transcript;
+
+pub use answer::{Answer, Finish, Heard, Usage};
+pub use cancel::Cancel;
+pub use clock::{Clock, SystemClock, Waited};
+pub use error::{Code, Failure, ModelError};
+pub use options::{Options, Thinking, UnknownThinking};
+pub use patience::{Jitter, Patience};
+pub use price::{BadPrice, Price, Rate};
+pub use provider::{BadProvider, Key, Kind, Provider};
+pub use transcript::{Call, Message, Opaque, Part, Request, ToolResult, ToolSpec};

@@ -1,0 +1,72 @@
+//! What tokens cost.
+
+use std::str::FromStr;
+
+use crate::Usage;
+
+/// Decimals that a price per million tokens may have: one millionth of a millionth of a dollar a token.
+const DECIMALS_MAX: usize = 6;
+
+/// US dollars per million tokens, exact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rate {
+    /// Millionths of a millionth of a dollar per token.
+    pico_usd: u64,
+}
+
+/// A price that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no price: US dollars per million tokens, such as `2.5`, with at most six decimals"
+)]
+pub struct BadPrice(pub String);
+
+impl FromStr for Rate {
+    type Err = BadPrice;
+
+    fn from_str(text: &str) -> Result<Self, BadPrice> {
+        let bad = || BadPrice(text.to_owned());
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let part = part.trim_end_matches('0');
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > DECIMALS_MAX {
+            return Err(bad());
+        }
+        let pico_usd = format!("{whole}{part:0<DECIMALS_MAX$}").parse();
+        Ok(Self {
+            pico_usd: pico_usd.map_err(|_| bad())?,
+        })
+    }
+}
+
+impl Rate {
+    fn of(self, tokens: u64) -> Option<u64> {
+        self.pico_usd.checked_mul(tokens)
+    }
+}
+
+/// What tokens of one model cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Price {
+    /// Of a request.
+    pub input: Rate,
+    /// Of an answer.
+    pub output: Rate,
+    /// Of a request, from a cache; `None`: as the others.
+    pub cached_input: Option<Rate>,
+}
+
+impl Price {
+    /// Returns what a call cost, in millionths of a millionth of a US dollar.
+    ///
+    /// `None`: the provider did not say how much it used, or it is more than can be counted.
+    #[must_use]
+    pub fn pico_usd(&self, usage: &Usage) -> Option<u64> {
+        let input = usage.input?;
+        let cached = usage.cached.unwrap_or(0).min(input);
+        let fresh = self.input.of(input.checked_sub(cached)?)?;
+        let cached = self.cached_input.unwrap_or(self.input).of(cached)?;
+        let output = self.output.of(usage.output?)?;
+        fresh.checked_add(cached)?.checked_add(output)
+    }
+}
