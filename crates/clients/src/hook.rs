@@ -15,6 +15,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use interlock_confine::Host;
 use interlock_core::{
     briefing, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, notice,
 };
@@ -70,6 +71,17 @@ impl HookSetting {
             environment,
             at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
         })
+    }
+
+    /// Returns what of it matters to the facts of calls.
+    #[must_use]
+    pub fn host(&self) -> Host {
+        Host {
+            state_directory: self.home.path().to_owned(),
+            configuration: self.configuration.clone(),
+            program: self.program.clone(),
+            environment: self.environment.clone(),
+        }
     }
 
     /// Returns a variable of the environment that is text.

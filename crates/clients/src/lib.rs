@@ -8,7 +8,6 @@ mod calls;
 mod claude_code;
 mod client;
 mod codex;
-mod confine;
 mod copilot;
 mod cursor;
 pub mod doctor;
@@ -31,7 +30,6 @@ mod twin;
 mod watch;
 
 pub use client::ClientId;
-pub use confine::{level, plan_for_person};
 pub use hook::{HookAnswer, HookSetting};
 pub use policy::{policy_machine, start_policy};
 pub use protocol::{failure_stops, read};

@@ -11,10 +11,7 @@ use interlock_core::{
 };
 use interlock_facts::Surroundings;
 use interlock_project::project_root;
-use interlock_shell::Dialect;
-use interlock_store::{
-    Binding, EventLog as _, Home, Lookup, RunLog, SessionKey, StoreError, submit,
-};
+use interlock_store::{Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, submit};
 
 use crate::{hook::HookSetting, process};
 
@@ -251,107 +248,5 @@ pub fn surroundings(
     directory: &str,
     client: Option<u32>,
 ) -> Surroundings {
-    let variable = |name: &str| {
-        setting
-            .variable(name)
-            .filter(|value| value.starts_with('/'))
-    };
-    let text = |path: &Path| path.to_str().map(str::to_owned);
-    let home = variable("HOME");
-    let below_home = |name: &str| home.as_ref().map(|home| format!("{home}/{name}"));
-    let caches = [
-        variable("XDG_CACHE_HOME"),
-        below_home(".cache"),
-        below_home("Library/Caches"),
-        Some("/tmp".to_owned()),
-        Some("/var/tmp".to_owned()),
-    ];
-    Surroundings {
-        project_root: text(root).unwrap_or_default(),
-        working_directory: directory.to_owned(),
-        user: setting.variable("USER"),
-        temporary: variable("TMPDIR").or_else(|| Some("/tmp".to_owned())),
-        caches: caches.into_iter().flatten().collect(),
-        state_directory: text(home_path(&setting.home)),
-        config_directory: setting.configuration.as_deref().and_then(text),
-        programs: setting
-            .program
-            .as_deref()
-            .and_then(text)
-            .into_iter()
-            .collect(),
-        search_path: setting
-            .variable("PATH")
-            .map(|path| {
-                path.split(':')
-                    .filter(|part| part.starts_with('/'))
-                    .map(str::to_owned)
-                    .collect()
-            })
-            .unwrap_or_default(),
-        client_process: client,
-        shell: shell(setting),
-        allowed_by_person: Vec::new(),
-        environment_held: false,
-        moved: moved(&variable),
-        opened: Vec::new(),
-        home,
-    }
-}
-
-/// Variables that put a protected place elsewhere, with the place below home that they stand for.
-const MOVERS: &[(&str, &str, &str)] = &[
-    ("CLAUDE_CONFIG_DIR", "", ".claude"),
-    ("CLAUDE_CONFIG_DIR", "/.claude.json", ".claude.json"),
-    ("CODEX_HOME", "", ".codex"),
-    ("COPILOT_HOME", "", ".copilot"),
-    ("GEMINI_CLI_HOME", "/.gemini", ".gemini"),
-    (
-        "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
-        "",
-        ".gemini/settings.json",
-    ),
-    (
-        "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
-        "",
-        ".gemini/settings.json",
-    ),
-    ("OPENCODE_CONFIG_DIR", "", ".opencode"),
-    ("OPENCODE_CONFIG", "", "opencode.json*"),
-    ("GIT_CONFIG_GLOBAL", "", ".gitconfig"),
-    ("ZDOTDIR", "/.zshrc", ".zshrc"),
-    ("ZDOTDIR", "/.zshenv", ".zshenv"),
-    ("ZDOTDIR", "/.zprofile", ".zprofile"),
-    ("ZDOTDIR", "/.zlogin", ".zlogin"),
-    ("ZDOTDIR", "/.zlogout", ".zlogout"),
-    ("BASH_ENV", "", ".bashrc"),
-    ("ENV", "", ".shrc"),
-    ("INPUTRC", "", ".inputrc"),
-];
-
-fn moved(variable: &impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
-    let moved = MOVERS.iter().filter_map(|(name, below, standard)| {
-        let value = variable(name)?;
-        let value = value.trim_end_matches('/');
-        // An empty path would be all there is.
-        (!value.is_empty()).then(|| ((*standard).to_owned(), format!("{value}{below}")))
-    });
-    moved.collect()
-}
-
-/// Tells which shell a client runs lines with: the person's, where it is one of two.
-fn shell(setting: &HookSetting) -> Dialect {
-    let program = ["CLAUDE_CODE_SHELL", "SHELL"]
-        .into_iter()
-        .find_map(|name| setting.variable(name))
-        .unwrap_or_default();
-    match program.rsplit('/').next() {
-        Some("bash") => Dialect::Bash,
-        Some("zsh") => Dialect::Zsh,
-        _ => Dialect::Unknown,
-    }
-}
-
-fn home_path(home: &Home) -> &Path {
-    home.path()
+    setting.host().surroundings(root, directory, client)
 }

@@ -1,8 +1,12 @@
 //! One text for one value, and the digest of a call.
 
+mod rfc8785;
+
 use interlock_core::names::Digest;
 use serde_json::{Number, Value};
 use sha2::{Digest as _, Sha256};
+
+pub use rfc8785::{Inexact, arguments_digest, canonical_text, exact};
 
 /// Largest integer that a 64-bit float holds exactly with all below it.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -51,12 +55,18 @@ pub fn canonical(value: &Value) -> String {
     text
 }
 
-// Recursion is bounded: no document deeper than 128 is ever parsed.
 fn write(value: &Value, out: &mut String) {
+    write_with(value, out, &mut |number, out| {
+        out.push_str(&plain_number(number));
+    });
+}
+
+// Recursion is bounded: no document deeper than 128 is ever parsed.
+fn write_with(value: &Value, out: &mut String, numbers: &mut dyn FnMut(&Number, &mut String)) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => out.push_str(&plain_number(number)),
+        Value::Number(number) => numbers(number, out),
         Value::String(text) => write_text(text, out),
         Value::Array(items) => {
             out.push('[');
@@ -64,7 +74,7 @@ fn write(value: &Value, out: &mut String) {
                 if index > 0 {
                     out.push(',');
                 }
-                write(item, out);
+                write_with(item, out, numbers);
             }
             out.push(']');
         }
@@ -78,7 +88,7 @@ fn write(value: &Value, out: &mut String) {
                 }
                 write_text(key, out);
                 out.push(':');
-                write(value, out);
+                write_with(value, out, numbers);
             }
             out.push('}');
         }

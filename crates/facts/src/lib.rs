@@ -22,7 +22,9 @@ mod summary;
 mod surroundings;
 mod watch;
 
-pub use canonical::{canonical, control_digest, digest};
+pub use canonical::{
+    Inexact, arguments_digest, canonical, canonical_text, control_digest, digest, exact,
+};
 pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen, Stamp, state_of};
 pub use json::{Parsed, parse};
 pub use path::{PathError, normalise};

@@ -57,7 +57,7 @@ fn held(
         )
     };
     match required {
-        Some(required) if level < crate::confine::level(required) => Check::own(
+        Some(required) if level < interlock_confine::level(required) => Check::own(
             what,
             Health::Fail,
             format!("{seen}; `[sandbox] require` wants `{}`", required.as_str()),

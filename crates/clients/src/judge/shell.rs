@@ -1,5 +1,6 @@
 //! A shell line before it runs: judged as it will run, and carried by `interlock exec` where it may be.
 
+use interlock_confine::{Decided, Line};
 use interlock_core::{Hold, Reply, call::ToolCall, command::Ask, hold};
 use interlock_facts::{RealDisk, Shape, Surroundings, locate};
 use interlock_shell::Dialect;
@@ -10,7 +11,6 @@ use super::{answer, call_of, place};
 use crate::{
     answer::{Answer, Say},
     calls::LINE,
-    confine::{self, Decided},
     hook::HookSetting,
     input::{Input, ToolUse},
     line,
@@ -157,7 +157,7 @@ fn carry(
     )
     .map_err(|error| error.to_string())?;
     let directory = directory_of(asked, judged.here)?;
-    let line = confine::Line {
+    let line = Line {
         text,
         directory: &directory,
         facts,
@@ -166,7 +166,7 @@ fn carry(
         surroundings: judged.here,
         decided: &decided,
     };
-    let plan = confine::plan(&line, &RealDisk);
+    let plan = interlock_confine::plan(&line, &RealDisk);
     let ticket = Ticket {
         session: guarded.binding.session.clone(),
         run: guarded.id().clone(),

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_clients::{HookSetting, plan_for_person};
+use interlock_clients::HookSetting;
+use interlock_confine::{PersonsLine, plan_for_person};
 use interlock_core::policy::{CommandEntry, Policy, Stance};
 use interlock_project::project_root;
 use interlock_sandbox::{
@@ -25,7 +26,15 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, String> {
     };
     let policy = policy(arguments)?;
     let setting = HookSetting::of_process()?;
-    let mut plan = plan_for_person(&setting, &policy, (&project, &directory), &arguments.line)?;
+    let mut plan = plan_for_person(
+        &setting.host(),
+        &PersonsLine {
+            text: &arguments.line,
+            policy: &policy,
+            project: &project,
+            directory: &directory,
+        },
+    )?;
     reaches(&mut plan, arguments.network);
     if let Some(require) = arguments.require {
         plan.require = plan.require.max(require);

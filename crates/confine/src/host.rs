@@ -1,0 +1,130 @@
+//! What a process was started with, as far as it matters to the facts of calls.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use interlock_facts::Surroundings;
+use interlock_shell::Dialect;
+
+/// What a process was started with, as far as it matters to the facts of calls.
+#[derive(Debug, Clone, Default)]
+pub struct Host {
+    /// Interlock's state directory.
+    pub state_directory: PathBuf,
+    /// The person's configuration directory.
+    pub configuration: Option<PathBuf>,
+    /// Interlock's program.
+    pub program: Option<PathBuf>,
+    /// The environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Host {
+    /// Returns a variable of the environment that is text.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let found = self.environment.iter().find(|(known, _)| known == name);
+        found
+            .and_then(|(_, value)| value.to_str())
+            .map(str::to_owned)
+    }
+
+    /// Describes where a call would run, for its facts.
+    ///
+    /// `client` is the process of the agent, where it is one of its own.
+    #[must_use]
+    pub fn surroundings(&self, root: &Path, directory: &str, client: Option<u32>) -> Surroundings {
+        let variable = |name: &str| self.variable(name).filter(|value| value.starts_with('/'));
+        let text = |path: &Path| path.to_str().map(str::to_owned);
+        let home = variable("HOME");
+        let below_home = |name: &str| home.as_ref().map(|home| format!("{home}/{name}"));
+        let caches = [
+            variable("XDG_CACHE_HOME"),
+            below_home(".cache"),
+            below_home("Library/Caches"),
+            Some("/tmp".to_owned()),
+            Some("/var/tmp".to_owned()),
+        ];
+        Surroundings {
+            project_root: text(root).unwrap_or_default(),
+            working_directory: directory.to_owned(),
+            user: self.variable("USER"),
+            temporary: variable("TMPDIR").or_else(|| Some("/tmp".to_owned())),
+            caches: caches.into_iter().flatten().collect(),
+            state_directory: text(&self.state_directory),
+            config_directory: self.configuration.as_deref().and_then(text),
+            programs: self.program.as_deref().and_then(text).into_iter().collect(),
+            search_path: self
+                .variable("PATH")
+                .map(|path| {
+                    path.split(':')
+                        .filter(|part| part.starts_with('/'))
+                        .map(str::to_owned)
+                        .collect()
+                })
+                .unwrap_or_default(),
+            client_process: client,
+            shell: shell(self),
+            allowed_by_person: Vec::new(),
+            environment_held: false,
+            moved: moved(&variable),
+            opened: Vec::new(),
+            home,
+        }
+    }
+}
+
+/// Variables that put a protected place elsewhere, with the place below home that they stand for.
+const MOVERS: &[(&str, &str, &str)] = &[
+    ("CLAUDE_CONFIG_DIR", "", ".claude"),
+    ("CLAUDE_CONFIG_DIR", "/.claude.json", ".claude.json"),
+    ("CODEX_HOME", "", ".codex"),
+    ("COPILOT_HOME", "", ".copilot"),
+    ("GEMINI_CLI_HOME", "/.gemini", ".gemini"),
+    (
+        "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
+        "",
+        ".gemini/settings.json",
+    ),
+    (
+        "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+        "",
+        ".gemini/settings.json",
+    ),
+    ("OPENCODE_CONFIG_DIR", "", ".opencode"),
+    ("OPENCODE_CONFIG", "", "opencode.json*"),
+    ("GIT_CONFIG_GLOBAL", "", ".gitconfig"),
+    ("ZDOTDIR", "/.zshrc", ".zshrc"),
+    ("ZDOTDIR", "/.zshenv", ".zshenv"),
+    ("ZDOTDIR", "/.zprofile", ".zprofile"),
+    ("ZDOTDIR", "/.zlogin", ".zlogin"),
+    ("ZDOTDIR", "/.zlogout", ".zlogout"),
+    ("BASH_ENV", "", ".bashrc"),
+    ("ENV", "", ".shrc"),
+    ("INPUTRC", "", ".inputrc"),
+];
+
+fn moved(variable: &impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let moved = MOVERS.iter().filter_map(|(name, below, standard)| {
+        let value = variable(name)?;
+        let value = value.trim_end_matches('/');
+        // An empty path would be all there is.
+        (!value.is_empty()).then(|| ((*standard).to_owned(), format!("{value}{below}")))
+    });
+    moved.collect()
+}
+
+/// Tells which shell a client runs lines with: the person's, where it is one of two.
+fn shell(host: &Host) -> Dialect {
+    let program = ["CLAUDE_CODE_SHELL", "SHELL"]
+        .into_iter()
+        .find_map(|name| host.variable(name))
+        .unwrap_or_default();
+    match program.rsplit('/').next() {
+        Some("bash") => Dialect::Bash,
+        Some("zsh") => Dialect::Zsh,
+        _ => Dialect::Unknown,
+    }
+}

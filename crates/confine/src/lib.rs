@@ -1,0 +1,14 @@
+//! From an allowed shell line to the plan that the kernel holds it to.
+//!
+//! One function, [`plan`], for every position: a client's hook, a stage, a person. It puts
+//! together what the state's policy, the line's facts and the two configurations say.
+//! It judges nothing and starts nothing.
+
+mod decided;
+mod host;
+mod plan;
+mod repository;
+
+pub use decided::{Decided, level};
+pub use host::Host;
+pub use plan::{Line, PersonsLine, plan, plan_for_person};

@@ -1,0 +1,204 @@
+//! The plan of an allowed shell line: what the kernel is to hold it to.
+
+use std::path::{Path, PathBuf};
+
+use interlock_core::{
+    Hold,
+    facts::{ShellFacts, SimpleCommand},
+    machine::Machine,
+    policy::Policy,
+};
+use interlock_facts::{
+    CONFIG_KEYS, Compared, Disk, ProtectedPath, RealDisk, SETTINGS_KEYS, Surroundings,
+    protected_paths,
+};
+use interlock_sandbox::{
+    Asked, Plan, Surroundings as Around,
+    plan::{Free, Protected, Start},
+};
+
+use crate::{Decided, Host, decided::level, repository::repository};
+
+/// The key of a client's settings whose every rule counts while a line runs.
+const PERMISSIONS: &str = "permissions";
+
+/// A line that was allowed, and what is known of the place it runs in.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// The line.
+    pub text: &'a str,
+    /// Where it starts, absolute.
+    pub directory: &'a str,
+    /// What it would do.
+    pub facts: &'a ShellFacts,
+    /// What the state it counts in means for it.
+    pub hold: &'a Hold<'a>,
+    /// The machine, whose interrupts name files that are reported.
+    pub machine: &'a Machine,
+    /// Where it runs, links resolved.
+    pub surroundings: &'a Surroundings,
+    /// What person and project have decided.
+    pub decided: &'a Decided,
+}
+
+/// Makes the plan of a line that was allowed.
+#[must_use]
+pub fn plan(line: &Line<'_>, disk: &dyn Disk) -> Plan {
+    let covered: Vec<&str> = line
+        .hold
+        .listed
+        .iter()
+        .filter_map(|command| program(command))
+        .collect();
+    let start = Start::Line(line.text.to_owned());
+    let asked = Asked {
+        policy: line.hold.policy,
+        facts: line.facts,
+        start: &start,
+        directory: Path::new(line.directory),
+        covered: &covered,
+        person_allows: line.hold.by_person,
+    };
+    let interrupts = line
+        .machine
+        .interrupts
+        .values()
+        .chain(
+            line.machine
+                .machines
+                .values()
+                .flat_map(|of| of.interrupts.values()),
+        )
+        .map(|interrupt| interrupt.file_pattern.to_string())
+        .collect();
+    let around = around(line.surroundings, line.decided, disk);
+    Plan::for_line(
+        &asked,
+        &Around {
+            interrupts,
+            ..around
+        },
+    )
+}
+
+/// Tells what of a machine and a person matters to the kernel.
+fn around(surroundings: &Surroundings, decided: &Decided, disk: &dyn Disk) -> Around {
+    let path = |text: &String| PathBuf::from(text);
+    let temporary = ["/tmp", "/var/tmp"].map(str::to_owned);
+    let caches = surroundings.caches.iter();
+    Around {
+        project: path(&surroundings.project_root),
+        home: surroundings.home.as_ref().map(path).unwrap_or_default(),
+        temporary: temporary
+            .iter()
+            .chain(&surroundings.temporary)
+            .map(path)
+            .collect(),
+        caches: caches
+            .filter(|cache| !temporary.contains(cache))
+            .map(path)
+            .collect(),
+        repository: repository(Path::new(&surroundings.project_root)),
+        writable: decided
+            .person
+            .sandbox
+            .writable
+            .iter()
+            .filter(|path| path.is_absolute())
+            .cloned()
+            .collect(),
+        hidden: surroundings.state_directory.iter().map(path).collect(),
+        protected: protected_paths(surroundings, disk)
+            .iter()
+            .map(protected)
+            .collect(),
+        interrupts: Vec::new(),
+        aside: surroundings
+            .state_directory
+            .as_ref()
+            .map(|state| Path::new(state).join("aside")),
+        require: decided.require.map(level),
+    }
+}
+
+fn protected(found: &ProtectedPath) -> Protected {
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let free = match found.compared {
+        Compared::Git => Free::GitKeys(texts(CONFIG_KEYS)),
+        Compared::Settings => Free::AllBut(
+            SETTINGS_KEYS
+                .iter()
+                .chain(&[PERMISSIONS])
+                .map(|key| (*key).to_owned())
+                .collect(),
+        ),
+        _ if !found.but.is_empty() => Free::Below(texts(found.but)),
+        _ => Free::Nothing,
+    };
+    Protected {
+        path: PathBuf::from(&found.path),
+        free,
+    }
+}
+
+/// Returns the last part of a command's first word.
+fn program(command: &SimpleCommand) -> Option<&str> {
+    command.words.first()?.literal()?.rsplit('/').next()
+}
+
+/// A line that a person runs.
+#[derive(Debug, Clone, Copy)]
+pub struct PersonsLine<'a> {
+    /// The line.
+    pub text: &'a str,
+    /// The policy it is held to.
+    pub policy: &'a Policy,
+    /// The project.
+    pub project: &'a Path,
+    /// Where it starts.
+    pub directory: &'a Path,
+}
+
+/// Makes the plan of a line that a person runs.
+///
+/// # Errors
+/// A configuration cannot be read, or the directory is no text.
+pub fn plan_for_person(host: &Host, asked: &PersonsLine<'_>) -> Result<Plan, String> {
+    let disk = RealDisk;
+    let directory = asked
+        .directory
+        .to_str()
+        .ok_or("the current directory is no text")?;
+    let decided = Decided::read(asked.project, host.configuration.as_deref())
+        .map_err(|error| error.to_string())?;
+    let here = host
+        .surroundings(asked.project, directory, None)
+        .resolved(&disk);
+    let facts = interlock_shell::read(
+        asked.text,
+        &interlock_shell::Setting {
+            dialect: interlock_shell::Dialect::Bash,
+            directory: here.working_directory.clone(),
+            project_root: here.project_root.clone(),
+            home: here.home.clone(),
+            temporary: here.temporary.clone(),
+            user: here.user.clone(),
+        },
+    );
+    let covered: Vec<&str> = facts
+        .commands
+        .iter()
+        .filter(|command| asked.policy.covers(command))
+        .filter_map(program)
+        .collect();
+    let start = Start::Line(asked.text.to_owned());
+    let line = Asked {
+        policy: asked.policy,
+        facts: &facts,
+        start: &start,
+        directory: Path::new(&here.working_directory),
+        covered: &covered,
+        person_allows: false,
+    };
+    Ok(Plan::for_line(&line, &around(&here, &decided, &disk)))
+}

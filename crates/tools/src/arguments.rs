@@ -1,0 +1,128 @@
+//! The arguments of a call, as a model wrote them.
+
+use interlock_core::names::Digest;
+use serde_json::Value;
+
+/// The arguments of a call: an object that can be judged, shown and told apart from every other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arguments {
+    value: Value,
+    digest: Digest,
+}
+
+/// What is wrong with the arguments of a call, in one sentence for the model each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// A JSON Pointer into the arguments; empty: they as a whole.
+    pub at: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Findings told at once.
+const FAULTS_MAX: usize = 10;
+
+impl Arguments {
+    /// Returns the arguments.
+    #[must_use]
+    pub const fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Returns the lower-case hex SHA-256 of their RFC 8785 text.
+    #[must_use]
+    pub const fn digest(&self) -> &Digest {
+        &self.digest
+    }
+}
+
+impl Arguments {
+    /// Reads the arguments that a model wrote; blank text is an object without any.
+    ///
+    /// Numbers are kept as RFC 8785 writes them, so that what runs is what the digest is of.
+    ///
+    /// # Errors
+    /// They are no JSON object, or hold a doubled key, a lone surrogate, or a number that
+    /// JSON's readers do not agree on.
+    pub fn read(text: &str) -> Result<Self, Fault> {
+        let text = if text.trim().is_empty() { "{}" } else { text };
+        let parsed = interlock_facts::parse(text.as_bytes())
+            .map_err(|error| Fault::whole(format!("the arguments are no JSON: {error}")))?;
+        if let Some(key) = parsed.doubled.first() {
+            return Err(Fault {
+                at: key.clone(),
+                message: "the key stands twice".to_owned(),
+            });
+        }
+        Self::of(parsed.value)
+    }
+
+    /// Takes arguments that are a value already, such as those of a workflow.
+    ///
+    /// # Errors
+    /// They are no object, or hold a number that JSON's readers do not agree on.
+    pub fn of(value: Value) -> Result<Self, Fault> {
+        if !value.is_object() {
+            return Err(Fault::whole("the arguments are no JSON object".to_owned()));
+        }
+        let value = interlock_facts::exact(value).map_err(|inexact| Fault {
+            at: inexact.at,
+            message: format!(
+                "the number `{}` is beyond what every reader of JSON keeps exactly: write it as text",
+                inexact.number
+            ),
+        })?;
+        let digest = interlock_facts::arguments_digest(&value);
+        Ok(Self { value, digest })
+    }
+
+    /// Says what does not fit `schema`, the first ten findings.
+    ///
+    /// A schema that is none fits nothing.
+    #[must_use]
+    pub fn faults(&self, schema: &Value) -> Vec<Fault> {
+        let validator = match jsonschema::draft202012::new(schema) {
+            Ok(validator) => validator,
+            Err(error) => {
+                return vec![Fault::whole(format!("the tool's schema is none: {error}"))];
+            }
+        };
+        validator
+            .iter_errors(&self.value)
+            .take(FAULTS_MAX)
+            .map(|error| Fault {
+                at: error.instance_path().to_string(),
+                message: error.to_string(),
+            })
+            .collect()
+    }
+}
+
+impl Fault {
+    fn whole(message: String) -> Self {
+        Self {
+            at: String::new(),
+            message,
+        }
+    }
+
+    /// Writes findings in one text for the model, a line each.
+    #[must_use]
+    pub fn sentence(faults: &[Self]) -> String {
+        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // What a model wrote may be as long as it likes.
+        let message = interlock_facts::one_line(&self.message, 300);
+        if self.at.is_empty() {
+            write!(f, "{message}")
+        } else {
+            let at = interlock_facts::one_line(&self.at, 120);
+            write!(f, "`{at}`: {message}")
+        }
+    }
+}

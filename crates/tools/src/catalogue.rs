@@ -1,0 +1,315 @@
+//! The tools by name: what a model is told of them, and how their facts are found.
+
+mod codemie;
+mod pipeline;
+
+use std::sync::LazyLock;
+
+use interlock_core::{call::ToolCall, names::CallId, tools::all_names};
+use interlock_facts::{Disk, EditFields, Proposal, Shape, Surroundings, facts};
+use interlock_shell::Dialect;
+use serde_json::Value;
+
+use crate::{Arguments, Around, Code, Fault, ToolEnd};
+
+/// A built-in tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tool {
+    /// `Read`: numbered lines of a file.
+    Read,
+    /// `Grep`: lines that match an expression.
+    Grep,
+    /// `Glob`: files whose path matches a pattern.
+    Glob,
+    /// `LS`: what is in a directory.
+    Ls,
+    /// `Edit`: one text in a file replaced.
+    Edit,
+    /// `MultiEdit`: several texts in a file replaced, all or none.
+    MultiEdit,
+    /// `Write`: a file written whole.
+    Write,
+    /// `Bash`: a shell line.
+    Bash,
+    /// CodeMie's `read_file`.
+    ReadFile,
+    /// CodeMie's `write_file`.
+    WriteFile,
+    /// CodeMie's `list_files`.
+    ListFiles,
+    /// CodeMie's `search`.
+    Search,
+    /// CodeMie's `http_request`.
+    HttpRequest,
+    /// CodeMie's `bash`.
+    ShellLine,
+    /// CodeMie's `search_knowledge_base`.
+    SearchKnowledgeBase,
+    /// CodeMie's `get_document_by_id`.
+    GetDocumentById,
+}
+
+/// What a tool does to the world, for the rule after a crash and for calls at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    /// It reads files of this machine: it may run again, and beside others of its kind.
+    Reads,
+    /// It may have written.
+    Writes,
+    /// It asks a server, which may have acted on it.
+    Asks,
+}
+
+/// What a model is told of a tool.
+struct Definition {
+    description: &'static str,
+    schema: Value,
+}
+
+/// One definition a tool, in the order of [`Tool::ALL`].
+static DEFINITIONS: LazyLock<Vec<Definition>> =
+    LazyLock::new(|| Tool::ALL.into_iter().map(Tool::definition).collect());
+
+impl Tool {
+    /// The tools of pipelines and native stages, in the order they are told.
+    pub const PIPELINE: [Self; 8] = [
+        Self::Read,
+        Self::Grep,
+        Self::Glob,
+        Self::Ls,
+        Self::Edit,
+        Self::MultiEdit,
+        Self::Write,
+        Self::Bash,
+    ];
+
+    /// The tools of CodeMie's assistants and tool states.
+    pub const CODEMIE: [Self; 8] = [
+        Self::ReadFile,
+        Self::WriteFile,
+        Self::ListFiles,
+        Self::Search,
+        Self::HttpRequest,
+        Self::ShellLine,
+        Self::SearchKnowledgeBase,
+        Self::GetDocumentById,
+    ];
+
+    const ALL: [Self; 16] = [
+        Self::Read,
+        Self::Grep,
+        Self::Glob,
+        Self::Ls,
+        Self::Edit,
+        Self::MultiEdit,
+        Self::Write,
+        Self::Bash,
+        Self::ReadFile,
+        Self::WriteFile,
+        Self::ListFiles,
+        Self::Search,
+        Self::HttpRequest,
+        Self::ShellLine,
+        Self::SearchKnowledgeBase,
+        Self::GetDocumentById,
+    ];
+
+    /// Returns the tool of `set` that is called `name`; case counts.
+    #[must_use]
+    pub fn named(set: &[Self], name: &str) -> Option<Self> {
+        set.iter().copied().find(|tool| tool.name() == name)
+    }
+
+    /// Returns the name a model calls it by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "Read",
+            Self::Grep => "Grep",
+            Self::Glob => "Glob",
+            Self::Ls => "LS",
+            Self::Edit => "Edit",
+            Self::MultiEdit => "MultiEdit",
+            Self::Write => "Write",
+            Self::Bash => "Bash",
+            Self::ReadFile => "read_file",
+            Self::WriteFile => "write_file",
+            Self::ListFiles => "list_files",
+            Self::Search => "search",
+            Self::HttpRequest => "http_request",
+            Self::ShellLine => "bash",
+            Self::SearchKnowledgeBase => "search_knowledge_base",
+            Self::GetDocumentById => "get_document_by_id",
+        }
+    }
+
+    /// Returns what a model is told that it does.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        self.told().map_or("", |told| told.description)
+    }
+
+    /// Returns the JSON Schema (2020-12, an object) of its arguments.
+    #[must_use]
+    pub fn schema(self) -> &'static Value {
+        self.told().map_or(&Value::Null, |told| &told.schema)
+    }
+
+    fn told(self) -> Option<&'static Definition> {
+        let index = Self::ALL.iter().position(|tool| *tool == self)?;
+        DEFINITIONS.get(index)
+    }
+
+    fn definition(self) -> Definition {
+        match self {
+            Self::Read => pipeline::read(),
+            Self::Grep => pipeline::grep(),
+            Self::Glob => pipeline::glob(),
+            Self::Ls => pipeline::ls(),
+            Self::Edit => pipeline::edit(),
+            Self::MultiEdit => pipeline::multi_edit(),
+            Self::Write => pipeline::write(),
+            Self::Bash => pipeline::bash(),
+            Self::ReadFile => codemie::read_file(),
+            Self::WriteFile => codemie::write_file(),
+            Self::ListFiles => codemie::list_files(),
+            Self::Search => codemie::search(),
+            Self::HttpRequest => codemie::http_request(),
+            Self::ShellLine => codemie::bash(),
+            Self::SearchKnowledgeBase => codemie::search_knowledge_base(),
+            Self::GetDocumentById => codemie::get_document_by_id(),
+        }
+    }
+
+    /// Returns what it does to the world.
+    #[must_use]
+    pub const fn deed(self) -> Deed {
+        match self {
+            Self::Read
+            | Self::Grep
+            | Self::Glob
+            | Self::Ls
+            | Self::ReadFile
+            | Self::ListFiles
+            | Self::Search
+            | Self::SearchKnowledgeBase
+            | Self::GetDocumentById => Deed::Reads,
+            Self::Edit
+            | Self::MultiEdit
+            | Self::Write
+            | Self::Bash
+            | Self::WriteFile
+            | Self::ShellLine => Deed::Writes,
+            Self::HttpRequest => Deed::Asks,
+        }
+    }
+
+    /// Returns how its arguments are read for its facts.
+    #[must_use]
+    pub const fn shape(self) -> Shape {
+        match self {
+            Self::Read => Shape::Read {
+                paths: &["file_path"],
+            },
+            Self::Ls | Self::ReadFile => Shape::Read { paths: &["path"] },
+            Self::Grep => Shape::Search {
+                places: &["path"],
+                files: &["glob"],
+                contents: true,
+            },
+            Self::Search => Shape::Search {
+                places: &["path"],
+                files: &[],
+                contents: true,
+            },
+            Self::Glob | Self::ListFiles => Shape::Search {
+                places: &["path"],
+                files: &["pattern"],
+                contents: false,
+            },
+            Self::Edit => Shape::Edit {
+                path: "file_path",
+                fields: EditFields::SNAKE,
+            },
+            Self::MultiEdit => Shape::MultiEdit {
+                path: "file_path",
+                edits: "edits",
+                fields: EditFields::SNAKE,
+            },
+            Self::Write => Shape::Write {
+                path: "file_path",
+                content: "content",
+            },
+            Self::WriteFile => Shape::Write {
+                path: "path",
+                content: "content",
+            },
+            Self::Bash => Shape::Shell {
+                dialect: Dialect::Bash,
+                line: "command",
+                directory: None,
+            },
+            Self::ShellLine => Shape::Shell {
+                dialect: Dialect::Bash,
+                line: "command",
+                directory: Some("cwd"),
+            },
+            Self::HttpRequest | Self::SearchKnowledgeBase | Self::GetDocumentById => Shape::Other,
+        }
+    }
+
+    /// Returns the name that the same tool has in most workflows, where it is another.
+    #[must_use]
+    pub fn common(self) -> Option<&'static str> {
+        let common = match self {
+            Self::ListFiles => "Glob",
+            Self::Search => "Grep",
+            _ => all_names(self.name()).first().copied()?,
+        };
+        (common != self.name()).then_some(common)
+    }
+
+    /// Finds the facts of a call, for the judge: the one way for whoever runs built-in tools.
+    #[must_use]
+    pub fn proposed(
+        self,
+        id: CallId,
+        arguments: &Arguments,
+        surroundings: &Surroundings,
+        disk: &dyn Disk,
+    ) -> ToolCall {
+        let proposal = Proposal {
+            id,
+            tool: self.name(),
+            common: self.common(),
+            shape: self.shape(),
+            input: arguments.value(),
+            // Such arguments do not come to be.
+            doubled: None,
+            agent: None,
+            branch: None,
+        };
+        facts(proposal, surroundings, disk)
+    }
+
+    /// Says what does not fit the schema; empty where all does.
+    #[must_use]
+    pub fn faults(self, arguments: &Arguments) -> Vec<Fault> {
+        arguments.faults(self.schema())
+    }
+
+    /// Carries a call out that the judge has allowed.
+    ///
+    /// `around.facts` are the facts that were judged. Never panics; every failure is an end.
+    #[must_use]
+    pub fn run(self, arguments: &Arguments, around: &Around<'_>) -> ToolEnd {
+        let faults = self.faults(arguments);
+        if !faults.is_empty() {
+            return ToolEnd::failed(Code::InvalidArguments, Fault::sentence(&faults));
+        }
+        if around.cancel.is_pulled() {
+            return ToolEnd::failed(Code::Cancelled, "the call was cancelled before it began");
+        }
+        crate::carry::carry(self, arguments.value(), around)
+    }
+}

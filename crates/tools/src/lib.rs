@@ -1,0 +1,25 @@
+//! The built-in tools of a model stage: files, searches, shell lines, requests.
+//!
+//! A [`Tool`] has a name, a description and a schema for the model, the [`Shape`] by which
+//! [`interlock_facts`] finds its facts, and [`Tool::run`]. It knows no model and no run, and
+//! decides nothing about permission: whoever runs it has asked the judge before, and passes
+//! on the facts that were judged. A tool does nothing that those facts do not say; where the
+//! disk has changed since, it refuses with [`Code::Moved`].
+//!
+//! Blocking, for plain threads; [`Cancel`] ends a call from another one. Every failure is a
+//! [`ToolEnd`] with a stable code and a sentence for the model.
+//!
+//! [`Shape`]: interlock_facts::Shape
+
+mod arguments;
+mod around;
+mod cancel;
+mod carry;
+mod catalogue;
+mod end;
+
+pub use arguments::{Arguments, Fault};
+pub use around::{Around, Carrier, Datasource, Progress, Seen, SeenFile};
+pub use cancel::Cancel;
+pub use catalogue::{Deed, Tool};
+pub use end::{Code, Held, Reply, ToolEnd};
