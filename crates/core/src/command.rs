@@ -7,8 +7,9 @@ use serde_json::Value;
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
     event::{Cause, ProtectedChange, ToolChange},
-    machine::{Machine, Object},
+    machine::{Machine, ModeRules, Object},
     names::{AgentId, CallId, Digest, FramePath},
+    stage::StageAsk,
     text::{Files, Places},
 };
 
@@ -32,6 +33,8 @@ pub enum Ask {
         by: String,
         /// The folders that texts of the workflow name.
         places: Option<Places>,
+        /// What becomes of calls in stages that list no tools; `None`: as the machine says.
+        mode: Option<ModeRules>,
     },
     /// May this call run?
     Propose(Box<ToolCall>),
@@ -91,6 +94,15 @@ pub enum Ask {
     Cancel {
         /// Who asks.
         by: String,
+    },
+    /// Something of a model stage.
+    Stage {
+        /// The frame that stands in it.
+        path: FramePath,
+        /// The attempt that is meant.
+        attempt: u32,
+        /// What.
+        ask: StageAsk,
     },
     /// Time has passed; waits that are due end, and tries that are due begin.
     Advance,

@@ -4,7 +4,7 @@ mod name;
 mod parts;
 
 pub use parts::{
-    AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, How,
+    AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen, How,
     InterruptHit, ProtectedChange, ProtectedFate, ToolChange, WatchedFile,
 };
 
@@ -13,12 +13,13 @@ use serde_json::Value;
 
 use crate::{
     call::WrittenPath,
-    machine::{Object, Outcome},
+    machine::{ModeRules, Object, Outcome},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
     },
     refusal::Refusal,
+    stage::{ActedCall, Finish, NoAnswer, Usage},
     text::Places,
 };
 
@@ -44,6 +45,233 @@ pub enum Event {
         /// The folders its texts name; `None`: it names none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         places: Option<Places>,
+        /// What becomes of calls in stages that list no tools; `None`: no stage of it needs to know.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<ModeRules>,
+    },
+    /// A stage was set up: what is there of its tools is known, and the context is what it will be given.
+    StageEntered {
+        /// The frame.
+        path: FramePath,
+        /// The stage.
+        stage: StateName,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// The tools that the model is told of.
+        tools: Vec<String>,
+        /// Listed tools that are not there.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<String>,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// The body of a stage was filled, and a transcript without history opened.
+    StageStarted {
+        /// The frame.
+        path: FramePath,
+        /// Of the filled body.
+        body: Digest,
+    },
+    /// A model is called.
+    ModelCalled {
+        /// The frame.
+        path: FramePath,
+        /// The number of the message that is asked for, from 1.
+        turn: u32,
+        /// The provider's name.
+        provider: String,
+        /// The model's name there.
+        model: String,
+        /// Of what it is sent.
+        digest: Digest,
+    },
+    /// A message of a model arrived whole.
+    ModelResponded {
+        /// The frame.
+        path: FramePath,
+        /// Its number, from 1.
+        turn: u32,
+        /// Of the whole message, as it is kept beside the log.
+        digest: Digest,
+        /// Why it ended there.
+        finish: Finish,
+        /// Its calls, in order.
+        calls: Vec<ActedCall>,
+        /// What it cost.
+        usage: Usage,
+        /// From request to end, in milliseconds.
+        ms: u64,
+    },
+    /// A call of a model came to nothing.
+    ModelFailed {
+        /// The frame.
+        path: FramePath,
+        /// The number of the message that was asked for.
+        turn: u32,
+        /// A stable code.
+        code: String,
+        /// One sentence.
+        message: String,
+    },
+    /// A call of a stage may run.
+    ToolAllowed {
+        /// The frame.
+        path: FramePath,
+        /// The call; its id says turn and place.
+        call: CallRecord,
+        /// Why it may.
+        source: AllowSource,
+        /// Whether it only reads.
+        reads: bool,
+        /// What follows from it for the run.
+        marks: CallMarks,
+    },
+    /// A call of a stage may not run.
+    ToolDenied {
+        /// The frame.
+        path: FramePath,
+        /// The call.
+        call: CallRecord,
+        /// Who says so: `policy`, `mode`, `grant` or `stage`.
+        source: String,
+        /// Why not.
+        refusal: Refusal,
+    },
+    /// A call of a stage has ended.
+    ToolEnded {
+        /// The frame.
+        path: FramePath,
+        /// The call.
+        call: CallId,
+        /// Whether it succeeded.
+        ok: bool,
+        /// The code of its failure.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        /// The exit code of a shell line, when known for sure.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit: Option<i64>,
+        /// Bytes of the result, before it was cut.
+        bytes: u64,
+        /// How long it took, in milliseconds.
+        ms: u64,
+        /// Paths it was seen to write, beyond those foreseen.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        wrote: Vec<WrittenPath>,
+        /// Of what the model is told, as it is kept beside the log.
+        told: Digest,
+    },
+    /// What a model handed in does not fit.
+    CompletionRejected {
+        /// The frame.
+        path: FramePath,
+        /// The call.
+        call: CallId,
+        /// Each with its place and what was wanted; empty: another one was taken.
+        findings: Vec<String>,
+    },
+    /// What a model handed in fits.
+    CompletionAccepted {
+        /// The frame.
+        path: FramePath,
+        /// The call.
+        call: CallId,
+        /// Of its arguments.
+        digest: Digest,
+    },
+    /// All calls of a message are dealt with.
+    TurnEnded {
+        /// The frame.
+        path: FramePath,
+        /// The number of the message.
+        n: u32,
+        /// How many calls it had.
+        calls: u32,
+        /// What the model is reminded of; empty: nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reminder: String,
+    },
+    /// The model has done its part, or will not any more.
+    StageActed {
+        /// The frame.
+        path: FramePath,
+        /// `ok`, or the code of what came in between.
+        outcome: String,
+        /// Messages that arrived.
+        turns: u32,
+    },
+    /// The assertions were read over what was handed in.
+    StageAsserted {
+        /// The frame.
+        path: FramePath,
+        /// Whether all hold.
+        ok: bool,
+        /// Why not; empty: they hold.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// An attempt of a stage is over, with all that belongs to it.
+    StageExited {
+        /// The frame.
+        path: FramePath,
+        /// The stage.
+        stage: StateName,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// `ok`, `skipped`, `cap_hit`, `cancelled` or another stable code.
+        outcome: String,
+        /// Messages that arrived.
+        turns: u32,
+        /// Whether the cap of messages was reached.
+        cap_hit: bool,
+        /// What it cost.
+        usage: Usage,
+        /// Where its output goes among those of the other stages; `None`: nowhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        upstream: Option<usize>,
+        /// What was handed in; null: nothing.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        payload: Value,
+    },
+    /// The error that a stage's way on was taken for, as texts name it.
+    StageFailed {
+        /// The frame.
+        path: FramePath,
+        /// The stage.
+        stage: StateName,
+        /// Which attempt.
+        attempt: u32,
+        /// A stable code.
+        code: String,
+        /// One sentence.
+        message: String,
+    },
+    /// A person is asked before a state begins.
+    PersonAsked {
+        /// The frame.
+        path: FramePath,
+        /// What.
+        message: String,
+        /// Of all that a yes rests on.
+        question: Digest,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// A person answered what was asked before a state began.
+    PersonAnswered {
+        /// The frame.
+        path: FramePath,
+        /// Which question.
+        id: ApprovalId,
+        /// Whether it was a yes.
+        yes: bool,
+        /// Who.
+        by: String,
+        /// What else they said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
     },
     /// A tool call may run.
     CallAllowed {
@@ -78,6 +306,9 @@ pub enum Event {
         /// When, in milliseconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ms: Option<u64>,
+        /// What a yes leads to in a stage; `None`: an agent outside proposes the call again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        then: Option<GrantThen>,
     },
     /// A person granted one call.
     GrantIssued {
@@ -110,6 +341,9 @@ pub enum Event {
         /// When, in milliseconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ms: Option<u64>,
+        /// Why, where nobody said no.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<NoAnswer>,
     },
     /// A grant was used up by the call it was for.
     GrantConsumed {

@@ -21,6 +21,7 @@ pub mod policy;
 pub mod refusal;
 pub mod report;
 pub mod run;
+pub mod stage;
 pub mod text;
 pub mod tools;
 pub mod validate;

@@ -14,6 +14,11 @@ use crate::{
 };
 
 mod seal;
+mod stage;
+
+pub use stage::{
+    ApprovalBefore, Assertion, Budget, Mode, ModeRules, ModelOptions, ModelStage, Otherwise, Refused, StageRules,
+};
 
 /// A context, an input or transition data: a JSON object, in order.
 pub type Object = Map<String, Value>;
@@ -55,6 +60,9 @@ pub struct Machine {
     /// Only the outermost machine is asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
+    /// What holds for all model stages; `None`: it has none. Only the outermost machine is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<StageRules>,
 }
 
 /// The bounds of a run. Nothing is unbounded.
@@ -127,6 +135,9 @@ pub struct State {
     /// What follows when the runner died while the activity ran.
     #[serde(default, skip_serializing_if = "OnCrash::is_default")]
     pub on_crash: OnCrash,
+    /// What a person is asked before the state begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_before: Option<ApprovalBefore>,
     /// The code that every failure of the activity counts as, but for a cancellation; `None`: its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails_with: Option<i64>,
@@ -187,7 +198,7 @@ pub enum Activity {
     /// A program runs; ends with `done` or `error`.
     Task(Work),
     /// A model works through one fresh transcript; ends with `done` or `error`.
-    Stage(Work),
+    Stage(Box<ModelStage>),
     /// A person is asked; ends with `done` or `error`.
     Ask(Work),
     /// The first transition on `done` whose guards pass is taken at once.
@@ -311,6 +322,9 @@ pub struct Fork {
     /// Branches that run at the same time; `None`: all. The others follow in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<usize>,
+    /// The code of its failure, which then names the branch; `None`: that of the branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails_as: Option<String>,
 }
 
 /// One branch of a fork.

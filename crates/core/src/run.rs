@@ -13,12 +13,13 @@ use serde_json::Value;
 
 use crate::{
     call::WrittenPath,
-    event::{BranchOutcome, CallMarks, Cause, InterruptHit, ProtectedChange, ToolChange},
-    machine::{Object, Outcome},
+    event::{BranchOutcome, CallMarks, Cause, GrantThen, InterruptHit, ProtectedChange, ToolChange},
+    machine::{ModeRules, Object, Outcome},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
     },
+    stage::{Acting, Usage},
     text::{Caught, Places},
 };
 
@@ -75,6 +76,18 @@ pub struct Run {
     /// What a person has accepted of them: each with the digest of its definition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_accepted: Vec<AcceptedTool>,
+    /// What becomes of calls in stages that list no tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ModeRules>,
+    /// Keys of calls that a person let pass for the rest of the run.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub keys: BTreeSet<String>,
+    /// Attempts of stages so far.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub executions: u64,
+    /// What calls of models have cost so far.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub spent: Usage,
 }
 
 /// A changed tool of a server as a person has accepted it.
@@ -157,6 +170,15 @@ pub struct Frame {
     /// What is carried out for the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Running>,
+    /// The attempt of a model stage that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acting: Option<Box<Acting>>,
+    /// What a person is asked before the state begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+    /// Whether a person has let the state begin.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub let_in: bool,
     /// The items that a machine runs for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
@@ -239,6 +261,15 @@ pub struct Parked {
     /// When it was asked and what the answer rests on; `None` in logs that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+}
+
+/// What a person is asked before a state begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// What the person is asked.
+    pub message: String,
+    /// When, and what the answer rests on.
+    pub asked: Asked,
 }
 
 /// When a person was asked, and what the answer rests on.
@@ -382,6 +413,12 @@ pub struct Grant {
     /// Sequence number of the yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted_seq: Option<u64>,
+    /// The call of a stage that it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+    /// What a yes leads to in a stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<GrantThen>,
 }
 
 impl Run {
@@ -409,6 +446,10 @@ impl Run {
             accepted: BTreeMap::new(),
             tools_changed: Vec::new(),
             tools_accepted: Vec::new(),
+            mode: None,
+            keys: BTreeSet::new(),
+            executions: 0,
+            spent: Usage::default(),
         }
     }
 
@@ -456,6 +497,10 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+fn is_nothing(usage: &Usage) -> bool {
+    *usage == Usage::default()
+}
+
 fn collect_leaves(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
     if frame.children.is_empty() {
         leaves.push(path.clone());
@@ -489,6 +534,9 @@ impl Frame {
             output: Arc::default(),
             failure: None,
             effect: None,
+            acting: None,
+            held: None,
+            let_in: false,
             items: None,
             caught: None,
             captured: BTreeSet::new(),

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::{
     machine::Object,
     names::{AgentId, CallId, Digest, InterruptName, StateName},
+    refusal::Refusal,
 };
 
 /// How the target of a transition was found.
@@ -30,6 +31,25 @@ pub enum AllowSource {
     Grant,
     /// It is a control tool.
     Control,
+    /// The stage lists its tool.
+    Stage,
+    /// The mode of the run lets it pass.
+    Mode,
+}
+
+/// What a person's yes to a call of a stage leads to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GrantThen {
+    /// Why the call is denied all the same: what no grant excuses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denied: Option<Refusal>,
+    /// Whether it only reads.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reads: bool,
+    /// The keys that a yes lets pass for the rest of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
 }
 
 /// A call, as the log keeps it.
