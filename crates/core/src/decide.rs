@@ -14,6 +14,7 @@ mod people;
 mod protected;
 mod question;
 mod settle;
+mod stage;
 mod tools;
 mod transitions;
 
@@ -21,12 +22,13 @@ pub(crate) use address::in_fork;
 pub(crate) use calls::bench_of;
 pub use calls::shell_finding;
 pub(crate) use carry::{Filled, fill, kind_of};
+pub use stage::stage_text;
 
 use crate::{
     command::{Ask, Command, TransitionRequest},
     event::Event,
     evolve,
-    machine::{Machine, Object},
+    machine::{Machine, ModeRules, Object},
     names::{AgentId, ApprovalId, Digest, FramePath},
     refusal::{Code, Refusal},
     run::{Frame, Phase, Run},
@@ -83,7 +85,12 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         items_started: 0,
     };
     let reply = match &command.ask {
-        Ask::Start { input, by, places } => work.start(input, by, places.as_ref()),
+        Ask::Start {
+            input,
+            by,
+            places,
+            mode,
+        } => work.start(input, by, places.as_ref(), mode.as_ref()),
         Ask::Propose(_) => work.propose_outside_a_run(),
         Ask::Record(result) => work.record(result),
         Ask::StartLine(start) => work.start_line(start),
@@ -92,6 +99,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::ReleaseAgent { agent } => work.release_agent(agent),
         Ask::Approve(answer) => work.approve(answer),
         Ask::Reject(answer) => work.reject(answer),
+        Ask::Stage { path, attempt, ask } => work.stage(path, *attempt, ask),
         Ask::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
         Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
         Ask::Resume { by } => work.resume(by),
@@ -215,7 +223,13 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn start(&mut self, input: &Object, by: &str, places: Option<&Places>) -> Answered {
+    fn start(
+        &mut self,
+        input: &Object,
+        by: &str,
+        places: Option<&Places>,
+        mode: Option<&ModeRules>,
+    ) -> Answered {
         if self.run.phase != Phase::New {
             return Err(Refusal::new(Code::RunOpen, "the run has begun already"));
         }
@@ -240,6 +254,7 @@ impl<'a> Work<'a> {
             by: by.to_owned(),
             at_ms: self.at_ms,
             places: places.filter(|_| self.machine.durable).cloned(),
+            mode: mode.cloned(),
         });
         self.settle(&FramePath::root())?;
         Ok(Reply::Accepted)
@@ -287,6 +302,7 @@ impl<'a> Work<'a> {
         if self.is_durable() {
             return self.cancel_durable(by);
         }
+        self.cancel_stages(&FramePath::root())?;
         self.emit(Event::RunCancelled { by: by.to_owned() });
         Ok(Reply::Accepted)
     }

@@ -11,6 +11,7 @@ use crate::{
     names::FramePath,
     report::shown_path,
     run::{Frame, Run, RunningAt},
+    stage::CallFate,
     text::{Files, Lack},
 };
 
@@ -72,7 +73,9 @@ fn stand<'a>(
 }
 
 fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
-    let frame = run.frame(path).filter(|frame| frame.parked.is_none())?;
+    let frame = run
+        .frame(path)
+        .filter(|frame| frame.parked.is_none() && frame.held.is_none())?;
     let state = machine
         .called(frame.machine.as_ref())?
         .states
@@ -98,6 +101,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         effect.input = Arc::clone(&running.input);
         effect.file.clone_from(&running.file);
         effect.stage = match running.at {
+            RunningAt::Started if asks(frame) => Stage::Person,
             RunningAt::Started => started(state),
             RunningAt::Waiting(until) => Stage::Waiting(until),
             RunningAt::Lost => Stage::Lost,
@@ -105,6 +109,14 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         return Some(effect);
     }
     not_started(run, frame, state, effect)
+}
+
+/// Tells whether a stage waits for a person's word on one of its calls.
+pub(crate) fn asks(frame: &Frame) -> bool {
+    let calls = frame.acting.iter().flat_map(|acting| &acting.calls);
+    calls
+        .into_iter()
+        .any(|call| matches!(call.fate, CallFate::Asked))
 }
 
 const fn started(state: &State) -> Stage {

@@ -160,13 +160,16 @@ pub enum Event {
         wrote: Vec<WrittenPath>,
         /// Of what the model is told, as it is kept beside the log.
         told: Digest,
+        /// What the model is told, where a person said what became of the call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
     },
     /// What a model handed in does not fit.
     CompletionRejected {
         /// The frame.
         path: FramePath,
-        /// The call.
-        call: CallId,
+        /// The call; `None`: an answer without one.
+        call: Option<CallId>,
         /// Each with its place and what was wanted; empty: another one was taken.
         findings: Vec<String>,
     },
@@ -174,8 +177,8 @@ pub enum Event {
     CompletionAccepted {
         /// The frame.
         path: FramePath,
-        /// The call.
-        call: CallId,
+        /// The call; `None`: an answer without one.
+        call: Option<CallId>,
         /// Of its arguments.
         digest: Digest,
     },
@@ -232,6 +235,12 @@ pub enum Event {
         /// What was handed in; null: nothing.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         payload: Value,
+        /// Why it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<Cause>,
+        /// Whether another attempt follows.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
     },
     /// The error that a stage's way on was taken for, as texts name it.
     StageFailed {

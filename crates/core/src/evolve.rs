@@ -2,6 +2,9 @@
 
 mod activities;
 mod approvals;
+mod stage;
+
+pub(crate) use stage::UPSTREAM;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -49,9 +52,11 @@ fn apply(run: &mut Run, event: &Event) {
             context,
             at_ms,
             places,
+            mode,
             ..
         } => {
             run.id = id.clone();
+            run.mode.clone_from(mode);
             run.phase = Phase::Open;
             run.places = places.clone().map(Arc::new);
             run.entered += u64::from(run.places.is_some());
@@ -297,6 +302,23 @@ fn apply(run: &mut Run, event: &Event) {
                 },
             );
         }
+        Event::StageEntered { .. }
+        | Event::StageStarted { .. }
+        | Event::ModelCalled { .. }
+        | Event::ModelResponded { .. }
+        | Event::ModelFailed { .. }
+        | Event::ToolAllowed { .. }
+        | Event::ToolDenied { .. }
+        | Event::ToolEnded { .. }
+        | Event::CompletionRejected { .. }
+        | Event::CompletionAccepted { .. }
+        | Event::TurnEnded { .. }
+        | Event::StageActed { .. }
+        | Event::StageAsserted { .. }
+        | Event::StageExited { .. }
+        | Event::StageFailed { .. }
+        | Event::PersonAsked { .. }
+        | Event::PersonAnswered { .. } => stage::apply_stage(run, event),
         Event::CallDenied { .. }
         | Event::TransitionRejected { .. }
         | Event::EffectSettled { .. } => {}
@@ -437,6 +459,9 @@ fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.note = None;
     frame.failure = None;
     frame.effect = None;
+    frame.acting = None;
+    frame.held = None;
+    frame.let_in = false;
     frame.items = None;
     frame.children = Vec::new();
 }

@@ -8,12 +8,15 @@ mod hold;
 mod marks;
 mod proofs;
 mod shell;
+mod stage;
 
 pub use finding::Finding;
 pub(crate) use finding::find;
 pub use hold::{Hold, hold};
 pub(crate) use marks::{interrupt_hits, marks};
 pub use shell::{Objection, Rule};
+pub use stage::keys;
+pub(crate) use stage::{StageVerdict, judge_stage, only_reads};
 
 use crate::{
     call::{CallKind, ControlTool, FileWrite, Place, ToolCall},

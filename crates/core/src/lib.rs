@@ -32,10 +32,12 @@ mod evolve;
 mod judge;
 
 pub use briefing::{briefing, notice, teach};
-pub use decide::{Decision, Question, Reply, addressed, decide, question, shell_finding};
+pub use decide::{
+    Decision, Question, Reply, addressed, decide, question, shell_finding, stage_text,
+};
 pub use effects::{effects, lacking, refill};
 pub use evolve::evolve;
-pub use judge::{Finding, Hold, Objection, Rule, hold};
+pub use judge::{Finding, Hold, Objection, Rule, hold, keys};
 
 pub use report::{Report, report};
 pub use validate::validate;

@@ -93,6 +93,14 @@ codes! {
     RunOpen = "run_open"
     /// The arguments cannot be judged.
     InvalidArguments = "invalid_arguments"
+    /// There is no such tool.
+    UnknownTool = "unknown_tool"
+    /// One message has more calls than are looked at.
+    TooManyCalls = "too_many_calls"
+    /// What was handed in does not fit its schema.
+    SchemaInvalid = "schema_invalid"
+    /// A file outside of the project was to be written.
+    OutsideProject = "outside_project"
 }
 
 impl fmt::Display for Code {

@@ -15,6 +15,7 @@ use serde::{
 
 use crate::{
     command::{Effect, Stage},
+    effects::asks,
     machine::{Activity, Machine, Object, Outcome},
     names::FramePath,
     policy::Policy,
@@ -147,7 +148,7 @@ fn open_status(machine: &Machine, run: &Run) -> Status {
         let Some(frame) = run.frame(&path) else {
             continue;
         };
-        if frame.parked.is_some() {
+        if frame.parked.is_some() || frame.held.is_some() || asks(frame) {
             parked = true;
         } else if waits(machine, run, &path, frame) {
             waiting = true;

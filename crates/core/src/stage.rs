@@ -10,7 +10,7 @@ use crate::{
     call::{CallResult, ToolCall},
     machine::{Activity, Machine, ModelStage},
     names::{CallId, Digest, FramePath},
-    refusal::Code,
+    refusal::Refusal,
     run::{Frame, Run, RunningAt},
 };
 
@@ -105,10 +105,22 @@ pub struct ModelMessage {
     pub finish: Finish,
     /// Its calls, in order.
     pub calls: Vec<MessageCall>,
+    /// Its text as an answer, where the stage ends with one; `None`: it has no text.
+    pub answer: Option<Handed>,
     /// What it cost.
     pub usage: Usage,
     /// From request to end, in milliseconds.
     pub ms: u64,
+}
+
+/// What a model hands in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Handed {
+    /// The value.
+    pub payload: Value,
+    /// What is wrong with it, each with its place and what was wanted, at most 10; none: it fits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
 }
 
 /// Why a message ended where it did.
@@ -143,20 +155,10 @@ pub struct MessageCall {
 pub enum MessageCallKind {
     /// A call of a tool, to be judged when its turn comes.
     Tool,
-    /// The completion tool, with the payload and what is wrong with it; nothing: it is valid.
-    Completion {
-        /// What was handed in.
-        payload: Value,
-        /// Each with its place and what was wanted; at most 10.
-        findings: Vec<String>,
-    },
+    /// The completion tool.
+    Completion(Handed),
     /// It cannot be judged at all: no such tool, or no JSON.
-    Fault {
-        /// `unknown_tool` or `invalid_arguments`.
-        code: Code,
-        /// One sentence.
-        message: String,
-    },
+    Fault(Refusal),
 }
 
 /// What calls of models cost.
@@ -232,6 +234,9 @@ pub struct Acting {
     /// What the attempt has cost so far.
     #[serde(default)]
     pub usage: Usage,
+    /// Answers that did not fit.
+    #[serde(default)]
+    pub refused: u32,
 }
 
 /// One call of the last message.
@@ -263,12 +268,9 @@ pub enum CallFate {
     /// It was denied, or has ended.
     Settled,
     /// It hands something in; judged after all others.
-    Completion {
-        /// What was handed in.
-        payload: Value,
-        /// What is wrong with it.
-        findings: Vec<String>,
-    },
+    Completion(Handed),
+    /// It cannot be judged at all; answered when its turn comes.
+    Fault(Refusal),
 }
 
 /// What is to be done next for a stage.
@@ -325,7 +327,9 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
 }
 
 /// Tools that only read, and may run beside each other.
-pub const READING_TOOLS: [&str; 4] = ["Read", "Grep", "Glob", "LS"];
+pub const READING_TOOLS: [&str; 9] = [
+    "Read", "Grep", "Glob", "LS", "read_file", "list_files", "search", "search_knowledge_base", "get_document_by_id",
+];
 
 impl Acting {
     fn places(&self, is: impl Fn(&CallFate) -> bool) -> Vec<usize> {

@@ -2,6 +2,7 @@
 
 use super::{
     Answered, Reply, Work,
+    stage::End,
     transitions::{done, state_of},
 };
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
     refusal::{Code, Refusal},
     report::shown_path,
     run::RunningAt,
+    stage::stage_of,
 };
 use serde_json::Value;
 
@@ -38,7 +40,16 @@ impl Work<'_> {
         if known.is_some_and(|effect| effect.at != RunningAt::Started) {
             return Err(nothing_running());
         }
+        let is_stage = self
+            .run
+            .frame(&path)
+            .is_some_and(|frame| stage_of(self.machine, frame).is_some());
         match outcome {
+            ActivityOutcome::Done { output, .. } if is_stage => self.hand_in(&path, output)?,
+            ActivityOutcome::Failed(cause) if is_stage => {
+                let code = cause.code.as_str().unwrap_or("model_error");
+                self.exit(&path, End::failed(code, &cause.message))?;
+            }
             ActivityOutcome::Done { output, stderr } => {
                 self.finish(&path, output.clone(), stderr)?;
             }

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     event::{BranchOutcome, BranchStart, Cause, Event},
-    machine::{Activity, Branch, Fork, Join, MapOver, Object, Outcome},
+    evolve::UPSTREAM,
+    machine::{Activity, Branch, Fork, Join, Machine, MapOver, Object, Outcome},
     names::FramePath,
     number::deep_equal,
     refusal::{Code, Refusal},
@@ -281,11 +282,22 @@ impl Work<'_> {
                 (!open && frame.children.len() == whole).then_some(outcome)
             }
         };
+        let fails_as = match &state_of(machine, frame)?.activity {
+            Activity::Fork(fork) => fork.fails_as.as_deref(),
+            _ => None,
+        };
         let cause = if settles(join) {
             all_failures(frame)
         } else {
             failed.and_then(|child| child.cause.clone())
         };
+        let cause = cause.map(|cause| match fails_as {
+            Some(code) => Cause {
+                code: Value::from(code),
+                ..cause
+            },
+            None => cause,
+        });
         if let (Some(Outcome::Failure), Some(cause)) = (verdict, &cause)
             && settles(join)
             && let Some(cause) = self.uncaught(path, cause)
@@ -309,11 +321,17 @@ impl Work<'_> {
             Activity::Fork(fork) => settles(fork.join),
             _ => false,
         };
-        let merged = match outcome {
+        let mut merged = match outcome {
             _ if settles => merge_captured(frame),
             Outcome::Success => merge(frame),
             Outcome::Failure => Object::new(),
         };
+        if merged.contains_key(UPSTREAM) {
+            merged.shift_remove(UPSTREAM);
+            if outcome == Outcome::Success {
+                merged.insert(UPSTREAM.to_owned(), merge_upstream(machine, frame));
+            }
+        }
         let open: Vec<FramePath> = frame
             .children
             .iter()
@@ -321,6 +339,7 @@ impl Work<'_> {
             .map(|child| path.child(&child.name))
             .collect();
         for branch in open {
+            self.cancel_stages(&branch)?;
             self.emit(Event::BranchEnded {
                 path: branch,
                 outcome: BranchOutcome::Cancelled,
@@ -351,6 +370,31 @@ fn merge_captured(frame: &Frame) -> Object {
         }
     }
     merged
+}
+
+/// Puts together what the stages of all branches handed in, as the stages are written.
+fn merge_upstream(machine: &Machine, frame: &Frame) -> Value {
+    let of = |frame: &Frame| {
+        let upstream = frame.context.get(UPSTREAM);
+        upstream.and_then(Value::as_object).cloned().unwrap_or_default()
+    };
+    let before = of(frame);
+    let mut all = before.clone();
+    for child in &frame.children {
+        let new = of(&child.frame)
+            .into_iter()
+            .filter(|(stage, payload)| before.get(stage) != Some(payload));
+        all.extend(new);
+    }
+    let written = machine
+        .states
+        .keys()
+        .filter_map(|state| all.shift_remove_entry(state.as_str()))
+        .collect::<Vec<_>>();
+    let mut ordered = Object::new();
+    ordered.extend(written);
+    ordered.extend(all);
+    Value::Object(ordered)
 }
 
 /// Makes one cause of all failures: the first in the order written, or in time where others were cancelled.

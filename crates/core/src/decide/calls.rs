@@ -172,6 +172,7 @@ fn asked(
             refusal: refusal.clone(),
             marks: judge::marks(bench),
             at_ms: Some(at_ms),
+            then: None,
         });
     }
     Decision {
@@ -218,7 +219,7 @@ fn taught(machine: &Machine, run: &Run, path: &FramePath, refusal: Refusal) -> R
     Refusal { message, ..refusal }
 }
 
-fn record(call: &ToolCall) -> CallRecord {
+pub(super) fn record(call: &ToolCall) -> CallRecord {
     CallRecord {
         id: call.id.clone(),
         tool: call.tool.clone(),

@@ -39,10 +39,25 @@ impl Work<'_> {
     /// Starts what the state at `path` carries out, if the files its texts name are there.
     pub(super) fn begin(&mut self, path: &FramePath, files: &Files) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
-        if !self.is_durable() || frame.effect.is_some() {
+        let state = state_of(machine, frame)?;
+        if frame.effect.is_some() {
             return Ok(());
         }
-        let state = state_of(machine, frame)?;
+        if matches!(state.activity, Activity::Stage(_)) {
+            // What an attempt is given follows from the context and is not repeated here.
+            self.emit(Event::EffectStarted {
+                path: path.clone(),
+                kind: STAGE.to_owned(),
+                attempt: 1,
+                input: Value::Null,
+                file: None,
+                at_ms: self.at_ms,
+            });
+            return Ok(());
+        }
+        if !self.is_durable() {
+            return Ok(());
+        }
         match fill(state, frame, self.run.places.as_deref(), files) {
             Ok(Filled::Nothing) | Err(Lack::File(_)) => Ok(()),
             Ok(Filled::Tested(output, None)) => self.finish(path, Value::String(output), ""),
@@ -173,13 +188,16 @@ pub(super) fn counted(state: &State, cause: Cause) -> Cause {
 /// The kind of work that only writes an output to its file.
 pub(crate) const WRITE: &str = "write";
 
+/// The kind of work of a model stage.
+pub(crate) const STAGE: &str = "stage";
+
 /// Returns the runner's name for what an activity does.
 pub(crate) fn kind_of(activity: &Activity) -> &str {
     match activity {
         Activity::Task(work)
-        | Activity::Stage(work)
         | Activity::Ask(work)
         | Activity::Pause(work) => &work.kind,
+        Activity::Stage(_) => STAGE,
         Activity::Wait { .. } => "wait",
         Activity::Each(_) => "items",
         _ => "read",
@@ -201,7 +219,7 @@ pub(crate) fn fill(
         files,
     };
     match &state.activity {
-        Activity::Task(work) | Activity::Stage(work) | Activity::Ask(work) => {
+        Activity::Task(work) | Activity::Ask(work) => {
             let input = work.input.fill(&sources)?;
             Ok(Filled::Work(input, file_of(state, &sources)?))
         }
@@ -306,7 +324,7 @@ fn text_cause(error: &TextError) -> Cause {
 }
 
 /// Returns how long to wait before the next try; `None`: there is none.
-fn next_wait(retry: &Retry, attempt: u32, cause: &Cause) -> Option<u64> {
+pub(super) fn next_wait(retry: &Retry, attempt: u32, cause: &Cause) -> Option<u64> {
     let code = i64::from(cause.number());
     let again = match &retry.codes {
         Some(codes) => codes.contains(&code),

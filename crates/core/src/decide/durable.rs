@@ -17,6 +17,7 @@ use crate::{
     refusal::{Code, Refusal},
     report::shown_path,
     run::{Phase, RunningAt},
+    stage::{ActedCall, Acting, CallFate, stage_of},
     text::Files,
 };
 
@@ -54,7 +55,10 @@ impl Work<'_> {
             if !started || by_a_person {
                 continue;
             }
-            let on_crash = state.on_crash;
+            let on_crash = match &frame.acting {
+                Some(acting) => stage_after_crash(acting),
+                None => state.on_crash,
+            };
             self.emit(Event::EffectLost { path: path.clone() });
             match on_crash {
                 OnCrash::Ask => {}
@@ -121,8 +125,18 @@ impl Work<'_> {
                 how: word.to_owned(),
                 by: by.to_owned(),
             });
+            let in_stage = self.run.frame(&path).is_some_and(|frame| frame.acting.is_some());
             match how {
                 EffectFate::Again => self.start_again(&path)?,
+                EffectFate::Failed(_) if in_stage => {
+                    self.settle_call(&path, false, &format!("{by} said that it failed"))?;
+                }
+                EffectFate::Done(output) if in_stage => {
+                    let text = output
+                        .as_str()
+                        .map_or_else(|| output.to_string(), str::to_owned);
+                    self.settle_call(&path, true, &text)?;
+                }
                 EffectFate::Failed(code) => {
                     let message = format!("{by} said that it failed");
                     self.fail_for_good(&path, Cause::new(code.clone(), message))?;
@@ -198,9 +212,10 @@ impl Work<'_> {
             ..Cause::new(130, format!("cancelled by {by}"))
         };
         let leaves = self.run.open_leaves();
-        let handled = leaves
-            .first()
-            .is_some_and(|leaf| self.outcome_of(leaf, &cause, true).is_none());
+        let handled = leaves.first().is_some_and(|leaf| {
+            !self.is_stage(leaf) && self.outcome_of(leaf, &cause, true).is_none()
+        });
+        self.cancel_stages(&FramePath::root())?;
         if !handled {
             self.emit(Event::RunCancelled { by: by.to_owned() });
             return Ok(Reply::Accepted);
@@ -211,6 +226,11 @@ impl Work<'_> {
             }
         }
         Ok(Reply::Accepted)
+    }
+
+    fn is_stage(&self, path: &FramePath) -> bool {
+        let frame = self.run.frame(path);
+        frame.is_some_and(|frame| stage_of(self.machine, frame).is_some())
     }
 
     /// Returns how the run fails by a failure at `path`; `None` where that leads on,
@@ -304,6 +324,16 @@ impl Work<'_> {
             frame = &child.frame;
         }
         !self.run.is_over()
+    }
+}
+
+/// A stage goes on where it was, unless a call that may have written was cut off.
+fn stage_after_crash(acting: &Acting) -> OnCrash {
+    let writes = |call: &ActedCall| call.fate == CallFate::Running { reads: false };
+    if acting.calls.iter().any(writes) {
+        OnCrash::Ask
+    } else {
+        OnCrash::Retry
     }
 }
 

@@ -1,15 +1,19 @@
 //! What a person answers: approvals of transitions, grants of calls.
 
-use super::{Answered, Reply, Work, question::Subject, transitions::Taking};
+use super::{
+    Answered, Reply, Work,
+    question::Subject,
+    transitions::{Taking, state_of},
+};
 use crate::{
     command::Answer,
-    event::Event,
+    event::{Cause, Event},
     instant::utc,
-    machine::{Object, Target},
+    machine::{Object, Refused, Target},
     names::{ApprovalId, FramePath},
     refusal::{Code, Refusal},
     report::{About, Pending, pending},
-    run::{Asked, Parked, Run, Settled, Settlement},
+    run::{Asked, Grant, Parked, Run, Settled, Settlement},
 };
 
 impl Work<'_> {
@@ -38,13 +42,20 @@ impl Work<'_> {
             }
             self.path = waiting.path.clone();
             match &waiting.about {
-                About::Call { digest, .. } => self.emit(Event::GrantIssued {
-                    path: waiting.path.clone(),
-                    digest: digest.clone(),
-                    by: answer.by.clone(),
-                    id: waiting.id.clone(),
-                    at_ms: Some(self.at_ms),
-                }),
+                About::Call { digest, .. } => {
+                    let of_stage = self.grant_of_stage(&waiting);
+                    self.emit(Event::GrantIssued {
+                        path: waiting.path.clone(),
+                        digest: digest.clone(),
+                        by: answer.by.clone(),
+                        id: waiting.id.clone(),
+                        at_ms: Some(self.at_ms),
+                    });
+                    if let Some(grant) = of_stage {
+                        self.use_grant(&grant)?;
+                    }
+                }
+                About::Entry { .. } => self.let_in(&waiting, answer)?,
                 About::Transition { .. } => self.approve_parked(&waiting, answer)?,
             }
         }
@@ -93,6 +104,53 @@ impl Work<'_> {
                 by: parked.by,
             },
         )
+    }
+
+    /// Finds the open request of a stage that `waiting` is.
+    fn grant_of_stage(&self, waiting: &Pending) -> Option<Grant> {
+        let open = self.run.grants.iter().find(|grant| {
+            grant.call.is_some()
+                && grant.path == waiting.path
+                && grant.asked.as_ref().map(Asked::id) == waiting.id
+        });
+        open.cloned()
+    }
+
+    /// A person lets a state begin.
+    fn let_in(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
+        self.answer_entry(waiting, answer, true);
+        self.settle(&waiting.path)
+    }
+
+    /// A person does not let a state begin.
+    fn keep_out(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
+        let path = &waiting.path;
+        let (frame, machine) = self.stand(path)?;
+        let no = state_of(machine, frame)?
+            .approval_before
+            .as_ref()
+            .map_or_else(Refused::default, |before| before.no);
+        self.answer_entry(waiting, answer, false);
+        match no {
+            Refused::Cancels => self.cancel(&answer.by).map(drop),
+            Refused::Fails => {
+                let note = answer.note.as_deref().map_or_else(String::new, |note| format!(": {note}"));
+                let message = format!("{} said no{note}", answer.by);
+                let cause = self.placed(path, Cause::new("rejected", message));
+                self.raise_failure(path, "FAIL", 1, cause)
+            }
+        }
+    }
+
+    fn answer_entry(&mut self, waiting: &Pending, answer: &Answer, yes: bool) {
+        self.emit(Event::PersonAnswered {
+            path: waiting.path.clone(),
+            id: waiting.id.clone().unwrap_or_default(),
+            yes,
+            by: answer.by.clone(),
+            note: answer.note.clone(),
+            at_ms: self.at_ms,
+        });
     }
 
     /// Refuses where what the person was asked about is not what it was.
@@ -172,17 +230,25 @@ impl Work<'_> {
             }
             self.path = waiting.path.clone();
             let (by, note) = (answer.by.clone(), answer.note.clone());
-            let (path, id, at_ms) = (waiting.path, waiting.id, Some(self.at_ms));
             match waiting.about {
-                About::Call { digest, .. } => self.emit(Event::GrantDenied {
-                    path,
-                    digest,
-                    by,
-                    note,
-                    id,
-                    at_ms,
-                }),
+                About::Call { ref digest, .. } => {
+                    let of_stage = self.grant_of_stage(&waiting);
+                    self.emit(Event::GrantDenied {
+                        path: waiting.path.clone(),
+                        digest: digest.clone(),
+                        by,
+                        note: note.clone(),
+                        id: waiting.id.clone(),
+                        at_ms: Some(self.at_ms),
+                        why: None,
+                    });
+                    if let Some(grant) = of_stage {
+                        self.refuse_grant(&grant, "denied", note.as_deref())?;
+                    }
+                }
+                About::Entry { .. } => self.keep_out(&waiting, answer)?,
                 About::Transition { .. } => {
+                    let (path, id, at_ms) = (waiting.path, waiting.id, Some(self.at_ms));
                     self.emit(Event::ApprovalRejected {
                         path: path.clone(),
                         by,
@@ -292,6 +358,10 @@ impl Work<'_> {
                 .run
                 .frame(&waiting.path)
                 .is_some_and(|frame| frame.parked.is_some()),
+            About::Entry { .. } => self
+                .run
+                .frame(&waiting.path)
+                .is_some_and(|frame| frame.held.is_some()),
             About::Call { digest, .. } => self.run.grants.iter().any(|grant| {
                 let id = grant.asked.as_ref().map(Asked::id);
                 grant.path == waiting.path

@@ -51,6 +51,9 @@ impl Work<'_> {
         if let Some(outcome) = self.branch_outcome(path) {
             return self.end_branch(path, outcome, None);
         }
+        if self.hold_before(path)? {
+            return Ok(());
+        }
         let (frame, machine) = self.stand(path)?;
         match &state_of(machine, frame)?.activity {
             Activity::Final { outcome } => self.end_frame(path, *outcome, None),

@@ -81,7 +81,7 @@ impl Work<'_> {
     fn ask_event(&mut self, path: &FramePath, request: &TransitionRequest) -> Answered {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let own = state.raises_own_events() && matches!(request.event.as_str(), "done" | "error");
+        let own = state.raises_own_events() && is_own(state, &request.event);
         let Some((event, rule)) = state
             .on
             .get_key_value(request.event.as_str())
@@ -385,6 +385,13 @@ fn later(failed: &[Unmet], data: &Object) -> String {
     sent.map_or_else(String::new, |key| {
         format!("; guards see the context from before this transition, so `{key}` counts only from the next one on: set it with a transition that is taken first")
     })
+}
+
+/// Tells whether only the activity of `state` itself raises `event`.
+fn is_own(state: &State, event: &str) -> bool {
+    let of_stage = matches!(state.activity, Activity::Stage(_))
+        && matches!(event, "CAP" | "FAIL" | "SKIP" | "ERROR");
+    of_stage || matches!(event, "done" | "error")
 }
 
 /// Names a state for the events of composite states.

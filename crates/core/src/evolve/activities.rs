@@ -26,6 +26,9 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
         } => {
             if let Some(frame) = run.frame_mut(path) {
                 let before = frame.effect.take();
+                if before.as_ref().is_some_and(|before| before.attempt != *attempt) {
+                    frame.acting = None;
+                }
                 let input = match before {
                     Some(before) if input.is_null() => before.input,
                     _ => Arc::new(input.clone()),
@@ -237,7 +240,9 @@ fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
         frame.entered_seq = seq;
         frame.entered_ms = at_ms;
         frame.effect = None;
+        frame.acting = None;
         frame.failure = None;
         frame.parked = None;
+        frame.held = None;
     }
 }

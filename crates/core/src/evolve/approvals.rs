@@ -1,10 +1,14 @@
 //! Folds what people are asked and what they answer.
 
-use super::{enter_note, remember};
+use super::{
+    enter_note, remember,
+    stage::{fate, waited},
+};
 use crate::{
-    event::{CallMarks, CallRecord, Event},
+    event::{CallMarks, CallRecord, Event, GrantThen},
     names::{AgentId, ApprovalId, Digest, FramePath},
     run::{Asked, Frame, Grant, OpenCall, Run, Settled, Settlement},
+    stage::CallFate,
 };
 
 /// Settled requests remembered at most.
@@ -55,8 +59,14 @@ pub(super) fn apply_grant(run: &mut Run, event: &Event) {
             call,
             marks,
             at_ms,
+            then,
             ..
-        } => request_grant(run, path, call, marks, *at_ms),
+        } => {
+            request_grant(run, path, call, marks, *at_ms);
+            if let Some(then) = then {
+                of_stage(run, path, call, then);
+            }
+        }
         Event::GrantIssued {
             path,
             digest,
@@ -71,6 +81,7 @@ pub(super) fn apply_grant(run: &mut Run, event: &Event) {
                 at_ms: *at_ms,
                 note: None,
             };
+            count_wait(run, Which { path, digest, id }, *at_ms);
             issue_grant(run, Which { path, digest, id }, word);
         }
         Event::GrantDenied {
@@ -80,8 +91,10 @@ pub(super) fn apply_grant(run: &mut Run, event: &Event) {
             note,
             id,
             at_ms,
+            ..
         } => {
             let id = id.as_ref();
+            count_wait(run, Which { path, digest, id }, *at_ms);
             let word = Word {
                 how: Settlement::Rejected,
                 by: Some(by),
@@ -177,8 +190,73 @@ fn request_grant(
         asked,
         agent,
         granted_seq: None,
+        call: None,
+        then: None,
     });
     remember(run, path, call, marks, true);
+}
+
+/// Notes that the request made last is for a call of a stage.
+fn of_stage(run: &mut Run, path: &FramePath, call: &CallRecord, then: &GrantThen) {
+    let seq = run.seq;
+    let asked_now =
+        |grant: &&mut Grant| grant.asked.as_ref().is_some_and(|asked| asked.seq == seq);
+    if let Some(grant) = run.grants.iter_mut().find(asked_now) {
+        grant.call = Some(call.id.clone());
+        grant.then = Some(then.clone());
+    }
+    fate(run, path, &call.id, CallFate::Asked);
+}
+
+/// Counts the time that a stage has waited for an answer.
+fn count_wait(run: &mut Run, which: Which<'_>, at_ms: Option<u64>) {
+    let asked = run
+        .grants
+        .iter()
+        .find(|grant| which.is(grant) && grant.call.is_some())
+        .and_then(|grant| grant.asked.as_ref());
+    if let (Some(asked), Some(now)) = (asked, at_ms) {
+        let ms = now.saturating_sub(asked.at_ms);
+        waited(run, which.path, ms);
+    }
+}
+
+/// Drops the requests and grants of an attempt of a stage that is over.
+pub(super) fn void_stage(run: &mut Run, path: &FramePath) {
+    void_grants(run, "the attempt of its stage is over", None, |grant| {
+        grant.path == *path && grant.call.is_some()
+    });
+    run.calls.retain(|call| call.path != *path);
+}
+
+/// Folds the answer to what was asked before a state began.
+pub(super) fn answer_entry(
+    run: &mut Run,
+    path: &FramePath,
+    yes: bool,
+    by: &str,
+    note: Option<&str>,
+    at_ms: u64,
+) {
+    let Some(frame) = run.frame_mut(path) else {
+        return;
+    };
+    frame.let_in = yes;
+    let (entered_seq, at) = (frame.entered_seq, frame.at.clone());
+    let word = Word {
+        how: if yes {
+            Settlement::Approved
+        } else {
+            Settlement::Rejected
+        },
+        by: Some(by),
+        at_ms: Some(at_ms),
+        note,
+    };
+    if let Some(held) = frame.held.take() {
+        let one = settled(&held.asked, path, entered_seq, at.as_str(), word);
+        keep(run, Some(one));
+    }
 }
 
 fn issue_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
@@ -187,11 +265,13 @@ fn issue_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
         return;
     };
     grant.granted_by = word.by.map(str::to_owned);
+    let keys = grant.then.as_ref().map(|then| then.keys.clone());
     if grant.asked.is_some() {
         grant.granted_seq = Some(seq);
         let settled = of_grant(grant, word);
         keep(run, settled);
     }
+    run.keys.extend(keys.unwrap_or_default());
 }
 
 fn deny_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {

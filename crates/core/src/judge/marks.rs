@@ -7,7 +7,7 @@ use crate::{
     facts::{ShellFacts, SimpleCommand},
     glob::path_matches,
     guard::{EvidenceOf, Guard, GuardRef},
-    machine::Machine,
+    machine::{Activity, Machine},
     policy::wildcard_matches,
 };
 
@@ -212,12 +212,24 @@ fn evidence_guards(machine: &Machine) -> impl Iterator<Item = &EvidenceOf> {
                 .flat_map(|state| state.on.values())
                 .flat_map(|rule| &rule.transitions)
                 .flat_map(|transition| &transition.guards)
-                .filter_map(in_place);
-            named.chain(in_place).flat_map(evidence_of)
+                .filter_map(in_place_of);
+            let in_stages = machine
+                .states
+                .values()
+                .filter_map(|state| match &state.activity {
+                    Activity::Stage(stage) => Some(stage),
+                    _ => None,
+                })
+                .flat_map(|stage| {
+                    let asserted = stage.assert.iter().map(|assertion| &assertion.guard);
+                    stage.gate.iter().chain(asserted)
+                })
+                .filter_map(in_place_of);
+            named.chain(in_place).chain(in_stages).flat_map(evidence_of)
         })
 }
 
-fn in_place(guard: &GuardRef) -> Option<&Guard> {
+fn in_place_of(guard: &GuardRef) -> Option<&Guard> {
     match guard {
         GuardRef::Named(_) => None,
         GuardRef::Inline(guard) => Some(guard),
@@ -237,7 +249,7 @@ fn evidence_of(guard: &Guard) -> Vec<&EvidenceOf> {
             Guard::Not(item) => std::slice::from_ref(item.as_ref()),
             Guard::Field(_) | Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => &[],
         };
-        pending.extend(items.iter().filter_map(in_place));
+        pending.extend(items.iter().filter_map(in_place_of));
     }
     found
 }

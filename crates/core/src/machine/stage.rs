@@ -10,10 +10,14 @@ use crate::{guard::GuardRef, text::Text};
 pub struct ModelStage {
     /// The system prompt; holes are filled from the context when an attempt begins.
     pub body: Text,
-    /// The tool that the model must call to finish; never the name of another tool.
-    pub completion_tool: String,
-    /// JSON Schema of what it hands in with it. Checked by whoever carries the stage out.
-    pub completion_schema: Value,
+    /// What the model is told first, where that is no plain [`crate::stage::BEGIN`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Text>,
+    /// Whether it sees the conversation of the run so far.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub history: bool,
+    /// How it says that it is done.
+    pub ending: Ending,
     /// Messages of the model in one attempt; from 1.
     pub turns_max: u32,
     /// Guards over the context, read before the first model call; one that fails: the stage is skipped.
@@ -28,6 +32,38 @@ pub struct ModelStage {
     /// Wall clock of one attempt in milliseconds, waiting for people not counted; `None`: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+}
+
+/// How a model says that it is done. Schemas are checked by whoever carries the stage out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It calls a tool with what it hands in.
+    Tool {
+        /// The tool; never the name of another one.
+        name: String,
+        /// JSON Schema of its arguments.
+        schema: Value,
+    },
+    /// It answers without a call.
+    Answer {
+        /// JSON Schema of the answer; `None`: any text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Value>,
+        /// How often it is told what does not fit before the stage fails.
+        again_max: u32,
+    },
+}
+
+impl ModelStage {
+    /// Returns the tool that ends the stage.
+    #[must_use]
+    pub fn completion_tool(&self) -> Option<&str> {
+        match &self.ending {
+            Ending::Tool { name, .. } => Some(name),
+            Ending::Answer { .. } => None,
+        }
+    }
 }
 
 /// A guard over what a stage handed in.

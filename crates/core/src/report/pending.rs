@@ -6,7 +6,7 @@ use super::{place, shown_path};
 use crate::{
     machine::{Machine, Object},
     names::{ApprovalId, Digest, EventName, FramePath},
-    run::{Asked, Grant, Parked, Phase, Run},
+    run::{Asked, Grant, Held, Parked, Phase, Run},
 };
 
 /// Something that waits for a person.
@@ -38,6 +38,11 @@ pub enum About {
         /// What would be merged into the context.
         data: Object,
     },
+    /// Whether a state may begin.
+    Entry {
+        /// What the person is asked.
+        message: String,
+    },
     /// Whether one call may run.
     Call {
         /// The tool.
@@ -55,7 +60,9 @@ impl Pending {
     pub fn digest(&self) -> Option<&Digest> {
         match &self.about {
             About::Call { digest, .. } => Some(digest),
-            About::Transition { .. } => self.asked.as_ref().map(|asked| &asked.question),
+            About::Transition { .. } | About::Entry { .. } => {
+                self.asked.as_ref().map(|asked| &asked.question)
+            }
         }
     }
 
@@ -82,6 +89,9 @@ pub fn pending(machine: &Machine, run: &Run) -> Vec<Pending> {
         if let Some(parked) = &frame.parked {
             all.push(transition(machine, run, &path, parked));
         }
+        if let Some(held) = &frame.held {
+            all.push(entry(machine, run, &path, held));
+        }
         let below = frame.children.iter().filter(|child| child.ended.is_none());
         frames.extend(below.rev().map(|child| path.child(&child.name)));
     }
@@ -101,6 +111,19 @@ fn transition(machine: &Machine, run: &Run, path: &FramePath, parked: &Parked) -
             event: parked.event.clone(),
             message: parked.message.clone(),
             data: parked.data.clone(),
+        },
+    }
+}
+
+fn entry(machine: &Machine, run: &Run, path: &FramePath, held: &Held) -> Pending {
+    Pending {
+        id: Some(held.asked.id()),
+        shown: shown_path(machine, run, path),
+        path: path.clone(),
+        asked: Some(held.asked.clone()),
+        by: "interlock".to_owned(),
+        about: About::Entry {
+            message: held.message.clone(),
         },
     }
 }
@@ -126,7 +149,7 @@ impl Serialize for Pending {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &self.id)?;
         let kind = match &self.about {
-            About::Transition { .. } => "approval",
+            About::Transition { .. } | About::Entry { .. } => "approval",
             About::Call { .. } => "grant",
         };
         map.serialize_entry("kind", kind)?;
@@ -141,6 +164,7 @@ impl Serialize for Pending {
                 map.serialize_entry("message", message)?;
                 map.serialize_entry("data", data)?;
             }
+            About::Entry { message } => map.serialize_entry("message", message)?,
             About::Call { tool, summary, .. } => {
                 map.serialize_entry("tool", tool)?;
                 map.serialize_entry("summary", summary)?;

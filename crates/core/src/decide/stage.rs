@@ -1,0 +1,281 @@
+//! Model stages: from Setup to Next.
+
+mod calls;
+mod end;
+mod message;
+
+use super::{Answered, Reply, Work, transitions::state_of};
+use crate::{
+    event::Event,
+    holds::{Scope, unmet},
+    machine::{Machine, ModeRules, ModelStage, Object, StageRules},
+    names::{Digest, FramePath, StateName},
+    policy::wildcard_matches,
+    refusal::{Code, Refusal},
+    run::{Frame, Run, RunningAt},
+    stage::{Acting, StageAsk, stage_of},
+    text::{Files, Places, Sources, Text},
+};
+pub(in crate::decide) use end::End;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+
+/// Bytes that a filled body may have.
+const BODY_MAX: usize = 256 * 1024;
+
+impl<'a> Work<'a> {
+    /// Answers what the attempt of a stage is asked.
+    pub(super) fn stage(&mut self, path: &FramePath, attempt: u32, ask: &StageAsk) -> Answered {
+        self.open()?;
+        if let Some(pause) = &self.run.paused {
+            let message = format!("the run is paused by {}", pause.by);
+            return Err(Refusal::new(Code::Paused, message));
+        }
+        self.path = path.clone();
+        self.attempt_of(path, attempt)?;
+        match ask {
+            StageAsk::Begin { tools } => self.begin_attempt(path, attempt, tools)?,
+            StageAsk::CallModel {
+                provider,
+                model,
+                request,
+            } => self.call_model(path, provider, model, request)?,
+            StageAsk::Message(message) => self.take_message(path, message)?,
+            StageAsk::ModelFailed { code, message } => {
+                self.model_failed(path, code, message)?;
+            }
+            StageAsk::Propose(call) => return self.propose_in_stage(path, call),
+            StageAsk::Record {
+                result,
+                code,
+                ms,
+                told,
+            } => self.record_in_stage(path, result, code.as_deref(), *ms, told)?,
+            StageAsk::CloseGrant { why } => self.close_grant(path, *why)?,
+            StageAsk::End { code, message } => self.exit(path, End::failed(code, message))?,
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Refuses what is for another attempt than the one under way.
+    fn attempt_of(&self, path: &FramePath, attempt: u32) -> Result<(), Refusal> {
+        let frame = self.run.frame(path).filter(|_| self.is_open(path));
+        let under_way = frame.is_some_and(|frame| {
+            stage_of(self.machine, frame).is_some()
+                && frame.effect.as_ref().is_some_and(|effect| {
+                    effect.at == RunningAt::Started && effect.attempt == attempt
+                })
+        });
+        if under_way {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::NothingPending,
+            format!("attempt {attempt} of a stage is not under way there"),
+        ))
+    }
+
+    /// Returns the frame, its stage and what its attempt has come to.
+    fn acting(
+        &self,
+        path: &FramePath,
+    ) -> Result<(&Frame, &'a Machine, &'a ModelStage, &Acting), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let stage = stage_of(self.machine, frame);
+        match (stage, frame.acting.as_deref()) {
+            (Some(stage), Some(acting)) => Ok((frame, machine, stage, acting)),
+            _ => Err(Refusal::new(
+                Code::NothingPending,
+                "no attempt of a stage has begun there",
+            )),
+        }
+    }
+
+    /// Returns what holds for all stages.
+    fn rules(&self) -> StageRules {
+        self.machine.stages.clone().unwrap_or_default()
+    }
+
+    /// Returns what becomes of calls in stages that list no tools.
+    fn mode(&self) -> ModeRules {
+        self.run.mode.clone().unwrap_or_else(|| {
+            let rules = self.rules();
+            ModeRules {
+                mode: rules.mode,
+                allow: rules.allowlist,
+            }
+        })
+    }
+
+    /// Setup and Init, then the gate.
+    fn begin_attempt(
+        &mut self,
+        path: &FramePath,
+        attempt: u32,
+        there: &[String],
+    ) -> Result<(), Refusal> {
+        let limit = self.rules().executions_max;
+        if self.run.executions >= limit {
+            let message = format!("the run has made {limit} attempts of stages, which is its limit");
+            return self.end_uncaught(crate::event::Cause::new(
+                Code::LimitExceeded.as_str(),
+                message,
+            ));
+        }
+        let (frame, machine) = self.stand(path)?;
+        let Some(stage) = stage_of(self.machine, frame) else {
+            return Ok(());
+        };
+        if frame.acting.is_some() {
+            return Err(Refusal::new(Code::NothingPending, "the attempt has begun"));
+        }
+        let at = frame.at.clone();
+        let (tools, missing) = offered(machine, &at, stage, self.rules().tools.as_deref(), there);
+        self.emit(Event::StageEntered {
+            path: path.clone(),
+            stage: at,
+            attempt,
+            tools,
+            missing,
+            at_ms: self.at_ms,
+        });
+        let body = match stage_text(self.machine, &self.run, path, &stage.body) {
+            Some(Ok(body)) => body,
+            Some(Err(why)) => return self.exit(path, End::failed("stage_invalid", &why)),
+            None => return Ok(()),
+        };
+        self.emit(Event::StageStarted {
+            path: path.clone(),
+            body: digest_of(&body),
+        });
+        let (frame, machine) = self.stand(path)?;
+        let scope = Scope {
+            machine,
+            run: &self.run,
+            frame,
+        };
+        if unmet(scope, &stage.gate).is_empty() {
+            return Ok(());
+        }
+        self.exit(path, End::Skipped)
+    }
+
+    /// A person is asked before the state at `path` begins; tells whether it has to wait.
+    pub(super) fn hold_before(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        if frame.held.is_some() {
+            return Ok(true);
+        }
+        let Some(before) = &state_of(machine, frame)?.approval_before else {
+            return Ok(false);
+        };
+        if frame.let_in {
+            return Ok(false);
+        }
+        let filled = stage_text(self.machine, &self.run, path, &before.message);
+        let message = match filled {
+            Some(Ok(message)) => message,
+            Some(Err(_)) | None => format!("may `{}` begin?", machine.shown(&frame.at)),
+        };
+        let rests_on = serde_json::json!([
+            self.run.id,
+            self.machine.hash,
+            path,
+            frame.at,
+            frame.entered_seq,
+            message,
+            frame.context,
+        ]);
+        self.emit(Event::PersonAsked {
+            path: path.clone(),
+            message,
+            question: digest_of(&rests_on.to_string()),
+            at_ms: self.at_ms,
+        });
+        Ok(true)
+    }
+}
+
+/// Finds the tools that a model is told of, and the listed ones that are not there.
+fn offered(
+    machine: &Machine,
+    at: &StateName,
+    stage: &ModelStage,
+    of_run: Option<&[String]>,
+    there: &[String],
+) -> (Vec<String>, Vec<String>) {
+    let policy = machine.states.get(at).map(|state| &state.policy);
+    let exists = |tool: &str| {
+        of_run.is_none_or(|tools| tools.iter().any(|pattern| wildcard_matches(pattern, tool)))
+    };
+    let listed = policy.and_then(|policy| policy.allowed_tools.as_deref());
+    let tools = there
+        .iter()
+        .filter(|tool| exists(tool))
+        .filter(|tool| policy.is_none_or(|policy| policy.lets_pass(&[tool.as_str()])))
+        .cloned()
+        .collect();
+    let missing = listed
+        .unwrap_or_default()
+        .iter()
+        .filter(|tool| !tool.contains('*') && stage.completion_tool() != Some(tool.as_str()))
+        .filter(|tool| !there.iter().any(|known| known == *tool) || !exists(tool))
+        .cloned()
+        .collect();
+    (tools, missing)
+}
+
+/// Returns the names of context keys that only a stage's texts see.
+const OWN_NAMES: [&str; 3] = ["stage", "attempt", "run"];
+
+/// Fills a text of the stage at `path` as its attempt is given it.
+///
+/// `None`: the run stands elsewhere. The error is one clause.
+#[must_use]
+pub fn stage_text(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    text: &Text,
+) -> Option<Result<String, String>> {
+    let frame = run.frame(path)?;
+    let own = machine.called(frame.machine.as_ref())?;
+    let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
+    let mut context: Object = frame.context.as_ref().clone();
+    let values = [
+        Value::from(own.shown(&frame.at).as_str()),
+        Value::from(attempt),
+        Value::from(run.id.as_str()),
+    ];
+    for (name, value) in OWN_NAMES.iter().zip(values) {
+        context.insert((*name).to_owned(), value);
+    }
+    let none = Places::default();
+    let files = Files::new();
+    let filled = text.fill(&Sources {
+        context: &context,
+        caught: frame.caught.as_deref(),
+        places: run.places.as_deref().unwrap_or(&none),
+        files: &files,
+    });
+    Some(match filled {
+        Ok(body) if body.len() > BODY_MAX => Err(format!(
+            "the body has {} bytes and {BODY_MAX} is the limit",
+            body.len()
+        )),
+        Ok(body) => Ok(body),
+        Err(crate::text::Lack::Wrong(error)) => Err(error.reason),
+        Err(crate::text::Lack::File(file)) => Err(format!("`{file}` cannot be read here")),
+    })
+}
+
+/// Returns the SHA-256 of a text, in lower-case hex.
+pub(super) fn digest_of(text: &str) -> Digest {
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(text.as_bytes()) {
+        // Writing to text cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    Digest::new(hex)
+}

@@ -1,0 +1,264 @@
+//! The calls of a message: judged one after the other, granted, ended.
+
+use super::Work;
+use crate::{
+    call::{CallResult, ToolCall},
+    decide::{Answered, Reply, calls::{bench_of, record}},
+    event::{CallRecord, Event},
+    judge::{StageVerdict, judge_stage, marks, only_reads},
+    names::{CallId, Digest, FramePath},
+    refusal::{Code, Refusal},
+    run::{Asked, Grant},
+    stage::{ActedCall, CallFate, NoAnswer, Step, step},
+};
+
+impl Work<'_> {
+    /// Judges the next call of the message.
+    pub(super) fn propose_in_stage(&mut self, path: &FramePath, call: &ToolCall) -> Answered {
+        let next = match step(self.machine, &self.run, path) {
+            Some(Step::Propose(at)) => Some(at),
+            _ => None,
+        };
+        let (.., acting) = self.acting(path)?;
+        let meant = next
+            .and_then(|at| acting.calls.get(at))
+            .filter(|next| next.id == call.id && next.digest == call.digest && next.tool == call.tool);
+        if meant.is_none() {
+            return Err(Refusal::new(
+                Code::NothingPending,
+                format!("`{}` is not the call that is to be judged next", call.id),
+            ));
+        }
+        let mode = self.mode();
+        let Some(bench) = bench_of(self.machine, &self.run, call, path) else {
+            return Err(super::super::lost(path));
+        };
+        let follows = marks(bench);
+        let reads = only_reads(call);
+        match judge_stage(bench, &mode) {
+            StageVerdict::Allow(source) => {
+                self.emit(Event::ToolAllowed {
+                    path: path.clone(),
+                    call: record(call),
+                    source,
+                    reads,
+                    marks: follows,
+                });
+                Ok(Reply::Accepted)
+            }
+            StageVerdict::Ask(refusal, then) => {
+                self.emit(Event::GrantRequested {
+                    path: path.clone(),
+                    call: record(call),
+                    refusal: refusal.clone(),
+                    marks: follows,
+                    at_ms: Some(self.at_ms),
+                    then: Some(then),
+                });
+                Ok(Reply::Ask(refusal))
+            }
+            StageVerdict::Deny(source, refusal) => {
+                self.emit(Event::ToolDenied {
+                    path: path.clone(),
+                    call: record(call),
+                    source: source.to_owned(),
+                    refusal: refusal.clone(),
+                });
+                self.go_on(path)?;
+                Ok(Reply::Refused(refusal))
+            }
+        }
+    }
+
+    /// Records that a call of a message may not run.
+    pub(super) fn deny_in_stage(
+        &mut self,
+        path: &FramePath,
+        call: &ActedCall,
+        source: &str,
+        refusal: Refusal,
+    ) {
+        self.emit(Event::ToolDenied {
+            path: path.clone(),
+            call: CallRecord {
+                id: call.id.clone(),
+                tool: call.tool.clone(),
+                digest: call.digest.clone(),
+                summary: String::new(),
+                agent: None,
+            },
+            source: source.to_owned(),
+            refusal,
+        });
+    }
+
+    /// Records what became of an allowed call of a message.
+    pub(super) fn record_in_stage(
+        &mut self,
+        path: &FramePath,
+        result: &CallResult,
+        code: Option<&str>,
+        ms: u64,
+        told: &Digest,
+    ) -> Result<(), Refusal> {
+        let (.., acting) = self.acting(path)?;
+        let id = result.id.clone().unwrap_or_default();
+        let runs = acting.calls.iter().any(|call| {
+            call.id == id && matches!(call.fate, CallFate::Running { .. })
+        });
+        if !runs {
+            return Err(Refusal::new(
+                Code::NothingPending,
+                format!("`{id}` is not running"),
+            ));
+        }
+        let open = self.run.calls.iter().find(|call| call.id == id).cloned();
+        self.emit(Event::ToolEnded {
+            path: path.clone(),
+            call: id,
+            ok: result.ok,
+            code: code.map(str::to_owned),
+            exit: result.exit,
+            bytes: result.bytes,
+            ms,
+            wrote: result.wrote.clone(),
+            told: told.clone(),
+            text: None,
+        });
+        if let Some(open) = open {
+            self.raise_after(&open, result.ok, &result.wrote)?;
+        }
+        // An interrupt may have led elsewhere.
+        if self.acting(path).is_ok() {
+            self.go_on(path)?;
+        }
+        Ok(())
+    }
+
+    /// A person says what became of the call that was cut off at `path`.
+    pub(in crate::decide) fn settle_call(
+        &mut self,
+        path: &FramePath,
+        ok: bool,
+        text: &str,
+    ) -> Result<(), Refusal> {
+        let (.., acting) = self.acting(path)?;
+        let running: Vec<CallId> = acting
+            .calls
+            .iter()
+            .filter(|call| call.fate == CallFate::Running { reads: false })
+            .map(|call| call.id.clone())
+            .collect();
+        for id in running {
+            self.emit(Event::ToolEnded {
+                path: path.clone(),
+                call: id,
+                ok,
+                code: (!ok).then(|| "failed".to_owned()),
+                exit: None,
+                bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+                ms: 0,
+                wrote: Vec::new(),
+                told: super::digest_of(text),
+                text: Some(text.to_owned()),
+            });
+        }
+        self.start_again(path)?;
+        self.go_on(path)
+    }
+
+    /// A person said yes to a call of a stage: the yes is used up by the verdict on just this call.
+    pub(in crate::decide) fn use_grant(&mut self, grant: &Grant) -> Result<(), Refusal> {
+        let path = &grant.path;
+        let id = grant.asked.as_ref().map(Asked::id);
+        self.emit(Event::GrantConsumed {
+            path: path.clone(),
+            digest: grant.digest.clone(),
+            id,
+        });
+        let call = grant.call.clone().unwrap_or_default();
+        let follows = self
+            .run
+            .calls
+            .iter()
+            .find(|open| open.id == call)
+            .map(|open| open.marks.clone())
+            .unwrap_or_default();
+        let then = grant.then.clone().unwrap_or_default();
+        let record = CallRecord {
+            id: call,
+            tool: grant.tool.clone(),
+            digest: grant.digest.clone(),
+            summary: grant.summary.clone(),
+            agent: None,
+        };
+        match then.denied {
+            Some(refusal) => {
+                self.emit(Event::ToolDenied {
+                    path: path.clone(),
+                    call: record,
+                    source: "policy".to_owned(),
+                    refusal,
+                });
+                self.go_on(path)
+            }
+            None => {
+                self.emit(Event::ToolAllowed {
+                    path: path.clone(),
+                    call: record,
+                    source: crate::event::AllowSource::Grant,
+                    reads: then.reads,
+                    marks: follows,
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// Nobody grants a call of a stage: it is denied and the stage goes on.
+    pub(in crate::decide) fn refuse_grant(
+        &mut self,
+        grant: &Grant,
+        why: &str,
+        note: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let call = ActedCall {
+            id: grant.call.clone().unwrap_or_default(),
+            tool: grant.tool.clone(),
+            digest: grant.digest.clone(),
+            fate: CallFate::Asked,
+        };
+        let note = note.map_or_else(String::new, |note| format!(": {note}"));
+        let message = match why {
+            "deferred" => "deferred: whoever was asked put it off".to_owned(),
+            "timeout" => "timeout: nobody answered in time".to_owned(),
+            "no_channel" => "no_channel: nobody is there to be asked".to_owned(),
+            _ => format!("denied: a person said no{note}"),
+        };
+        let refusal = Refusal::new(Code::GrantDenied, message);
+        self.deny_in_stage(&grant.path, &call, "grant", refusal);
+        self.go_on(&grant.path)
+    }
+
+    /// Closes the open request of a stage, since nobody will answer it.
+    pub(super) fn close_grant(&mut self, path: &FramePath, why: NoAnswer) -> Result<(), Refusal> {
+        let open = self
+            .run
+            .grants
+            .iter()
+            .find(|grant| grant.path == *path && grant.call.is_some() && grant.granted_by.is_none());
+        let Some(grant) = open.cloned() else {
+            return Err(Refusal::new(Code::NothingPending, "nothing is asked there"));
+        };
+        self.emit(Event::GrantDenied {
+            path: path.clone(),
+            digest: grant.digest.clone(),
+            by: "interlock".to_owned(),
+            note: None,
+            id: grant.asked.as_ref().map(Asked::id),
+            at_ms: Some(self.at_ms),
+            why: Some(why),
+        });
+        self.refuse_grant(&grant, why.as_str(), None)
+    }
+}

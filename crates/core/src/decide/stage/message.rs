@@ -1,0 +1,276 @@
+//! Act: a model is called, its message taken apart, and what it hands in judged.
+
+use super::{End, Work};
+use crate::{
+    event::Event,
+    machine::Ending,
+    names::{CallId, Digest, FramePath},
+    refusal::{Code, Refusal},
+    stage::{
+        ActedCall, CALLS_MAX, CallFate, Finish, Handed, MessageCall, MessageCallKind, ModelMessage,
+    },
+};
+
+/// What the model is reminded of when it calls nothing.
+const COMPLETION: &str = "completion";
+/// The same when its message was cut.
+const CUT: &str = "cut";
+/// What it is told when it said nothing at all.
+const EMPTY: &str = "empty";
+/// What it is told when its answer does not fit.
+const ANSWER: &str = "answer";
+
+impl Work<'_> {
+    /// Records that a model is called, unless the run has spent what it may.
+    pub(super) fn call_model(
+        &mut self,
+        path: &FramePath,
+        provider: &str,
+        model: &str,
+        request: &Digest,
+    ) -> Result<(), Refusal> {
+        let (.., acting) = self.acting(path)?;
+        if !acting.calls.is_empty() {
+            return Err(Refusal::new(
+                Code::NothingPending,
+                "the calls of the last message come first",
+            ));
+        }
+        let turn = acting.turns.saturating_add(1);
+        let budget = self.rules().budget;
+        let spent = self.run.spent;
+        let over = [
+            budget.tokens.filter(|most| spent.tokens() >= *most).is_some(),
+            budget
+                .pico_usd
+                .filter(|most| spent.pico_usd.is_some_and(|spent| spent >= *most))
+                .is_some(),
+        ];
+        if over.contains(&true) {
+            let message = "the run has spent what it may on models: no further call is made";
+            return self.exit(path, End::failed("budget", message));
+        }
+        self.emit(Event::ModelCalled {
+            path: path.clone(),
+            turn,
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            digest: request.clone(),
+        });
+        Ok(())
+    }
+
+    /// A call of a model came to nothing: the attempt ends with it.
+    pub(super) fn model_failed(
+        &mut self,
+        path: &FramePath,
+        code: &str,
+        message: &str,
+    ) -> Result<(), Refusal> {
+        let (.., acting) = self.acting(path)?;
+        let turn = acting.turns.saturating_add(1);
+        self.emit(Event::ModelFailed {
+            path: path.clone(),
+            turn,
+            code: code.to_owned(),
+            message: message.to_owned(),
+        });
+        self.exit(path, End::failed(code, message))
+    }
+
+    /// Takes a message that arrived whole.
+    pub(super) fn take_message(
+        &mut self,
+        path: &FramePath,
+        message: &ModelMessage,
+    ) -> Result<(), Refusal> {
+        let (frame, _, _, acting) = self.acting(path)?;
+        if !acting.calling {
+            return Err(Refusal::new(Code::NothingPending, "no model was called"));
+        }
+        let turn = acting.turns.saturating_add(1);
+        let reminded = acting.reminded;
+        let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
+        let prefix = format!("s{}.{attempt}.t{turn}", frame.entered_seq);
+        let calls: Vec<ActedCall> = message
+            .calls
+            .iter()
+            .enumerate()
+            .map(|(at, call)| acted(&prefix, at, call))
+            .collect();
+        let none = calls.is_empty();
+        self.emit(Event::ModelResponded {
+            path: path.clone(),
+            turn,
+            digest: message.digest.clone(),
+            finish: message.finish,
+            calls,
+            usage: message.usage,
+            ms: message.ms,
+        });
+        if message.finish == Finish::Refused {
+            let text = "the provider refused to answer";
+            return self.exit(path, End::failed("model_refused", text));
+        }
+        if !none {
+            return self.go_on(path);
+        }
+        match (self.ending(path)?, &message.answer) {
+            (Ending::Answer { again_max, .. }, Some(answer)) => {
+                self.take_answer(path, turn, answer, again_max)
+            }
+            (Ending::Answer { .. }, None) if reminded => {
+                self.exit(path, End::failed("model_error", "the model answered nothing, twice"))
+            }
+            (Ending::Answer { .. }, None) => self.end_turn(path, turn, EMPTY),
+            (Ending::Tool { name, .. }, _) if reminded => {
+                let text = format!("the model did not call `{name}`, although it was reminded");
+                self.exit(path, End::failed("no_completion", &text))
+            }
+            (Ending::Tool { .. }, _) => {
+                let cut = message.finish == Finish::Length;
+                self.end_turn(path, turn, if cut { CUT } else { COMPLETION })
+            }
+        }
+    }
+
+    fn ending(&self, path: &FramePath) -> Result<Ending, Refusal> {
+        self.acting(path).map(|(_, _, stage, _)| stage.ending.clone())
+    }
+
+    /// Judges an answer that ends the stage without a call.
+    fn take_answer(
+        &mut self,
+        path: &FramePath,
+        turn: u32,
+        answer: &Handed,
+        again_max: u32,
+    ) -> Result<(), Refusal> {
+        if answer.findings.is_empty() {
+            self.emit(Event::CompletionAccepted {
+                path: path.clone(),
+                call: None,
+                digest: super::digest_of(&answer.payload.to_string()),
+            });
+            self.emit_turn(path, turn, "");
+            return self.assert_and_exit(path, &answer.payload);
+        }
+        let (.., acting) = self.acting(path)?;
+        let refused = acting.refused;
+        self.emit(Event::CompletionRejected {
+            path: path.clone(),
+            call: None,
+            findings: answer.findings.clone(),
+        });
+        if refused >= again_max {
+            let text = format!(
+                "the answer did not fit its schema {} times: {}",
+                u64::from(refused) + 1,
+                answer.findings.join("; ")
+            );
+            return self.exit(path, End::failed(Code::SchemaInvalid.as_str(), &text));
+        }
+        self.end_turn(path, turn, ANSWER)
+    }
+
+    /// Deals with the calls of the last message as far as that needs nobody.
+    pub(super) fn go_on(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        loop {
+            let (.., acting) = self.acting(path)?;
+            let open = acting.calls.iter().find(|call| {
+                !matches!(call.fate, CallFate::Settled | CallFate::Completion(_))
+            });
+            let Some(call) = open.cloned() else {
+                return self.judge_completions(path);
+            };
+            let CallFate::Fault(refusal) = call.fate.clone() else {
+                return Ok(());
+            };
+            self.deny_in_stage(path, &call, "stage", refusal);
+        }
+    }
+
+    /// Judges what was handed in, once all other calls are settled.
+    fn judge_completions(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (.., acting) = self.acting(path)?;
+        let turn = acting.turns;
+        let handed: Vec<(ActedCall, Handed)> = acting
+            .calls
+            .iter()
+            .filter_map(|call| match &call.fate {
+                CallFate::Completion(handed) => Some((call.clone(), handed.clone())),
+                _ => None,
+            })
+            .collect();
+        let mut accepted = None;
+        for (call, handed) in handed {
+            if accepted.is_none() && handed.findings.is_empty() {
+                self.emit(Event::CompletionAccepted {
+                    path: path.clone(),
+                    call: Some(call.id),
+                    digest: call.digest,
+                });
+                accepted = Some(handed.payload);
+            } else {
+                self.emit(Event::CompletionRejected {
+                    path: path.clone(),
+                    call: Some(call.id),
+                    findings: handed.findings,
+                });
+            }
+        }
+        match accepted {
+            Some(payload) => {
+                self.emit_turn(path, turn, "");
+                self.assert_and_exit(path, &payload)
+            }
+            None => self.end_turn(path, turn, ""),
+        }
+    }
+
+    fn emit_turn(&mut self, path: &FramePath, turn: u32, reminder: &str) {
+        let calls = self
+            .acting(path)
+            .map_or(0, |(.., acting)| acting.calls.len());
+        self.emit(Event::TurnEnded {
+            path: path.clone(),
+            n: turn,
+            calls: u32::try_from(calls).unwrap_or(u32::MAX),
+            reminder: reminder.to_owned(),
+        });
+    }
+
+    /// Ends a turn that has not ended the stage; the attempt goes on while its cap allows.
+    fn end_turn(&mut self, path: &FramePath, turn: u32, reminder: &str) -> Result<(), Refusal> {
+        self.emit_turn(path, turn, reminder);
+        let (_, _, stage, _) = self.acting(path)?;
+        if turn < stage.turns_max {
+            return Ok(());
+        }
+        let cap = stage.turns_max;
+        let text = format!("{cap} messages came and none ended the stage");
+        let code = match stage.ending {
+            Ending::Tool { .. } => "cap_hit",
+            Ending::Answer { .. } => "turn_limit",
+        };
+        self.exit(path, End::failed(code, &text))
+    }
+}
+
+fn acted(prefix: &str, at: usize, call: &MessageCall) -> ActedCall {
+    let fate = match &call.kind {
+        _ if at >= CALLS_MAX => CallFate::Fault(Refusal::new(
+            Code::TooManyCalls,
+            format!("a message may have {CALLS_MAX} calls: make fewer at once"),
+        )),
+        MessageCallKind::Tool => CallFate::Waiting,
+        MessageCallKind::Completion(handed) => CallFate::Completion(handed.clone()),
+        MessageCallKind::Fault(refusal) => CallFate::Fault(refusal.clone()),
+    };
+    ActedCall {
+        id: CallId::new(format!("{prefix}.c{}", at + 1)),
+        tool: call.tool.clone(),
+        digest: call.digest.clone(),
+        fate,
+    }
+}

@@ -1,0 +1,212 @@
+//! Folds what happens in a model stage.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{allow, approvals, end_call};
+use crate::{
+    event::{Cause, Event},
+    machine::Object,
+    names::{CallId, FramePath},
+    run::{Asked, Frame, Held, Run},
+    stage::{Acting, CallFate},
+};
+
+/// The context key of what stages handed in.
+pub(crate) const UPSTREAM: &str = "upstream";
+/// The context key of the failure that a way on was taken for.
+const ERROR: &str = "error";
+
+/// Folds an event of a stage.
+pub(super) fn apply_stage(run: &mut Run, event: &Event) {
+    match event {
+        Event::StageEntered {
+            path, tools, at_ms, ..
+        } => {
+            run.executions += 1;
+            if let Some(frame) = run.frame_mut(path) {
+                // Limits count anew in each attempt.
+                frame.used = Default::default();
+                frame.acting = Some(Box::new(Acting {
+                    tools: tools.clone(),
+                    started_ms: *at_ms,
+                    waited_ms: 0,
+                    turns: 0,
+                    calling: false,
+                    reminded: false,
+                    calls: Vec::new(),
+                    usage: Default::default(),
+                    refused: 0,
+                }));
+            }
+        }
+        Event::ModelCalled { path, .. } => act(run, path, |acting| acting.calling = true),
+        Event::ModelFailed { path, .. } => act(run, path, |acting| acting.calling = false),
+        Event::ModelResponded {
+            path,
+            turn,
+            calls,
+            usage,
+            ..
+        } => {
+            run.spent = run.spent.plus(*usage);
+            act(run, path, |acting| {
+                acting.calling = false;
+                acting.turns = *turn;
+                acting.reminded = false;
+                acting.calls.clone_from(calls);
+                acting.usage = acting.usage.plus(*usage);
+            });
+        }
+        Event::ToolAllowed {
+            path,
+            call,
+            reads,
+            marks,
+            ..
+        } => {
+            run.calls.retain(|open| open.id != call.id);
+            allow(run, path, call, marks);
+            fate(run, path, &call.id, CallFate::Running { reads: *reads });
+        }
+        Event::ToolDenied { path, call, .. } => {
+            run.calls.retain(|open| open.id != call.id);
+            fate(run, path, &call.id, CallFate::Settled);
+        }
+        Event::ToolEnded {
+            path,
+            call,
+            ok,
+            exit,
+            bytes,
+            wrote,
+            ..
+        } => {
+            end_call(run, call, *ok, *exit, *bytes);
+            if !wrote.is_empty() {
+                run.last_write = run.last_write.max(Some(run.seq));
+            }
+            fate(run, path, call, CallFate::Settled);
+        }
+        Event::CompletionRejected { path, call, .. } => act(run, path, |acting| {
+            acting.refused += u32::from(call.is_none());
+        }),
+        Event::TurnEnded { path, reminder, .. } => act(run, path, |acting| {
+            acting.calls = Vec::new();
+            acting.reminded = matches!(reminder.as_str(), "completion" | "cut" | "empty");
+        }),
+        Event::StageExited {
+            path,
+            stage,
+            upstream,
+            payload,
+            error,
+            again,
+            ..
+        } => {
+            approvals::void_stage(run, path);
+            if let Some(frame) = run.frame_mut(path) {
+                exit(frame, payload, error.as_ref(), *again);
+                if let Some(at) = upstream {
+                    keep(frame, stage.as_str(), *at, payload);
+                }
+            }
+        }
+        Event::StageFailed {
+            path,
+            stage,
+            attempt,
+            code,
+            message,
+        } => {
+            if let Some(frame) = run.frame_mut(path) {
+                let error = json!({
+                    "stage": stage, "attempt": attempt, "code": code, "message": message,
+                });
+                Arc::make_mut(&mut frame.context).insert(ERROR.to_owned(), error);
+            }
+        }
+        Event::PersonAsked {
+            path,
+            message,
+            question,
+            at_ms,
+        } => {
+            let seq = run.seq;
+            if let Some(frame) = run.frame_mut(path) {
+                frame.held = Some(Held {
+                    message: message.clone(),
+                    asked: Asked {
+                        seq,
+                        at_ms: *at_ms,
+                        question: question.clone(),
+                    },
+                });
+            }
+        }
+        Event::PersonAnswered {
+            path,
+            yes,
+            by,
+            note,
+            at_ms,
+            ..
+        } => {
+            approvals::answer_entry(run, path, *yes, by, note.as_deref(), *at_ms);
+        }
+        _ => {}
+    }
+}
+
+fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut Acting)) {
+    let acting = run
+        .frame_mut(path)
+        .and_then(|frame| frame.acting.as_deref_mut());
+    if let Some(acting) = acting {
+        change(acting);
+    }
+}
+
+/// Notes what became of a call of the last message.
+pub(super) fn fate(run: &mut Run, path: &FramePath, id: &CallId, fate: CallFate) {
+    act(run, path, |acting| {
+        if let Some(call) = acting.calls.iter_mut().find(|call| call.id == *id) {
+            call.fate = fate;
+        }
+    });
+}
+
+/// Counts the time that a person was waited for.
+pub(super) fn waited(run: &mut Run, path: &FramePath, ms: u64) {
+    act(run, path, |acting| {
+        acting.waited_ms = acting.waited_ms.saturating_add(ms);
+    });
+}
+
+fn exit(frame: &mut Frame, payload: &Value, error: Option<&Cause>, again: bool) {
+    frame.acting = None;
+    frame.output = Arc::new(payload.clone());
+    if again {
+        return;
+    }
+    frame.effect = None;
+    frame.failure = error.cloned().map(Cause::shortened);
+}
+
+/// Puts a payload among those of the other stages, as the stages are written.
+fn keep(frame: &mut Frame, stage: &str, at: usize, payload: &Value) {
+    let context: &mut Object = Arc::make_mut(&mut frame.context);
+    context.shift_remove(ERROR);
+    let slot = context
+        .entry(UPSTREAM)
+        .or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(upstream) = slot {
+        if let Some(known) = upstream.get_mut(stage) {
+            *known = payload.clone();
+        } else {
+            upstream.shift_insert(at.min(upstream.len()), stage.to_owned(), payload.clone());
+        }
+    }
+    frame.captured.insert(UPSTREAM.to_owned());
+}
