@@ -57,6 +57,7 @@ pub(crate) fn begun(machine: &Machine) -> Run {
         input: Object::new(),
         by: "bench".to_owned(),
         places: None,
+        mode: None,
     });
     let decision = answer(machine, &run, &start);
     decision.events.iter().fold(run, evolve)

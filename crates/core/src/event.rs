@@ -4,8 +4,8 @@ mod name;
 mod parts;
 
 pub use parts::{
-    AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen, How,
-    InterruptHit, ProtectedChange, ProtectedFate, ToolChange, WatchedFile,
+    AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen,
+    How, InterruptHit, ProtectedChange, ProtectedFate, ToolChange, WatchedFile,
 };
 
 use serde::{Deserialize, Serialize};

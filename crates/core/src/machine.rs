@@ -17,7 +17,8 @@ mod seal;
 mod stage;
 
 pub use stage::{
-    ApprovalBefore, Assertion, Budget, Ending, Mode, ModeRules, ModelOptions, ModelStage, Otherwise, Refused, StageRules,
+    ApprovalBefore, Assertion, Budget, Ending, Mode, ModeRules, ModelOptions, ModelStage,
+    Otherwise, Refused, StageRules,
 };
 
 /// A context, an input or transition data: a JSON object, in order.

@@ -13,7 +13,9 @@ use serde_json::Value;
 
 use crate::{
     call::WrittenPath,
-    event::{BranchOutcome, CallMarks, Cause, GrantThen, InterruptHit, ProtectedChange, ToolChange},
+    event::{
+        BranchOutcome, CallMarks, Cause, GrantThen, InterruptHit, ProtectedChange, ToolChange,
+    },
     machine::{ModeRules, Object, Outcome},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,

@@ -328,7 +328,15 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
 
 /// Tools that only read, and may run beside each other.
 pub const READING_TOOLS: [&str; 9] = [
-    "Read", "Grep", "Glob", "LS", "read_file", "list_files", "search", "search_knowledge_base", "get_document_by_id",
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "read_file",
+    "list_files",
+    "search",
+    "search_knowledge_base",
+    "get_document_by_id",
 ];
 
 impl Acting {

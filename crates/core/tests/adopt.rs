@@ -32,6 +32,7 @@ impl Driven {
             input: json!({}).as_object().unwrap().clone(),
             by: "ana".to_owned(),
             places: Some(Places::default()),
+            mode: None,
         });
         driven
     }

@@ -44,6 +44,7 @@ impl Driven {
             input: json!({}).as_object().unwrap().clone(),
             by: "ana".to_owned(),
             places: Some(places),
+            mode: None,
         });
         driven
     }
@@ -769,6 +770,7 @@ fn a_workflow_of_steps_holds_no_agent() {
         input: json!({}).as_object().unwrap().clone(),
         by: "ana".to_owned(),
         places: None,
+        mode: None,
     };
     let decision = decide(
         &machine,

@@ -26,6 +26,7 @@ fn started() -> Run {
             input,
             by,
             places: None,
+            mode: None,
         },
     );
     run

@@ -28,6 +28,7 @@ fn started() -> Run {
             input,
             by,
             places: None,
+            mode: None,
         },
     )
     .0

@@ -85,6 +85,7 @@ impl Simulation {
             input: Object::new(),
             by: "simulate".to_owned(),
             places,
+            mode: None,
         });
         simulation
     }

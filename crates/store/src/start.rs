@@ -298,6 +298,7 @@ impl Begun {
             input,
             by: by.to_owned(),
             places,
+            mode: None,
         };
         let command = Command {
             at_ms: new.at_ms,

@@ -285,6 +285,8 @@ impl<'a> Maker<'a> {
                 let source = match source {
                     AllowSource::Policy => "policy",
                     AllowSource::Grant => "grant",
+                    AllowSource::Stage => "stage",
+                    AllowSource::Mode => "mode",
                     AllowSource::Control => "control",
                 };
                 span.attributes.push(("interlock.source", text(source)));

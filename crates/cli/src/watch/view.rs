@@ -242,6 +242,7 @@ fn question(asked: &Waiting, keys: &str) -> Text<'static> {
             row("event", event.to_string());
             row("data", serde_json::to_string(data).unwrap_or_default());
         }
+        About::Entry { message } => row("asks", message.clone()),
         About::Call { tool, summary, .. } => {
             row("asks", "may this one call run?".to_owned());
             row("tool", tool.clone());
@@ -304,6 +305,7 @@ fn summary(one: &Waiting) -> String {
         About::Transition { event, message, .. } => {
             format!("{event} in {}: {message}", pending.shown)
         }
+        About::Entry { message } => format!("before {}: {message}", pending.shown),
         About::Call { tool, summary, .. } => {
             format!("{tool} {summary} in {}, by {}", pending.shown, pending.by)
         }

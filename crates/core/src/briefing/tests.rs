@@ -23,6 +23,7 @@ fn started(machine: &Machine) -> Run {
             input: Object::new(),
             by: "test".to_owned(),
             places: None,
+            mode: None,
         },
     };
     let run = Run::new(RunId::new("r"));

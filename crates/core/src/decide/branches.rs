@@ -376,7 +376,10 @@ fn merge_captured(frame: &Frame) -> Object {
 fn merge_upstream(machine: &Machine, frame: &Frame) -> Value {
     let of = |frame: &Frame| {
         let upstream = frame.context.get(UPSTREAM);
-        upstream.and_then(Value::as_object).cloned().unwrap_or_default()
+        upstream
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default()
     };
     let before = of(frame);
     let mut all = before.clone();

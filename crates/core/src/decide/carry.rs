@@ -194,9 +194,7 @@ pub(crate) const STAGE: &str = "stage";
 /// Returns the runner's name for what an activity does.
 pub(crate) fn kind_of(activity: &Activity) -> &str {
     match activity {
-        Activity::Task(work)
-        | Activity::Ask(work)
-        | Activity::Pause(work) => &work.kind,
+        Activity::Task(work) | Activity::Ask(work) | Activity::Pause(work) => &work.kind,
         Activity::Stage(_) => STAGE,
         Activity::Wait { .. } => "wait",
         Activity::Each(_) => "items",

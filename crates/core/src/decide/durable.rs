@@ -125,7 +125,10 @@ impl Work<'_> {
                 how: word.to_owned(),
                 by: by.to_owned(),
             });
-            let in_stage = self.run.frame(&path).is_some_and(|frame| frame.acting.is_some());
+            let in_stage = self
+                .run
+                .frame(&path)
+                .is_some_and(|frame| frame.acting.is_some());
             match how {
                 EffectFate::Again => self.start_again(&path)?,
                 EffectFate::Failed(_) if in_stage => {

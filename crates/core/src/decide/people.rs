@@ -134,7 +134,10 @@ impl Work<'_> {
         match no {
             Refused::Cancels => self.cancel(&answer.by).map(drop),
             Refused::Fails => {
-                let note = answer.note.as_deref().map_or_else(String::new, |note| format!(": {note}"));
+                let note = answer
+                    .note
+                    .as_deref()
+                    .map_or_else(String::new, |note| format!(": {note}"));
                 let message = format!("{} said no{note}", answer.by);
                 let cause = self.placed(path, Cause::new("rejected", message));
                 self.raise_failure(path, "FAIL", 1, cause)

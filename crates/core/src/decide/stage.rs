@@ -117,7 +117,8 @@ impl<'a> Work<'a> {
     ) -> Result<(), Refusal> {
         let limit = self.rules().executions_max;
         if self.run.executions >= limit {
-            let message = format!("the run has made {limit} attempts of stages, which is its limit");
+            let message =
+                format!("the run has made {limit} attempts of stages, which is its limit");
             return self.end_uncaught(crate::event::Cause::new(
                 Code::LimitExceeded.as_str(),
                 message,

@@ -26,7 +26,10 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
         } => {
             if let Some(frame) = run.frame_mut(path) {
                 let before = frame.effect.take();
-                if before.as_ref().is_some_and(|before| before.attempt != *attempt) {
+                if before
+                    .as_ref()
+                    .is_some_and(|before| before.attempt != *attempt)
+                {
                     frame.acting = None;
                 }
                 let input = match before {

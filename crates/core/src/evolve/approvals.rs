@@ -199,8 +199,7 @@ fn request_grant(
 /// Notes that the request made last is for a call of a stage.
 fn of_stage(run: &mut Run, path: &FramePath, call: &CallRecord, then: &GrantThen) {
     let seq = run.seq;
-    let asked_now =
-        |grant: &&mut Grant| grant.asked.as_ref().is_some_and(|asked| asked.seq == seq);
+    let asked_now = |grant: &&mut Grant| grant.asked.as_ref().is_some_and(|asked| asked.seq == seq);
     if let Some(grant) = run.grants.iter_mut().find(asked_now) {
         grant.call = Some(call.id.clone());
         grant.then = Some(then.clone());

@@ -1,6 +1,6 @@
 //! Judges a call of a model stage: grants and modes on top of the same checks.
 
-use super::{Bench, contents, iterations, bytes, standing, untouchable};
+use super::{Bench, bytes, contents, iterations, standing, untouchable};
 use crate::{
     call::{CallKind, ToolCall},
     event::{AllowSource, GrantThen},
@@ -40,7 +40,10 @@ pub(crate) fn judge_stage(bench: Bench<'_>, mode: &ModeRules) -> StageVerdict {
     }
     let policy = &bench.state.policy;
     if bench.call.is_disallowed(policy) {
-        let message = format!("`{}` is disallowed in `{}`", bench.call.tool, bench.frame.at);
+        let message = format!(
+            "`{}` is disallowed in `{}`",
+            bench.call.tool, bench.frame.at
+        );
         return StageVerdict::Deny(POLICY, Refusal::new(Code::ToolDisallowed, message));
     }
     let source = match &policy.allowed_tools {
@@ -65,7 +68,10 @@ pub(crate) fn only_reads(call: &ToolCall) -> bool {
 }
 
 fn ask(bench: Bench<'_>, keys: Vec<String>, excuses: bool) -> StageVerdict {
-    let message = format!("`{}` is not allowed in `{}`", bench.call.tool, bench.frame.at);
+    let message = format!(
+        "`{}` is not allowed in `{}`",
+        bench.call.tool, bench.frame.at
+    );
     let then = GrantThen {
         denied: contents(bench, excuses).err(),
         reads: only_reads(bench.call),
@@ -75,9 +81,8 @@ fn ask(bench: Bench<'_>, keys: Vec<String>, excuses: bool) -> StageVerdict {
 }
 
 fn by_mode(bench: Bench<'_>, rules: &ModeRules) -> Result<(), StageVerdict> {
-    let deny = |message: String| {
-        StageVerdict::Deny(MODE, Refusal::new(Code::ToolNotAllowed, message))
-    };
+    let deny =
+        |message: String| StageVerdict::Deny(MODE, Refusal::new(Code::ToolNotAllowed, message));
     let tool = &bench.call.tool;
     match rules.mode {
         Mode::Yolo => Ok(()),
@@ -86,7 +91,9 @@ fn by_mode(bench: Bench<'_>, rules: &ModeRules) -> Result<(), StageVerdict> {
                 None => Ok(()),
                 Some(key) => Err(deny(format!("`{key}` is on no allow list of this run"))),
             },
-            None => Err(deny(format!("what `{tool}` would do has no key that an allow list could hold"))),
+            None => Err(deny(format!(
+                "what `{tool}` would do has no key that an allow list could hold"
+            ))),
         },
         Mode::Ask => match keys(bench.call) {
             Some(keys) if keys.iter().all(|key| bench.run.keys.contains(key)) => Ok(()),
@@ -156,9 +163,8 @@ fn matches(pattern: &str, key: &str) -> bool {
         let mut any = false;
         for (n, slot) in next.iter_mut().enumerate() {
             let before = n.checked_sub(1);
-            let took = |n: Option<usize>| {
-                n.and_then(|n| reached.get(n)).copied().unwrap_or_default()
-            };
+            let took =
+                |n: Option<usize>| n.and_then(|n| reached.get(n)).copied().unwrap_or_default();
             let here = before.and_then(|n| key.get(n)).copied();
             any |= took(Some(n));
             *slot = match wanted {

@@ -71,6 +71,7 @@ fn play(machine: &Machine, steps: &[&str]) -> Run {
         input: Object::new(),
         by: "test".to_owned(),
         places: None,
+        mode: None,
     };
     let asks = steps.iter().map(|step| match *step {
         "pause" => Ask::Pause {

@@ -87,6 +87,7 @@ fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
         },
     );
     let mut machine = Machine {
+        stages: None,
         id: MachineId::new(id),
         hash: String::new(),
         initial: state_name(0),
@@ -252,6 +253,7 @@ fn add_fork(dice: &mut Dice, machine: &mut Machine, count: u64) {
         })
         .collect();
     let fork = Fork {
+        fails_as: None,
         branches,
         join: *dice.pick(&[Join::All, Join::Any]),
         at_once: None,
@@ -309,6 +311,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
             input: Object::new(),
             by: "test".to_owned(),
             places: None,
+            mode: None,
         }
     } else {
         match dice.below(20) {

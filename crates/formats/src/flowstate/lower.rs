@@ -284,6 +284,7 @@ impl<'f> Lowering<'f> {
             branches.insert(task.name.clone(), branch);
         }
         Activity::Fork(Fork {
+            fails_as: None,
             branches,
             join: if parallel.fail_fast {
                 Join::FailFast

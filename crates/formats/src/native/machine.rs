@@ -365,5 +365,6 @@ pub(crate) fn empty(id: &str) -> Machine {
         limits: interlock_core::machine::Limits::default(),
         meta: serde_json::Map::new(),
         durable: false,
+        stages: None,
     }
 }

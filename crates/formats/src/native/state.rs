@@ -1,11 +1,11 @@
 //! A state: its policy and what leads on.
 
 use interlock_core::{
-    machine::{Activity, Outcome, State, Work},
+    machine::{Activity, Ending, ModelOptions, ModelStage, Outcome, State},
     names::{EventName, StateName},
     nearest::nearest,
     policy::{CommandEntry, OnDenied, Policy},
-    text::Form,
+    text::Text,
     validate::Place,
 };
 use interlock_shell::split_entry;
@@ -160,10 +160,20 @@ impl Reader<'_, '_> {
                 };
             }
             Some((_, Some("stage"))) => {
-                return Activity::Stage(Work {
-                    kind: "model".to_owned(),
-                    input: Form::default(),
-                });
+                return Activity::Stage(Box::new(ModelStage {
+                    body: Text::default(),
+                    task: None,
+                    history: false,
+                    ending: Ending::Answer {
+                        schema: None,
+                        again_max: 0,
+                    },
+                    turns_max: 1,
+                    gate: Vec::new(),
+                    assert: Vec::new(),
+                    options: ModelOptions::default(),
+                    timeout_ms: None,
+                }));
             }
             None => {}
             Some((node, text)) => {

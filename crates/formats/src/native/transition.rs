@@ -277,6 +277,7 @@ impl Reader<'_, '_> {
             at,
             name,
             Activity::Fork(Fork {
+                fails_as: None,
                 branches,
                 join,
                 at_once: None,

@@ -25,6 +25,7 @@ fn run(root: Frame) -> Run {
 
 fn started(initial: &str) -> Event {
     Event::RunStarted {
+        mode: None,
         run: "r".into(),
         machine: "m".into(),
         hash: String::new(),

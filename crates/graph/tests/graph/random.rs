@@ -40,6 +40,7 @@ fn made(
         format!("{begin} {index}").as_str().into()
     };
     let mut machine = Machine {
+        stages: None,
         id: NAMES[states % NAMES.len()].into(),
         hash: String::new(),
         initial: name(0),
@@ -82,6 +83,7 @@ fn made(
         };
         let branches = [("<one>", 1), ("two", 2)];
         let fork = Fork {
+            fails_as: None,
             branches: branches
                 .map(|(name, shift)| (name.to_owned(), branch(shift)))
                 .into(),

@@ -128,6 +128,7 @@ impl Room {
             input: Object::new(),
             by: "test".to_owned(),
             places: Some(places),
+            mode: None,
         };
         let decision = command(&made.machine, &mut host, &start).unwrap();
         assert!(matches!(decision.reply, Reply::Accepted), "{decision:?}");

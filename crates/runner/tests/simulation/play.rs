@@ -197,6 +197,7 @@ fn start() -> Ask {
             project: "/project".to_owned(),
             home: "/home".to_owned(),
         }),
+        mode: None,
     }
 }
 

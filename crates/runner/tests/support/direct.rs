@@ -76,6 +76,7 @@ pub(crate) fn begin(
             project: "/project".to_owned(),
             home: "/home".to_owned(),
         }),
+        mode: None,
     };
     match command(machine, &mut host, &start)?.reply {
         Reply::Accepted => Ok(Home::at(home.join("state")).open_run(&run)?),

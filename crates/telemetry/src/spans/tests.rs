@@ -41,6 +41,7 @@ fn log(asks: Vec<Ask>) -> Vec<Happened> {
         input: Object::new(),
         by: "ana".to_owned(),
         places: None,
+        mode: None,
     };
     for (second, ask) in std::iter::once(start).chain(asks).enumerate() {
         let at_ms = u64::try_from(second).unwrap() * 1000;

@@ -3,7 +3,10 @@
 use super::Work;
 use crate::{
     call::{CallResult, ToolCall},
-    decide::{Answered, Reply, calls::{bench_of, record}},
+    decide::{
+        Answered, Reply,
+        calls::{bench_of, record},
+    },
     event::{CallRecord, Event},
     judge::{StageVerdict, judge_stage, marks, only_reads},
     names::{CallId, Digest, FramePath},
@@ -20,9 +23,9 @@ impl Work<'_> {
             _ => None,
         };
         let (.., acting) = self.acting(path)?;
-        let meant = next
-            .and_then(|at| acting.calls.get(at))
-            .filter(|next| next.id == call.id && next.digest == call.digest && next.tool == call.tool);
+        let meant = next.and_then(|at| acting.calls.get(at)).filter(|next| {
+            next.id == call.id && next.digest == call.digest && next.tool == call.tool
+        });
         if meant.is_none() {
             return Err(Refusal::new(
                 Code::NothingPending,
@@ -103,9 +106,10 @@ impl Work<'_> {
     ) -> Result<(), Refusal> {
         let (.., acting) = self.acting(path)?;
         let id = result.id.clone().unwrap_or_default();
-        let runs = acting.calls.iter().any(|call| {
-            call.id == id && matches!(call.fate, CallFate::Running { .. })
-        });
+        let runs = acting
+            .calls
+            .iter()
+            .any(|call| call.id == id && matches!(call.fate, CallFate::Running { .. }));
         if !runs {
             return Err(Refusal::new(
                 Code::NothingPending,
@@ -242,11 +246,9 @@ impl Work<'_> {
 
     /// Closes the open request of a stage, since nobody will answer it.
     pub(super) fn close_grant(&mut self, path: &FramePath, why: NoAnswer) -> Result<(), Refusal> {
-        let open = self
-            .run
-            .grants
-            .iter()
-            .find(|grant| grant.path == *path && grant.call.is_some() && grant.granted_by.is_none());
+        let open = self.run.grants.iter().find(|grant| {
+            grant.path == *path && grant.call.is_some() && grant.granted_by.is_none()
+        });
         let Some(grant) = open.cloned() else {
             return Err(Refusal::new(Code::NothingPending, "nothing is asked there"));
         };

@@ -67,7 +67,10 @@ fn way(code: &str) -> &'static str {
 
 /// Tells whether another attempt may mend what `code` says.
 fn may_mend(code: &str) -> bool {
-    matches!(code, "cap_hit" | "no_completion" | "model_error" | "timeout")
+    matches!(
+        code,
+        "cap_hit" | "no_completion" | "model_error" | "timeout"
+    )
 }
 
 impl Work<'_> {

@@ -40,7 +40,10 @@ impl Work<'_> {
         let budget = self.rules().budget;
         let spent = self.run.spent;
         let over = [
-            budget.tokens.filter(|most| spent.tokens() >= *most).is_some(),
+            budget
+                .tokens
+                .filter(|most| spent.tokens() >= *most)
+                .is_some(),
             budget
                 .pico_usd
                 .filter(|most| spent.pico_usd.is_some_and(|spent| spent >= *most))
@@ -119,9 +122,10 @@ impl Work<'_> {
             (Ending::Answer { again_max, .. }, Some(answer)) => {
                 self.take_answer(path, turn, answer, again_max)
             }
-            (Ending::Answer { .. }, None) if reminded => {
-                self.exit(path, End::failed("model_error", "the model answered nothing, twice"))
-            }
+            (Ending::Answer { .. }, None) if reminded => self.exit(
+                path,
+                End::failed("model_error", "the model answered nothing, twice"),
+            ),
             (Ending::Answer { .. }, None) => self.end_turn(path, turn, EMPTY),
             (Ending::Tool { name, .. }, _) if reminded => {
                 let text = format!("the model did not call `{name}`, although it was reminded");
@@ -135,7 +139,8 @@ impl Work<'_> {
     }
 
     fn ending(&self, path: &FramePath) -> Result<Ending, Refusal> {
-        self.acting(path).map(|(_, _, stage, _)| stage.ending.clone())
+        self.acting(path)
+            .map(|(_, _, stage, _)| stage.ending.clone())
     }
 
     /// Judges an answer that ends the stage without a call.
@@ -177,9 +182,10 @@ impl Work<'_> {
     pub(super) fn go_on(&mut self, path: &FramePath) -> Result<(), Refusal> {
         loop {
             let (.., acting) = self.acting(path)?;
-            let open = acting.calls.iter().find(|call| {
-                !matches!(call.fate, CallFate::Settled | CallFate::Completion(_))
-            });
+            let open = acting
+                .calls
+                .iter()
+                .find(|call| !matches!(call.fate, CallFate::Settled | CallFate::Completion(_)));
             let Some(call) = open.cloned() else {
                 return self.judge_completions(path);
             };
