@@ -77,6 +77,12 @@ impl Cancel {
         }
         true
     }
+
+    /// Ends when it is pulled.
+    pub(crate) async fn pulled(&self) {
+        // Its sender lives as long as `self`.
+        let _ = self.0.pulled.subscribe().wait_for(|pulled| *pulled).await;
+    }
 }
 
 /// What every system can wait for at once.

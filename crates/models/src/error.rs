@@ -47,6 +47,35 @@ pub struct Failure {
     pub retry_after: Option<Duration>,
 }
 
+impl Failure {
+    /// The same request may succeed later.
+    pub(crate) fn passing(message: impl Into<String>) -> Self {
+        Self {
+            code: Code::ModelError,
+            message: message.into(),
+            status: None,
+            is_passing: true,
+            retry_after: None,
+        }
+    }
+
+    /// The same request would fail again.
+    pub(crate) fn lasting(message: impl Into<String>) -> Self {
+        Self {
+            is_passing: false,
+            ..Self::passing(message)
+        }
+    }
+
+    /// It was given up.
+    pub(crate) fn cancelled() -> Self {
+        Self {
+            code: Code::Cancelled,
+            ..Self::lasting("the call was given up")
+        }
+    }
+}
+
 /// A call that came to nothing, after all its tries.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{failure}{}", tried(*.tries))]

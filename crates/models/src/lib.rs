@@ -1,23 +1,31 @@
 //! Calls of language models: one transcript and one answer, whatever the provider speaks.
 //!
-//! A [`Request`] goes to a [`Provider`], and its whole [`Answer`] comes back. A call
-//! blocks; text is told on the way through [`Heard`], another
+//! [`Client::call`] sends a [`Request`] to a [`Provider`] and returns its whole
+//! [`Answer`]. It blocks; text is told on the way through [`Heard`], another
 //! thread gives it up through [`Cancel`], and time comes in through [`Clock`].
 //!
 //! Knows no run, no policy and no file: what a call means is decided elsewhere.
 
 mod answer;
 mod cancel;
+mod client;
 mod clock;
 mod error;
+mod lines;
 mod options;
 mod patience;
 mod price;
 mod provider;
+mod reading;
+mod refusal;
+mod send;
+mod sse;
 mod transcript;
+mod wire;
 
 pub use answer::{Answer, Finish, Heard, Usage};
 pub use cancel::Cancel;
+pub use client::Client;
 pub use clock::{Clock, SystemClock, Waited};
 pub use error::{Code, Failure, ModelError};
 pub use options::{Options, Thinking, UnknownThinking};

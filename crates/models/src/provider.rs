@@ -124,6 +124,10 @@ impl Key {
         }
         Ok(Self(text.to_owned()))
     }
+
+    pub(crate) fn secret(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Debug for Key {

@@ -1,6 +1,7 @@
 //! As much HTTP/1.1 as a scripted model needs: whole requests in, whole answers out.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read as _, Write};
+use std::net::{Shutdown, TcpStream};
 
 /// The largest request body read; a transcript of a test is far below it.
 const BODY_BYTES_MAX: usize = 32 << 20;
@@ -12,6 +13,8 @@ const HEADERS_MAX: usize = 100;
 pub(crate) struct Asked {
     pub(crate) method: String,
     pub(crate) path: String,
+    /// Names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -25,20 +28,27 @@ pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<Asked>> {
     let (Some(method), Some(path)) = (words.next(), words.next()) else {
         return Err(io::Error::other("a request line without method and path"));
     };
-    let mut body = vec![0; body_bytes(stream)?];
+    let (headers, bytes) = headers(stream)?;
+    let mut body = vec![0; bytes];
     stream.read_exact(&mut body)?;
-    Ok(Some(Asked { method, path, body }))
+    Ok(Some(Asked {
+        method,
+        path,
+        headers,
+        body,
+    }))
 }
 
-/// Reads the headers and returns the length of the body they announce.
-fn body_bytes(stream: &mut impl BufRead) -> io::Result<usize> {
+/// Reads the headers; returns them and the length of the body they announce.
+fn headers(stream: &mut impl BufRead) -> io::Result<(Vec<(String, String)>, usize)> {
     let mut bytes = 0;
+    let mut headers = Vec::new();
     for _ in 0..HEADERS_MAX {
         let mut line = String::new();
         stream.read_line(&mut line)?;
         let line = line.trim();
         if line.is_empty() {
-            return Ok(bytes);
+            return Ok((headers, bytes));
         }
         let Some((name, value)) = line.split_once(':') else {
             return Err(io::Error::other("a header line without a colon"));
@@ -52,6 +62,7 @@ fn body_bytes(stream: &mut impl BufRead) -> io::Result<usize> {
         if bytes > BODY_BYTES_MAX {
             return Err(io::Error::other("a request body over the limit"));
         }
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
     Err(io::Error::other("too many header lines"))
 }
@@ -70,4 +81,47 @@ pub(crate) fn answer(
     stream.write_all(head.as_bytes())?;
     stream.write_all(body)?;
     stream.flush()
+}
+
+/// How an answer in pieces ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As it should.
+    Whole,
+    /// The connection breaks.
+    Broken,
+    /// Nothing more comes, until the client has gone.
+    Silent,
+}
+
+/// Writes an answer piece by piece; returns whether the connection may go on.
+pub(crate) fn answer_in_pieces(
+    stream: &mut TcpStream,
+    status: &str,
+    headers: &[(String, String)],
+    pieces: &[Vec<u8>],
+    end: End,
+) -> io::Result<bool> {
+    let mut head = format!("HTTP/1.1 {status}\r\ntransfer-encoding: chunked\r\n");
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    head += "\r\n";
+    stream.write_all(head.as_bytes())?;
+    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+        stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes())?;
+        stream.write_all(piece)?;
+        stream.write_all(b"\r\n")?;
+        stream.flush()?;
+    }
+    match end {
+        End::Whole => {
+            stream.write_all(b"0\r\n\r\n")?;
+            stream.flush()?;
+            return Ok(true);
+        }
+        End::Broken => stream.shutdown(Shutdown::Both)?,
+        End::Silent => while stream.read(&mut [0; 64])? > 0 {},
+    }
+    Ok(false)
 }

@@ -7,6 +7,7 @@
 //! [`interlock`] calls the built `interlock` program in a room, as a person at a terminal would.
 //! [`mcp`] plays MCP clients, well-behaved and others; the programs beside it play servers.
 //! [`collector`] keeps the spans that are posted to it.
+//! [`provider`] plays any of four kinds of model providers, and every way in which one fails.
 //! [`picture`] tells what changed on the disk.
 //!
 //! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
@@ -25,6 +26,7 @@ pub mod picture;
 pub mod processes;
 pub mod programs;
 pub mod proposal;
+pub mod provider;
 pub mod room;
 mod server;
 pub mod terminal;

@@ -9,17 +9,27 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::http::{self, Asked};
+use crate::http::{self, Asked, End};
 
 /// How long a connection may stay silent before it is closed.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// What is sent back to one request.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    status: &'static str,
-    kind: &'static str,
-    body: Vec<u8>,
+pub(crate) enum Answer {
+    /// All at once.
+    Plain {
+        status: &'static str,
+        kind: &'static str,
+        body: Vec<u8>,
+    },
+    /// Piece by piece.
+    Pieces {
+        status: String,
+        headers: Vec<(String, String)>,
+        pieces: Vec<Vec<u8>>,
+        end: End,
+    },
 }
 
 impl Answer {
@@ -45,7 +55,7 @@ impl Answer {
 
     fn new(status: &'static str, kind: &'static str, body: String) -> Answer {
         let body = body.into_bytes();
-        Answer { status, kind, body }
+        Answer::Plain { status, kind, body }
     }
 }
 
@@ -101,8 +111,21 @@ fn converse(
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     while let Some(asked) = http::read(&mut reader)? {
-        let answer = answer(&asked)?;
-        http::answer(&mut stream, answer.status, answer.kind, &answer.body)?;
+        match answer(&asked)? {
+            Answer::Plain { status, kind, body } => {
+                http::answer(&mut stream, status, kind, &body)?;
+            }
+            Answer::Pieces {
+                status,
+                headers,
+                pieces,
+                end,
+            } => {
+                if !http::answer_in_pieces(&mut stream, &status, &headers, &pieces, end)? {
+                    return Ok(());
+                }
+            }
+        }
     }
     Ok(())
 }

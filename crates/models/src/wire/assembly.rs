@@ -1,0 +1,135 @@
+//! The parts of a message, as they grow; bounded.
+
+use crate::{
+    Answer, Call, Finish, Opaque, Part, Usage,
+    error::Failure,
+    wire::{names::Names, raw},
+};
+
+/// Largest message, in bytes of all its parts.
+const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Parts of one message.
+const PARTS_MAX: usize = 10_000;
+
+/// The parts of a message so far. A part is named by its place.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    parts: Vec<Part>,
+    bytes: usize,
+}
+
+impl Assembly {
+    /// Counts what is about to be kept.
+    pub(super) fn count(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MESSAGE_BYTES_MAX {
+            return Err(Failure::lasting("the message is over 64 MiB"));
+        }
+        Ok(())
+    }
+
+    /// Adds a part; returns its place.
+    pub(super) fn push(&mut self, part: Part) -> Result<usize, Failure> {
+        if self.parts.len() >= PARTS_MAX {
+            return Err(Failure::lasting(format!(
+                "the message has over {PARTS_MAX} parts"
+            )));
+        }
+        self.count(match &part {
+            Part::Text(text) => text.len(),
+            Part::Opaque(opaque) => opaque.json.len(),
+            Part::Call(call) => {
+                let opaque = call.opaque.as_ref().map_or(0, |opaque| opaque.json.len());
+                let id = call.provider_id.as_ref().map_or(0, String::len);
+                [call.name.len(), call.arguments.len(), opaque, id]
+                    .iter()
+                    .sum()
+            }
+        })?;
+        self.parts.push(part);
+        Ok(self.parts.len().saturating_sub(1))
+    }
+
+    /// Adds text: to the last part where that is text, else as a new one.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        if let Some(Part::Text(_)) = self.parts.last() {
+            return self.text_at(self.parts.len().saturating_sub(1), text);
+        }
+        self.push(Part::Text(text.to_owned())).map(drop)
+    }
+
+    /// Adds text to the part at `at`, where that is text.
+    pub(super) fn text_at(&mut self, at: usize, text: &str) -> Result<(), Failure> {
+        self.count(text.len())?;
+        if let Some(Part::Text(all)) = self.parts.get_mut(at) {
+            all.push_str(text);
+        }
+        Ok(())
+    }
+
+    /// Adds to the arguments of the call at `at`.
+    pub(super) fn arguments_at(&mut self, at: usize, piece: &str) -> Result<(), Failure> {
+        self.count(piece.len())?;
+        if let Some(call) = self.call_at(at) {
+            call.arguments.push_str(piece);
+        }
+        Ok(())
+    }
+
+    /// Returns the call at `at`.
+    pub(super) fn call_at(&mut self, at: usize) -> Option<&mut Call> {
+        match self.parts.get_mut(at) {
+            Some(Part::Call(call)) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Replaces what the part at `at` holds for its provider.
+    pub(super) fn opaque_at(&mut self, at: usize, opaque: Opaque) {
+        if let Some(part) = self.parts.get_mut(at) {
+            *part = Part::Opaque(opaque);
+        }
+    }
+
+    /// Returns the whole message. `reason` is the provider's, as one of ours.
+    pub(super) fn answer(self, names: &Names, reason: Finish, usage: Usage) -> Answer {
+        let mut parts = self.parts;
+        parts.retain(|part| match part {
+            Part::Text(text) => !text.is_empty(),
+            Part::Opaque(opaque) => !opaque.json.is_empty(),
+            Part::Call(_) => true,
+        });
+        let last = parts.len().saturating_sub(1);
+        for (at, part) in parts.iter_mut().enumerate() {
+            if let Part::Call(call) = part {
+                call.name = names.back(&call.name);
+                call.provider_id = call.provider_id.take().filter(|id| !id.is_empty());
+                settle(call, reason == Finish::Length, at == last);
+            }
+        }
+        let called = parts.iter().any(|part| matches!(part, Part::Call(_)));
+        let finish = match reason {
+            Finish::Length | Finish::Refused => reason,
+            _ if called => Finish::ToolCalls,
+            Finish::ToolCalls => Finish::Stop,
+            Finish::Stop | Finish::Error => reason,
+        };
+        Answer {
+            parts,
+            finish,
+            usage,
+        }
+    }
+}
+
+/// Says of a call whether the cut went through it.
+///
+/// The text of an object is an object only when its last brace is there.
+fn settle(call: &mut Call, is_cut: bool, is_last: bool) {
+    let came = !call.arguments.trim().is_empty();
+    if is_cut && ((is_last && !came) || (came && raw::object(&call.arguments).is_none())) {
+        call.incomplete = true;
+    } else if !came {
+        call.arguments = "{}".to_owned();
+    }
+}

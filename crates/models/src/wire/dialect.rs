@@ -1,0 +1,69 @@
+//! What a server refuses of what its kind may be sent, learned from its answers.
+
+use crate::{Kind, Options, Thinking};
+
+/// What is left out or said otherwise for a server that has refused it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    /// `stream_options.include_usage` is left out.
+    pub(super) no_usage: bool,
+    /// The bound of tokens goes by its other name.
+    pub(super) other_limit: bool,
+    /// How hard to think is said the other way.
+    pub(super) other_thinking: bool,
+    /// How hard to think is left out.
+    pub(super) no_thinking: bool,
+    /// The temperature is left out.
+    pub(super) no_temperature: bool,
+}
+
+impl Dialect {
+    /// Returns what to say instead after a refusal; `None`: it is about something else.
+    ///
+    /// `said` is the body of an answer with status 400 or 422. Each refusal
+    /// takes away one thing, so that this comes to an end.
+    pub(crate) fn after(self, kind: Kind, options: &Options, said: &str) -> Option<Self> {
+        let said = said.to_ascii_lowercase();
+        let names = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let thinks = options.thinking.is_some() && !self.no_thinking;
+        let is_anthropic = kind == Kind::Anthropic;
+        if kind == Kind::OpenAi {
+            if !self.no_usage && names(&["stream_options", "include_usage"]) {
+                return Some(Self {
+                    no_usage: true,
+                    ..self
+                });
+            }
+            let limited = options.max_output_tokens.is_some();
+            if limited && !self.other_limit && names(&["max_tokens", "max_completion_tokens"]) {
+                return Some(Self {
+                    other_limit: true,
+                    ..self
+                });
+            }
+        }
+        // Before thinking: a model that thinks is one that takes no temperature, and says both.
+        let refuses = names(&["support", "deprecat", "not allowed", "not permitted"]);
+        let warm = options.temperature.is_some() && !self.no_temperature;
+        if warm && refuses && names(&["temperature"]) {
+            return Some(Self {
+                no_temperature: true,
+                ..self
+            });
+        }
+        if !thinks || !names(&["think", "reasoning", "effort", "budget"]) {
+            return None;
+        }
+        let is_on = options.thinking != Some(Thinking::Off);
+        if is_anthropic && is_on && !self.other_thinking {
+            return Some(Self {
+                other_thinking: true,
+                ..self
+            });
+        }
+        Some(Self {
+            no_thinking: true,
+            ..self
+        })
+    }
+}

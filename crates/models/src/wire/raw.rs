@@ -1,0 +1,30 @@
+//! JSON that is kept as the text it came as.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Returns the text where it is a JSON object; another text would not be taken back by a provider.
+pub(super) fn object(text: &str) -> Option<&RawValue> {
+    let raw: &RawValue = serde_json::from_str(text).ok()?;
+    raw.get().starts_with('{').then_some(raw)
+}
+
+/// Returns arguments as an object, whatever the model wrote.
+///
+/// What is no object is put into one, as text: the model sees again what it
+/// wrote, beside the result that says what is wrong with it.
+pub(super) fn arguments(text: &str) -> Box<RawValue> {
+    if let Some(object) = object(text) {
+        return object.to_owned();
+    }
+    let wrapped = serde_json::json!({ "INVALID_JSON": text });
+    serde_json::value::to_raw_value(&wrapped).unwrap_or_default()
+}
+
+/// Returns the text of what may be JSON text in a string, or JSON itself.
+pub(super) fn text_of(raw: &RawValue) -> String {
+    String::deserialize(raw).unwrap_or_else(|_| match raw.get() {
+        "null" => String::new(),
+        text => text.to_owned(),
+    })
+}

@@ -1,0 +1,9 @@
+//! Calls over real connections, to a provider on 127.0.0.1 that speaks what each kind speaks and fails as told.
+
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
+#![expect(clippy::panic, reason = "a failed test says what it saw")]
+
+mod conversation;
+mod faults;
+mod support;

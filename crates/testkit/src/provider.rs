@@ -1,0 +1,315 @@
+//! A model provider on 127.0.0.1 that speaks four protocols, and fails as a test wants it to.
+//!
+//! The path of a request says which protocol is spoken, so that one provider
+//! serves a client of any kind. What is said is a function of the request: of
+//! its number, and of the messages of the model in it, so that a client that
+//! repeats one gets the same again.
+
+mod wire;
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::http::{self, End};
+use crate::server::{Answer, Server};
+
+pub use wire::{Wire, stream};
+
+/// The most requests answered from the script; past it every answer is an error that is final.
+const REQUESTS_MAX: usize = 10_000;
+
+/// A request for a message.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The protocol.
+    pub wire: Wire,
+    /// The path, with its query.
+    pub path: String,
+    /// Headers, their names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Value,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// How many came before it.
+    pub number: usize,
+    /// Messages of the model in it.
+    pub turn: usize,
+}
+
+impl Asked {
+    /// The first header of that name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// What the model is told of the results of its last calls, in order.
+    pub fn results(&self) -> Vec<String> {
+        wire::results(self.wire, &self.body)
+    }
+}
+
+/// A part of what a model says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Say {
+    /// Text.
+    Text(String),
+    /// Thinking, signed where the protocol signs it.
+    Thinking(String),
+    /// A call, with the text of its arguments.
+    Call {
+        /// The tool.
+        name: String,
+        /// The arguments as they are written, which need not be JSON where the protocol has them as text.
+        arguments: String,
+    },
+}
+
+/// Says text.
+pub fn text(text: &str) -> Say {
+    Say::Text(text.to_owned())
+}
+
+/// Calls a tool.
+pub fn call(name: &str, arguments: &Value) -> Say {
+    raw_call(name, &arguments.to_string())
+}
+
+/// Calls a tool with arguments as they are written.
+pub fn raw_call(name: &str, arguments: &str) -> Say {
+    Say::Call {
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+    }
+}
+
+/// Why a message ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The model is done, or wants its tools.
+    Done,
+    /// The limit of output is reached.
+    Length,
+    /// The provider will not say it.
+    Refused,
+}
+
+/// What is sent back to one request.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    what: What,
+    headers: Vec<(String, String)>,
+    piece_bytes: usize,
+    cut: Option<(usize, End)>,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Say(Vec<Say>, Stop),
+    Status(u16, String),
+    Raw(Vec<u8>),
+}
+
+impl Reply {
+    fn new(what: What) -> Reply {
+        Reply {
+            what,
+            headers: Vec::new(),
+            piece_bytes: usize::MAX,
+            cut: None,
+        }
+    }
+
+    /// A whole message.
+    pub fn say(said: Vec<Say>) -> Reply {
+        Reply::stopped(said, Stop::Done)
+    }
+
+    /// A whole message that ends for that reason.
+    pub fn stopped(said: Vec<Say>, stop: Stop) -> Reply {
+        Reply::new(What::Say(said, stop))
+    }
+
+    /// An error of HTTP with that body.
+    pub fn status(status: u16, body: &Value) -> Reply {
+        Reply::new(What::Status(status, body.to_string()))
+    }
+
+    /// An error of HTTP with a body that is no JSON.
+    pub fn page(status: u16, body: &str) -> Reply {
+        Reply::new(What::Status(status, body.to_owned()))
+    }
+
+    /// These bytes, as a stream.
+    pub fn raw(body: impl Into<Vec<u8>>) -> Reply {
+        Reply::new(What::Raw(body.into()))
+    }
+
+    /// The same, with another header.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Reply {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same, in pieces of so many bytes.
+    #[must_use]
+    pub fn in_pieces(mut self, bytes: usize) -> Reply {
+        self.piece_bytes = bytes.max(1);
+        self
+    }
+
+    /// The same, but the connection breaks after so many bytes.
+    #[must_use]
+    pub fn broken_at(mut self, bytes: usize) -> Reply {
+        self.cut = Some((bytes, End::Broken));
+        self
+    }
+
+    /// The same, but it ends after so many bytes as if that were all.
+    #[must_use]
+    pub fn ended_at(mut self, bytes: usize) -> Reply {
+        self.cut = Some((bytes, End::Whole));
+        self
+    }
+
+    /// The same, but nothing more comes after so many bytes.
+    #[must_use]
+    pub fn silent_at(mut self, bytes: usize) -> Reply {
+        self.cut = Some((bytes, End::Silent));
+        self
+    }
+
+    fn answer(self, asked: &Asked) -> Answer {
+        let (status, kind, body) = match self.what {
+            What::Say(said, stop) => {
+                let body = wire::stream(asked.wire, asked.turn, &said, stop);
+                (200, asked.wire.kind(), body.into_bytes())
+            }
+            What::Raw(body) => (200, asked.wire.kind(), body),
+            What::Status(status, body) => (status, "application/json", body.into_bytes()),
+        };
+        let mut headers = self.headers;
+        if !headers.iter().any(|(name, _)| name == "content-type") {
+            headers.push(("content-type".to_owned(), kind.to_owned()));
+        }
+        let (bytes, end) = self.cut.unwrap_or((usize::MAX, End::Whole));
+        let body = body.get(..bytes).unwrap_or(&body);
+        Answer::Pieces {
+            status: format!("{status} Scripted"),
+            headers,
+            pieces: body
+                .chunks(self.piece_bytes.min(body.len().max(1)))
+                .map(<[u8]>::to_vec)
+                .collect(),
+            end,
+        }
+    }
+}
+
+type Replying = dyn Fn(&Asked) -> Reply + Send + Sync;
+
+/// What is sent back to each request.
+#[derive(Clone)]
+pub struct Script(Arc<Replying>);
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Script(..)")
+    }
+}
+
+impl Script {
+    /// Replies by a function of the request.
+    pub fn new(reply: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Script {
+        Script(Arc::new(reply))
+    }
+
+    /// One message after the other, by the messages of the model that the request has; then `done`.
+    pub fn turns(turns: Vec<Vec<Say>>) -> Script {
+        Script::new(move |asked| {
+            let said = turns.get(asked.turn).cloned();
+            Reply::say(said.unwrap_or_else(|| vec![text("done")]))
+        })
+    }
+
+    /// One reply after the other, by the number of the request; then the last again.
+    pub fn replies(replies: Vec<Reply>) -> Script {
+        Script::new(move |asked| {
+            let reply = replies.get(asked.number).or_else(|| replies.last());
+            reply
+                .cloned()
+                .unwrap_or_else(|| Reply::say(vec![text("done")]))
+        })
+    }
+
+    /// The same, but these come first, by the number of the request.
+    #[must_use]
+    pub fn after(self, first: Vec<Reply>) -> Script {
+        Script::new(move |asked| match first.get(asked.number) {
+            Some(reply) => reply.clone(),
+            None => (self.0)(asked),
+        })
+    }
+}
+
+/// A running provider; it stops when dropped.
+#[derive(Debug)]
+pub struct Provider {
+    server: Server,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Provider {
+    /// Starts a provider on a free port of 127.0.0.1.
+    pub fn start(script: Script) -> io::Result<Provider> {
+        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let seen = Arc::clone(&asked);
+        let server = Server::start(move |request| respond(request, &script, &seen))?;
+        Ok(Provider { server, asked })
+    }
+
+    /// Its address, for any of the variables that name one.
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Every request for a message so far, in order of arrival.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+fn respond(request: &http::Asked, script: &Script, seen: &Mutex<Vec<Asked>>) -> io::Result<Answer> {
+    let Some(wire) = Wire::of(&request.method, &request.path) else {
+        return Ok(Answer::missing(
+            &json!({"error": {"message": "scripted: no such path"}}),
+        ));
+    };
+    let body: Value = serde_json::from_slice(&request.body).map_err(io::Error::other)?;
+    let mut all = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let asked = Asked {
+        wire,
+        path: request.path.clone(),
+        headers: request.headers.clone(),
+        turn: wire::turn(wire, &body),
+        body,
+        bytes: request.body.clone(),
+        number: all.len(),
+    };
+    all.push(asked.clone());
+    let is_over = all.len() > REQUESTS_MAX;
+    drop(all);
+    if is_over {
+        let over = json!({"error": {"message": "scripted: the script is over"}});
+        return Ok(Reply::status(400, &over).answer(&asked));
+    }
+    Ok((script.0)(&asked).answer(&asked))
+}
