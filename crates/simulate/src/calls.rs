@@ -7,6 +7,7 @@ use interlock_core::{
 };
 use interlock_facts::{Disk, GivenDisk, Proposal, Shape, Surroundings, facts, locate};
 use interlock_shell::Dialect;
+use interlock_tools::{Arguments, Tool as BuiltIn};
 
 use crate::{input::ToolLine, simulation::Setting};
 
@@ -43,6 +44,22 @@ pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn
         call.facts.malformed.get_or_insert(why);
     }
     call
+}
+
+/// Makes the call of a built-in tool of a stage, with its facts.
+pub(crate) fn built_in(
+    setting: &Setting,
+    line: &ToolLine,
+    tool: BuiltIn,
+    arguments: &Arguments,
+    id: &CallId,
+) -> ToolCall {
+    let mut disk = GivenDisk::empty();
+    for (path, text) in &line.files {
+        disk.put(&setting.project_root, path, text.clone());
+    }
+    let here = surroundings(setting).resolved(&disk);
+    tool.proposed(id.clone(), arguments, &here, &disk)
 }
 
 /// Finds a path that a call was seen to write.

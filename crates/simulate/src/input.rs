@@ -21,6 +21,8 @@ pub use short::short_form;
 pub enum InputLine {
     /// The agent proposes a tool call.
     Tool(ToolLine),
+    /// A model says something.
+    Message(MessageLine),
     /// The outcome of the last allowed call.
     Result(ResultLine),
     /// The agent asks for a transition.
@@ -60,6 +62,15 @@ pub struct ToolLine {
     pub client: Option<String>,
     /// The current text of files, by path.
     pub files: Vec<(String, String)>,
+}
+
+/// A message of a model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MessageLine {
+    /// Its calls, in order.
+    pub calls: Vec<ToolLine>,
+    /// The branch whose stage says it.
+    pub branch: Option<String>,
 }
 
 /// The outcome of an allowed call.
@@ -154,7 +165,7 @@ const SHAPES: [(&str, &[&str]); 13] = [
     ("approve", &[]),
     ("reject", &[]),
     ("activity", &[]),
-    ("message", &[]),
+    ("message", &["branch"]),
     ("pause", &[]),
     ("resume", &[]),
     ("cancel", &[]),
@@ -194,12 +205,10 @@ impl InputLine {
             }),
             "stopped" => Self::Stopped(fields.text("stopped")?),
             "advance" => Self::Advance(duration::parse_ms(&fields.text("advance")?)?),
-            "message" => {
-                return Err(
-                    "`message` lines are not supported yet; propose each call with `tool`"
-                        .to_owned(),
-                );
-            }
+            "message" => Self::Message(MessageLine {
+                calls: message(fields.optional("message"))?,
+                branch: fields.optional_text("branch")?,
+            }),
             _ => return nested(shape, &mut fields),
         };
         fields.finish()?;
@@ -268,6 +277,32 @@ fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> 
     };
     fields.finish()?;
     Ok(line)
+}
+
+/// Reads the calls of a message: a list of objects with `tool` and `input`.
+fn message(value: Option<Value>) -> Result<Vec<ToolLine>, String> {
+    let Some(Value::Array(items)) = value else {
+        return Err(
+            "`message` is a list of calls, such as [{\"tool\": \"Read\", \"input\": {}}]"
+                .to_owned(),
+        );
+    };
+    items
+        .into_iter()
+        .map(|item| {
+            let Value::Object(object) = item else {
+                return Err("a call of a `message` is an object with `tool` and `input`".to_owned());
+            };
+            let known = ["tool", "input", "files"];
+            if let Some(stray) = object.keys().find(|key| !known.contains(&key.as_str())) {
+                return Err(format!("unknown key `{stray}` in a call of a `message`; it has `tool`, `input`, `files`"));
+            }
+            let mut fields = Fields::new(object, "message");
+            let line = tool(&mut fields)?;
+            fields.finish()?;
+            Ok(line)
+        })
+        .collect()
 }
 
 fn tool(fields: &mut Fields) -> Result<ToolLine, String> {

@@ -14,5 +14,5 @@ mod simulation;
 
 pub use explain::{Explanation, explain};
 pub use input::{BadLine, InputLine};
-pub use output::{OutputLine, Verdict};
+pub use output::{CallVerdict, OutputLine, Verdict};
 pub use simulation::{Setting, Simulation};

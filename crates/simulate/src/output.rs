@@ -15,6 +15,19 @@ pub enum Verdict {
     Ask,
 }
 
+/// What a call of a model's message is told.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallVerdict {
+    /// The tool.
+    pub tool: String,
+    /// The verdict.
+    pub verdict: Option<Verdict>,
+    /// Why not.
+    pub code: Option<Code>,
+    /// One sentence for the model.
+    pub message: String,
+}
+
 /// The answer to one line; serialises with its keys in the order of the contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputLine {
@@ -26,6 +39,8 @@ pub struct OutputLine {
     pub code: Option<Code>,
     /// One sentence for the agent.
     pub message: String,
+    /// What became of each call of a model's message, in order.
+    pub calls: Vec<CallVerdict>,
     /// Where the run stands after it.
     pub report: Report,
     /// The names of the events it added.
@@ -41,6 +56,9 @@ impl Serialize for OutputLine {
         }
         map.serialize_entry("code", &self.code)?;
         map.serialize_entry("message", &self.message)?;
+        if !self.calls.is_empty() {
+            map.serialize_entry("calls", &self.calls)?;
+        }
         self.report.write_into(&mut map)?;
         map.serialize_entry("log", &self.log)?;
         map.end()

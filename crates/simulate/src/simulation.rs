@@ -1,11 +1,12 @@
 //! Feeds the engine line by line and keeps what it says.
 
+mod stages;
 mod wording;
 
 use interlock_core::{
     Decision, Finding, Reply, briefing,
     call::{ToolCall, WrittenPath},
-    command::{Answer, Ask, Command, TransitionRequest},
+    command::{ActivityOutcome, Answer, Ask, Command, TransitionRequest},
     decide,
     event::Event,
     evolve,
@@ -61,6 +62,7 @@ pub struct Simulation {
     calls: usize,
     /// Whether an allowed call has no outcome yet.
     open_call: bool,
+    stages: stages::Stages,
 }
 
 impl Simulation {
@@ -75,6 +77,7 @@ impl Simulation {
             lines: 0,
             calls: 0,
             open_call: false,
+            stages: stages::Stages::default(),
         };
         let places = simulation.machine.durable.then(|| Places {
             run_dir: "/run".to_owned(),
@@ -87,6 +90,7 @@ impl Simulation {
             places,
             mode: None,
         });
+        simulation.begin_stages();
         simulation
     }
 
@@ -129,13 +133,40 @@ impl Simulation {
                 let message = wording::standing(&self.machine, &self.run);
                 self.output(true, message, Vec::new(), None)
             }
-            InputLine::Result(result) => self.record(result),
+            InputLine::Result(result) => {
+                let output = self.record(result);
+                self.stages_after(output)
+            }
             other => {
                 let mut log = self.settle_open_call();
                 let mut output = self.act(other);
                 log.append(&mut output.log);
-                OutputLine { log, ..output }
+                self.stages_after(OutputLine { log, ..output })
             }
+        }
+    }
+
+    /// Goes on with stages as far as that needs no line, and reports where the run stands then.
+    fn stages_after(&mut self, output: OutputLine) -> OutputLine {
+        let OutputLine {
+            mut log, mut calls, ..
+        } = output;
+        let (more, events) = self.go_on_everywhere();
+        calls.extend(more);
+        let began = self.begin_stages();
+        let moved = !events.is_empty() || !began.is_empty();
+        log.extend(events);
+        log.extend(began);
+        let report = if moved {
+            report(&self.machine, &self.run, None)
+        } else {
+            output.report
+        };
+        OutputLine {
+            log,
+            calls,
+            report,
+            ..output
         }
     }
 
@@ -163,7 +194,11 @@ impl Simulation {
 
     fn act(&mut self, line: InputLine) -> OutputLine {
         match line {
-            InputLine::Tool(line) => self.propose(&line),
+            InputLine::Tool(line) => match self.propose_in_stage(&line) {
+                Some(output) => output,
+                None => self.propose(&line),
+            },
+            InputLine::Message(line) => self.message(line),
             InputLine::Transition(line) => self.transition(line),
             InputLine::Approve(line) => {
                 let said = format!("{} said yes", line.by);
@@ -185,6 +220,11 @@ impl Simulation {
                 self.answer(Ask::ReleaseAgent { agent }, said, false)
             }
             InputLine::Activity(line) => {
+                if let ActivityOutcome::Done { output, .. } = &line.outcome
+                    && let Some(answer) = self.hand_in(line.path.as_deref(), output)
+                {
+                    return answer;
+                }
                 let focus = line.path.is_some();
                 let ask = Ask::EndActivity {
                     path: line.path,
@@ -255,6 +295,11 @@ impl Simulation {
     }
 
     fn record(&mut self, result: ResultLine) -> OutputLine {
+        if self.stages.is_open()
+            && let Some(output) = self.record_in_stage(result.clone())
+        {
+            return output;
+        }
         self.open_call = false;
         // A path that is none cannot have been written.
         let wrote: Vec<WrittenPath> = result
@@ -268,6 +313,9 @@ impl Simulation {
 
     /// Takes an outcome that no line gave for success, now that something else is asked.
     fn settle_open_call(&mut self) -> Vec<&'static str> {
+        if self.stages.is_open() {
+            return self.settle_open_stage();
+        }
         if !std::mem::take(&mut self.open_call) {
             return Vec::new();
         }
@@ -296,6 +344,7 @@ impl Simulation {
 
     fn answered(&self, decision: Decision, said: String, focus: Option<&FramePath>) -> OutputLine {
         let log = names(&decision.events);
+        let calls = stages::verdicts(&decision.events);
         let (ok, code, message) = match decision.reply {
             Reply::Accepted => {
                 let message = wording::accepted(&self.machine, &self.run, &decision.events, said);
@@ -310,7 +359,11 @@ impl Simulation {
             Reply::Refused(refusal) => (false, Some(refusal.code), refusal.message),
         };
         let output = self.output(ok, message, log, focus);
-        OutputLine { code, ..output }
+        OutputLine {
+            code,
+            calls,
+            ..output
+        }
     }
 
     fn output(
@@ -324,6 +377,7 @@ impl Simulation {
             ok,
             verdict: None,
             code: None,
+            calls: Vec::new(),
             message,
             report: report(&self.machine, &self.run, focus),
             log,

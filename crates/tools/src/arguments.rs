@@ -81,21 +81,27 @@ impl Arguments {
     /// A schema that is none fits nothing.
     #[must_use]
     pub fn faults(&self, schema: &Value) -> Vec<Fault> {
-        let validator = match jsonschema::draft202012::new(schema) {
-            Ok(validator) => validator,
-            Err(error) => {
-                return vec![Fault::whole(format!("the tool's schema is none: {error}"))];
-            }
-        };
-        validator
-            .iter_errors(&self.value)
-            .take(FAULTS_MAX)
-            .map(|error| Fault {
-                at: error.instance_path().to_string(),
-                message: error.to_string(),
-            })
-            .collect()
+        findings(&self.value, schema)
     }
+}
+
+/// Says what of any value does not fit `schema`, the first ten findings.
+///
+/// A schema that is none fits nothing.
+#[must_use]
+pub fn findings(value: &Value, schema: &Value) -> Vec<Fault> {
+    let validator = match jsonschema::draft202012::new(schema) {
+        Ok(validator) => validator,
+        Err(error) => return vec![Fault::whole(format!("the schema is none: {error}"))],
+    };
+    validator
+        .iter_errors(value)
+        .take(FAULTS_MAX)
+        .map(|error| Fault {
+            at: error.instance_path().to_string(),
+            message: error.to_string(),
+        })
+        .collect()
 }
 
 impl Fault {

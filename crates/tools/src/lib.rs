@@ -18,7 +18,7 @@ mod carry;
 mod catalogue;
 mod end;
 
-pub use arguments::{Arguments, Fault};
+pub use arguments::{Arguments, Fault, findings};
 pub use around::{Around, Carrier, Datasource, Progress, Seen, SeenFile};
 pub use cancel::Cancel;
 pub use catalogue::{Deed, Tool};

@@ -306,6 +306,7 @@ impl Work<'_> {
     /// Ends the run by a failure that nothing handles; every frame stays where it is.
     pub(super) fn end_uncaught(&mut self, cause: Cause) -> Result<(), Refusal> {
         if !self.run.is_over() {
+            self.cancel_stages(&FramePath::root())?;
             self.emit(Event::RunEnded {
                 outcome: Outcome::Failure,
                 cause: Some(cause),

@@ -29,7 +29,9 @@ fn what_is_none_of_the_shapes_is_refused_with_a_reason() {
         (r#"{"advance": "soon"}"#, "no duration"),
         (r#"{"activity": {}}"#, "`done` or `error`"),
         (r#"{"activity": {"done": 1, "error": {}}}"#, "one of them"),
-        (r#"{"message": []}"#, "not supported yet"),
+        (r#"{"message": {}}"#, "list of calls"),
+        (r#"{"message": [1]}"#, "a call of a"),
+        (r#"{"message": [{"tool": "A", "x": 1}]}"#, "unknown key `x`"),
         (r#"{"pause": null}"#, "wanted an object"),
     ] {
         let said = InputLine::parse(text).unwrap_err();

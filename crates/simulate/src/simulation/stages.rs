@@ -1,0 +1,585 @@
+//! Model stages: lines take the model's part.
+
+use std::collections::BTreeMap;
+
+use interlock_core::{
+    Reply,
+    call::ToolCall,
+    command::Ask,
+    event::Event,
+    machine::{Activity, Ending, Machine, ModelStage},
+    names::{CallId, Digest, FramePath},
+    policy::wildcard_matches,
+    refusal::{Code, Refusal},
+    report::shown_path,
+    stage::{
+        CallFate, Finish, Handed, MessageCall, MessageCallKind, ModelMessage, StageAsk, Step,
+        Usage, stage_of, step,
+    },
+};
+use interlock_tools::{Arguments, Fault, Tool};
+use serde_json::Value;
+
+use super::{Simulation, names, wording};
+use crate::{
+    calls,
+    input::{MessageLine, ResultLine, ToolLine},
+    output::{CallVerdict, OutputLine, Verdict},
+};
+
+/// What of stages the lines have left open.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stages {
+    /// The calls of the last message of each frame.
+    messages: BTreeMap<FramePath, Vec<ToolLine>>,
+    /// The frame whose last call has no outcome yet.
+    open: Option<FramePath>,
+}
+
+impl Stages {
+    /// Tells whether a call of a stage has no outcome yet.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+}
+
+impl Simulation {
+    /// Sets up every stage that the run has entered and has room for.
+    pub(super) fn begin_stages(&mut self) -> Vec<&'static str> {
+        let mut log = Vec::new();
+        let at_once = self.machine.stages.clone().unwrap_or_default().at_once;
+        loop {
+            let leaves = self.run.open_leaves();
+            let acting = leaves
+                .iter()
+                .filter(|path| {
+                    self.run
+                        .frame(path)
+                        .is_some_and(|frame| frame.acting.is_some())
+                })
+                .count();
+            let next = leaves
+                .into_iter()
+                .find(|path| step(&self.machine, &self.run, path) == Some(Step::Begin));
+            let Some(path) = next.filter(|_| acting < at_once.max(1)) else {
+                return log;
+            };
+            let tools = self.tools_there();
+            let events = self.ask_stage(&path, StageAsk::Begin { tools }).1;
+            if events.is_empty() {
+                return log;
+            }
+            log.extend(names(&events));
+        }
+    }
+
+    /// Answers a message of a model; `None`: the line is for no stage.
+    pub(super) fn message(&mut self, line: MessageLine) -> OutputLine {
+        match self.stage_named(line.branch.as_deref()) {
+            Ok(Some(path)) => self.play(&path, line.calls),
+            Ok(None) => self.refused(Refusal::new(
+                Code::NothingPending,
+                "no model stage waits for a message",
+            )),
+            Err(refusal) => self.refused(refusal),
+        }
+    }
+
+    /// Answers a tool line as a message with this one call; `None`: it is for no stage.
+    pub(super) fn propose_in_stage(&mut self, line: &ToolLine) -> Option<OutputLine> {
+        let path = match self.stage_named(line.branch.as_deref()) {
+            Ok(Some(path)) => path,
+            Ok(None) => return None,
+            Err(refusal) => return Some(self.refused(refusal)),
+        };
+        let mut output = self.play(&path, vec![line.clone()]);
+        if let Some(call) = output.calls.pop() {
+            output.verdict = call.verdict;
+            output.message = call.message;
+        }
+        output.calls = Vec::new();
+        Some(output)
+    }
+
+    /// Takes a payload as the model's completion alone; `None`: the line is for no stage.
+    pub(super) fn hand_in(&mut self, named: Option<&str>, payload: &Value) -> Option<OutputLine> {
+        let path = match self.stage_named(named) {
+            Ok(Some(path)) => path,
+            Ok(None) => return None,
+            Err(refusal) => return Some(self.refused(refusal)),
+        };
+        let stage = self.stage_at(&path)?;
+        if let Some(tool) = stage.completion_tool() {
+            let tool = tool.to_owned();
+            let mut output = self.play(
+                &path,
+                vec![ToolLine {
+                    tool,
+                    input: payload.clone(),
+                    ..ToolLine::default()
+                }],
+            );
+            if let Some(call) = output.calls.pop() {
+                output.message = call.message;
+            }
+            return Some(output);
+        }
+        let Ending::Answer { schema, .. } = &stage.ending else {
+            return None;
+        };
+        let findings = schema
+            .as_ref()
+            .map(|schema| findings(payload, schema, false))
+            .unwrap_or_default();
+        let answer = Handed {
+            payload: payload.clone(),
+            findings,
+        };
+        let mut events = self.call_model(&path);
+        events.extend(self.deliver(&path, Vec::new(), Some(answer)));
+        Some(self.told(&path, events))
+    }
+
+    /// Records the outcome of the call that a line left open; `None`: there is none.
+    pub(super) fn record_in_stage(&mut self, result: ResultLine) -> Option<OutputLine> {
+        let path = self.stages.open.take()?;
+        let wrote = result
+            .wrote
+            .iter()
+            .filter_map(|path| calls::written(&self.setting, path).ok())
+            .collect();
+        let mut events = self.record_running(&path, &result, wrote);
+        events.extend(self.go_on(&path));
+        let mut output = self.told(&path, events);
+        output.calls = Vec::new();
+        Some(output)
+    }
+
+    /// Takes the outcome that no line gave for success.
+    pub(super) fn settle_open_stage(&mut self) -> Vec<&'static str> {
+        self.record_in_stage(ResultLine::default())
+            .map(|output| output.log)
+            .unwrap_or_default()
+    }
+
+    /// Goes on with every message whose calls a person's answer has let go on.
+    pub(super) fn go_on_everywhere(&mut self) -> (Vec<CallVerdict>, Vec<&'static str>) {
+        let paths: Vec<FramePath> = self.stages.messages.keys().cloned().collect();
+        let mut events = Vec::new();
+        for path in paths {
+            events.extend(self.go_on(&path));
+        }
+        (verdicts(&events), names(&events))
+    }
+
+    fn play(&mut self, path: &FramePath, lines: Vec<ToolLine>) -> OutputLine {
+        let mut events = self.call_model(path);
+        let calls = lines
+            .iter()
+            .map(|line| self.taken_apart(path, line))
+            .collect();
+        self.stages.messages.insert(path.clone(), lines);
+        events.extend(self.deliver(path, calls, None));
+        events.extend(self.go_on(path));
+        self.told(path, events)
+    }
+
+    fn call_model(&mut self, path: &FramePath) -> Vec<Event> {
+        let logged = matches!(
+            step(&self.machine, &self.run, path),
+            Some(Step::Model { logged: true, .. })
+        );
+        if logged {
+            return Vec::new();
+        }
+        let ask = StageAsk::CallModel {
+            provider: "simulate".to_owned(),
+            model: "lines".to_owned(),
+            request: Digest::default(),
+        };
+        self.ask_stage(path, ask).1
+    }
+
+    fn deliver(
+        &mut self,
+        path: &FramePath,
+        calls: Vec<MessageCall>,
+        answer: Option<Handed>,
+    ) -> Vec<Event> {
+        let finish = if calls.is_empty() {
+            Finish::Stop
+        } else {
+            Finish::ToolCalls
+        };
+        let message = ModelMessage {
+            digest: Digest::default(),
+            finish,
+            calls,
+            answer,
+            usage: Usage::default(),
+            ms: 0,
+        };
+        self.ask_stage(path, StageAsk::Message(Box::new(message))).1
+    }
+
+    /// Judges the calls of the last message and has them end as hoped; the last may stay open for a line.
+    fn go_on(&mut self, path: &FramePath) -> Vec<Event> {
+        let mut events = Vec::new();
+        loop {
+            let before = events.len();
+            match step(&self.machine, &self.run, path) {
+                Some(Step::Propose(at)) => {
+                    let Some(call) = self.call_at(path, at) else {
+                        return events;
+                    };
+                    let ask = StageAsk::Propose(Box::new(call));
+                    events.extend(self.ask_stage(path, ask).1);
+                }
+                Some(Step::Run(_)) if self.is_last(path) => {
+                    self.stages.open = Some(path.clone());
+                    return events;
+                }
+                Some(Step::Run(_)) => {
+                    let hoped = ResultLine::default();
+                    events.extend(self.record_running(path, &hoped, Vec::new()));
+                }
+                _ => return events,
+            }
+            if events.len() == before {
+                return events;
+            }
+        }
+    }
+
+    /// Tells whether one call runs and nothing of its message waits for its end.
+    fn is_last(&self, path: &FramePath) -> bool {
+        let acting = self.run.frame(path).and_then(|frame| frame.acting.as_ref());
+        let Some(acting) = acting else { return false };
+        let running = |fate: &CallFate| matches!(fate, CallFate::Running { .. });
+        let mut unsettled = acting
+            .calls
+            .iter()
+            .filter(|call| call.fate != CallFate::Settled);
+        unsettled.next().is_some_and(|call| running(&call.fate)) && unsettled.next().is_none()
+    }
+
+    fn record_running(
+        &mut self,
+        path: &FramePath,
+        result: &ResultLine,
+        wrote: Vec<interlock_core::call::WrittenPath>,
+    ) -> Vec<Event> {
+        let running = self
+            .run
+            .frame(path)
+            .and_then(|frame| frame.acting.as_ref())
+            .and_then(|acting| {
+                acting
+                    .calls
+                    .iter()
+                    .find(|call| matches!(call.fate, CallFate::Running { .. }))
+            });
+        let Some(id) = running.map(|call| call.id.clone()) else {
+            return Vec::new();
+        };
+        let mut outcome = result.clone().into_result(wrote);
+        outcome.id = Some(id);
+        let ask = StageAsk::Record {
+            code: (!outcome.ok).then(|| "failed".to_owned()),
+            result: outcome,
+            ms: 0,
+            told: Digest::default(),
+        };
+        self.ask_stage(path, ask).1
+    }
+
+    fn ask_stage(&mut self, path: &FramePath, ask: StageAsk) -> (Reply, Vec<Event>) {
+        let attempt = self
+            .run
+            .frame(path)
+            .and_then(|frame| frame.effect.as_ref())
+            .map_or(1, |effect| effect.attempt);
+        let decision = self.command(Ask::Stage {
+            path: path.clone(),
+            attempt,
+            ask,
+        });
+        (decision.reply, decision.events)
+    }
+
+    /// Makes the call at a place of the last message, with its facts.
+    fn call_at(&self, path: &FramePath, at: usize) -> Option<ToolCall> {
+        let line = self.stages.messages.get(path)?.get(at)?;
+        let acting = self.run.frame(path)?.acting.as_ref()?;
+        let acted = acting.calls.get(at)?;
+        let arguments = Arguments::of(line.input.clone()).ok()?;
+        let mut call = match built_in(&line.tool) {
+            Some(tool) => calls::built_in(&self.setting, line, tool, &arguments, &acted.id),
+            None => calls::call(&self.setting, line, acted.id.to_string()),
+        };
+        call.id = CallId::new(acted.id.as_str());
+        call.digest = acted.digest.clone();
+        Some(call)
+    }
+
+    fn taken_apart(&self, path: &FramePath, line: &ToolLine) -> MessageCall {
+        let (digest, arguments) = match Arguments::of(line.input.clone()) {
+            Ok(arguments) => (arguments.digest().clone(), Ok(arguments)),
+            Err(fault) => (Digest::default(), Err(fault)),
+        };
+        let kind = match (arguments, self.stage_at(path).map(|stage| &stage.ending)) {
+            (Err(fault), _) => fault_kind(Code::InvalidArguments, fault.to_string()),
+            (Ok(arguments), Some(Ending::Tool { name, schema })) if *name == line.tool => {
+                MessageCallKind::Completion(Handed {
+                    findings: findings(arguments.value(), schema, true),
+                    payload: arguments.value().clone(),
+                })
+            }
+            (Ok(arguments), _) => self.tool_kind(line, &arguments),
+        };
+        MessageCall {
+            tool: line.tool.clone(),
+            digest,
+            kind,
+        }
+    }
+
+    fn tool_kind(&self, line: &ToolLine, arguments: &Arguments) -> MessageCallKind {
+        if !self.tools_there().contains(&line.tool) {
+            let message = format!("there is no tool `{}`", line.tool);
+            return fault_kind(Code::UnknownTool, message);
+        }
+        let faults = built_in(&line.tool)
+            .map(|tool| tool.faults(arguments))
+            .unwrap_or_default();
+        if faults.is_empty() {
+            return MessageCallKind::Tool;
+        }
+        fault_kind(Code::InvalidArguments, Fault::sentence(&faults))
+    }
+
+    /// Returns the tools that exist here: the built-in ones, and what the workflow names.
+    fn tools_there(&self) -> Vec<String> {
+        let rules = self.machine.stages.clone().unwrap_or_default();
+        let mut there: Vec<String> = Tool::PIPELINE
+            .iter()
+            .map(|tool| tool.name().to_owned())
+            .collect();
+        let states = std::iter::once(&self.machine)
+            .chain(self.machine.machines.values())
+            .flat_map(|machine| machine.states.values());
+        let listed = states
+            .filter_map(|state| state.policy.allowed_tools.as_ref())
+            .chain(rules.tools.as_ref())
+            .flatten()
+            .filter(|name| !name.contains('*') && !self.ends_a_stage(name));
+        for name in listed {
+            if !there.contains(name) {
+                there.push(name.clone());
+            }
+        }
+        if let Some(tools) = &rules.tools {
+            there.retain(|name| tools.iter().any(|pattern| wildcard_matches(pattern, name)));
+        }
+        there
+    }
+
+    fn ends_a_stage(&self, name: &str) -> bool {
+        let machines = std::iter::once(&self.machine).chain(self.machine.machines.values());
+        machines
+            .flat_map(|machine: &Machine| machine.states.values())
+            .any(|state| match &state.activity {
+                Activity::Stage(stage) => stage.completion_tool() == Some(name),
+                _ => false,
+            })
+    }
+
+    fn stage_at(&self, path: &FramePath) -> Option<&ModelStage> {
+        stage_of(&self.machine, self.run.frame(path)?)
+    }
+
+    /// Finds the stage that a line is for; `None`: no model is awaited where it would go.
+    fn stage_named(&self, named: Option<&str>) -> Result<Option<FramePath>, Refusal> {
+        let stages: Vec<FramePath> = self
+            .run
+            .open_leaves()
+            .into_iter()
+            .filter(|path| self.stage_at(path).is_some())
+            .collect();
+        if let Some(named) = named {
+            let is_named = |path: &&FramePath| {
+                path.to_string() == named
+                    || shown_path(&self.machine, &self.run, path) == named
+                    || path.names().last().is_some_and(|last| last == named)
+            };
+            return Ok(stages.iter().find(is_named).cloned());
+        }
+        let awaited = |path: &&FramePath| {
+            matches!(
+                step(&self.machine, &self.run, path),
+                Some(Step::Model { .. })
+            )
+        };
+        let mut meant = stages.iter().filter(awaited);
+        match (meant.next(), meant.next()) {
+            (Some(path), None) => Ok(Some(path.clone())),
+            (Some(_), Some(_)) => {
+                let names: Vec<String> = stages
+                    .iter()
+                    .map(|path| shown_path(&self.machine, &self.run, path))
+                    .collect();
+                Err(Refusal::new(
+                    Code::UnknownBranch,
+                    format!(
+                        "several stages wait for a message, name one with `branch`: {}",
+                        names.join(", ")
+                    ),
+                ))
+            }
+            (None, _) => Ok(None),
+        }
+    }
+
+    fn refused(&self, refusal: Refusal) -> OutputLine {
+        let output = self.output(false, refusal.message, Vec::new(), None);
+        OutputLine {
+            code: Some(refusal.code),
+            ..output
+        }
+    }
+
+    /// Says what became of a message.
+    fn told(&self, path: &FramePath, events: Vec<Event>) -> OutputLine {
+        let calls = verdicts(&events);
+        let denied = calls
+            .iter()
+            .find(|call| call.verdict == Some(Verdict::Deny) && call.code.is_some());
+        let said = match denied {
+            Some(call) => call.message.clone(),
+            None => wording::accepted(
+                &self.machine,
+                &self.run,
+                &events,
+                "the message was taken".to_owned(),
+            ),
+        };
+        let code = denied.and_then(|call| call.code);
+        let output = self.output(denied.is_none(), said, names(&events), Some(path));
+        OutputLine {
+            code,
+            calls,
+            ..output
+        }
+    }
+}
+
+/// Finds a built-in tool of any format.
+fn built_in(name: &str) -> Option<Tool> {
+    Tool::named(&Tool::PIPELINE, name).or_else(|| Tool::named(&Tool::CODEMIE, name))
+}
+
+fn fault_kind(code: Code, message: String) -> MessageCallKind {
+    MessageCallKind::Fault(Refusal::new(code, message))
+}
+
+/// Says what does not fit a schema; a completion is always an object.
+fn findings(value: &Value, schema: &Value, object: bool) -> Vec<String> {
+    if object && !value.is_object() {
+        return vec!["an object is wanted".to_owned()];
+    }
+    interlock_tools::findings(value, schema)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// Reads what became of each call from the events, in the order of the calls.
+pub(super) fn verdicts(events: &[Event]) -> Vec<CallVerdict> {
+    let mut found: Vec<(CallId, CallVerdict)> = Vec::new();
+    for event in events {
+        let (id, verdict) = match event {
+            Event::ToolAllowed { call, .. } => (&call.id, allowed(&call.tool)),
+            Event::ToolDenied { call, refusal, .. } => (
+                &call.id,
+                CallVerdict {
+                    tool: call.tool.clone(),
+                    verdict: Some(Verdict::Deny),
+                    code: Some(refusal.code),
+                    message: refusal.message.clone(),
+                },
+            ),
+            Event::GrantRequested {
+                call,
+                refusal,
+                then: Some(_),
+                ..
+            } => (
+                &call.id,
+                CallVerdict {
+                    tool: call.tool.clone(),
+                    verdict: Some(Verdict::Ask),
+                    code: None,
+                    message: refusal.message.clone(),
+                },
+            ),
+            Event::CompletionAccepted { call: Some(id), .. } => (id, allowed("")),
+            Event::CompletionRejected {
+                call: Some(id),
+                findings,
+                ..
+            } => (
+                id,
+                CallVerdict {
+                    tool: String::new(),
+                    verdict: Some(Verdict::Deny),
+                    code: (!findings.is_empty()).then_some(Code::SchemaInvalid),
+                    message: if findings.is_empty() {
+                        "another completion of this message was taken".to_owned()
+                    } else {
+                        findings.join("; ")
+                    },
+                },
+            ),
+            _ => continue,
+        };
+        match found.iter_mut().find(|(known, _)| known == id) {
+            Some((_, known)) => *known = verdict,
+            None => found.push((id.clone(), verdict)),
+        }
+    }
+    let tools: BTreeMap<CallId, String> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ModelResponded { calls, .. } => Some(calls),
+            _ => None,
+        })
+        .flatten()
+        .map(|call| (call.id.clone(), call.tool.clone()))
+        .collect();
+    found.sort_by_key(|(id, _)| place(id));
+    found
+        .into_iter()
+        .map(|(id, mut verdict)| {
+            if let Some(tool) = tools.get(&id).filter(|_| verdict.tool.is_empty()) {
+                verdict.tool.clone_from(tool);
+            }
+            verdict
+        })
+        .collect()
+}
+
+fn allowed(tool: &str) -> CallVerdict {
+    CallVerdict {
+        tool: tool.to_owned(),
+        verdict: Some(Verdict::Allow),
+        code: None,
+        message: String::new(),
+    }
+}
+
+/// Returns the place of a call in its message.
+fn place(id: &CallId) -> usize {
+    let last = id.as_str().rsplit(".c").next();
+    last.and_then(|place| place.parse().ok())
+        .unwrap_or_default()
+}

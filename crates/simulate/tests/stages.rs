@@ -1,0 +1,211 @@
+//! Model stages, line by line, on machines that no format made.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+use interlock_core::machine::Machine;
+use interlock_simulate::{OutputLine, Setting, Simulation};
+use serde_json::{Value, json};
+
+/// Plan may only read; Execute may write; a fork of two tests; all hand in an object.
+fn machine() -> Machine {
+    let stage = |body: &str, tool: &str, schema: Value| {
+        json!({"stage": {
+            "body": [{"plain": body}],
+            "ending": {"tool": {"name": tool, "schema": schema}},
+            "turns_max": 3,
+        }})
+    };
+    let to =
+        |state: &str| json!({"branched": false, "transitions": [{"target": {"state": state}}]});
+    serde_json::from_value(json!({
+        "id": "m",
+        "initial": "Plan",
+        "durable": true,
+        "limits": interlock_core::machine::Limits::default(),
+        "stages": {},
+        "states": {
+            "Plan": {
+                "activity": stage("plan", "submit_plan", json!({"type": "object", "required": ["steps"]})),
+                "policy": {"allowed_tools": ["Read", "Grep"]},
+                "retry": {"attempts": 2, "wait_ms": 1000, "backoff": "2", "wait_max_ms": 60000},
+                "on": {"done": to("Work"), "CAP": to("failed")},
+            },
+            "Work": {
+                "activity": {"fork": {
+                    "branches": {
+                        "Test": {"initial": "Test", "terminal": "tested"},
+                        "Lint": {"initial": "Lint", "terminal": "linted"},
+                    },
+                    "join": "fail_fast",
+                    "fails_as": "sibling_failed",
+                }},
+                "on": {"done": to("end")},
+            },
+            "Test": {
+                "activity": stage("test", "submit_test", json!({})),
+                "policy": {"allowed_tools": ["Bash"], "allowed_commands": [{"text": "cargo test", "words": ["cargo", "test"]}]},
+                "on": {"done": to("tested")},
+            },
+            "tested": {"activity": {"final": {"outcome": "success"}}},
+            "Lint": {
+                "activity": stage("lint", "submit_lint", json!({})),
+                "on": {"done": to("linted")},
+            },
+            "linted": {"activity": {"final": {"outcome": "success"}}},
+            "end": {"activity": {"final": {"outcome": "success"}}},
+            "failed": {"activity": {"final": {"outcome": "failure"}}},
+        },
+    }))
+    .unwrap()
+}
+
+struct Play(Simulation);
+
+impl Play {
+    fn say(&mut self, line: Value) -> Value {
+        let line: OutputLine = self.0.step(&line.to_string()).unwrap();
+        serde_json::to_value(&line).unwrap()
+    }
+}
+
+fn play() -> Play {
+    Play(Simulation::new(machine().seal(), Setting::default()))
+}
+
+#[test]
+fn calls_are_judged_in_order_and_a_payload_leads_on() {
+    let mut play = play();
+    let line = play.say(json!({"message": [
+        {"tool": "Read", "input": {"file_path": "a.rs"}},
+        {"tool": "Nope", "input": {}},
+        {"tool": "Edit", "input": {"file_path": "a.rs", "old_string": "a", "new_string": "b"}},
+        {"tool": "submit_plan", "input": {"steps": []}},
+    ]}));
+    assert_eq!(line["calls"][0]["verdict"], "allow", "{line}");
+    assert_eq!(line["calls"][1]["code"], "unknown_tool", "{line}");
+    assert_eq!(line["calls"][2]["verdict"], "ask", "{line}");
+    assert_eq!(line["status"], "awaiting_approval", "{line}");
+    let line = play.say(json!({"reject": {"by": "ana", "note": "not yet"}}));
+    assert_eq!(line["calls"][0]["code"], "grant_denied", "{line}");
+    assert_eq!(line["calls"][1]["verdict"], "allow", "{line}");
+    assert_eq!(
+        line["state"],
+        json!(["Work/Test/Test", "Work/Lint/Lint"]),
+        "{line}"
+    );
+    assert_eq!(
+        line["context"]["upstream"],
+        json!({"Plan": {"steps": []}}),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_grant_is_used_up_by_just_its_call() {
+    let mut play = play();
+    let edit = json!({"message": [{"tool": "Edit", "input": {"file_path": "a.rs", "old_string": "a", "new_string": "b"}}]});
+    play.say(edit.clone());
+    let line = play.say(json!({"approve": {"by": "ana"}}));
+    let log = line["log"].clone();
+    assert_eq!(
+        log,
+        json!(["GrantIssued", "GrantConsumed", "ToolAllowed"]),
+        "{line}"
+    );
+    let line = play.say(edit);
+    assert_eq!(line["calls"][0]["verdict"], "ask", "{line}");
+}
+
+#[test]
+fn the_cap_ends_an_attempt_and_another_follows() {
+    let mut play = play();
+    for _ in 0..2 {
+        play.say(json!({"message": [{"tool": "Read", "input": {"file_path": "a"}}]}));
+    }
+    let line = play.say(json!({"message": [{"tool": "submit_plan", "input": {"steps": 1, "x": 1}}, {"tool": "submit_plan", "input": {}}]}));
+    assert_eq!(
+        line["state"],
+        json!(["Work/Test/Test", "Work/Lint/Lint"]),
+        "{line}"
+    );
+    let mut play = self::play();
+    for _ in 0..3 {
+        play.say(json!({"message": [{"tool": "Read", "input": {"file_path": "a"}}]}));
+    }
+    // The last call's outcome comes with the next line, and with it the cap.
+    let line = play.say(json!({"advance": "1s"}));
+    assert!(
+        line["log"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("AttemptFailed")),
+        "{line}"
+    );
+    let line = play.say(json!({"advance": "1s"}));
+    assert_eq!(line["effects"][0]["attempt"], 2, "{line}");
+    for _ in 0..3 {
+        play.say(json!({"message": [{"tool": "Read", "input": {"file_path": "a"}}]}));
+    }
+    let line = play.say(json!({"state": {}}));
+    assert_eq!(line["status"], "running", "{line}");
+    let line = play.say(json!({"advance": "1s"}));
+    assert_eq!(line["status"], "failed", "{line}");
+}
+
+#[test]
+fn a_message_without_calls_is_reminded_once() {
+    let mut play = play();
+    let line = play.say(json!({"message": []}));
+    assert_eq!(line["status"], "running", "{line}");
+    let line = play.say(json!({"message": []}));
+    assert!(
+        line["log"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("AttemptFailed")),
+        "{line}"
+    );
+}
+
+#[test]
+fn branches_see_what_was_before_and_join_in_the_order_written() {
+    let mut play = play();
+    play.say(json!({"message": [{"tool": "submit_plan", "input": {"steps": [1]}}]}));
+    let line = play.say(
+        json!({"message": [{"tool": "submit_lint", "input": {"warnings": 0}}], "branch": "Lint"}),
+    );
+    assert_eq!(line["state"], json!("Work/Test/Test"), "{line}");
+    let line = play.say(json!({"tool": "Bash", "input": {"command": "cargo test"}}));
+    assert_eq!(line["verdict"], "allow", "{line}");
+    let line = play.say(json!({"tool": "Bash", "input": {"command": "rm -rf src"}}));
+    assert_eq!(line["verdict"], "deny", "{line}");
+    let line = play.say(json!({"activity": {"done": {"passed": true}}}));
+    assert_eq!(line["status"], "completed", "{line}");
+    let upstream =
+        json!({"Plan": {"steps": [1]}, "Test": {"passed": true}, "Lint": {"warnings": 0}});
+    assert_eq!(
+        line["context"]["upstream"].to_string(),
+        upstream.to_string(),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_failed_sibling_cancels_the_other_and_fails_the_run() {
+    let mut play = play();
+    play.say(json!({"message": [{"tool": "submit_plan", "input": {"steps": [1]}}]}));
+    let line = play.say(
+        json!({"activity": {"path": "Test", "error": {"code": "model_error", "message": "gone"}}}),
+    );
+    assert_eq!(line["status"], "failed", "{line}");
+    let exits = line["log"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|name| *name == "StageExited")
+        .count();
+    assert_eq!(exits, 2, "{line}");
+}
