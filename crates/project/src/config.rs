@@ -5,15 +5,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use indexmap::IndexMap;
 use interlock_core::nearest::nearest;
 use serde::Deserialize;
 
 pub use gateway::GatewayConfig;
+pub use models::{PriceConfig, ProviderConfig, ProviderName, Providers};
 pub use servers::{
     HttpConfig, ServerConfig, ServerName, Servers, StdioConfig, ToolConfig, Transport, expand,
 };
 
 mod gateway;
+mod models;
 mod servers;
 #[cfg(test)]
 mod tests;
@@ -43,6 +46,14 @@ pub struct Config {
     pub gateway: GatewayConfig,
     /// The MCP servers behind the gateway.
     pub mcp: Servers,
+    /// Where models are; a person's own only.
+    pub providers: Providers,
+    /// Other names of models, each with its `provider/name`.
+    pub models: IndexMap<String, String>,
+    /// The model of whoever names none.
+    pub default_model: Option<String>,
+    /// What models cost, by `provider/name`.
+    pub prices: IndexMap<String, PriceConfig>,
 }
 
 /// How shell lines are confined.
@@ -220,6 +231,8 @@ impl Config {
             ("shell.allow", self.shell.allow.is_empty()),
             ("protect.allow", self.protect.allow.is_empty()),
             ("trust.projects", self.trust.projects.is_empty()),
+            // A checked-out project must not send a key elsewhere.
+            ("providers", self.providers.is_empty()),
             ("telemetry.endpoint", self.telemetry.endpoint.is_none()),
             ("telemetry.capture_content", !self.telemetry.capture_content),
             (
@@ -271,13 +284,17 @@ impl Config {
     }
 
     /// Reads a configuration's text.
-    fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let config: Self = toml::from_str(text).map_err(|error| {
             let said = error.to_string();
             let meant = meant(error.message());
             let meant = meant.map_or_else(String::new, |name| format!(": did you mean `{name}`?"));
             format!("{}{meant}", said.trim_end())
-        })
+        })?;
+        match models::flaw(&config) {
+            Some(flaw) => Err(flaw),
+            None => Ok(config),
+        }
     }
 }
 

@@ -4,14 +4,17 @@
 
 mod config;
 mod library;
+mod models;
 mod places;
 mod trust;
 
 pub use config::{
-    Config, ConfigError, Durability, GatewayConfig, HttpConfig, ProtectConfig, RequiredLevel,
-    SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StdioConfig, StoreConfig,
-    TelemetryConfig, ToolConfig, Transport, TrustConfig, expand,
+    Config, ConfigError, Durability, GatewayConfig, HttpConfig, PriceConfig, ProtectConfig,
+    ProviderConfig, ProviderName, Providers, RequiredLevel, SandboxConfig, ServerConfig,
+    ServerName, Servers, ShellConfig, StdioConfig, StoreConfig, TelemetryConfig, ToolConfig,
+    Transport, TrustConfig, expand,
 };
 pub use library::{Entry, Library, NotFound, Origin};
+pub use models::{ModelName, ModelSetupError, Models, ReadyModel};
 pub use places::{configuration_directory, project_root, workflow_root};
 pub use trust::Untrusted;

@@ -159,3 +159,81 @@ fn bounds_of_the_gateway_have_defaults_and_are_never_zero() {
     assert_eq!(config.gateway.message_bytes_max(), 32 * 1024 * 1024);
     check("[gateway]\ncalls_max = 0\n", &["line 2"]);
 }
+
+#[test]
+fn a_provider_is_read_and_what_is_wrong_with_one_is_told() {
+    let config = read(
+        "default_model = \"fast\"\n[models]\nfast = \"work/x\"\n[providers.work]\nkind = \"google\"\nbase_url = \"https://x\"\napi_key_env = \"K\"\nheaders = { A = \"secret\" }\ntimeout = 5\n",
+    );
+    assert_eq!(config.default_model.as_deref(), Some("fast"));
+    let told = format!("{:?}", config.providers);
+    assert!(
+        told.contains("Gemini") && !told.contains("secret"),
+        "{told}"
+    );
+    check(
+        "[providers.work]\nkind = \"antropic\"\n",
+        &["line 2", "did you mean `anthropic`?"],
+    );
+    check(
+        "[providers.work]\nbase-url = \"x\"\n",
+        &["line 2", "did you mean `base_url`?"],
+    );
+    check("[providers.work]\n", &["`[providers.work]` says no `kind`"]);
+    check(
+        "[providers.openai]\nkind = \"ollama\"\n",
+        &["of another `kind`"],
+    );
+    check(
+        "[providers.\"a/b\"]\nkind = \"ollama\"\n",
+        &["cannot be the name of a provider"],
+    );
+    check(
+        "[providers.w]\nkind = \"openai\"\ntimeout = 0\n",
+        &["line 3"],
+    );
+    check(
+        "[providers.w]\nkind = \"openai\"\napi_key_file = \"key\"\n",
+        &["neither absolute nor below"],
+    );
+    check(
+        "[providers.w]\nkind = \"openai\"\napi_key_file = \"/key\"\napi_key_env = \"K\"\n",
+        &["both `api_key_env` and `api_key_file`"],
+    );
+    check(
+        "[models]\nfast = \"gpt-5\"\n",
+        &["has to be `provider/name`"],
+    );
+    check(
+        "[prices.\"a/b\"]\ninput = -1\noutput = 1\n",
+        &["line 2", "`-1` is no price"],
+    );
+    check(
+        "[prices.\"a/b\"]\ninput = 1.0000001\noutput = 1\n",
+        &["at most six decimals"],
+    );
+    check("[prices.\"a/b\"]\ninput = 1\n", &["`output`"]);
+}
+
+#[test]
+fn a_project_defines_no_provider() {
+    let room = tempfile::tempdir().expect("a room");
+    let folder = room.path().join(".interlock");
+    std::fs::create_dir(&folder).expect("a folder");
+    let write = |text: &str| std::fs::write(folder.join("config.toml"), text).expect("written");
+    write("[models]\nfast = \"openai/x\"\n[prices.\"openai/x\"]\ninput = 1\noutput = 1\n");
+    Config::of_project(room.path()).expect("names and prices are its to set");
+    for text in [
+        "[providers.openai]\nbase_url = \"https://evil.example\"\n",
+        "[providers.mine]\nkind = \"openai\"\n",
+    ] {
+        write(text);
+        let told = Config::of_project(room.path())
+            .expect_err("refused")
+            .to_string();
+        assert!(
+            told.contains("sets `providers`, which only a person's own"),
+            "{told}"
+        );
+    }
+}
