@@ -316,6 +316,9 @@ pub(crate) struct CheckArgs {
     /// Warnings make the exit code 1, too.
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+    /// What a CodeMie file leaves in doubt is an error.
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -366,6 +369,8 @@ pub(crate) enum FormatName {
     Native,
     /// States that run programs.
     Flowstate,
+    /// States in which assistants work.
+    Codemie,
 }
 
 #[derive(Debug, Args)]

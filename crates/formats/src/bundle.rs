@@ -112,4 +112,8 @@ impl Workflows for Recorder<'_> {
     fn has_program(&self, name: &str) -> Option<bool> {
         self.others.has_program(name)
     }
+
+    fn entries(&self, table: &str) -> Option<Vec<String>> {
+        self.others.entries(table)
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     diagnostic::{Diagnostic, Report},
-    load::Opened,
+    load::{Format, Opened},
     native::STATE,
     node::{Kind, Node},
     source::{Source, Workflows},
@@ -55,7 +55,7 @@ pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec
     let Some(tree) = &opened.tree else {
         return Err(Vec::new());
     };
-    if opened.flowstate {
+    if opened.format == Format::FlowState {
         let mut report = Report::default();
         steps(tree, &mut report);
         return Err(report.into_diagnostics(&opened.files));

@@ -82,6 +82,22 @@ pub(crate) fn is_flowstate(tree: &Node) -> bool {
     has("start-at") || (has("extends") && !has("initial") && !has("stages"))
 }
 
+/// Tells whether a file is CodeMie's.
+pub(crate) fn is_codemie(tree: &Node) -> bool {
+    !has_two_marks(tree) && marks(tree).iter().any(|mark| mark.format == "CodeMie")
+}
+
+/// Tells whether a file lists assistants, as CodeMie's do, whatever its `states` are.
+fn lists_assistants(tree: &Node) -> bool {
+    let is_list = tree
+        .get("assistants")
+        .is_some_and(|entry| matches!(entry.value.kind, Kind::List(_)));
+    let is_native = ["initial", "definition", "workflows"]
+        .iter()
+        .any(|field| tree.get(field).is_some());
+    is_list && !is_native
+}
+
 /// Tells whether a file has marks of more than one format.
 pub(crate) fn has_two_marks(tree: &Node) -> bool {
     let marks = marks(tree);
@@ -110,9 +126,12 @@ fn marks(tree: &Node) -> Vec<Mark> {
             ("start-at", _) => ("FlowState", "start-at"),
             ("extends", _) if is_flowstate(tree) => ("FlowState", "extends"),
             ("states", Kind::List(_)) => ("CodeMie", "states"),
+            ("execution_config", Kind::Map(_)) => ("CodeMie", "execution_config"),
+            ("assistants", _) if lists_assistants(tree) => ("CodeMie", "assistants"),
             ("definition", _) => ("native", "definition"),
             ("workflows", _) => ("native", "workflows"),
             // FlowState has such a map as well.
+            ("states", _) if lists_assistants(tree) => ("CodeMie", "states"),
             ("states", _) if !others || tree.get("stages").is_some() => ("native", "states"),
             _ => return None,
         };

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::{
     bundle::{Bundle, Recorder},
+    codemie,
     detect::{self, Found, detect},
     diagnostic::{Diagnostic, Report},
     flowstate,
@@ -53,7 +54,20 @@ pub fn load(
 /// Returns everything there is to say about a file, all its workflows included.
 #[must_use]
 pub fn check(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic> {
+    check_as(source, others, false)
+}
+
+/// The same, with doubts as errors where a format has both.
+#[must_use]
+pub fn check_strictly(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic> {
+    check_as(source, others, true)
+}
+
+fn check_as(source: &Source, others: &dyn Workflows, strict: bool) -> Vec<Diagnostic> {
     let opened = Opened::new(source);
+    if opened.format == Format::CodeMie {
+        return opened.check_codemie(others, strict);
+    }
     let names = opened.names();
     let mut all = match opened.load(None, others) {
         Err(found) if names.is_empty() => return found,
@@ -90,7 +104,7 @@ fn said(loaded: Result<Loaded, Vec<Diagnostic>>) -> Vec<Diagnostic> {
 /// Tells whether a file holds a workflow of steps, whether it is in order or not.
 #[must_use]
 pub fn is_of_steps(source: &Source) -> bool {
-    Opened::new(source).flowstate
+    Opened::new(source).format == Format::FlowState
 }
 
 /// Returns what the file of a workflow of steps names as its parent; `None`: it has none.
@@ -108,7 +122,10 @@ pub fn description_of(source: &Source) -> Option<String> {
 /// Returns a text at the top level of a workflow of steps.
 fn written(source: &Source, key: &str) -> Option<String> {
     let opened = Opened::new(source);
-    let tree = opened.tree.as_ref().filter(|_| opened.flowstate)?;
+    let tree = opened
+        .tree
+        .as_ref()
+        .filter(|_| opened.format == Format::FlowState)?;
     let text = tree.get(key)?.value.text()?;
     Some(text.to_owned())
 }
@@ -127,8 +144,19 @@ pub(crate) struct Opened {
     pub(crate) files: Files,
     report: Report,
     pub(crate) tree: Option<Node>,
-    /// Whether it is a FlowState file, whose scalars are kept as written.
-    pub(crate) flowstate: bool,
+    /// What it is written in; that decides how its scalars are kept.
+    pub(crate) format: Format,
+}
+
+/// What a file is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// The native format, or one that is not known.
+    Native,
+    /// FlowState, whose scalars are kept as written.
+    FlowState,
+    /// CodeMie, whose scalars are kept as written.
+    CodeMie,
 }
 
 impl Opened {
@@ -140,7 +168,15 @@ impl Opened {
                 files,
                 report,
                 tree,
-                flowstate: true,
+                format: Format::FlowState,
+            };
+        }
+        if let Some((tree, report)) = codemie_tree(&files, file) {
+            return Self {
+                files,
+                report,
+                tree,
+                format: Format::CodeMie,
             };
         }
         let mut report = Report::default();
@@ -149,7 +185,7 @@ impl Opened {
             files,
             report,
             tree,
-            flowstate: false,
+            format: Format::Native,
         }
     }
 
@@ -157,7 +193,7 @@ impl Opened {
     fn names(&self) -> Vec<String> {
         let tree = self.tree.as_ref();
         match tree.and_then(|tree| detect(tree, &mut Report::default())) {
-            Some(Found::Gateway(fields)) if !self.flowstate => {
+            Some(Found::Gateway(fields)) if self.format == Format::Native => {
                 let entries = entries(&fields).iter();
                 entries.map(|entry| entry.key.clone()).collect()
             }
@@ -182,13 +218,38 @@ impl Opened {
         let empty = Source::new("", "");
         let own = self.files.source(0).unwrap_or(&empty);
         let recorder = Recorder::new(own, others);
-        let mut loaded = if self.flowstate {
-            self.load_flowstate(which, &recorder)
-        } else {
-            self.load_native(which, &recorder)
+        let mut loaded = match self.format {
+            Format::FlowState => self.load_flowstate(which, &recorder),
+            Format::CodeMie => self.load_codemie(&recorder),
+            Format::Native => self.load_native(which, &recorder),
         }?;
         loaded.bundle = recorder.into_bundle();
         Ok(loaded)
+    }
+
+    fn check_codemie(&self, others: &dyn Workflows, strict: bool) -> Vec<Diagnostic> {
+        let mut report = self.report.clone();
+        if let Some(tree) = &self.tree {
+            codemie::read(tree, &self.files, &mut report, others, strict);
+        }
+        report.into_diagnostics(&self.files)
+    }
+
+    fn load_codemie(&self, others: &dyn Workflows) -> Result<Loaded, Vec<Diagnostic>> {
+        let mut report = self.report.clone();
+        if let Some(tree) = &self.tree {
+            codemie::read(tree, &self.files, &mut report, others, false);
+            if !report.has_errors() {
+                report
+                    .error(
+                        start_of(tree),
+                        "unsupported",
+                        "a workflow in the CodeMie format can be checked, but not run yet",
+                    )
+                    .help("write it in the FlowState or the native format to run it");
+            }
+        }
+        Err(report.into_diagnostics(&self.files))
     }
 
     fn load_native(
@@ -256,6 +317,39 @@ impl Opened {
     }
 }
 
+/// Reads a file as CodeMie's, where it is one.
+fn codemie_tree(files: &Files, file: usize) -> Option<(Option<Node>, Report)> {
+    let (_, text) = files.name_and_text(file);
+    if !CODEMIE_WORDS.iter().any(|word| text.contains(word)) && !has_list_of_states(text) {
+        return None;
+    }
+    let mut report = Report::default();
+    let tree = parse_as_written(files, file, &mut report);
+    let is_one = match &tree {
+        Some(tree) => detect::is_codemie(tree),
+        None => has_list_of_states(text),
+    };
+    is_one.then_some((tree, report))
+}
+
+/// Words of which a CodeMie file whose states are no list has one.
+const CODEMIE_WORDS: [&str; 2] = ["execution_config", "assistants"];
+
+/// Tells whether a list follows a key `states` at the outermost level, as far as the text shows.
+fn has_list_of_states(text: &str) -> bool {
+    let begins_list = |rest: &str| {
+        let rest = rest.trim_start_matches(['"', '\'']).trim_start();
+        let Some(rest) = rest.strip_prefix(':') else {
+            return false;
+        };
+        let mut lines = rest.lines().map(|line| line.trim_start());
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+        first.is_some_and(|line| line.starts_with(['-', '[']))
+    };
+    let mut places = text.match_indices("states");
+    places.any(|(at, word)| text.get(at + word.len()..).is_some_and(begins_list))
+}
+
 /// Reads a file as FlowState's, where it is one.
 ///
 /// A file that cannot be read at all is taken for one when a line of it begins as FlowState's do.
@@ -285,8 +379,13 @@ fn begins_flowstate(line: &str) -> bool {
 /// Says why a workflow cannot be the guard of an agent; `None`: it can.
 pub(crate) fn fault_of_guard(source: &Source, others: &dyn Workflows) -> Option<String> {
     let opened = Opened::new(source);
-    if opened.flowstate {
-        return Some(format!("`{}` is a FlowState workflow", source.name));
+    let format = match opened.format {
+        Format::FlowState => Some("FlowState"),
+        Format::CodeMie => Some("CodeMie"),
+        Format::Native => None,
+    };
+    if let Some(format) = format {
+        return Some(format!("`{}` is a {format} workflow", source.name));
     }
     let found = opened.load_native(None, others).err()?;
     let first = found

@@ -13,6 +13,12 @@ pub fn flowstate_schema() -> Value {
     crate::flowstate::schema()
 }
 
+/// Returns the JSON Schema (draft 2020-12) of a CodeMie file.
+#[must_use]
+pub fn codemie_schema() -> Value {
+    crate::codemie::schema()
+}
+
 /// Returns the JSON Schema (draft 2020-12) of a workflow file in the native format.
 #[must_use]
 pub fn schema() -> Value {

@@ -48,6 +48,15 @@ pub trait Workflows {
         let _ = name;
         None
     }
+
+    /// Returns the ids that the configuration has below `table`; `None`: not known.
+    ///
+    /// The tables are those that CodeMie files refer to: `assistants`, `mcp_servers`,
+    /// `integrations`, `datasources`, `skills`.
+    fn entries(&self, table: &str) -> Option<Vec<String>> {
+        let _ = table;
+        None
+    }
 }
 
 /// Finds no workflow: those of the same file are all there are.

@@ -1,6 +1,6 @@
 //! `check`: every error and warning of workflow files.
 
-use interlock_formats::{Diagnostic, Severity, check, render};
+use interlock_formats::{Diagnostic, Severity, check, check_strictly, render};
 use serde_json::json;
 
 use crate::{
@@ -15,7 +15,11 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let mut all: Vec<Diagnostic> = Vec::new();
     for file in &args.files {
         let source = library.open(file).map_err(Failure::usage)?;
-        let found = check(&source, &library);
+        let found = if args.strict {
+            check_strictly(&source, &library)
+        } else {
+            check(&source, &library)
+        };
         if !args.json {
             show(app, file, &found)?;
         }

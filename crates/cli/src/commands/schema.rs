@@ -10,6 +10,7 @@ pub(crate) fn run(app: &App, args: &SchemaArgs) -> Done {
     let schema = match args.format {
         FormatName::Native => interlock_formats::schema(),
         FormatName::Flowstate => interlock_formats::flowstate_schema(),
+        FormatName::Codemie => interlock_formats::codemie_schema(),
     };
     app.output.line(&serde_json::to_string_pretty(&schema)?)
 }

@@ -1,0 +1,17 @@
+//! What is wrong with a file once all of it is read.
+
+mod data;
+mod graph;
+mod references;
+mod writes;
+
+use super::{notes::Notes, syntax::Workflow};
+use crate::source::Workflows;
+
+/// Says everything that is wrong between the parts of a workflow.
+pub(super) fn check(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {
+    references::check(workflow, others, notes);
+    graph::check(workflow, notes);
+    data::check(workflow, notes);
+    writes::check(workflow, notes);
+}

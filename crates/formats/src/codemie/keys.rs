@@ -1,0 +1,290 @@
+//! Every key of the format.
+
+use super::table::{
+    Key, Kind,
+    Standing::{self, Idle, Optional, Required},
+    Table,
+};
+
+const fn key(
+    name: &'static str,
+    kind: Kind,
+    standing: Standing,
+    doc: &'static str,
+) -> Key {
+    Key {
+        name,
+        kind,
+        standing,
+        doc,
+    }
+}
+
+const MAX: u64 = u64::MAX;
+
+/// Every table, in the order in which a misplaced key is looked for.
+pub(super) static TABLES: &[&Table] = &[
+    &STATE, &NEXT, &WORKFLOW, &ASSISTANT, &TOOL, &NODE, &SERVER, &START, &RETRY, &SWITCH, &CASE,
+    &CONDITION, &TOOL_NAME, &PACKAGE,
+];
+
+/// Keys that never had an effect, at any level, with the right name where there is one.
+pub(super) const DEAD: &[(&str, Option<&str>)] = &[
+    ("toolset", None),
+    ("use_flyweight_history", None),
+    ("store_iter_task_in_history", None),
+    ("initial_interval_seconds", Some("initial_interval")),
+    ("max_interval_seconds", Some("max_interval")),
+    ("orphaned_states", None),
+    ("_meta", None),
+    ("meta_iter_state_id", None),
+    ("meta_next_state_id", None),
+];
+
+/// Keys that are accepted at any level, and do nothing.
+pub(super) const SILENT: &[&str] = &[
+    "type",
+    "verbose",
+    "trace",
+    "max_iteration_key_output_limit",
+];
+
+/// A package around a workflow.
+pub(super) static PACKAGE: Table = Table {
+    name: "the package",
+    key: "package",
+    keys: &[
+        key("execution_config", Kind::One(&WORKFLOW), Required, "The workflow itself."),
+        key("name", Kind::Text, Optional, "The name of the workflow."),
+        key("description", Kind::Text, Optional, "What the workflow is for, shown in lists."),
+        key("slug", Kind::Text, Optional, "Shown only."),
+        key("mode", Kind::Text, Optional, "Ignored."),
+        key("start_hint", Kind::Text, Optional, "Shown only."),
+        key("icon_url", Kind::Text, Optional, "Ignored."),
+        key("video_link", Kind::Text, Optional, "Ignored."),
+    ],
+};
+
+/// The workflow.
+pub(super) static WORKFLOW: Table = Table {
+    name: "the workflow",
+    key: "workflow",
+    keys: &[
+        key("states", Kind::List(&STATE), Required, "Every state; the first is the entry."),
+        key("assistants", Kind::List(&ASSISTANT), Optional, "What the agent states refer to."),
+        key("tools", Kind::List(&TOOL), Optional, "What the tool states refer to."),
+        key("custom_nodes", Kind::List(&NODE), Optional, "What the custom node states refer to."),
+        key("recursion_limit", Kind::Integer(1, 5_000), Optional, "States entered along one line of execution; 50 when left out."),
+        key("max_concurrency", Kind::Integer(1, 100), Optional, "States at work at once in the whole run; 10 when left out."),
+        key("messages_limit_before_summarization", Kind::Integer(1, 10_000), Optional, "Messages a history may have before it is condensed; 25 when left out."),
+        key("tokens_limit_before_summarization", Kind::Integer(1, 2_147_483_647), Optional, "Tokens a history may have before it is condensed; 50000 when left out."),
+        key("enable_summarization_node", Kind::Flag, Optional, "True: history is condensed and the run ends with a summary; left out: only condensed; false: neither."),
+        key("retry_policy", Kind::One(&RETRY), Optional, "How what fails is tried again."),
+        key("strict", Kind::Flag, Optional, "Whether what is doubtful is an error."),
+        key("max_schema_retries", Kind::Integer(0, 10), Optional, "How often an answer that does not fit its schema is asked for again; 3 when left out."),
+    ],
+};
+
+/// An assistant.
+pub(super) static ASSISTANT: Table = Table {
+    name: "an assistant",
+    key: "assistant",
+    keys: &[
+        key("id", Kind::Text, Required, "What states refer to it by."),
+        key("assistant_id", Kind::Text, Optional, "An assistant of the configuration, which keys given here override."),
+        key("system_prompt", Kind::Text, Optional, "The system prompt, a template."),
+        key("name", Kind::Text, Optional, "The name shown; the id when left out."),
+        key("model", Kind::Text, Optional, "The model, by an alias of the configuration, as `provider/name` or by its name."),
+        key("temperature", Kind::Decimal(0, 2), Optional, "How freely the model chooses its words; the provider's when left out."),
+        key("tools", Kind::List(&TOOL_NAME), Optional, "The tools it may call."),
+        key("mcp_servers", Kind::List(&SERVER), Optional, "MCP servers whose tools it may call."),
+        key("datasource_ids", Kind::Texts, Optional, "Datasources of the configuration that it may search."),
+        key("skill_ids", Kind::Texts, Optional, "Texts of the configuration that join its prompt."),
+        key("limit_tool_output_tokens", Kind::Integer(1, MAX), Optional, "Where each tool result is cut; 10000 when left out."),
+        key("exclude_extra_context_tools", Kind::Flag, Optional, "True: no automatic tools for its datasources."),
+        key("max_turns", Kind::Integer(1, 1_000), Optional, "Answers of the model in one state; 75 when left out."),
+    ],
+};
+
+/// A tool that an assistant names.
+pub(super) static TOOL_NAME: Table = Table {
+    name: "a tool of an assistant",
+    key: "tool_name",
+    keys: &[
+        key("name", Kind::Text, Required, "The tool: a built-in, or one of an MCP server."),
+        key("integration_alias", Kind::Text, Optional, "The integration of the configuration whose values it gets."),
+        key("resolve_dynamic_values_in_arguments", Kind::Any, Idle, "No effect here."),
+        key("use_custom_config", Kind::Any, Idle, "No effect here."),
+        key("settings", Kind::Any, Idle, "No effect here."),
+    ],
+};
+
+/// A tool that states call.
+pub(super) static TOOL: Table = Table {
+    name: "a tool",
+    key: "tool",
+    keys: &[
+        key("id", Kind::Text, Required, "What states refer to it by."),
+        key("tool", Kind::Text, Required, "The tool: a built-in, or one of an MCP server."),
+        key("tool_args", Kind::Map, Optional, "What it is given; texts are templates."),
+        key("input_key", Kind::Text, Optional, "The context key whose object the arguments are resolved against."),
+        key("tool_result_json_pointer", Kind::Text, Optional, "The part of the result that is the output."),
+        key("resolve_dynamic_values_in_response", Kind::Flag, Optional, "Whether the result is a template."),
+        key("integration_alias", Kind::Text, Optional, "The integration of the configuration whose values it gets."),
+        key("tokens_size_limit", Kind::Integer(1, MAX), Optional, "Where its result is cut."),
+        key("mcp_server", Kind::One(&SERVER), Optional, "The MCP server that has the tool."),
+        key("resolve_dynamic_values_in_arguments", Kind::Any, Idle, "No effect here."),
+        key("use_custom_config", Kind::Any, Idle, "No effect here."),
+        key("settings", Kind::Any, Idle, "No effect here."),
+    ],
+};
+
+/// An MCP server.
+pub(super) static SERVER: Table = Table {
+    name: "an MCP server",
+    key: "server",
+    keys: &[
+        key("name", Kind::Text, Required, "The name of the server."),
+        key("enabled", Kind::Flag, Optional, "False: it is not started; true when left out."),
+        key("description", Kind::Text, Optional, "What it is for."),
+        key("config", Kind::One(&START), Optional, "How it is started or reached."),
+        key("command", Kind::Text, Optional, "The program that is the server."),
+        key("arguments", Kind::Texts, Optional, "The arguments of `command`."),
+        key("mcp_config_id", Kind::Text, Optional, "A server of the configuration."),
+        key("tools", Kind::Texts, Optional, "The only tools taken; all when left out."),
+        key("tools_tokens_size_limit", Kind::Integer(1, MAX), Optional, "Where results of its tools are cut."),
+        key("integration_alias", Kind::Text, Optional, "The integration of the configuration whose values it gets."),
+        key("settings", Kind::Any, Idle, "No effect here."),
+        key("mcp_connect_url", Kind::Any, Idle, "No effect here."),
+        key("mcp_connect_auth_token", Kind::Any, Idle, "No effect here."),
+        key("resolve_dynamic_values_in_arguments", Kind::Any, Idle, "No effect here."),
+        key("use_custom_config", Kind::Any, Idle, "No effect here."),
+    ],
+};
+
+/// How an MCP server is started or reached.
+pub(super) static START: Table = Table {
+    name: "the `config` of an MCP server",
+    key: "server_config",
+    keys: &[
+        key("command", Kind::Text, Optional, "The program that is the server; no shell reads it."),
+        key("url", Kind::Text, Optional, "The address of the server."),
+        key("args", Kind::Texts, Optional, "The arguments of `command`."),
+        key("env", Kind::TextMap, Optional, "Environment variables of `command`."),
+        key("headers", Kind::TextMap, Optional, "Headers sent to `url`."),
+        key("auth_token", Kind::Text, Optional, "The bearer token sent to `url`."),
+        key("type", Kind::Word(&["streamable-http"]), Optional, "Left out: stdio for `command`, SSE for `url`."),
+        key("single_usage", Kind::Flag, Optional, "True: a fresh server for each call."),
+        key("audience", Kind::Any, Idle, "No effect here."),
+        key("auth_config", Kind::Any, Idle, "No effect here."),
+        key("settings", Kind::Any, Idle, "No effect here."),
+    ],
+};
+
+/// A custom node.
+pub(super) static NODE: Table = Table {
+    name: "a custom node",
+    key: "custom_node",
+    keys: &[
+        key("id", Kind::Text, Required, "What states refer to it by."),
+        key("custom_node_id", Kind::Text, Optional, "Its type; the id when left out."),
+        key("name", Kind::Text, Optional, "The name shown."),
+        key("model", Kind::Text, Optional, "The model it uses."),
+        key("system_prompt", Kind::Text, Optional, "The system prompt of that model."),
+        key("config", Kind::Map, Optional, "What its type needs."),
+    ],
+};
+
+/// A state.
+pub(super) static STATE: Table = Table {
+    name: "a state",
+    key: "state",
+    keys: &[
+        key("id", Kind::Text, Required, "What other states refer to it by."),
+        key("assistant_id", Kind::Text, Optional, "The assistant that works here."),
+        key("tool_id", Kind::Text, Optional, "The tool that is called here."),
+        key("custom_node_id", Kind::Text, Optional, "The custom node that works here."),
+        key("task", Kind::Text, Optional, "The instruction, a template."),
+        key("next", Kind::One(&NEXT), Required, "What follows."),
+        key("resolve_dynamic_values_in_prompt", Kind::Flag, Optional, "False: `task` and `system_prompt` go out as written; true when left out."),
+        key("output_schema", Kind::Schema, Optional, "The JSON Schema that the output must fit."),
+        key("interrupt_before", Kind::Flag, Optional, "Whether a person is asked before the state begins."),
+        key("wait_for_user_confirmation", Kind::Flag, Optional, "Another name of `interrupt_before`."),
+        key("tool_args", Kind::Map, Optional, "Laid over the arguments of the tool, key by key."),
+        key("finish_iteration", Kind::Flag, Optional, "True: `iter_key` splits this output, not the item."),
+        key("result_as_human_message", Kind::Flag, Optional, "True: the output enters history as a person's message."),
+        key("retry_policy", Kind::One(&RETRY), Optional, "How what fails is tried again."),
+        key("on_error", Kind::Text, Optional, "The state that an error leads to."),
+        key("timeout", Kind::Decimal(0, 3_600_000), Optional, "How long the whole state may take, in seconds."),
+        key("policy", Kind::Map, Optional, "What tool calls the state allows, as in the native format."),
+    ],
+};
+
+/// What follows a state.
+pub(super) static NEXT: Table = Table {
+    name: "`next`",
+    key: "next",
+    keys: &[
+        key("state_id", Kind::Text, Optional, "The one state that follows, or `end`."),
+        key("state_ids", Kind::Texts, Optional, "The states that follow beside each other."),
+        key("condition", Kind::One(&CONDITION), Optional, "Two states to choose from."),
+        key("switch", Kind::One(&SWITCH), Optional, "The first case that holds."),
+        key("iter_key", Kind::Text, Optional, "The key of the list that `state_id` follows once an item of."),
+        key("include_in_iterator_context", Kind::Texts, Optional, "The context keys that items get; all when left out."),
+        key("override_task", Kind::Flag, Optional, "Whether the next state's item is this output."),
+        key("on_item_error", Kind::Word(&["fail", "skip", "collect"]), Optional, "What follows when an item fails; `fail` when left out."),
+        key("per_item", Kind::Flag, Optional, "Whether each item goes on by itself."),
+        key("store_in_context", Kind::Flag, Optional, "Whether the keys of the output enter the context; true when left out."),
+        key("output_key", Kind::Text, Optional, "The context key that gets the whole output."),
+        key("clear_context_store", Kind::Clear, Optional, "Empties the context; `keep_current`: but for this output."),
+        key("reset_keys_in_context_store", Kind::Texts, Optional, "Context keys that are removed before the output is stored."),
+        key("append_to_context", Kind::Flag, Optional, "Whether each key of the output extends a list."),
+        key("include_in_llm_history", Kind::Flag, Optional, "Whether later agents see the output; true when left out."),
+        key("keep_history", Kind::Flag, Optional, "The former name of `include_in_llm_history`."),
+        key("clear_prior_messages", Kind::Flag, Optional, "True: history holds this output only."),
+    ],
+};
+
+/// Two states to choose from.
+pub(super) static CONDITION: Table = Table {
+    name: "a `condition`",
+    key: "condition",
+    keys: &[
+        key("expression", Kind::Text, Required, "What decides, over the output and the context."),
+        key("then", Kind::Text, Required, "The state that follows when it holds."),
+        key("otherwise", Kind::Text, Required, "The state that follows when it does not."),
+    ],
+};
+
+/// Cases to choose from.
+pub(super) static SWITCH: Table = Table {
+    name: "a `switch`",
+    key: "switch",
+    keys: &[
+        key("cases", Kind::List(&CASE), Required, "The cases, tried in order."),
+        key("default", Kind::Text, Required, "The state that follows when no case holds."),
+    ],
+};
+
+/// One case.
+pub(super) static CASE: Table = Table {
+    name: "a case of a `switch`",
+    key: "case",
+    keys: &[
+        key("condition", Kind::Text, Required, "What must hold."),
+        key("state_id", Kind::Text, Required, "The state that follows."),
+    ],
+};
+
+/// How what fails is tried again.
+pub(super) static RETRY: Table = Table {
+    name: "a `retry_policy`",
+    key: "retry_policy",
+    keys: &[
+        key("initial_interval", Kind::Decimal(0, 3_600_000), Optional, "Seconds before the second try; 0.5 when left out."),
+        key("max_interval", Kind::Decimal(0, 3_600_000), Optional, "The longest wait in seconds; 128 when left out."),
+        key("backoff_factor", Kind::Decimal(1, 10), Optional, "What each wait is multiplied by for the next; 2 when left out."),
+        key("max_attempts", Kind::Integer(1, 100), Optional, "Tries in all, the first included; 10 when left out."),
+        key("jitter", Kind::Flag, Optional, "Whether each wait is up to one second longer."),
+    ],
+};

@@ -1,0 +1,128 @@
+//! What is said about a file, and how much it weighs.
+
+use crate::{
+    diagnostic::{Problem, Report},
+    node::{Kind, Node},
+    source::{Files, Span},
+};
+
+/// Collects what is said while a file is read.
+#[derive(Debug)]
+pub(super) struct Notes<'r> {
+    pub(super) report: &'r mut Report,
+    pub(super) files: &'r Files,
+    /// Whether what would be a doubt is an error.
+    pub(super) strict: bool,
+}
+
+impl Notes<'_> {
+    /// Adds what strict files may not have.
+    pub(super) fn doubt(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> &mut Problem {
+        if self.strict {
+            self.report.error(span, code, message)
+        } else {
+            self.report.warning(span, code, message)
+        }
+    }
+
+    pub(super) fn wrong_type(&mut self, what: &str, wanted: &str, node: &Node) {
+        let what = if what.contains(' ') {
+            what.to_owned()
+        } else {
+            format!("`{what}`")
+        };
+        let problem = self.report.error(
+            node.span,
+            "wrong_type",
+            format!("{what} must be {wanted}, not {}", describe(node)),
+        );
+        match (&node.kind, node.text()) {
+            (_, Some("None" | "none" | "NULL")) => {
+                problem.help("write `null`, or leave the key out");
+            }
+            (Kind::List(_) | Kind::Map(_), _) if wanted == "text" => {
+                problem.help("quote it, or write it as a block below `|`");
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn missing(&mut self, what: &str, name: &str, doc: &str, span: Span) {
+        let mut letters = doc.trim_end_matches('.').chars();
+        let clause: String = letters
+            .next()
+            .map(|first| first.to_lowercase().chain(letters).collect())
+            .unwrap_or_default();
+        self.report
+            .error(
+                Span {
+                    end: span.start + 1,
+                    ..span
+                },
+                "missing_key",
+                format!("`{name}` is missing in {what}"),
+            )
+            .help(format!("add `{name}`: {clause}"));
+    }
+
+    /// Finds in the file what stands at the byte `at` of the decoded text of a scalar.
+    ///
+    /// Blanks differ between what is written and what is read, the rest does not unless it
+    /// is escaped; then the whole scalar is meant.
+    pub(super) fn within(&self, span: Span, text: &str, at: usize, length: usize) -> Span {
+        let (_, file) = self.files.name_and_text(span.file);
+        let written = file.get(span.start..span.end).unwrap_or_default();
+        let start = match written.find(text) {
+            Some(start) => Some(start + at),
+            None => aligned(written, text, at),
+        };
+        start.map_or(span, |start| {
+            let start = span.start + start;
+            Span::new(span.file, start, (start + length).min(span.end.max(start)))
+        })
+    }
+}
+
+/// Finds the place in `written` of the byte `at` of `text` by what is not blank before it.
+fn aligned(written: &str, text: &str, at: usize) -> Option<usize> {
+    // The head of a block (`|-`, `>2`) is no part of its text.
+    let head = match written.chars().next()? {
+        '|' | '>' => written.find('\n')?,
+        _ => usize::from(written.starts_with(['"', '\''])),
+    };
+    let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
+    let before = solid(text.get(..at)?);
+    let mut body = written
+        .get(head..)?
+        .char_indices()
+        .filter(|(_, c)| !c.is_whitespace());
+    let wanted: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    for expected in wanted.iter().take(before) {
+        if body.next()?.1 != *expected {
+            return None;
+        }
+    }
+    body.next().map(|(start, _)| head + start)
+}
+
+/// Names what a value is, with its text where that is short.
+pub(super) fn describe(node: &Node) -> String {
+    match &node.kind {
+        Kind::Map(_) => "a map".to_owned(),
+        _ => node.describe(),
+    }
+}
+
+/// Returns a text short enough for a message, on one line.
+pub(super) fn shown(text: &str) -> String {
+    let mut line: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+    if text.chars().nth(60).is_some() {
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,191 @@
+//! `output_schema`: a JSON Schema, or only an example.
+
+use serde_json::Value;
+
+use super::{
+    notes::Notes,
+    scalars::typed,
+    syntax::{Schema, Shape},
+};
+use crate::{flowstate::schema_fault, node::Node, source::Span};
+
+/// Words that a JSON Schema has at its top, any of which makes an object one.
+const WORDS: [&str; 22] = [
+    "$schema",
+    "$ref",
+    "$defs",
+    "definitions",
+    "type",
+    "properties",
+    "required",
+    "items",
+    "prefixItems",
+    "enum",
+    "const",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "additionalProperties",
+    "patternProperties",
+    "minItems",
+    "minProperties",
+    "pattern",
+    "format",
+];
+
+/// The types that a JSON Schema knows.
+const TYPES: [&str; 7] = [
+    "object", "array", "string", "number", "integer", "boolean", "null",
+];
+
+/// Reads what the output of a state must fit.
+pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
+    let span = node.span;
+    let value = match node.text() {
+        Some(text) if text.contains("{{") || text.contains("{%") => {
+            let shape = Shape::Later(text.to_owned());
+            return Some(Schema { span, shape });
+        }
+        Some(text) => match serde_json::from_str::<Value>(text) {
+            Ok(value) => value,
+            Err(error) => {
+                unreadable(span, text, &error, notes);
+                let shape = Shape::Hint(text.to_owned());
+                return Some(Schema { span, shape });
+            }
+        },
+        None => typed(node),
+    };
+    if !is_schema(&value) {
+        doubt(span, "is an example, not a JSON Schema", notes);
+        let shape = Shape::Hint(node.text().map_or_else(|| value.to_string(), str::to_owned));
+        return Some(Schema { span, shape });
+    }
+    if let Some(address) = remote(&value) {
+        notes
+            .report
+            .error(
+                span,
+                "remote_reference",
+                format!("the `output_schema` refers to `{address}`, which is not in it"),
+            )
+            .help("write what it refers to below `$defs`");
+        return None;
+    }
+    let value = with_dialect(value);
+    if let Some(fault) = schema_fault(&value) {
+        let place = if fault.path.is_empty() {
+            String::new()
+        } else {
+            format!(" at `{}`", fault.path)
+        };
+        notes
+            .report
+            .error(
+                span,
+                "invalid_schema",
+                format!(
+                    "the `output_schema` is no JSON Schema{place}: {}",
+                    fault.message
+                ),
+            )
+            .help("correct it");
+        return None;
+    }
+    let shape = Shape::Enforced(value);
+    Some(Schema { span, shape })
+}
+
+fn doubt(span: Span, what: &str, notes: &mut Notes<'_>) {
+    notes
+        .doubt(
+            span,
+            "schema_is_a_hint",
+            format!("the `output_schema` {what}: the model sees it, nothing is held to it"),
+        )
+        .help("write a JSON Schema: `type`, `properties`, `required`");
+}
+
+fn unreadable(span: Span, text: &str, error: &serde_json::Error, notes: &mut Notes<'_>) {
+    if text.trim_start().starts_with('{') {
+        let message = format!("is no JSON ({error})");
+        doubt(span, &message, notes);
+    } else {
+        doubt(span, "is prose, not a JSON Schema", notes);
+    }
+}
+
+/// Tells whether an object uses keywords of JSON Schema as they are meant.
+///
+/// `{"type": "invoice", "total": 12}` is an example that happens to have a key of such a name.
+fn is_schema(value: &Value) -> bool {
+    let Value::Object(object) = value else {
+        return false;
+    };
+    let lawful = |name: &str, value: &Value| match name {
+        "type" => match value {
+            Value::String(name) => TYPES.contains(&name.as_str()),
+            Value::Array(names) => names
+                .iter()
+                .all(|name| name.as_str().is_some_and(|name| TYPES.contains(&name))),
+            _ => false,
+        },
+        "properties" | "$defs" | "definitions" | "patternProperties" => {
+            let objects = |value: &Value| value.is_object() || value.is_boolean();
+            value
+                .as_object()
+                .is_some_and(|parts| parts.values().all(objects))
+        }
+        "required" | "enum" => value.is_array(),
+        "anyOf" | "oneOf" | "allOf" | "prefixItems" => value
+            .as_array()
+            .is_some_and(|parts| parts.iter().all(Value::is_object)),
+        "not" | "if" => value.is_object() || value.is_boolean(),
+        "$ref" | "$schema" | "pattern" => value.is_string(),
+        // These alone say too little: an example may well have such keys.
+        _ => false,
+    };
+    let known = object
+        .iter()
+        .filter(|(name, _)| WORDS.contains(&name.as_str()));
+    known
+        .clone()
+        .any(|(name, value)| lawful(name, value))
+}
+
+/// Returns the first reference that leads out of the schema.
+fn remote(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(object) => {
+            let own = object.get("$ref").and_then(Value::as_str);
+            own.filter(|address| !address.starts_with('#'))
+                .or_else(|| object.values().find_map(remote))
+        }
+        Value::Array(items) => items.iter().find_map(remote),
+        _ => None,
+    }
+}
+
+/// Names the dialect where the schema does not: a list below `items` was draft 7's.
+fn with_dialect(mut value: Value) -> Value {
+    let old = has_list_of_items(&value);
+    if let (Value::Object(object), true) = (&mut value, old) {
+        object
+            .entry("$schema")
+            .or_insert_with(|| "http://json-schema.org/draft-07/schema#".into());
+    }
+    value
+}
+
+fn has_list_of_items(value: &Value) -> bool {
+    match value {
+        Value::Object(object) => {
+            object.get("items").is_some_and(Value::is_array)
+                || object.values().any(has_list_of_items)
+        }
+        Value::Array(items) => items.iter().any(has_list_of_items),
+        _ => false,
+    }
+}

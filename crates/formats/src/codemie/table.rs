@@ -1,0 +1,257 @@
+//! Maps as tables of keys: the tables drive reading, errors and the JSON Schema.
+
+use std::collections::BTreeMap;
+
+use interlock_core::nearest::nearest;
+
+use super::{
+    keys::{DEAD, SILENT, TABLES},
+    notes::{Notes, shown},
+    scalars,
+};
+use crate::{
+    node::{Entry, Kind as NodeKind, Node},
+    source::Span,
+};
+
+/// One kind of map and its keys.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// What messages call it, with its article.
+    pub(super) name: &'static str,
+    /// Its name among the definitions of the JSON Schema.
+    pub(super) key: &'static str,
+    pub(super) keys: &'static [Key],
+}
+
+/// One key of a map.
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) standing: Standing,
+    /// What it does, in one sentence.
+    pub(super) doc: &'static str,
+}
+
+/// Whether a key must be there, and whether it does anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It may be left out.
+    Optional,
+    /// It must be there.
+    Required,
+    /// It is known from elsewhere, and does nothing here.
+    Idle,
+}
+
+/// What a key holds; its type is taken from here, not from how a scalar looks.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    Text,
+    Flag,
+    /// A whole number between two bounds.
+    Integer(u64, u64),
+    /// A number between two bounds.
+    Decimal(u64, u64),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    Texts,
+    /// Texts by name.
+    TextMap,
+    /// Any map.
+    Map,
+    Any,
+    /// A JSON Schema: JSON as text, or a map.
+    Schema,
+    /// `false`, `true` or `keep_current`.
+    Clear,
+    One(&'static Table),
+    List(&'static Table),
+}
+
+/// The entries of one map whose values are of the right kind.
+#[derive(Debug)]
+pub(super) struct Fields<'n> {
+    pub(super) node: &'n Node,
+    found: BTreeMap<&'static str, &'n Entry>,
+    /// Keys that were written with a value that is no good.
+    broken: Vec<&'static str>,
+}
+
+impl<'n> Fields<'n> {
+    pub(super) fn entry(&self, name: &str) -> Option<&'n Entry> {
+        self.found.get(name).copied()
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
+        self.entry(name).map(|entry| &entry.value)
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&'n str> {
+        self.get(name).and_then(Node::text)
+    }
+
+    pub(super) fn string(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
+
+    pub(super) fn flag(&self, name: &str) -> Option<bool> {
+        self.text(name).and_then(scalars::truth)
+    }
+
+    pub(super) fn integer(&self, name: &str) -> Option<u64> {
+        self.text(name)?.trim().parse().ok()
+    }
+
+    /// Returns the text of a decimal number.
+    pub(super) fn decimal(&self, name: &str) -> Option<String> {
+        self.text(name).map(|text| text.trim().to_owned())
+    }
+
+    /// Returns the items of a list of texts.
+    pub(super) fn texts(&self, name: &str) -> Vec<(&'n str, Span)> {
+        let items = self.get(name).map(Node::items).unwrap_or_default();
+        items
+            .iter()
+            .filter_map(|item| Some((item.text()?, item.span)))
+            .collect()
+    }
+
+    /// Returns the place of a key that is there with a good value.
+    pub(super) fn key_span(&self, name: &str) -> Option<Span> {
+        self.entry(name).map(|entry| entry.key_span)
+    }
+
+    /// Tells whether the key was written, whatever its value.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.found.contains_key(name) || self.broken.contains(&name)
+    }
+}
+
+impl Table {
+    pub(super) fn key_of(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// Reads a map by this table, saying everything that is wrong with it.
+    ///
+    /// `what` is what messages call this very map.
+    pub(super) fn read<'n>(
+        &'static self,
+        what: &str,
+        node: &'n Node,
+        notes: &mut Notes<'_>,
+    ) -> Option<Fields<'n>> {
+        if !matches!(node.kind, NodeKind::Map(_)) {
+            notes.wrong_type(what, "a map", node);
+            return None;
+        }
+        let mut fields = Fields {
+            node,
+            found: BTreeMap::new(),
+            broken: Vec::new(),
+        };
+        for entry in node.entries() {
+            match self.key_of(&entry.key) {
+                Some(key) => take(&mut fields, key, entry, notes),
+                None => self.unknown(what, entry, notes),
+            }
+        }
+        for key in self.keys {
+            if key.standing == Standing::Required && !fields.has(key.name) {
+                notes.missing(what, key.name, key.doc, node.span);
+            }
+        }
+        Some(fields)
+    }
+
+    fn unknown(&'static self, what: &str, entry: &Entry, notes: &mut Notes<'_>) {
+        let name = entry.key.as_str();
+        if SILENT.contains(&name) {
+            return;
+        }
+        let in_case = (name == "iter_key" && self.key == "case").then_some(&None);
+        let dead = DEAD.iter().find(|(dead, _)| *dead == name);
+        if let Some(right) = dead.map(|(_, right)| right).or(in_case) {
+            let help = match right {
+                Some(right) => format!("write `{right}`"),
+                None => "remove it".to_owned(),
+            };
+            notes
+                .doubt(
+                    entry.key_span,
+                    "dead_key",
+                    format!("`{name}` in {what} has no effect"),
+                )
+                .help(help);
+            return;
+        }
+        let shown = shown(name);
+        // What stands around a workflow is the likeliest place of a key written at its top.
+        let around = TABLES.iter().filter(|table| self.key == "workflow" && table.key == "package");
+        let owner = around
+            .chain(TABLES)
+            .find(|table| table.key != self.key && table.key_of(name).is_some());
+        if let Some(owner) = owner {
+            notes
+                .report
+                .error(
+                    entry.key_span,
+                    "misplaced_key",
+                    format!("`{shown}` does not belong in {what}"),
+                )
+                .help(match owner.key {
+                    "package" => format!("it stands beside `execution_config`, which holds {}", self.name),
+                    _ => format!("it is a key of {}", owner.name),
+                });
+            return;
+        }
+        let near = nearest(name, self.keys.iter().map(|key| key.name));
+        let guess = near
+            .map(|near| format!(": did you mean `{near}`?"))
+            .unwrap_or_default();
+        let known: Vec<String> = self
+            .keys
+            .iter()
+            .filter(|key| key.standing != Standing::Idle)
+            .map(|key| format!("`{}`", key.name))
+            .collect();
+        notes
+            .report
+            .error(
+                entry.key_span,
+                "unknown_key",
+                format!("unknown key `{shown}` in {what}{guess}"),
+            )
+            .help(match near {
+                Some(near) => format!("write `{near}`, or remove it"),
+                None => format!("known are {}", known.join(", ")),
+            });
+    }
+}
+
+fn take<'n>(
+    fields: &mut Fields<'n>,
+    key: &'static Key,
+    entry: &'n Entry,
+    notes: &mut Notes<'_>,
+) {
+    if key.standing == Standing::Idle {
+        notes.report.note(
+            entry.key_span,
+            "idle_key",
+            format!("`{}` has no effect here", key.name),
+        );
+        return;
+    }
+    // Nothing written is nothing said: the default holds.
+    if entry.value.kind == NodeKind::Null {
+        return;
+    }
+    if scalars::check(key.kind, key.name, &entry.value, notes) {
+        fields.found.insert(key.name, entry);
+    } else {
+        fields.broken.push(key.name);
+    }
+}

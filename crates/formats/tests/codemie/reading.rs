@@ -1,0 +1,50 @@
+//! Rules that no single file shows.
+
+use interlock_formats::{NoWorkflows, Source, check, codemie_schema};
+use serde_json::json;
+
+use crate::said;
+
+const SOUND: &str = "assistants: [{id: x, system_prompt: Help}]\n\
+    states:\n  - {id: a, assistant_id: x, task: Work, next: {state_id: end}}\n";
+
+#[test]
+fn a_sound_file_has_nothing_said_about_it() {
+    assert!(said(SOUND, false).is_empty());
+    assert!(said(SOUND, true).is_empty());
+}
+
+#[test]
+fn strictness_turns_doubts_into_errors() {
+    let text = SOUND.replace("{state_id: end}", "{}");
+    assert_eq!(said(&text, false), ["3:48 warning empty_next"]);
+    assert_eq!(said(&text, true), ["3:48 error empty_next"]);
+}
+
+#[test]
+fn json_of_the_same_shape_is_read() {
+    let text = json!({
+        "assistants": [{ "id": 1, "system_prompt": "Help" }],
+        "recursion_limit": 7,
+        "states": [{ "id": "a", "assistant_id": "1", "task": "Work", "next": { "state_id": "end" } }],
+    });
+    let source = Source::new("case.json", text.to_string());
+    assert!(check(&source, &NoWorkflows).is_empty());
+}
+
+#[test]
+fn the_schema_accepts_what_is_read_and_refuses_what_is_not() {
+    let schema = jsonschema::validator_for(&codemie_schema()).unwrap();
+    let state = json!({ "id": "a", "assistant_id": "x", "next": { "state_id": "end" } });
+    let sound = json!({ "states": [state], "recursion_limit": 5, "retry_policy": null });
+    assert!(schema.is_valid(&sound));
+    assert!(schema.is_valid(&json!({ "name": "p", "execution_config": sound })));
+    for wrong in [
+        json!({ "states": [{ "id": "a", "next": { "state_id": "end" }, "colour": 1 }] }),
+        json!({ "states": [{ "id": "a" }] }),
+        json!({ "states": [state], "recursion_limit": 0 }),
+        json!({}),
+    ] {
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
+}
