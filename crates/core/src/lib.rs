@@ -8,6 +8,7 @@ pub mod briefing;
 pub mod call;
 pub mod command;
 pub mod event;
+pub mod expression;
 pub mod facts;
 pub mod glob;
 pub mod guard;

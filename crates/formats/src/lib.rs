@@ -24,7 +24,9 @@ pub use bundle::{Bundle, Link};
 pub use convert::{Converted, Syntax, convert};
 pub use diagnostic::Diagnostic;
 pub use flowstate::{Misfit, fit_arguments, schema_fault};
-pub use load::{Loaded, check, check_strictly, description_of, is_of_steps, load, parent_of, workflow_names};
+pub use load::{
+    Loaded, check, check_strictly, description_of, is_of_steps, load, parent_of, workflow_names,
+};
 pub use render::render;
 pub use schema::{codemie_schema, flowstate_schema, schema};
 pub use source::{NoWorkflows, Source, Workflows};

@@ -162,9 +162,7 @@ fn assistant(node: &Node, notes: &mut Notes<'_>) -> Option<Assistant> {
                 "missing_key",
                 format!("neither `system_prompt` nor `assistant_id` is in {what}"),
             )
-            .help(
-                "add `system_prompt`, or `assistant_id` with an assistant of the configuration",
-            );
+            .help("add `system_prompt`, or `assistant_id` with an assistant of the configuration");
     }
     let base = named(&fields, "assistant_id");
     Some(Assistant {

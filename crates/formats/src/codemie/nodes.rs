@@ -3,6 +3,7 @@
 use interlock_core::nearest::nearest;
 
 use super::{
+    document::named,
     notes::{Notes, shown},
     syntax::Named,
     table::{
@@ -41,12 +42,48 @@ static TRANSFORM: Table = Table {
     name: "the `config` of a `transform_node`",
     key: "transform_config",
     keys: &[
-        key("input_source", Kind::Word(&["context_store", "user_input", "messages", "combined", "state_schema"]), Optional, "Where the values come from; `context_store` when left out."),
-        key("input_key", Kind::Text, Optional, "The part of the source that is taken: `a`, `a.b`, `a[0]`, `a[0:2]`."),
-        key("mappings", Kind::List(&MAPPING), Required, "The fields of the output, in order."),
-        key("output_schema", Kind::Schema, Optional, "The JSON Schema that the output is converted to and held to."),
-        key("on_error", Kind::Word(&["fail", "skip", "default", "partial"]), Optional, "What follows an error; `fail` when left out."),
-        key("default_output", Kind::Map, Optional, "The output when `on_error` is `default`."),
+        key(
+            "input_source",
+            Kind::Word(&[
+                "context_store",
+                "user_input",
+                "messages",
+                "combined",
+                "state_schema",
+            ]),
+            Optional,
+            "Where the values come from; `context_store` when left out.",
+        ),
+        key(
+            "input_key",
+            Kind::Text,
+            Optional,
+            "The part of the source that is taken: `a`, `a.b`, `a[0]`, `a[0:2]`.",
+        ),
+        key(
+            "mappings",
+            Kind::List(&MAPPING),
+            Required,
+            "The fields of the output, in order.",
+        ),
+        key(
+            "output_schema",
+            Kind::Schema,
+            Optional,
+            "The JSON Schema that the output is converted to and held to.",
+        ),
+        key(
+            "on_error",
+            Kind::Word(&["fail", "skip", "default", "partial"]),
+            Optional,
+            "What follows an error; `fail` when left out.",
+        ),
+        key(
+            "default_output",
+            Kind::Map,
+            Optional,
+            "The output when `on_error` is `default`.",
+        ),
     ],
 };
 
@@ -54,18 +91,80 @@ static MAPPING: Table = Table {
     name: "a mapping",
     key: "mapping",
     keys: &[
-        key("output_field", Kind::Text, Required, "The field that is made."),
-        key("type", Kind::Word(&["extract", "constant", "condition", "script", "template", "array_map"]), Optional, "How it is made; `extract` when left out."),
-        key("source_path", Kind::Text, Optional, "Where the value is found: dots and indexes."),
-        key("default", Kind::Any, Optional, "The value where nothing is found."),
+        key(
+            "output_field",
+            Kind::Text,
+            Required,
+            "The field that is made.",
+        ),
+        key(
+            "type",
+            Kind::Word(&[
+                "extract",
+                "constant",
+                "condition",
+                "script",
+                "template",
+                "array_map",
+            ]),
+            Optional,
+            "How it is made; `extract` when left out.",
+        ),
+        key(
+            "source_path",
+            Kind::Text,
+            Optional,
+            "Where the value is found: dots and indexes.",
+        ),
+        key(
+            "default",
+            Kind::Any,
+            Optional,
+            "The value where nothing is found.",
+        ),
         key("value", Kind::Any, Optional, "The value of a constant."),
-        key("condition", Kind::Text, Optional, "What decides between two values."),
-        key("then_value", Kind::Any, Optional, "The value when it holds."),
-        key("else_value", Kind::Any, Optional, "The value when it does not."),
-        key("script", Kind::Text, Optional, "The expression that is the value."),
-        key("template", Kind::Text, Optional, "The template that is the value."),
-        key("item_field", Kind::Text, Optional, "The field taken of each item."),
-        key("filter_condition", Kind::Text, Optional, "What must hold of `item`."),
+        key(
+            "condition",
+            Kind::Text,
+            Optional,
+            "What decides between two values.",
+        ),
+        key(
+            "then_value",
+            Kind::Any,
+            Optional,
+            "The value when it holds.",
+        ),
+        key(
+            "else_value",
+            Kind::Any,
+            Optional,
+            "The value when it does not.",
+        ),
+        key(
+            "script",
+            Kind::Text,
+            Optional,
+            "The expression that is the value.",
+        ),
+        key(
+            "template",
+            Kind::Text,
+            Optional,
+            "The template that is the value.",
+        ),
+        key(
+            "item_field",
+            Kind::Text,
+            Optional,
+            "The field taken of each item.",
+        ),
+        key(
+            "filter_condition",
+            Kind::Text,
+            Optional,
+            "What must hold of `item`.",
+        ),
     ],
 };
 
@@ -73,10 +172,30 @@ static PROCESSOR: Table = Table {
     name: "the `config` of a `state_processor_node`",
     key: "processor_config",
     keys: &[
-        key("state_id", Kind::Text, Required, "What the ids of the states begin with whose records are taken."),
-        key("workflow_execution_id", Kind::Text, Optional, "Another run whose records are taken."),
-        key("states_status_filter", Kind::Texts, Optional, "How a state must have ended; `succeeded` when left out."),
-        key("output_template", Kind::Text, Optional, "The output, a template over `items`."),
+        key(
+            "state_id",
+            Kind::Text,
+            Required,
+            "What the ids of the states begin with whose records are taken.",
+        ),
+        key(
+            "workflow_execution_id",
+            Kind::Text,
+            Optional,
+            "Another run whose records are taken.",
+        ),
+        key(
+            "states_status_filter",
+            Kind::Texts,
+            Optional,
+            "How a state must have ended; `succeeded` when left out.",
+        ),
+        key(
+            "output_template",
+            Kind::Text,
+            Optional,
+            "The output, a template over `items`.",
+        ),
     ],
 };
 
@@ -84,14 +203,49 @@ static TREE: Table = Table {
     name: "the `config` of a `generate_documents_tree`",
     key: "tree_config",
     keys: &[
-        key("datasource_id", Kind::Text, Optional, "The datasource of the configuration whose folder is listed."),
+        key(
+            "datasource_id",
+            Kind::Text,
+            Optional,
+            "The datasource of the configuration whose folder is listed.",
+        ),
         key("datasource_ids", Kind::Texts, Optional, "Several of them."),
-        key("documents_filter", Kind::Texts, Optional, "Patterns as in a gitignore file, or paths."),
-        key("documents_filtering_pattern", Kind::Text, Optional, "A regular expression, or else a glob."),
-        key("output_key", Kind::Text, Optional, "The key of the list; `documents_tree` when left out."),
-        key("include_content", Kind::Flag, Optional, "Whether the texts are in the list."),
-        key("include_metadata", Kind::Flag, Optional, "Whether sizes and times are in the list."),
-        key("max_depth", Kind::Integer(0, u64::MAX), Optional, "How deep folders are followed."),
+        key(
+            "documents_filter",
+            Kind::Texts,
+            Optional,
+            "Patterns as in a gitignore file, or paths.",
+        ),
+        key(
+            "documents_filtering_pattern",
+            Kind::Text,
+            Optional,
+            "A regular expression, or else a glob.",
+        ),
+        key(
+            "output_key",
+            Kind::Text,
+            Optional,
+            "The key of the list; `documents_tree` when left out.",
+        ),
+        key(
+            "include_content",
+            Kind::Flag,
+            Optional,
+            "Whether the texts are in the list.",
+        ),
+        key(
+            "include_metadata",
+            Kind::Flag,
+            Optional,
+            "Whether sizes and times are in the list.",
+        ),
+        key(
+            "max_depth",
+            Kind::Integer(0, u64::MAX),
+            Optional,
+            "How deep folders are followed.",
+        ),
     ],
 };
 
@@ -174,7 +328,10 @@ fn unknown(kind: &Named, notes: &mut Notes<'_>) {
         .error(
             kind.span,
             "undefined_node_type",
-            format!("there is no type `{}` of custom nodes{guess}", shown(&kind.text)),
+            format!(
+                "there is no type `{}` of custom nodes{guess}",
+                shown(&kind.text)
+            ),
         )
         .help(format!("known are {}", known.join(", ")));
 }
@@ -192,7 +349,10 @@ const NEEDS: &[(&str, &[&str])] = &[
 fn transform(fields: &Fields<'_>, notes: &mut Notes<'_>) {
     let items = fields.get("mappings").map(Node::items).unwrap_or_default();
     for (number, item) in items.iter().enumerate() {
-        let what = match item.get("output_field").and_then(|entry| entry.value.text()) {
+        let what = match item
+            .get("output_field")
+            .and_then(|entry| entry.value.text())
+        {
             Some(field) => format!("the mapping of `{}`", shown(field)),
             None => format!("mapping {}", number + 1),
         };
@@ -201,6 +361,11 @@ fn transform(fields: &Fields<'_>, notes: &mut Notes<'_>) {
         };
         if mapping.has("type") && mapping.text("type").is_none() {
             continue;
+        }
+        for name in ["condition", "script", "filter_condition"] {
+            if let Some(text) = named(&mapping, name) {
+                notes.expression(&text);
+            }
         }
         let kind = mapping.text("type").unwrap_or("extract");
         let needs = NEEDS.iter().find(|(known, _)| *known == kind);
@@ -214,7 +379,12 @@ fn transform(fields: &Fields<'_>, notes: &mut Notes<'_>) {
     let is_default = fields.text("on_error") == Some("default");
     if is_default && !fields.has("default_output") {
         let doc = "the output after an error";
-        notes.missing("a `config` with `on_error: default`", "default_output", doc, fields.node.span);
+        notes.missing(
+            "a `config` with `on_error: default`",
+            "default_output",
+            doc,
+            fields.node.span,
+        );
     }
 }
 

@@ -1,5 +1,8 @@
 //! What is said about a file, and how much it weighs.
 
+use interlock_core::expression::Expression;
+
+use super::{expression, syntax::Named};
 use crate::{
     diagnostic::{Problem, Report},
     node::{Kind, Node},
@@ -68,6 +71,20 @@ impl Notes<'_> {
                 format!("`{name}` is missing in {what}"),
             )
             .help(format!("add `{name}`: {clause}"));
+    }
+
+    /// Reads an expression; a mistake is told at its column.
+    pub(super) fn expression(&mut self, text: &Named) -> Option<Expression> {
+        match expression::parse(&text.text) {
+            Ok(read) => Some(read),
+            Err(mistake) => {
+                let at = self.within(text.span, &text.text, mistake.at, mistake.length.max(1));
+                self.report
+                    .error(at, "expression", mistake.message)
+                    .help(mistake.help);
+                None
+            }
+        }
     }
 
     /// Finds in the file what stands at the byte `at` of the decoded text of a scalar.

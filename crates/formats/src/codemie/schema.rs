@@ -46,7 +46,11 @@ fn reference(table: &Table) -> Value {
 
 fn object(table: &Table) -> Value {
     let mut properties = Map::new();
-    for name in SILENT.iter().copied().chain(DEAD.iter().map(|(name, _)| *name)) {
+    for name in SILENT
+        .iter()
+        .copied()
+        .chain(DEAD.iter().map(|(name, _)| *name))
+    {
         properties.insert(
             name.to_owned(),
             json!({ "description": "Accepted; it has no effect.", "deprecated": true }),
@@ -72,12 +76,10 @@ fn object(table: &Table) -> Value {
 
 fn property(key: &Key) -> Value {
     let mut value = kind(key.kind);
-    if key.standing == Standing::Required {
-        // What must be there must have a value.
-    } else if let Value::Object(object) = &mut value {
-        if !object.is_empty() {
-            value = json!({ "anyOf": [value, { "type": "null" }] });
-        }
+    let is_free = value.as_object().is_some_and(Map::is_empty);
+    // What must be there must have a value; anything else may as well be left empty.
+    if key.standing != Standing::Required && !is_free {
+        value = json!({ "anyOf": [value, { "type": "null" }] });
     }
     if let Value::Object(object) = &mut value {
         object.insert("description".to_owned(), json!(key.doc));

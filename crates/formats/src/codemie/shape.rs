@@ -150,9 +150,7 @@ fn is_schema(value: &Value) -> bool {
     let known = object
         .iter()
         .filter(|(name, _)| WORDS.contains(&name.as_str()));
-    known
-        .clone()
-        .any(|(name, value)| lawful(name, value))
+    known.clone().any(|(name, value)| lawful(name, value))
 }
 
 /// Returns the first reference that leads out of the schema.

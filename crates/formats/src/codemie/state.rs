@@ -6,7 +6,7 @@ use super::{
     notes::{Notes, shown},
     scalars::typed,
     shape,
-    syntax::{Clear, Does, Flags, Named, Next, OnItemError, State, Way},
+    syntax::{Clear, Condition, Does, Flags, Named, Next, OnItemError, State, Way},
     table::Fields,
 };
 use crate::node::Node;
@@ -206,13 +206,7 @@ fn way(what: &str, fields: &Fields<'_>, notes: &mut Notes<'_>) -> Way {
     read.unwrap_or(Way::Broken)
 }
 
-fn two(
-    what: &str,
-    first: &str,
-    second: &str,
-    fields: &Fields<'_>,
-    notes: &mut Notes<'_>,
-) -> Way {
+fn two(what: &str, first: &str, second: &str, fields: &Fields<'_>, notes: &mut Notes<'_>) -> Way {
     let spans = [first, second].map(|key| fields.key_span(key));
     let span = spans.into_iter().flatten().max_by_key(|span| span.start);
     notes
@@ -290,7 +284,7 @@ fn condition(fields: &Fields<'_>, notes: &mut Notes<'_>) -> Option<Way> {
     let node = fields.get("condition")?;
     let fields = CONDITION.read("the `condition`", node, notes)?;
     Some(Way::Condition {
-        expression: named(&fields, "expression")?,
+        expression: expression(named(&fields, "expression")?, notes),
         then: named(&fields, "then")?,
         otherwise: named(&fields, "otherwise")?,
     })
@@ -304,14 +298,20 @@ fn switch(fields: &Fields<'_>, notes: &mut Notes<'_>) -> Option<Way> {
     for (number, item) in items.iter().enumerate() {
         let what = format!("case {} of the `switch`", number + 1);
         if let Some(fields) = CASE.read(&what, item, notes) {
-            let pair = named(&fields, "condition").zip(named(&fields, "state_id"));
-            cases.extend(pair);
+            let condition = named(&fields, "condition").map(|text| expression(text, notes));
+            cases.extend(condition.zip(named(&fields, "state_id")));
         }
     }
     Some(Way::Switch {
         cases,
         default: named(&fields, "default")?,
     })
+}
+
+/// Reads a condition, and says why it is none.
+fn expression(text: Named, notes: &mut Notes<'_>) -> Condition {
+    let read = notes.expression(&text);
+    Condition { text, read }
 }
 
 fn flags(fields: &Fields<'_>, notes: &mut Notes<'_>) -> Flags {

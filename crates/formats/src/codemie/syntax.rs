@@ -1,5 +1,6 @@
 //! What a CodeMie file says, with places, before anything is looked up.
 
+use interlock_core::expression::Expression;
 use serde_json::{Map, Value};
 
 use crate::source::Span;
@@ -196,12 +197,12 @@ pub(super) enum Way {
     One(Named),
     All(Vec<Named>),
     Condition {
-        expression: Named,
+        expression: Condition,
         then: Named,
         otherwise: Named,
     },
     Switch {
-        cases: Vec<(Named, Named)>,
+        cases: Vec<(Condition, Named)>,
         default: Named,
     },
     Items {
@@ -210,6 +211,14 @@ pub(super) enum Way {
     },
     /// It could not be read.
     Broken,
+}
+
+/// What must hold, and what was read of it.
+#[derive(Debug, Clone)]
+pub(super) struct Condition {
+    pub(super) text: Named,
+    /// `None`: it could not be read, which is told.
+    pub(super) read: Option<Expression>,
 }
 
 /// What becomes of an output, and of an iteration.

@@ -189,7 +189,9 @@ impl Table {
         }
         let shown = shown(name);
         // What stands around a workflow is the likeliest place of a key written at its top.
-        let around = TABLES.iter().filter(|table| self.key == "workflow" && table.key == "package");
+        let around = TABLES
+            .iter()
+            .filter(|table| self.key == "workflow" && table.key == "package");
         let owner = around
             .chain(TABLES)
             .find(|table| table.key != self.key && table.key_of(name).is_some());
@@ -202,7 +204,10 @@ impl Table {
                     format!("`{shown}` does not belong in {what}"),
                 )
                 .help(match owner.key {
-                    "package" => format!("it stands beside `execution_config`, which holds {}", self.name),
+                    "package" => format!(
+                        "it stands beside `execution_config`, which holds {}",
+                        self.name
+                    ),
                     _ => format!("it is a key of {}", owner.name),
                 });
             return;
@@ -231,12 +236,7 @@ impl Table {
     }
 }
 
-fn take<'n>(
-    fields: &mut Fields<'n>,
-    key: &'static Key,
-    entry: &'n Entry,
-    notes: &mut Notes<'_>,
-) {
+fn take<'n>(fields: &mut Fields<'n>, key: &'static Key, entry: &'n Entry, notes: &mut Notes<'_>) {
     if key.standing == Standing::Idle {
         notes.report.note(
             entry.key_span,

@@ -32,7 +32,10 @@ fn pointer(tool: &Tool, notes: &mut Notes<'_>) {
                 "wrong_value",
                 format!("`{}` is no JSON Pointer", shown(&pointer.text)),
             )
-            .help(format!("a JSON Pointer begins with `/`: `/{}`", shown(&pointer.text)));
+            .help(format!(
+                "a JSON Pointer begins with `/`: `/{}`",
+                shown(&pointer.text)
+            ));
     }
 }
 
@@ -44,7 +47,10 @@ fn task(state: &State, notes: &mut Notes<'_>) {
                 .warning(
                     task.span,
                     "task_without_effect",
-                    format!("`task` has no effect in `{}`: a tool reads none", shown(&state.id.text)),
+                    format!(
+                        "`task` has no effect in `{}`: a tool reads none",
+                        shown(&state.id.text)
+                    ),
                 )
                 .help("remove it, or give the tool what it needs in `tool_args`");
         }
@@ -55,7 +61,10 @@ fn task(state: &State, notes: &mut Notes<'_>) {
                 .warning(
                     state.id.span,
                     "no_task",
-                    format!("`{}` has no `task`: the model is sent `-`", shown(&state.id.text)),
+                    format!(
+                        "`{}` has no `task`: the model is sent `-`",
+                        shown(&state.id.text)
+                    ),
                 )
                 .help("add `task` with the instruction");
         }
@@ -72,7 +81,10 @@ fn arguments(workflow: &Workflow, state: &State, notes: &mut Notes<'_>) {
                 .warning(
                     state.id.span,
                     "arguments_without_effect",
-                    format!("`tool_args` have no effect in `{}`, which calls no tool", shown(&state.id.text)),
+                    format!(
+                        "`tool_args` have no effect in `{}`, which calls no tool",
+                        shown(&state.id.text)
+                    ),
                 )
                 .help("remove them, or name a tool with `tool_id`");
             return;
@@ -84,7 +96,10 @@ fn arguments(workflow: &Workflow, state: &State, notes: &mut Notes<'_>) {
     };
     match (&state.arguments, &tool.arguments) {
         (Some(over), Some(under)) => {
-            let kept = under.values.keys().filter(|key| !over.values.contains_key(*key));
+            let kept = under
+                .values
+                .keys()
+                .filter(|key| !over.values.contains_key(*key));
             let kept: Vec<String> = kept.map(|key| format!("`{}`", shown(key))).collect();
             if !kept.is_empty() {
                 notes.report.note(
@@ -201,8 +216,10 @@ fn lacks(schema: &Value, key: &Named) -> Option<String> {
         return None;
     }
     let names: Vec<String> = properties.keys().map(|name| format!("`{name}`")).collect();
-    Some(match nearest(&key.text, properties.keys().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("it has {}", names.join(", ")),
-    })
+    Some(
+        match nearest(&key.text, properties.keys().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it has {}", names.join(", ")),
+        },
+    )
 }

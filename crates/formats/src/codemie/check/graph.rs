@@ -14,7 +14,10 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
         Some(next) => matches!(next.way, Way::Broken),
         None => true,
     };
-    if workflow.incomplete.contains(&"states") || workflow.states.iter().any(unread) || has_loose_end(workflow) {
+    if workflow.incomplete.contains(&"states")
+        || workflow.states.iter().any(unread)
+        || has_loose_end(workflow)
+    {
         return;
     }
     let reached = reached(workflow);

@@ -73,13 +73,7 @@ fn targets(state: &State, states: &[&Named], notes: &mut Notes<'_>) {
     }
 }
 
-fn refers(
-    kind: &str,
-    code: &'static str,
-    wanted: &Named,
-    known: &[&Named],
-    notes: &mut Notes<'_>,
-) {
+fn refers(kind: &str, code: &'static str, wanted: &Named, known: &[&Named], notes: &mut Notes<'_>) {
     if known.iter().any(|one| one.text == wanted.text) {
         return;
     }
@@ -120,7 +114,10 @@ fn configured(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>
         wanted.extend(assistant.base.iter().map(|id| ("assistants", id)));
         wanted.extend(assistant.datasources.iter().map(|id| ("datasources", id)));
         wanted.extend(assistant.skills.iter().map(|id| ("skills", id)));
-        let aliases = assistant.tools.iter().filter_map(|tool| tool.alias.as_ref());
+        let aliases = assistant
+            .tools
+            .iter()
+            .filter_map(|tool| tool.alias.as_ref());
         wanted.extend(aliases.map(|id| ("integrations", id)));
         from_servers.extend(assistant.servers.iter().flat_map(&mut of_server));
     }
@@ -157,7 +154,10 @@ fn configured(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>
 /// Checks that somebody can have each tool.
 fn available(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {
     // A server of the configuration may have any tool; that is asked when the run starts.
-    if others.entries("mcp_servers").is_none_or(|known| !known.is_empty()) {
+    if others
+        .entries("mcp_servers")
+        .is_none_or(|known| !known.is_empty())
+    {
         return;
     }
     let mut wanted: Vec<&Named> = Vec::new();
@@ -169,7 +169,10 @@ fn available(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>)
     }
     let alone = workflow.tools.iter().filter(|tool| tool.server.is_none());
     wanted.extend(alone.map(|tool| &tool.tool));
-    for name in wanted.into_iter().filter(|name| builtin(&name.text).is_none()) {
+    for name in wanted
+        .into_iter()
+        .filter(|name| builtin(&name.text).is_none())
+    {
         let names = BUILTINS.iter().map(|(name, _)| *name);
         let near = nearest(&name.text, names.clone());
         let guess = near
@@ -198,11 +201,19 @@ fn started(workflow: &Workflow, notes: &mut Notes<'_>) {
         let (span, message) = match &server.start {
             Some(Start::Program { command, .. }) => (
                 command.span,
-                format!("the MCP server `{}` starts `{}`", server.name.text, shown(&command.text)),
+                format!(
+                    "the MCP server `{}` starts `{}`",
+                    server.name.text,
+                    shown(&command.text)
+                ),
             ),
             Some(Start::Address { url, .. }) => (
                 url.span,
-                format!("the MCP server `{}` is at `{}`", server.name.text, shown(&url.text)),
+                format!(
+                    "the MCP server `{}` is at `{}`",
+                    server.name.text,
+                    shown(&url.text)
+                ),
             ),
             _ => continue,
         };
