@@ -30,34 +30,40 @@ const BASH: Shape = Shape::Shell {
     dialect: Dialect::Unknown,
     line: "command",
     directory: None,
+    environment: None,
 };
 const SHELL_IN: Shape = Shape::Shell {
     dialect: Dialect::Unknown,
     line: "command",
     directory: Some("directory"),
+    environment: None,
 };
 /// The client runs every line with bash, whatever shell its person has.
 const BASH_IN: Shape = Shape::Shell {
     dialect: Dialect::Bash,
     line: "command",
     directory: Some("directory"),
+    environment: None,
 };
 /// Types into a program that runs, which may be a shell.
 const TYPED: Shape = Shape::Shell {
     dialect: Dialect::Unknown,
     line: "input",
     directory: None,
+    environment: None,
 };
 const FOREIGN: Shape = Shape::Shell {
     dialect: Dialect::Foreign,
     line: "command",
     directory: None,
+    environment: None,
 };
 /// Types into such a shell.
 const TYPED_FOREIGN: Shape = Shape::Shell {
     dialect: Dialect::Foreign,
     line: "input",
     directory: None,
+    environment: None,
 };
 const EDIT: Shape = Shape::Edit {
     path: "file_path",

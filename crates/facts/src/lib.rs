@@ -29,7 +29,7 @@ pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen, Stamp, state_of
 pub use json::{Parsed, parse};
 pub use path::{PathError, normalise};
 pub use place::{Located, locate};
-pub use proposal::{Proposal, facts, served_facts};
+pub use proposal::{Proposal, facts, served_facts, variables};
 pub use protected::{CONFIG_KEYS, Compared, Part, ProtectedPath, protected_paths};
 pub use served::{FileUse, TextUse};
 pub use shape::{EditFields, Shape};

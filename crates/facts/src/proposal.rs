@@ -157,6 +157,7 @@ fn with_line(proposal: &Proposal<'_>) -> Shape {
                 dialect: Dialect::Unknown,
                 line,
                 directory: None,
+                environment: None,
             }
         }
         (shape, _) => shape,
@@ -423,10 +424,17 @@ impl Finder<'_> {
     }
 
     fn shell(&mut self, input: &Value, shape: Shape, line: &str, directory: Option<&str>) -> Found {
-        let Shape::Shell { dialect, .. } = shape else {
+        let Shape::Shell {
+            dialect,
+            environment,
+            ..
+        } = shape
+        else {
             return Ok(());
         };
         let line = required(input, line)?;
+        let set = environment.map_or(Ok(Vec::new()), |field| variables(input, field))?;
+        let line = &with_variables(line, &set);
         let directory = match directory.map(|field| optional(input, field)).transpose()? {
             Some(Some(directory)) if !directory.is_empty() => {
                 place::find(directory, self.surroundings, self.disk)
@@ -450,6 +458,47 @@ impl Finder<'_> {
         self.facts.shell = Some(read.shell);
         Ok(())
     }
+}
+
+/// Returns the variables that a call sets for its line: texts, and what else can be one.
+///
+/// # Errors
+/// Something there is no name of a variable, or no value for one.
+pub fn variables(input: &Value, field: &str) -> Result<Vec<(String, String)>, String> {
+    let fields = match input.get(field) {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Object(fields)) => fields,
+        Some(_) => return Err(format!("`{field}` is no map")),
+    };
+    let variable = |(name, value): (&String, &Value)| {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(flag) => flag.to_string(),
+            _ => String::from("\0"),
+        };
+        let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+        let is_name =
+            name.starts_with(first) && name.chars().all(|c| first(c) || c.is_ascii_digit());
+        if is_name && !value.contains('\0') {
+            return Ok((name.clone(), value));
+        }
+        let name = summary::one_line(name, 80);
+        Err(format!("`{field}` cannot set `{name}`"))
+    };
+    fields.iter().map(variable).collect()
+}
+
+/// Writes variables that come with a line in front of it, so that it is read as it will run.
+fn with_variables(line: &str, variables: &[(String, String)]) -> String {
+    if variables.is_empty() {
+        return line.to_owned();
+    }
+    let words = variables.iter().map(|(name, value)| {
+        let quoted = value.replace('\'', r"'\''");
+        format!(" {name}='{quoted}'")
+    });
+    format!("export{}\n{line}", words.collect::<String>())
 }
 
 /// Splits the person's entries; one that cannot be split lists nothing.

@@ -20,6 +20,8 @@ pub enum Shape {
         line: &'static str,
         /// Holds the directory it runs in, where the call can say so.
         directory: Option<&'static str>,
+        /// Holds variables for the line, where the call can set some.
+        environment: Option<&'static str>,
     },
     /// Replaces text in a file.
     Edit {

@@ -29,6 +29,7 @@ const SHELL: Shape = Shape::Shell {
     dialect: Dialect::Bash,
     line: "command",
     directory: Some("directory"),
+    environment: None,
 };
 
 fn disk() -> GivenDisk {

@@ -23,6 +23,7 @@ const SHELL: Shape = Shape::Shell {
     dialect: Dialect::Bash,
     line: "command",
     directory: None,
+    environment: None,
 };
 
 /// A project with links in every direction.

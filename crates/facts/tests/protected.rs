@@ -9,6 +9,7 @@ const SHELL: Shape = Shape::Shell {
     dialect: Dialect::Bash,
     line: "command",
     directory: None,
+    environment: None,
 };
 const WRITE: Shape = Shape::Write {
     path: "file_path",

@@ -150,6 +150,7 @@ fn call(route: &str, text: &str) -> (&'static str, Shape, Value) {
                 dialect,
                 line,
                 directory: None,
+                environment: None,
             };
             ("Bash", shape, json!({ "command": text }))
         }

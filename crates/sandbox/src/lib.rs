@@ -50,6 +50,8 @@
 //! allocates nothing. `linux/raw.rs` is the only module with unsafe code.
 
 mod afterwards;
+#[cfg(unix)]
+pub mod carried;
 pub mod level;
 mod links;
 #[cfg(target_os = "linux")]

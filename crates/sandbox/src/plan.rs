@@ -63,6 +63,9 @@ pub enum Start {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Environment {
+    /// Names that the call itself sets, before anything is taken away.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub given: IndexMap<String, String>,
     /// Names taken away; a trailing `*` stands for any ending.
     pub removed: Vec<String>,
     /// Names set to the run's own temporary directory, or to a place below it.

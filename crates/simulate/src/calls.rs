@@ -90,10 +90,12 @@ const fn under_exec(shape: Shape) -> Shape {
             dialect: Dialect::Unknown,
             line,
             directory,
+            environment,
         } => Shape::Shell {
             dialect: Dialect::Bash,
             line,
             directory,
+            environment,
         },
         other => other,
     }

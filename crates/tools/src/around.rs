@@ -76,8 +76,21 @@ pub enum Progress<'a> {
 pub struct Datasource {
     /// Its name in the configuration.
     pub id: String,
-    /// Where it lies, absolute.
+    /// Where it lies: absolute, links resolved.
     pub path: PathBuf,
+}
+
+impl Datasource {
+    /// Takes a folder or file under a name, and resolves its links.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be followed.
+    pub fn at(id: impl Into<String>, path: &Path) -> std::io::Result<Self> {
+        Ok(Self {
+            id: id.into(),
+            path: path.canonicalize()?,
+        })
+    }
 }
 
 /// What one attempt of a stage has read: each file as it was when the model last saw it.

@@ -248,11 +248,13 @@ impl Tool {
                 dialect: Dialect::Bash,
                 line: "command",
                 directory: None,
+                environment: None,
             },
             Self::ShellLine => Shape::Shell {
                 dialect: Dialect::Bash,
                 line: "command",
                 directory: Some("cwd"),
+                environment: Some("env"),
             },
             Self::HttpRequest | Self::SearchKnowledgeBase | Self::GetDocumentById => Shape::Other,
         }

@@ -16,7 +16,14 @@ mod around;
 mod cancel;
 mod carry;
 mod catalogue;
+mod disk;
 mod end;
+mod files;
+mod http;
+mod input;
+mod knowledge;
+mod line;
+mod place;
 
 pub use arguments::{Arguments, Fault, findings};
 pub use around::{Around, Carrier, Datasource, Progress, Seen, SeenFile};

@@ -23,7 +23,12 @@ const BY_SIGNAL: i32 = 128;
 
 /// Runs what stands behind `exec`.
 pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
-    let done = arguments::read(arguments).and_then(|arguments| match arguments.wanted {
+    let read = arguments::read(arguments);
+    if matches!(&read, Ok(arguments) if matches!(arguments.wanted, Wanted::Planned)) {
+        return planned();
+    }
+    let done = read.and_then(|arguments| match arguments.wanted {
+        Wanted::Planned => Err("a plan comes from a caller".to_owned()),
         Wanted::Ticket(ref ticket) => with_ticket(ticket, &arguments),
         Wanted::Stance(_) => {
             let most = Reach::limited_to(arguments.at_most);
@@ -35,6 +40,20 @@ pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
         Err(why) => {
             // Nobody is left to tell when standard error is gone.
             let _ = writeln!(std::io::stderr(), "interlock: {why}");
+            ExitCode::from(REFUSED)
+        }
+    }
+}
+
+/// Carries out the plan of a stage, which is told how that went.
+fn planned() -> ExitCode {
+    match interlock_sandbox::carried::carry_out() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "interlock: `--planned` is for Interlock itself: {error}"
+            );
             ExitCode::from(REFUSED)
         }
     }

@@ -25,6 +25,7 @@ impl Finder<'_> {
                 dialect: Dialect::Unknown,
                 line: "",
                 directory: None,
+                environment: None,
             };
             self.shell(input, shape, line, None)?;
         }

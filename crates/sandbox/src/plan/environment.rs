@@ -104,7 +104,16 @@ impl Environment {
                 || self.set.keys().any(|known| set(known))
                 || own.is_some() && self.in_own_directory.keys().any(|known| set(known))
         };
-        let mut environment: Vec<_> = given.filter(|(name, _)| !replaced(name)).collect();
+        let own_given = |name: &OsStr| self.given.keys().any(|known| name == OsStr::new(known));
+        let mut environment: Vec<_> = given
+            .filter(|(name, _)| !own_given(name))
+            .chain(
+                self.given
+                    .iter()
+                    .map(|(name, value)| (name.into(), value.into())),
+            )
+            .filter(|(name, _)| !replaced(name))
+            .collect();
         for (name, below) in &self.in_own_directory {
             if let Some(own) = own {
                 let place = if below.is_empty() {

@@ -32,6 +32,8 @@ pub(super) struct Arguments {
 pub(super) enum Wanted {
     /// A verdict's.
     Ticket(String),
+    /// The caller's at the other end of standard input.
+    Planned,
     /// The person's own.
     Stance(Stance),
 }
@@ -45,6 +47,17 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
                 .ok_or("the line is no text: write it as UTF-8")
         })
         .collect::<Result<_, _>>()?;
+    if words == ["--planned"] {
+        return Ok(Arguments {
+            wanted: Wanted::Planned,
+            line: String::new(),
+            project: None,
+            require: None,
+            at_most: Level::Full,
+            network: false,
+            allow: Vec::new(),
+        });
+    }
     if let ["--ticket", ticket, "--", line] = words.as_slice() {
         return Ok(Arguments {
             wanted: Wanted::Ticket((*ticket).to_owned()),

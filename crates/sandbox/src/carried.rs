@@ -1,0 +1,101 @@
+//! A plan carried out by a process of its own, for a caller that goes on meanwhile.
+//!
+//! The caller passes one end of a pair of sockets as that process's standard input. It
+//! writes its [`Order`] in one line; what comes back is a line of [`Told`] each. The command
+//! itself gets nothing of it: its input is empty, and the socket is closed before it starts.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+
+use serde::{Deserialize, Serialize};
+
+use crate::level::{Level, NotHeld, Reach};
+use crate::plan::Plan;
+use crate::run::{Ended, run_telling};
+
+/// Bytes of the longest order that is read.
+const ORDER_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// What a caller wants carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// The plan.
+    pub plan: Plan,
+    /// The highest level whose means are used: [`Level::Full`] but in tests.
+    pub level_max: Level,
+}
+
+/// What the caller is told, in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// The command runs.
+    Started {
+        /// The level.
+        level: Level,
+        /// What it is not held from.
+        not_held: Vec<NotHeld>,
+    },
+    /// It has ended, and what came after it is done.
+    Ended(Ended),
+    /// Nothing was started, for this reason.
+    Refused(String),
+}
+
+/// Carries out the order that comes on standard input, as the leader of a session without a terminal.
+///
+/// # Errors
+/// There is no such caller, or nobody could be told.
+pub fn carry_out() -> io::Result<()> {
+    let caller = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // What is no socket has no other end.
+    caller.peer_addr()?;
+    detach()?;
+    let mut order = String::new();
+    BufReader::new(&caller)
+        .take(ORDER_BYTES_MAX)
+        .read_line(&mut order)?;
+    let told = match serde_json::from_str::<Order>(&order) {
+        Ok(order) => carried(&order, &caller),
+        Err(error) => Told::Refused(format!("the order cannot be read: {error}")),
+    };
+    tell(&caller, &told)
+}
+
+fn carried(order: &Order, caller: &UnixStream) -> Told {
+    let mut started = |level: Level, not_held: &[NotHeld]| {
+        let told = Told::Started {
+            level,
+            not_held: not_held.to_vec(),
+        };
+        // Whoever is gone has no use for it; the end is told all the same.
+        let _ = tell(caller, &told);
+    };
+    match run_telling(
+        &order.plan,
+        Reach::limited_to(order.level_max),
+        &mut started,
+    ) {
+        Ok(ended) => Told::Ended(ended),
+        Err(error) => Told::Refused(error.to_string()),
+    }
+}
+
+fn tell(mut caller: &UnixStream, told: &Told) -> io::Result<()> {
+    let mut line = serde_json::to_string(told)?;
+    line.push('\n');
+    caller.write_all(line.as_bytes())
+}
+
+/// Leaves the terminal and the input behind, and ends with the caller.
+fn detach() -> io::Result<()> {
+    // Refused to a leader of a group, which has its own already.
+    let _ = nix::unistd::setsid();
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGTERM)?;
+    let nothing = std::fs::File::open("/dev/null")?;
+    nix::unistd::dup2_stdin(nothing)?;
+    Ok(())
+}

@@ -1,0 +1,347 @@
+//! Files opened and written without following any link.
+//!
+//! A path comes here with its links resolved. So whoever lays a link on the way meanwhile
+//! has changed where it leads, and the call ends: each directory is opened in the one before.
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Write as _},
+    os::fd::{AsFd as _, OwnedFd},
+    path::{Component, Path},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, Dir, FileType, Mode, OFlags, Stat, fchmod, fchown, fstat, mkdirat, openat,
+        renameat, statat, unlinkat,
+    },
+    io::Errno,
+};
+use sha2::{Digest as _, Sha256};
+
+use crate::{Cancel, Code, end::Failure};
+
+/// Bytes read before somebody may have cancelled the call.
+const CHUNK: usize = 256 * 1024;
+/// Attempts at a name that nobody else has taken.
+const NAMES_MAX: usize = 8;
+
+/// An open directory that was reached without any link.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    open: OwnedFd,
+}
+
+/// A regular file as it was when it was opened.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    pub(crate) file: File,
+    pub(crate) stat: Stat,
+}
+
+/// Why the disk did not do it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The system's own word.
+    System(Errno),
+    /// A link stands where none stood.
+    Link,
+    /// There is something else than a regular file.
+    NotAFile,
+    /// It is not as it was.
+    Changed,
+    /// Somebody had the call stopped.
+    Cancelled,
+    /// It has more bytes than are taken.
+    TooLarge,
+}
+
+impl From<Errno> for Trouble {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::LOOP => Self::Link,
+            other => Self::System(other),
+        }
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Errno::from_io_error(&error).unwrap_or(Errno::IO).into()
+    }
+}
+
+impl Trouble {
+    /// Says it of the file that a model knows as `shown`.
+    pub(crate) fn of(self, shown: &str, aim: crate::place::Aim) -> Failure {
+        let refused = match aim {
+            crate::place::Aim::Read => Code::CannotRead,
+            crate::place::Aim::Write => Code::CannotWrite,
+        };
+        let (code, message) = match self {
+            Self::System(Errno::NOENT) => (Code::NotFound, format!("there is no `{shown}`")),
+            Self::System(Errno::NOTDIR) => (
+                Code::NotFound,
+                format!("there is no `{shown}`: a part of the path is no directory"),
+            ),
+            Self::System(error) => (refused, format!("`{shown}`: {error}")),
+            Self::Link => (
+                Code::Moved,
+                format!("`{shown}` leads elsewhere than a moment ago: call the tool again"),
+            ),
+            Self::NotAFile => (Code::NotAFile, format!("`{shown}` is no regular file")),
+            Self::Changed => (
+                Code::StaleFile,
+                format!("`{shown}` was changed at this moment: read it again"),
+            ),
+            Self::Cancelled => (Code::Cancelled, "the call was cancelled".to_owned()),
+            Self::TooLarge => (Code::TooLarge, format!("`{shown}` is too large")),
+        };
+        Failure::new(code, message)
+    }
+}
+
+/// How a directory on the way is opened: to go through it, not to list it.
+const fn way() -> OFlags {
+    let flags = OFlags::DIRECTORY
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::CLOEXEC);
+    #[cfg(target_os = "linux")]
+    let flags = flags.union(OFlags::PATH);
+    flags
+}
+
+impl Directory {
+    /// Opens a directory by its path without links.
+    pub(crate) fn open(real: &Path) -> Result<Self, Trouble> {
+        Self::reach(real, false)
+    }
+
+    /// Opens a directory by its path without links, and makes what is missing of it.
+    pub(crate) fn make(real: &Path) -> Result<Self, Trouble> {
+        Self::reach(real, true)
+    }
+
+    fn reach(real: &Path, makes: bool) -> Result<Self, Trouble> {
+        let mut open = openat(rustix::fs::CWD, "/", way(), Mode::empty())?;
+        for part in real.components() {
+            let Component::Normal(name) = part else {
+                continue;
+            };
+            open = match openat(&open, name, way(), Mode::empty()) {
+                Err(Errno::NOENT) if makes => {
+                    match mkdirat(&open, name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    openat(&open, name, way(), Mode::empty())
+                }
+                // With `O_PATH` a link is told so.
+                Err(Errno::NOTDIR) if is_link(&open, Path::new(name)) => Err(Errno::LOOP),
+                opened => opened,
+            }?;
+        }
+        Ok(Self { open })
+    }
+
+    /// Opens a regular file in it to be read; never waits, whatever stands there.
+    pub(crate) fn file(&self, name: &Path) -> Result<OpenFile, Trouble> {
+        // To open a device or a pipe may do something already.
+        let before = statat(&self.open, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        regular(&before)?;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = openat(&self.open, name, flags, Mode::empty())?;
+        let stat = fstat(&file)?;
+        regular(&stat)?;
+        Ok(OpenFile {
+            file: File::from(file),
+            stat,
+        })
+    }
+
+    /// Tells what stands at a name in it; `None`: nothing.
+    pub(crate) fn look(&self, name: &Path) -> Result<Option<Stat>, Trouble> {
+        match statat(&self.open, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Lists its names with their kinds, at most `max`, in no order.
+    pub(crate) fn names(&self, max: usize) -> Result<Vec<(Vec<u8>, FileType)>, Trouble> {
+        let listed = openat(
+            &self.open,
+            ".",
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&listed)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            if names.len() >= max {
+                break;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => statat(&self.open, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| {
+                        FileType::from_raw_mode(stat.st_mode)
+                    }),
+                known => known,
+            };
+            names.push((name.to_bytes().to_vec(), kind));
+        }
+        Ok(names)
+    }
+
+    /// Puts a file with these bytes at `name`, whole or not at all.
+    ///
+    /// `before` is what was looked at there: mode and owner are kept, and where something
+    /// else stands there now nothing is written.
+    pub(crate) fn replace(
+        &self,
+        name: &Path,
+        before: Option<&Stat>,
+        bytes: &[u8],
+    ) -> Result<(), Trouble> {
+        let (beside, mut file) = self.beside()?;
+        let placed = self
+            .fill(&mut file, before, bytes)
+            .and_then(|()| self.place(&beside, name, before));
+        if placed.is_err() {
+            // Nobody knows of it; what is left of it does no harm.
+            let _ = unlinkat(&self.open, beside.as_str(), AtFlags::empty());
+        }
+        placed
+    }
+
+    fn beside(&self) -> Result<(String, File), Trouble> {
+        for _ in 0..NAMES_MAX {
+            let mut random = [0_u8; 8];
+            getrandom::fill(&mut random).map_err(|_| Errno::IO)?;
+            let name = format!(".interlock-{:016x}.tmp", u64::from_ne_bytes(random));
+            let flags =
+                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            // As a new file has it: less what the person's mask takes away.
+            match openat(&self.open, name.as_str(), flags, Mode::from_raw_mode(0o666)) {
+                Ok(open) => return Ok((name, File::from(open))),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    fn fill(&self, file: &mut File, before: Option<&Stat>, bytes: &[u8]) -> Result<(), Trouble> {
+        if let Some(before) = before {
+            let own = fstat(file.as_fd())?;
+            if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid) {
+                let owner = rustix::fs::Uid::from_raw(before.st_uid);
+                let group = rustix::fs::Gid::from_raw(before.st_gid);
+                // Only root may give files away; then it belongs to whoever wrote it.
+                let _ = fchown(file.as_fd(), Some(owner), Some(group));
+            }
+            fchmod(file.as_fd(), Mode::from_raw_mode(before.st_mode & 0o7777))?;
+        }
+        file.write_all(bytes)?;
+        Ok(())
+    }
+
+    fn place(&self, beside: &str, name: &Path, before: Option<&Stat>) -> Result<(), Trouble> {
+        let now = self.look(name)?;
+        let same = match (before, &now) {
+            (None, None) => true,
+            (Some(before), Some(now)) => is_same(before, now),
+            _ => false,
+        };
+        if !same {
+            return Err(Trouble::Changed);
+        }
+        renameat(&self.open, beside, &self.open, name)?;
+        Ok(())
+    }
+}
+
+impl OpenFile {
+    /// Returns its size when it was opened.
+    pub(crate) fn size(&self) -> u64 {
+        u64::try_from(self.stat.st_size).unwrap_or(0)
+    }
+
+    /// Reads it whole, `max` bytes at most.
+    pub(crate) fn read(&mut self, max: u64, cancel: &Cancel) -> Result<Vec<u8>, Trouble> {
+        if self.size() > max {
+            return Err(Trouble::TooLarge);
+        }
+        let mut bytes = Vec::new();
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            if cancel.is_pulled() {
+                return Err(Trouble::Cancelled);
+            }
+            match self.file.read(&mut chunk) {
+                Ok(0) => return Ok(bytes),
+                Ok(count) => bytes.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+            if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > max {
+                return Err(Trouble::TooLarge);
+            }
+        }
+    }
+}
+
+fn is_link(directory: &OwnedFd, name: &Path) -> bool {
+    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+}
+
+/// Refuses what is no regular file.
+pub(crate) fn regular(stat: &Stat) -> Result<(), Trouble> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(()),
+        FileType::Symlink => Err(Trouble::Link),
+        _ => Err(Trouble::NotAFile),
+    }
+}
+
+/// Tells whether nobody has written the file between two looks.
+fn is_same(one: &Stat, other: &Stat) -> bool {
+    let of = |stat: &Stat| {
+        (
+            (stat.st_dev, stat.st_ino, stat.st_size),
+            (stat.st_mtime, stat.st_mtime_nsec),
+            (stat.st_ctime, stat.st_ctime_nsec),
+        )
+    };
+    of(one) == of(other)
+}
+
+/// Returns the lower-case hex SHA-256 of a file's content.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Writes bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Splits a path without links into its directory and its name.
+pub(crate) fn split(real: &str) -> (&Path, &Path) {
+    let path = Path::new(real);
+    let name = path.file_name().map_or(Path::new("."), Path::new);
+    (path.parent().unwrap_or(Path::new("/")), name)
+}

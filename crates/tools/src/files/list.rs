@@ -1,0 +1,186 @@
+//! `Glob`, `LS` and `list_files`.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use rustix::fs::FileType;
+use serde_json::{Value, json};
+
+use super::walk::{self, Left};
+use crate::{
+    Around, Code, ToolEnd,
+    disk::{Directory, Trouble},
+    end::Failure,
+    input::{optional, text},
+    place::{self, Aim, Bounds},
+};
+
+/// Entries told.
+const ENTRIES_MAX: usize = 1_000;
+/// Entries of a directory that are looked at.
+const NAMES_MAX: usize = 200_000;
+/// Files that `list_files` tells.
+const FILES_MAX: usize = 100_000;
+
+/// Lists files whose path matches a pattern.
+pub(crate) fn glob(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+    let pattern = text(input, "pattern");
+    let matcher = matcher(pattern)?;
+    let real = base(input, Bounds::Machine, around)?;
+    let left = Left {
+        version_control: names_version_control(pattern, &real),
+        ..Left::default()
+    };
+    let found = files(&real, left, Some(&matcher), ENTRIES_MAX, around)?;
+    let mut lines = found.paths;
+    if lines.is_empty() {
+        return Ok(ToolEnd::done("no files match"));
+    }
+    if found.is_cut {
+        lines.push(cut_notice());
+    }
+    Ok(ToolEnd::done(lines.join("\n")))
+}
+
+fn cut_notice() -> String {
+    format!("(only the first {ENTRIES_MAX} are shown: narrow it down)")
+}
+
+/// Tells whether somebody asks for what version control keeps.
+fn names_version_control(pattern: &str, real: &str) -> bool {
+    let named = |path: &str| path.split('/').any(|part| part == ".git");
+    named(pattern) || named(real)
+}
+
+fn matcher(pattern: &str) -> Result<GlobMatcher, Failure> {
+    let wrong = |why: String| Failure::new(Code::InvalidArguments, format!("`pattern`: {why}"));
+    if pattern.starts_with(['/', '~']) || pattern.split('/').any(|part| part == "..") {
+        let why = "it counts from the directory: name another one with `path`";
+        return Err(wrong(why.to_owned()));
+    }
+    GlobBuilder::new(pattern.strip_prefix("./").unwrap_or(pattern))
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| wrong(error.kind().to_string()))
+}
+
+/// Returns the directory that a call names, without links; the project root without one.
+fn base(input: &Value, bounds: Bounds, around: &Around<'_>) -> Result<String, Failure> {
+    let real = place_of(input, bounds, around)?;
+    walk::directory(&real, &place::shown(&real, around))?;
+    Ok(real)
+}
+
+/// Returns what the argument `path` names, without links; the project root without one.
+pub(crate) fn place_of(
+    input: &Value,
+    bounds: Bounds,
+    around: &Around<'_>,
+) -> Result<String, Failure> {
+    let Some(path) = optional(input, "path") else {
+        return Ok(around.surroundings.project_root.clone());
+    };
+    let found = place::find(path, Aim::Read, bounds, around)?;
+    Ok(found.real)
+}
+
+/// Files found by a walk.
+struct Files {
+    paths: Vec<String>,
+    is_cut: bool,
+}
+
+fn files(
+    real: &str,
+    left: Left<'_>,
+    matcher: Option<&GlobMatcher>,
+    max: usize,
+    around: &Around<'_>,
+) -> Result<Files, Failure> {
+    let mut found = Files {
+        paths: Vec::new(),
+        is_cut: false,
+    };
+    // What cannot be read on the way is not there for whoever asks.
+    for entry in walk::walk(real, left, around)?.flatten() {
+        if around.cancel.is_pulled() {
+            return Err(Trouble::Cancelled.of(real, Aim::Read));
+        }
+        let path = entry.path();
+        let fits = |matcher: &GlobMatcher| matcher.is_match(walk::below(path, real));
+        if !is_shown(&entry) || !matcher.is_none_or(fits) {
+            continue;
+        }
+        if found.paths.len() >= max {
+            found.is_cut = true;
+            break;
+        }
+        found.paths.push(shown(path, around));
+    }
+    Ok(found)
+}
+
+/// A link is a name like any other; where it leads is found out when it is opened.
+fn is_shown(entry: &ignore::DirEntry) -> bool {
+    entry
+        .file_type()
+        .is_some_and(|kind| kind.is_file() || kind.is_symlink())
+}
+
+fn shown(path: &Path, around: &Around<'_>) -> String {
+    place::shown(&path.to_string_lossy(), around)
+}
+
+/// Lists what is in a directory.
+pub(crate) fn ls(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+    let found = place::find(text(input, "path"), Aim::Read, Bounds::Machine, around)?;
+    let told = place::shown(&found.real, around);
+    walk::directory(&found.real, &told)?;
+    let failed = |trouble: Trouble| trouble.of(&told, Aim::Read);
+    let mut names = Directory::open(Path::new(&found.real))
+        .and_then(|directory| directory.names(NAMES_MAX))
+        .map_err(failed)?;
+    names.sort_by(|one, other| one.0.cmp(&other.0));
+    let is_cut = names.len() > ENTRIES_MAX;
+    let mut lines: Vec<String> = names
+        .iter()
+        .take(ENTRIES_MAX)
+        .map(|(name, kind)| {
+            let mark = match kind {
+                FileType::Directory => "/",
+                FileType::Symlink => "@",
+                _ => "",
+            };
+            let name = String::from_utf8_lossy(name);
+            format!("{}{mark}", interlock_facts::one_line(&name, 1_024))
+        })
+        .collect();
+    if lines.is_empty() {
+        return Ok(ToolEnd::done("(the directory is empty)"));
+    }
+    if is_cut {
+        lines.push(cut_notice());
+    }
+    Ok(ToolEnd::done(lines.join("\n")))
+}
+
+/// Lists files as CodeMie's tool does.
+pub(crate) fn as_object(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+    let pattern = optional(input, "pattern");
+    let matcher = pattern.map(matcher).transpose()?;
+    let real = base(input, Bounds::Datasources, around)?;
+    let left = Left {
+        version_control: names_version_control(pattern.unwrap_or_default(), &real),
+        below: input.get("recursive") == Some(&Value::Bool(false)),
+        ..Left::default()
+    };
+    let found = files(&real, left, matcher.as_ref(), FILES_MAX, around)?;
+    let mut told = json!({"files": found.paths});
+    if found.is_cut
+        && let Value::Object(fields) = &mut told
+    {
+        fields.insert("cut".to_owned(), Value::Bool(true));
+    }
+    Ok(ToolEnd::done(told.to_string()))
+}

@@ -1,0 +1,117 @@
+//! The walk through a directory that searches and listings share.
+
+use std::path::Path;
+
+use ignore::{DirEntry, Walk, WalkBuilder, overrides::OverrideBuilder};
+
+use crate::{
+    Around, Code,
+    disk::{self, Directory, Trouble},
+    end::Failure,
+    place::{self, Aim},
+};
+
+/// Directories below one another that are walked through.
+const DEPTH_MAX: usize = 256;
+
+/// What is left out of a walk.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Left<'a> {
+    /// Whether files that ignore files name are left out.
+    pub(crate) ignored: bool,
+    /// Whether version control's own directory is walked through, too.
+    pub(crate) version_control: bool,
+    /// Whether directories below are left out.
+    pub(crate) below: bool,
+    /// Only files that match, as ripgrep's `--glob` has it.
+    pub(crate) glob: Option<&'a str>,
+}
+
+/// Walks through `real` in the order of paths; links are not followed.
+pub(crate) fn walk(real: &str, left: Left<'_>, around: &Around<'_>) -> Result<Walk, Failure> {
+    let mut builder = WalkBuilder::new(real);
+    builder
+        .standard_filters(false)
+        .follow_links(false)
+        .max_depth(Some(if left.below { 1 } else { DEPTH_MAX }))
+        .sort_by_file_name(Ord::cmp);
+    if left.ignored {
+        // Ignore files count without a repository, too; a person's own settings do not.
+        builder
+            .parents(true)
+            .ignore(true)
+            .git_ignore(true)
+            .git_exclude(true)
+            .require_git(false);
+    }
+    if let Some(glob) = left.glob {
+        let wrong =
+            |error: ignore::Error| Failure::new(Code::InvalidArguments, format!("`glob`: {error}"));
+        let mut overrides = OverrideBuilder::new(real);
+        overrides.add(glob).map_err(wrong)?;
+        builder.overrides(overrides.build().map_err(wrong)?);
+    }
+    let state = around.surroundings.state_directory.clone();
+    builder.filter_entry(move |entry| may_enter(entry, left.version_control, state.as_deref()));
+    Ok(builder.build())
+}
+
+fn may_enter(entry: &DirEntry, version_control: bool, state: Option<&str>) -> bool {
+    if entry.depth() == 0 {
+        return true;
+    }
+    let path = entry.path();
+    let hidden = state.is_some_and(|state| path.starts_with(state));
+    let no_file = path.to_str().is_some_and(place::is_no_file);
+    let own = !version_control && entry.file_name() == ".git";
+    !(hidden || no_file || own)
+}
+
+/// What stands at the beginning of a walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    Directory,
+    File,
+}
+
+/// Says what stands at a path without links.
+pub(crate) fn start(real: &str, shown: &str) -> Result<Start, Failure> {
+    let failed = |trouble: Trouble| trouble.of(shown, Aim::Read);
+    if real == "/" {
+        return Ok(Start::Directory);
+    }
+    let (directory, name) = disk::split(real);
+    let directory = Directory::open(directory).map_err(failed)?;
+    let stat = directory
+        .look(name)
+        .and_then(|stat| stat.ok_or(Trouble::System(rustix::io::Errno::NOENT)))
+        .map_err(failed)?;
+    match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+        rustix::fs::FileType::Directory => Ok(Start::Directory),
+        _ => disk::regular(&stat).map(|()| Start::File).map_err(failed),
+    }
+}
+
+/// The same, where only a directory will do.
+pub(crate) fn directory(real: &str, shown: &str) -> Result<(), Failure> {
+    match start(real, shown) {
+        Ok(Start::Directory) => Ok(()),
+        Ok(Start::File) => Err(not_a_directory(shown)),
+        Err(failure) if failure.code == Code::NotAFile => Err(not_a_directory(shown)),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn not_a_directory(shown: &str) -> Failure {
+    Failure::new(Code::NotADirectory, format!("`{shown}` is no directory"))
+}
+
+/// Tells whether an entry of a walk is a regular file.
+pub(crate) fn is_file(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_file())
+}
+
+/// Returns a path as the walk has it, below the place where it began.
+pub(crate) fn below<'p>(path: &'p Path, real: &str) -> &'p Path {
+    path.strip_prefix(real).unwrap_or(path)
+}

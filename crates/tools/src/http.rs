@@ -1,0 +1,378 @@
+//! `http_request`.
+
+use std::{
+    future::Future,
+    sync::Arc,
+    task::Poll,
+    time::{Duration, SystemTime},
+};
+
+use reqwest::{
+    Client, Method, Response, StatusCode, Url,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
+    redirect,
+};
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use serde_json::Value;
+use tokio::net::unix::pipe::Receiver;
+
+use crate::{
+    Around, Code, Reply, ToolEnd,
+    end::{Failure, length},
+    input::{optional, text},
+};
+
+/// Bytes of the largest body that is taken.
+const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// Bytes of a body that are told with a status that is a failure.
+const FAILED_BODY_BYTES: usize = 4_096;
+/// Times that a server may lead elsewhere.
+const REDIRECTS_MAX: usize = 10;
+/// Seconds that the whole may take unless told otherwise.
+const SECONDS: f64 = 60.0;
+/// Headers that the connection itself has to say.
+const OWN_HEADERS: [&str; 7] = [
+    "connection",
+    "content-length",
+    "host",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Sends a request and returns the body of the answer.
+pub(crate) fn request(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+    let asked = Asked::of(input)?;
+    let seconds = input.get("timeout").and_then(Value::as_f64);
+    let timeout = Duration::try_from_secs_f64(seconds.unwrap_or(SECONDS)).unwrap_or_default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(|error| unreachable(&error))?;
+    let answer = runtime.block_on(within(timeout, around, asked.sent()));
+    // Looking a name up cannot be stopped: it is left to itself.
+    runtime.shutdown_background();
+    Ok(answer?.told())
+}
+
+/// Waits for `work`, unless it takes too long or somebody cancels the call.
+async fn within<T>(
+    timeout: Duration,
+    around: &Around<'_>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let pulled = around.cancel.pulled().try_clone_to_owned();
+    // Readable means hung up: nothing is ever written into it.
+    let pulled = pulled
+        .and_then(Receiver::from_owned_fd)
+        .map_err(|error| unreachable(&error))?;
+    let mut work = std::pin::pin!(work);
+    let mut cancelled = std::pin::pin!(pulled.readable());
+    let mut late = std::pin::pin!(tokio::time::sleep(timeout));
+    std::future::poll_fn(|context| {
+        if let Poll::Ready(done) = work.as_mut().poll(context) {
+            return Poll::Ready(done);
+        }
+        if cancelled.as_mut().poll(context).is_ready() {
+            let why = "the request was cancelled";
+            return Poll::Ready(Err(Failure::new(Code::Cancelled, why)));
+        }
+        late.as_mut().poll(context).map(|()| {
+            let why = format!("no whole answer came within {} ms", timeout.as_millis());
+            Err(Failure::new(Code::Timeout, why))
+        })
+    })
+    .await
+}
+
+fn unreachable(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Code::Unreachable, format!("the request failed: {error}"))
+}
+
+fn invalid(why: impl Into<String>) -> Failure {
+    Failure::new(Code::InvalidArguments, why)
+}
+
+/// One request, and where it goes next.
+#[derive(Debug)]
+struct Asked {
+    url: Url,
+    method: Method,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+}
+
+impl Asked {
+    fn of(input: &Value) -> Result<Self, Failure> {
+        let mut url = Url::parse(text(input, "url"))
+            .map_err(|error| invalid(format!("`url` is no address: {error}")))?;
+        if !is_web(&url) {
+            return Err(invalid("`url` must begin with `http:` or `https:`"));
+        }
+        add_query(&mut url, input.get("query"));
+        let method = optional(input, "method")
+            .unwrap_or("GET")
+            .to_ascii_uppercase();
+        let method =
+            Method::from_bytes(method.as_bytes()).map_err(|_| invalid("`method` is no method"))?;
+        let mut headers = headers(input.get("headers"))?;
+        let body = match input.get("body") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.clone().into_bytes()),
+            Some(other) => {
+                headers
+                    .entry(CONTENT_TYPE)
+                    .or_insert(HeaderValue::from_static("application/json"));
+                Some(other.to_string().into_bytes())
+            }
+        };
+        Ok(Self {
+            url,
+            method,
+            headers,
+            body,
+        })
+    }
+
+    /// Sends it, follows where servers lead, and takes the answer whole.
+    async fn sent(mut self) -> Result<Answer, Failure> {
+        let client = client(&self.url)?;
+        for _ in 0..=REDIRECTS_MAX {
+            let mut request = client
+                .request(self.method.clone(), self.url.clone())
+                .headers(self.headers.clone());
+            if let Some(body) = &self.body {
+                request = request.body(body.clone());
+            }
+            let response = request.send().await.map_err(on_the_way)?;
+            match next(&response)? {
+                None => return Answer::of(response).await,
+                Some(url) => self.go_on(response.status(), url),
+            }
+        }
+        let why = format!("the server leads elsewhere more than {REDIRECTS_MAX} times");
+        Err(Failure::new(Code::Redirect, why))
+    }
+
+    fn go_on(&mut self, status: StatusCode, url: Url) {
+        let becomes_get = match status {
+            StatusCode::SEE_OTHER => self.method != Method::HEAD,
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
+            _ => false,
+        };
+        if becomes_get {
+            self.method = Method::GET;
+            self.body = None;
+            self.headers.remove(CONTENT_TYPE);
+        }
+        if url.origin() != self.url.origin() {
+            // They may be secrets, and were meant for the first server.
+            self.headers.clear();
+        }
+        self.url = url;
+    }
+}
+
+fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
+fn add_query(url: &mut Url, query: Option<&Value>) {
+    let Some(fields) = query
+        .and_then(Value::as_object)
+        .filter(|all| !all.is_empty())
+    else {
+        return;
+    };
+    let mut pairs = url.query_pairs_mut();
+    for (name, value) in fields {
+        let one = std::slice::from_ref(value);
+        for value in value.as_array().map_or(one, Vec::as_slice) {
+            match value {
+                Value::Null => {}
+                Value::String(text) => drop(pairs.append_pair(name, text)),
+                other => drop(pairs.append_pair(name, &other.to_string())),
+            }
+        }
+    }
+}
+
+fn headers(given: Option<&Value>) -> Result<HeaderMap, Failure> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in given.and_then(Value::as_object).into_iter().flatten() {
+        let wrong = || {
+            let name = interlock_facts::one_line(name, 80);
+            invalid(format!("`headers` cannot set `{name}`"))
+        };
+        let known: HeaderName = name.parse().map_err(|_| wrong())?;
+        if OWN_HEADERS.contains(&known.as_str()) {
+            return Err(wrong());
+        }
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let mut value = HeaderValue::from_str(&text).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(known, value);
+    }
+    Ok(headers)
+}
+
+fn client(url: &Url) -> Result<Client, Failure> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unreachable(&error))?
+        .with_platform_verifier()
+        .map_err(|error| unreachable(&error))?
+        .with_no_client_auth();
+    let mut client = Client::builder()
+        .tls_backend_preconfigured(tls)
+        .user_agent(concat!("interlock/", env!("CARGO_PKG_VERSION")))
+        // Followed here: what was meant for one server is not sent to another.
+        .redirect(redirect::Policy::none())
+        .pool_max_idle_per_host(0);
+    if is_loopback(url) {
+        client = client.no_proxy();
+    }
+    client.build().map_err(|error| unreachable(&error))
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let address = host.parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Says what went wrong; the address may hold a secret.
+fn on_the_way(error: reqwest::Error) -> Failure {
+    let error = error.without_url();
+    let mut why = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        why = format!("{why}: {cause}");
+        source = cause.source();
+    }
+    unreachable(&why)
+}
+
+/// Returns where the server leads; `None`: here is the answer.
+fn next(response: &Response) -> Result<Option<Url>, Failure> {
+    let leads = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let Some(place) = response.headers().get(LOCATION).filter(|_| leads) else {
+        return Ok(None);
+    };
+    let place = String::from_utf8_lossy(place.as_bytes());
+    let next = response.url().join(&place);
+    match next {
+        Ok(url) if is_web(&url) => Ok(Some(url)),
+        _ => Err(Failure::new(
+            Code::Redirect,
+            "the server leads to something else than `http:` or `https:`",
+        )),
+    }
+}
+
+/// What a server answered.
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    async fn of(mut response: Response) -> Result<Self, Failure> {
+        let status = response.status();
+        let headers = response.headers().clone();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(on_the_way)? {
+            if body.len().saturating_add(chunk.len()) > BODY_BYTES_MAX {
+                let why = format!("the answer has more than {BODY_BYTES_MAX} bytes");
+                return Err(Failure::new(Code::TooLarge, why));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Self {
+            status,
+            headers,
+            body,
+        })
+    }
+
+    fn told(self) -> ToolEnd {
+        let body = String::from_utf8_lossy(&self.body).into_owned();
+        let bytes = length(&body);
+        let reply = self.reply();
+        let end = if self.status.as_u16() < 400 {
+            ToolEnd::done(body)
+        } else {
+            let mut message = format!("the server answered with status {}", self.status.as_u16());
+            let shown: String = body.chars().take(FAILED_BODY_BYTES).collect();
+            if !shown.is_empty() {
+                message = format!("{message}:\n{shown}");
+            }
+            ToolEnd::failed(Code::HttpStatus, message)
+        };
+        ToolEnd {
+            bytes,
+            reply: Some(reply),
+            ..end
+        }
+    }
+
+    fn reply(&self) -> Reply {
+        let retry_after = self.headers.get(RETRY_AFTER);
+        Reply {
+            status: self.status.as_u16(),
+            retry_after_ms: retry_after
+                .and_then(|value| value.to_str().ok())
+                .and_then(|text| wait_ms(text, SystemTime::now())),
+            headers: self
+                .headers
+                .iter()
+                .filter_map(|(name, value)| {
+                    Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Reads how long a server asks to wait: seconds, or a date.
+fn wait_ms(text: &str, now: SystemTime) -> Option<u64> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(seconds.saturating_mul(1_000));
+    }
+    let at = httpdate::parse_http_date(text).ok()?;
+    let wait = at.duration_since(now).unwrap_or_default();
+    u64::try_from(wait.as_millis()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::wait_ms;
+
+    #[test]
+    fn a_wait_is_seconds_or_a_date() {
+        let now = UNIX_EPOCH + Duration::from_secs(784_111_767);
+        let rows = [
+            ("5", Some(5_000)),
+            (" 0 ", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(10_000)),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
+            ("-5", None),
+            ("soon", None),
+        ];
+        for (text, wanted) in rows {
+            assert_eq!(wait_ms(text, now), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! `Bash` and CodeMie's `bash`: a shell line, carried by `interlock exec`.
+
+use std::time::Duration;
+
+use interlock_facts::{RealDisk, locate, variables};
+use interlock_sandbox::{
+    Ended, Exit, Plan,
+    carried::{Order, Told},
+    plan::{LeftOver, Start},
+};
+use serde_json::Value;
+
+mod follow;
+mod group;
+mod kept;
+
+use crate::{
+    Around, Carrier, Code, Held, ToolEnd,
+    end::Failure,
+    input::text,
+    place::{self, Bounds},
+};
+use follow::{Outcome, Stop, Streams, Wanted};
+
+/// How long a line may take unless told otherwise.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Bytes of standard output that CodeMie's tool returns.
+const STDOUT_BYTES_MAX: usize = 10 * 1024 * 1024;
+
+/// Runs a line and shows everything it prints.
+pub(crate) fn bash(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+    let timeout = input.get("timeout_ms").and_then(Value::as_u64);
+    let line = Line {
+        text: text(input, "command"),
+        timeout: timeout.map_or(TIMEOUT, Duration::from_millis),
+        directory: around.surroundings.working_directory.clone(),
+        variables: Vec::new(),
+    };
+    let outcome = line.run(Streams::One, around.result_bytes_max, around)?;
+    let printed = outcome.out.text();
+    let mut end = line.end(&outcome, around);
+    end.bytes = outcome.out.total();
+    end.text = match (printed.is_empty(), end.text.is_empty()) {
+        (true, true) => "(no output)".to_owned(),
+        (true, false) => end.text,
+        (false, true) => printed,
+        (false, false) => format!("{}\n({})", printed.trim_end_matches('\n'), end.text),
+    };
+    Ok(end)
+}
+
+/// Runs a line as CodeMie's tool does: its standard output is the result.
+pub(crate) fn codemie(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+    let wrong = |why: String| Failure::new(Code::InvalidArguments, why);
+    let directory = match input.get("cwd").and_then(Value::as_str) {
+        None => around.surroundings.working_directory.clone(),
+        Some(named) => {
+            let found = locate(named, around.surroundings, &RealDisk).map_err(wrong)?;
+            place::check(&found.real, Bounds::Datasources, around)?;
+            found.real
+        }
+    };
+    let seconds = input.get("timeout").and_then(Value::as_f64);
+    let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let line = Line {
+        text: text(input, "command"),
+        timeout: timeout.unwrap_or(TIMEOUT),
+        directory,
+        variables: variables(input, "env").map_err(wrong)?,
+    };
+    let outcome = line.run(Streams::Two, STDOUT_BYTES_MAX, around)?;
+    let mut end = line.end(&outcome, around);
+    end.bytes = outcome.out.total();
+    if end.ok {
+        end.text = outcome.out.text();
+        return Ok(end);
+    }
+    for (name, kept) in [
+        ("standard error", &outcome.err),
+        ("standard output", &outcome.out),
+    ] {
+        let printed = kept.text();
+        if !printed.is_empty() {
+            end.text.push_str(&format!("\n{name}:\n{printed}"));
+        }
+    }
+    Ok(end)
+}
+
+/// A line of a call.
+struct Line<'a> {
+    text: &'a str,
+    timeout: Duration,
+    directory: String,
+    variables: Vec<(String, String)>,
+}
+
+impl Line<'_> {
+    fn run(
+        &self,
+        streams: Streams,
+        bytes_max: usize,
+        around: &Around<'_>,
+    ) -> Result<Outcome, Failure> {
+        let not_started = |why: String| Failure::new(Code::NotStarted, why);
+        let carrier = around
+            .carrier
+            .ok_or_else(|| not_started("no shell line can be carried here".to_owned()))?;
+        let order = Order {
+            plan: self.plan(&carrier, around)?,
+            level_max: carrier.level_max,
+        };
+        let wanted = Wanted {
+            program: carrier.program,
+            order: &order,
+            timeout: self.timeout,
+            streams,
+            bytes_max,
+        };
+        follow::follow(&wanted, around)
+            .map_err(|error| not_started(format!("the line was not started: {error}")))
+    }
+
+    /// Takes the plan of the verdict, which must be for this line and this place.
+    fn plan(&self, carrier: &Carrier<'_>, around: &Around<'_>) -> Result<Plan, Failure> {
+        let mut plan = carrier.plan.clone();
+        let is_same = matches!(&plan.start, Start::Line(line) if line == self.text)
+            && plan.directory.to_str() == Some(&self.directory);
+        if !is_same {
+            let why = "the plan is for another line or another place; nothing was run";
+            return Err(Failure::new(Code::NotStarted, why));
+        }
+        if let Some(confinement) = &mut plan.confinement {
+            // What a call of a stage starts is over when its end is told.
+            confinement.left_over = LeftOver::End;
+        }
+        let given = around.environment.iter().chain(&self.variables);
+        plan.environment.given.extend(given.cloned());
+        Ok(plan)
+    }
+
+    /// Says how the line ended, without what it printed.
+    fn end(&self, outcome: &Outcome, around: &Around<'_>) -> ToolEnd {
+        let failed = |code: Code, why: String| ToolEnd::failed(code, why);
+        let (ended, mut end) = match (&outcome.told, outcome.stopped) {
+            (Some(Told::Refused(why)), _) => (None, failed(Code::NotStarted, why.clone())),
+            (told, stopped) => {
+                let ended = match told {
+                    Some(Told::Ended(ended)) => Some(ended),
+                    _ => None,
+                };
+                let end = match (stopped, ended) {
+                    (Some(Stop::TooLong), _) => failed(
+                        Code::Timeout,
+                        format!(
+                            "the line took longer than {} ms and was ended",
+                            self.timeout.as_millis()
+                        ),
+                    ),
+                    (Some(Stop::Asked), _) => failed(
+                        Code::Cancelled,
+                        "the line was ended: the call was cancelled".to_owned(),
+                    ),
+                    (None, Some(ended)) => of_exit(ended.exit),
+                    (None, None) => failed(
+                        Code::NotStarted,
+                        "nobody told how the line ended: it may have run".to_owned(),
+                    ),
+                };
+                (ended, end)
+            }
+        };
+        if let Some(ended) = ended {
+            end.exit = Some(code(ended.exit));
+            end.wrote = wrote(ended, around);
+            end.held = Some(held(ended));
+            for changed in &ended.changed {
+                let path = place::shown(&changed.path.to_string_lossy(), around);
+                if !end.text.is_empty() {
+                    end.text.push_str("; ");
+                }
+                end.text
+                    .push_str(&format!("`{path}` is protected and was changed"));
+            }
+        }
+        end
+    }
+}
+
+fn of_exit(exit: Exit) -> ToolEnd {
+    match exit {
+        Exit::Code(0) => ToolEnd::done(""),
+        Exit::Code(code) => ToolEnd::failed(Code::ExitStatus, format!("exit code {code}")),
+        Exit::Signal(signal) => {
+            ToolEnd::failed(Code::ExitStatus, format!("ended by signal {signal}"))
+        }
+    }
+}
+
+fn code(exit: Exit) -> i64 {
+    match exit {
+        Exit::Code(code) => i64::from(code),
+        Exit::Signal(signal) => 128 + i64::from(signal),
+    }
+}
+
+fn wrote(ended: &Ended, around: &Around<'_>) -> Vec<String> {
+    let root = around.surroundings.project_root.trim_end_matches('/');
+    let paths = ended.wrote.iter();
+    paths.map(|relative| format!("{root}/{relative}")).collect()
+}
+
+fn held(ended: &Ended) -> Held {
+    Held {
+        level: ended.level,
+        not_held: ended.not_held.clone(),
+        changed: ended.changed.clone(),
+        unseen: ended.unseen.clone(),
+    }
+}

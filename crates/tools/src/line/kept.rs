@@ -1,0 +1,108 @@
+//! What is kept of an output: its beginning and its end.
+
+use std::collections::VecDeque;
+
+/// The beginning and the end of an output, and how much there was of it.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    half: usize,
+    total: u64,
+}
+
+impl Kept {
+    /// Keeps nothing yet, and at most `bytes_max` bytes.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self {
+            half: bytes_max / 2,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn take(&mut self, bytes: &[u8]) {
+        self.total = self
+            .total
+            .saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
+        self.head.extend_from_slice(first);
+        let rest = rest
+            .get(rest.len().saturating_sub(self.half)..)
+            .unwrap_or_default();
+        self.tail.extend(rest);
+        let over = self.tail.len().saturating_sub(self.half);
+        self.tail.drain(..over);
+    }
+
+    /// Returns the bytes that there were.
+    pub(crate) const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Returns what is kept as text, with a notice where something is left out.
+    pub(crate) fn text(&self) -> String {
+        let tail: Vec<u8> = self.tail.iter().copied().collect();
+        let kept = self.head.len() + tail.len();
+        let left_out = self
+            .total
+            .saturating_sub(u64::try_from(kept).unwrap_or(u64::MAX));
+        if left_out == 0 {
+            let whole = [self.head.as_slice(), &tail].concat();
+            return String::from_utf8_lossy(&whole).into_owned();
+        }
+        let head = whole_characters(&self.head);
+        format!(
+            "{}\n... ({left_out} bytes are left out)\n{}",
+            String::from_utf8_lossy(head).trim_end_matches('\n'),
+            String::from_utf8_lossy(without_rest(&tail))
+        )
+    }
+}
+
+/// Drops a character that was cut at the end.
+fn whole_characters(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => {
+            bytes.get(..error.valid_up_to()).unwrap_or_default()
+        }
+        _ => bytes,
+    }
+}
+
+/// Drops the rest of a character that was cut at the beginning.
+fn without_rest(bytes: &[u8]) -> &[u8] {
+    let rest = bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| **byte & 0xc0 == 0x80);
+    bytes.get(rest.count()..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn beginning_and_end_are_kept_however_it_comes(
+            text in "[a-zäß\n]{0,200}", half in 0_usize..60, chunk in 1_usize..40,
+        ) {
+            let mut kept = Kept::new(half * 2);
+            text.as_bytes().chunks(chunk).for_each(|bytes| kept.take(bytes));
+            let told = kept.text();
+            prop_assert_eq!(usize::try_from(kept.total()), Ok(text.len()));
+            if text.len() <= half * 2 {
+                prop_assert_eq!(told, text);
+            } else {
+                let (head, tail) = told.split_once("\n... (").unwrap_or_default();
+                let tail = tail.split_once(" left out)\n").unwrap_or_default().1;
+                prop_assert!(text.starts_with(head));
+                prop_assert!(text.ends_with(tail));
+                prop_assert!(head.len() <= half && tail.len() <= half);
+            }
+        }
+    }
+}

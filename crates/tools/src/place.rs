@@ -1,0 +1,127 @@
+//! Where a path of a call leads, and whether the tool may go there.
+
+use interlock_core::call::FileWrite;
+use interlock_facts::{Located, RealDisk, locate};
+
+use crate::{Around, Code, end::Failure};
+
+/// Trees that hold no files of a disk: reading there may act, wait forever, or show processes.
+const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Which places a tool may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    /// Every file of the machine that is not Interlock's own.
+    Machine,
+    /// The project and the temporary directory.
+    Project,
+    /// The project and the datasources.
+    Datasources,
+}
+
+/// What is done at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aim {
+    Read,
+    Write,
+}
+
+/// Finds a path as a call names it, where the tool may go and as it was judged.
+pub(crate) fn find(
+    path: &str,
+    aim: Aim,
+    bounds: Bounds,
+    around: &Around<'_>,
+) -> Result<Located, Failure> {
+    let found = locate(path, around.surroundings, &RealDisk)
+        .map_err(|why| Failure::new(Code::CannotRead, why))?;
+    check(&found.real, bounds, around)?;
+    let judged = match aim {
+        Aim::Read => {
+            let shown = found.relative.as_ref().unwrap_or(&found.real);
+            around.facts.reads.contains(shown)
+        }
+        Aim::Write => {
+            let is_it = |write: &FileWrite| write.path.as_deref() == Some(&found.real);
+            around.facts.writes.iter().any(is_it)
+        }
+    };
+    if judged {
+        return Ok(found);
+    }
+    Err(Failure::new(
+        Code::Moved,
+        format!("`{path}` leads elsewhere than when the call was judged: call the tool again"),
+    ))
+}
+
+/// Tells whether a tool may go to a path without links.
+pub(crate) fn check(real: &str, bounds: Bounds, around: &Around<'_>) -> Result<(), Failure> {
+    let here = around.surroundings;
+    if is_hidden(real, around) {
+        return Err(Failure::new(
+            Code::Protected,
+            format!("`{real}` is Interlock's own: a guarded agent may not read it"),
+        ));
+    }
+    if is_no_file(real) {
+        return Err(Failure::new(
+            Code::NotAFile,
+            format!("`{real}` is no file of a disk"),
+        ));
+    }
+    let mut inside = vec![here.project_root.as_str()];
+    let place = match bounds {
+        Bounds::Machine => return Ok(()),
+        Bounds::Project => {
+            inside.extend(here.temporary.as_deref());
+            "the project and the temporary directory"
+        }
+        Bounds::Datasources => "the project and the datasources",
+    };
+    let in_datasource = || {
+        let mut sources = around.datasources.iter();
+        bounds == Bounds::Datasources
+            && sources.any(|source| std::path::Path::new(real).starts_with(&source.path))
+    };
+    if inside.iter().any(|place| is_within(real, place)) || in_datasource() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::OutsideProject,
+        format!("`{real}` lies outside {place}"),
+    ))
+}
+
+/// Tells whether a path is Interlock's state or lies in it.
+pub(crate) fn is_hidden(real: &str, around: &Around<'_>) -> bool {
+    let state = around.surroundings.state_directory.as_deref();
+    state.is_some_and(|state| is_within(real, state))
+}
+
+/// Tells whether a path lies in a tree that holds no files of a disk.
+pub(crate) fn is_no_file(real: &str) -> bool {
+    let shared = is_within(real, "/dev/shm");
+    !shared && NO_FILES.iter().any(|tree| is_within(real, tree))
+}
+
+/// Tells whether a plain absolute path is `directory` or below it.
+pub(crate) fn is_within(path: &str, directory: &str) -> bool {
+    let directory = directory.trim_end_matches('/');
+    path.strip_prefix(directory)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns a path as a model is shown it: relative where it is in the project.
+pub(crate) fn shown(real: &str, around: &Around<'_>) -> String {
+    let root = around.surroundings.project_root.trim_end_matches('/');
+    let inside = real.strip_prefix(root);
+    let relative = inside.and_then(|rest| rest.strip_prefix('/'));
+    let text = match (inside, relative) {
+        (_, Some(relative)) => relative,
+        (Some(""), _) => ".",
+        _ => real,
+    };
+    // A name may hold line ends, which would look like another one.
+    interlock_facts::one_line(text, 4_096)
+}
