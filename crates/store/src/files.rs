@@ -73,7 +73,8 @@ pub(crate) fn read<T: Versioned>(path: &Path) -> Result<Option<T>, StoreError> {
     Ok(Some(incoming.content))
 }
 
-fn read_bytes(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, StoreError> {
+/// Reads a plain file of at most `bytes_max` bytes; `None` only when there is none.
+pub(crate) fn read_bytes(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let failed = |error| StoreError::io("read", path, error);
     let file = match open_no_follow(OpenOptions::new().read(true), path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

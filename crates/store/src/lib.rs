@@ -11,6 +11,7 @@
 //! runs/ID/parents.jsonl   the spans of others that calls lie in
 //! runs/ID/session.json    the run's own word about the session it guards
 //! runs/ID/files/          the folder that programs of a durable run work in
+//! runs/ID/messages/HASH   what a model said or was told in it
 //! runs/ID/origin.json     the files a durable run came from, as they were read
 //! names/HASH/NAME         the durable run of that name, by project and workflow
 //! sessions/HASH.json      the run that guards a session
@@ -43,6 +44,7 @@ mod id;
 mod kin;
 mod list;
 mod log;
+mod messages;
 mod names;
 mod notes;
 mod pin;
@@ -69,6 +71,7 @@ pub use home::Home;
 pub use id::{random_word, run_id};
 pub use list::{Listed, RunCard, RunSummary};
 pub use log::{AppendError, EventLog, Recorded};
+pub use messages::Messages;
 pub use names::name_fault;
 pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
 pub use pin::{Durability, NewRun, SourceFile};

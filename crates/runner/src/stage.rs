@@ -1,0 +1,38 @@
+//! Model stages: a model, its calls, and the people who are asked about them.
+//!
+//! Decides nothing: [`interlock_core::stage::step`] says what is next, and what
+//! became of it goes back as a command. Only the loop that drives the run writes
+//! to its log; a stage asks it over a [`Line`](line::Line).
+//!
+//! **Invariant.** What a model said, and what it is told, is kept beside the log
+//! before an event names it; so an attempt that was cut off goes on with the same
+//! transcript, and no model is asked again for what it has said.
+
+mod act;
+mod brake;
+mod calls;
+mod channel;
+mod desk;
+mod kept;
+mod line;
+mod messages;
+mod models;
+mod person;
+mod place;
+mod servers;
+mod texts;
+mod transcript;
+
+pub use channel::{Answers, Channel, Open, Said, Wanted};
+pub use desk::Desk;
+pub use kept::{KeptAnswer, KeptResult};
+pub use line::{Question, Told};
+pub use models::{Model, Models};
+pub use place::{People, Stages};
+pub use servers::{Served, ServedEnd, Servers};
+pub use transcript::Transcript;
+
+pub(crate) use act::act;
+pub(crate) use brake::Brake;
+pub(crate) use line::StageOrder;
+pub(crate) use transcript::concerns;

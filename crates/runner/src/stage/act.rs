@@ -1,0 +1,535 @@
+//! The loop of one attempt: asks what is next, does it, and tells what became of it.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, mpsc::channel},
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use interlock_core::{
+    call::ToolCall,
+    command::Ask,
+    event::Event,
+    machine::{Ending, Machine, ModelStage},
+    names::CallId,
+    stage::{ActedCall, Acting, StageAsk, Step, stage_of, step},
+    stage_text,
+};
+use interlock_models::{Heard, Message, ModelError, Options, Request, ToolSpec};
+use interlock_tools::Arguments;
+
+use super::{
+    brake::{Brake, Timer, Why},
+    calls::{self, Bench, Ended, Job, Judged, facts, plan_of},
+    kept::{KeptAnswer, keep},
+    line::{Cut, Line, Outbox, StageOrder, Told},
+    messages::{Reader, sha256},
+    models::{Model, usage},
+    person::Word,
+    place::Stages,
+    texts,
+    transcript::Transcript,
+};
+use crate::{
+    order::{Failed, Order, Outcome},
+    screen::{Piece, Screen},
+};
+
+/// Code of a stage that cannot go on here.
+const BROKEN: i64 = 1;
+
+/// Carries one attempt of a stage out, until the run goes on elsewhere or stands.
+///
+/// The outcome says only whether it could be carried out; how the stage ended is in the log.
+pub(crate) fn act(
+    order: &Order,
+    stage: &StageOrder,
+    stages: &Stages,
+    screen: &Arc<dyn Screen>,
+    brake: &Brake,
+    outbox: Outbox,
+) -> Outcome {
+    let ended = Attempt::begin(order, stage, stages, screen.as_ref(), brake, outbox)
+        .and_then(Attempt::go);
+    match ended {
+        Ok(()) | Err(Halt::Cut) => Outcome::Done {
+            stdout: String::new(),
+            stderr: String::new(),
+        },
+        Err(Halt::Broken(why)) => Failed::new(BROKEN, why).into(),
+    }
+}
+
+/// Why an attempt is not carried out any further.
+pub(super) enum Halt {
+    /// The run does not wait for it any more.
+    Cut,
+    /// It cannot be carried out here: the run stays as it is.
+    Broken(String),
+}
+
+impl From<Cut> for Halt {
+    fn from(_: Cut) -> Self {
+        Self::Cut
+    }
+}
+
+fn broken(why: impl std::fmt::Display) -> Halt {
+    Halt::Broken(why.to_string())
+}
+
+/// One attempt under way.
+pub(super) struct Attempt<'a> {
+    pub(super) line: Line,
+    pub(super) machine: &'a Machine,
+    pub(super) stages: &'a Stages,
+    pub(super) brake: &'a Brake,
+    pub(super) told: Told,
+    stage: ModelStage,
+    screen: &'a dyn Screen,
+    transcript: Transcript,
+    timer: Timer,
+    /// Shown path of the stage.
+    path: String,
+    /// Requests that people were asked here so far.
+    requests: usize,
+}
+
+/// A call that runs, with all that belongs to it.
+struct Running {
+    at: usize,
+    id: CallId,
+    arguments: Arguments,
+    call: ToolCall,
+}
+
+impl<'a> Attempt<'a> {
+    fn begin(
+        order: &Order,
+        given: &'a StageOrder,
+        stages: &'a Stages,
+        screen: &'a dyn Screen,
+        brake: &'a Brake,
+        outbox: Outbox,
+    ) -> Result<Self, Halt> {
+        let run = &given.told.run;
+        let frame = run.frame(&given.path).ok_or(Halt::Cut)?;
+        let stage = stage_of(&given.machine, frame).ok_or(Halt::Cut)?.clone();
+        let task = match &stage.task {
+            Some(task) => stage_text(&given.machine, run, &given.path, task),
+            None => None,
+        };
+        let task = task.transpose().map_err(broken)?;
+        let (answers, inbox) = channel();
+        let mut attempt = Self {
+            transcript: Transcript::new(task.as_deref(), stage.completion_tool()),
+            stage,
+            line: Line {
+                id: order.id.clone(),
+                attempt: order.attempt,
+                path: given.path.clone(),
+                outbox,
+                answers,
+                inbox,
+            },
+            machine: &given.machine,
+            stages,
+            brake,
+            told: given.told.clone(),
+            screen,
+            timer: Timer::new(brake.clone()).map_err(broken)?,
+            path: order.path.clone(),
+            requests: 0,
+        };
+        let events = std::mem::take(&mut attempt.told.events);
+        attempt.fold(&events)?;
+        Ok(attempt)
+    }
+
+    /// Goes on until the attempt is over, or the run stands.
+    fn go(mut self) -> Result<(), Halt> {
+        loop {
+            match self.brake.pulled() {
+                Some(Why::Stopped) => return Ok(()),
+                Some(Why::Late) => return self.late(),
+                None => {}
+            }
+            let Some(next) = self.step() else {
+                return Ok(());
+            };
+            self.set_clock(&next);
+            let told = match next {
+                Step::Begin => {
+                    let tools = self.stages.names();
+                    self.line.ask_stage(StageAsk::Begin { tools })?
+                }
+                Step::Model { logged, .. } => match self.model(logged)? {
+                    Some(told) => told,
+                    None => continue,
+                },
+                Step::Propose(at) => self.propose(at)?,
+                Step::Run(at) => match self.run(&at)? {
+                    Some(told) => told,
+                    None => continue,
+                },
+                Step::Person(at) => match self.person(at)? {
+                    Word::Told(told) => told,
+                    Word::Stands => return Ok(()),
+                },
+            };
+            self.heard(told, &next)?;
+        }
+    }
+
+    /// Returns what is to be done next; `None`: nothing of this attempt.
+    fn step(&self) -> Option<Step> {
+        let frame = self.told.run.frame(&self.line.path)?;
+        let attempt = frame.effect.as_ref().map(|effect| effect.attempt);
+        if attempt != Some(self.line.attempt) {
+            return None;
+        }
+        step(self.machine, &self.told.run, &self.line.path)
+    }
+
+    pub(super) fn next_request(&mut self) -> usize {
+        self.requests += 1;
+        self.requests
+    }
+
+    /// Takes where the run stands now; a refusal that leads nowhere ends the loop.
+    fn heard(&mut self, told: Told, before: &Step) -> Result<(), Halt> {
+        let refused = told.refused.clone();
+        self.told = told;
+        let events = std::mem::take(&mut self.told.events);
+        self.fold(&events)?;
+        match refused {
+            Some(refusal) if self.step().as_ref() == Some(before) => Err(broken(format!(
+                "the run does not take what comes next: {}",
+                refusal.message
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn fold(&mut self, events: &[Event]) -> Result<(), Halt> {
+        for event in events {
+            self.transcript
+                .take(event, &self.stages.messages)
+                .map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    fn acting(&self) -> Result<&Acting, Halt> {
+        let frame = self.told.run.frame(&self.line.path);
+        frame
+            .and_then(|frame| frame.acting.as_deref())
+            .ok_or(Halt::Cut)
+    }
+
+    /// Lets the clock run while no person is waited for.
+    fn set_clock(&self, next: &Step) {
+        let left = self
+            .acting()
+            .ok()
+            .filter(|_| !matches!(next, Step::Person(_)))
+            .and_then(|acting| {
+                let most = self.stage.timeout_ms?;
+                let used = now_ms()
+                    .saturating_sub(acting.started_ms)
+                    .saturating_sub(acting.waited_ms);
+                Some(most.saturating_sub(used))
+            });
+        match left {
+            Some(left) => self.timer.run(Duration::from_millis(left)),
+            None => self.timer.stand(),
+        }
+    }
+
+    /// Ends an attempt whose time is over.
+    fn late(&self) -> Result<(), Halt> {
+        let seconds = self.stage.timeout_ms.unwrap_or_default() / 1000;
+        self.line.ask_stage(StageAsk::End {
+            code: "timeout".to_owned(),
+            message: format!("the attempt took longer than {seconds} s"),
+        })?;
+        Ok(())
+    }
+
+    /// Ends an attempt that cannot go on.
+    fn end(&self, code: &str, message: String) -> Result<Told, Halt> {
+        let code = code.to_owned();
+        Ok(self.line.ask_stage(StageAsk::End { code, message })?)
+    }
+
+    /// Calls the model and tells what it said; `None`: it was given up.
+    fn model(&mut self, logged: bool) -> Result<Option<Told>, Halt> {
+        let wanted = self.wanted_model();
+        let model = match self.stages.models.find(wanted.as_deref()) {
+            Ok(model) => model,
+            Err(why) => return self.end("model_error", why).map(Some),
+        };
+        let request = match self.request(&model)? {
+            Ok(request) => request,
+            Err(why) => return self.end("stage_invalid", why).map(Some),
+        };
+        if !logged {
+            let digest = sha256(&String::from_utf8_lossy(&request.bytes()));
+            let told = self.line.ask_stage(StageAsk::CallModel {
+                provider: model.provider.clone(),
+                model: model.name.clone(),
+                request: digest,
+            })?;
+            let goes_on = |told: &Told| {
+                matches!(
+                    step(self.machine, &told.run, &self.line.path),
+                    Some(Step::Model { logged: true, .. })
+                )
+            };
+            if !goes_on(&told) {
+                return Ok(Some(told));
+            }
+        }
+        let began = Instant::now();
+        let said = self.call(&model, &request);
+        self.screen.said(&self.path, Piece::End);
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let answer = match said {
+            Ok(answer) => answer,
+            // Stopped, or its time is over: the loop says which.
+            Err(_) if self.brake.pulled().is_some() => return Ok(None),
+            Err(error) => {
+                return Ok(Some(self.line.ask_stage(StageAsk::ModelFailed {
+                    code: error.code().as_str().to_owned(),
+                    message: error.to_string(),
+                })?));
+            }
+        };
+        let usage = usage(self.stages.models.as_ref(), &model, &answer);
+        let kept = KeptAnswer { answer };
+        let digest = keep(&self.stages.messages, &kept).map_err(broken)?;
+        let message = self.reader().message(&kept.answer, digest, usage, ms);
+        Ok(Some(
+            self.line
+                .ask_stage(StageAsk::Message(Box::new(message)))?,
+        ))
+    }
+
+    fn call(&self, model: &Model, request: &Request) -> Result<interlock_models::Answer, ModelError> {
+        let mut heard = |heard: Heard<'_>| match heard {
+            Heard::Text(text) => self.screen.said(&self.path, Piece::Text(text)),
+            Heard::Thinking(text) => self.screen.said(&self.path, Piece::Thinking(text)),
+            Heard::Calling(tool) => self.screen.said(&self.path, Piece::Calling(tool)),
+            Heard::Again { failure, wait, .. } => {
+                let seconds = wait.as_secs_f64();
+                let text = format!("{failure}; the model is called again in {seconds:.1} s");
+                self.screen.warn(&self.path, &text);
+            }
+        };
+        self.stages
+            .models
+            .call(model, request, self.brake.model(), &mut heard)
+    }
+
+    fn wanted_model(&self) -> Option<String> {
+        let of_workflow = self.machine.stages.as_ref();
+        let of_workflow = of_workflow.and_then(|rules| rules.model.clone());
+        let own = self.stage.model.clone();
+        own.or_else(|| self.stages.model.clone()).or(of_workflow)
+    }
+
+    /// Makes what the model is sent: the same bytes for the same log.
+    fn request(&self, model: &Model) -> Result<Result<Request, String>, Halt> {
+        let run = &self.told.run;
+        let body = stage_text(self.machine, run, &self.line.path, &self.stage.body);
+        let body = match body.ok_or(Halt::Cut)? {
+            Ok(body) => body,
+            Err(why) => return Ok(Err(why)),
+        };
+        let system = match &self.stage.ending {
+            Ending::Tool { name, .. } => texts::system(&body, name, self.stage.turns_max),
+            Ending::Answer { schema, .. } => {
+                let schema = schema.as_ref().map(ToString::to_string);
+                texts::system_of_answer(&body, schema.as_deref())
+            }
+        };
+        let options = match options(&self.stage) {
+            Ok(options) => options,
+            Err(why) => return Ok(Err(why)),
+        };
+        Ok(Ok(Request {
+            model: model.name.clone(),
+            system,
+            messages: self.transcript.messages().to_vec(),
+            tools: self.specs()?,
+            options,
+        }))
+    }
+
+    /// Describes the tools that the model is told of: those of the attempt, the one that ends it last.
+    fn specs(&self) -> Result<Vec<ToolSpec>, Halt> {
+        let names = &self.acting()?.tools;
+        let all = self.stages.specs();
+        let mut specs: Vec<ToolSpec> = names
+            .iter()
+            .filter_map(|name| all.iter().find(|spec| spec.name == *name).cloned())
+            .collect();
+        if let Ending::Tool { name, schema } = &self.stage.ending {
+            specs.retain(|spec| spec.name != *name);
+            specs.push(ToolSpec {
+                name: name.clone(),
+                description: texts::completion_description(),
+                schema: schema.clone(),
+            });
+        }
+        Ok(specs)
+    }
+
+    fn reader(&self) -> Reader<'_> {
+        let rules = self.machine.stages.as_ref();
+        Reader {
+            stage: &self.stage,
+            of_run: rules.and_then(|rules| rules.tools.as_deref()),
+            stages: self.stages,
+        }
+    }
+
+    /// Returns the call at a place of the last message, with its arguments.
+    fn call_at(&self, at: usize) -> Result<(ActedCall, Arguments), Halt> {
+        let acted = self.acting()?.calls.get(at).cloned();
+        let acted = acted.ok_or(Halt::Cut)?;
+        let said = self.transcript.open();
+        let said = said.and_then(|kept| kept.answer.calls().nth(at));
+        let said = said.ok_or_else(|| broken("the message of the model is not there"))?;
+        let read = self.reader().call(said);
+        match read.arguments {
+            Some(arguments) => Ok((acted, arguments)),
+            None => Err(broken(format!(
+                "`{}` is not there any more, or its arguments do not fit it any more",
+                acted.tool
+            ))),
+        }
+    }
+
+    /// Has the call at `at` judged.
+    fn propose(&mut self, at: usize) -> Result<Told, Halt> {
+        let (acted, arguments) = self.call_at(at)?;
+        let call = facts(self.stages, acted.id, &acted.tool, &arguments);
+        Ok(self.line.ask_stage(StageAsk::Propose(Box::new(call)))?)
+    }
+
+    /// Carries out the calls at these places and tells their ends in order; `None`: they were given up.
+    fn run(&mut self, places: &[usize]) -> Result<Option<Told>, Halt> {
+        let mut jobs = Vec::new();
+        for &at in places {
+            let (acted, arguments) = self.call_at(at)?;
+            let call = facts(self.stages, acted.id.clone(), &acted.tool, &arguments);
+            jobs.push(Running {
+                at,
+                id: acted.id,
+                arguments,
+                call,
+            });
+        }
+        let ends = self.carry(&jobs)?;
+        // Whoever stopped it does not wait for it.
+        if self.brake.pulled().is_some() {
+            return Ok(None);
+        }
+        let mut last = None;
+        for ended in ends {
+            let ended = ended.map_err(broken)?;
+            let told = self.line.ask_stage(StageAsk::Record {
+                result: ended.result,
+                code: ended.code,
+                ms: ended.ms,
+                told: ended.told,
+            })?;
+            if let Some(told) = last.replace(told) {
+                self.heard(told, &Step::Begin)?;
+            }
+        }
+        Ok(last)
+    }
+
+    /// Carries calls out beside each other.
+    fn carry(&self, jobs: &[Running]) -> Result<Vec<Result<Ended, interlock_store::StoreError>>, Halt> {
+        let screen = self.screen;
+        let path = &self.path;
+        let printed = |bytes: &[u8]| screen.show(path, crate::program::Stream::Err, bytes);
+        let bytes = self
+            .machine
+            .stages
+            .as_ref()
+            .map_or(30_000, |rules| rules.result_bytes);
+        let bench = Bench {
+            stages: self.stages,
+            transcript: &self.transcript,
+            brake: self.brake,
+            result_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+            printed: &printed,
+        };
+        let jobs: Vec<Job<'_>> = jobs.iter().map(|running| self.job(running)).collect();
+        if let [job] = jobs.as_slice() {
+            return Ok(vec![calls::run(bench, job)]);
+        }
+        thread::scope(|scope| {
+            let begun: Vec<_> = jobs
+                .iter()
+                .map(|job| {
+                    thread::Builder::new()
+                        .name("call".to_owned())
+                        .spawn_scoped(scope, move || calls::run(bench, job))
+                })
+                .collect();
+            begun.into_iter().map(joined).collect()
+        })
+    }
+
+    fn job<'j>(&self, running: &'j Running) -> Job<'j> {
+        let judged = Judged {
+            machine: self.machine,
+            run: &self.told.run,
+            path: &self.line.path,
+            granted: self.transcript.is_granted(&running.id),
+        };
+        let line = running.arguments.value().get("command");
+        let line = line.and_then(serde_json::Value::as_str).unwrap_or_default();
+        Job {
+            id: running.id.clone(),
+            tool: &running.call.tool,
+            arguments: &running.arguments,
+            facts: &running.call.facts,
+            plan: plan_of(self.stages, &judged, &running.call, line),
+        }
+    }
+}
+
+fn joined<T>(begun: io::Result<thread::ScopedJoinHandle<'_, T>>) -> Result<T, Halt> {
+    let thread = begun.map_err(broken)?;
+    thread.join().map_err(|_| broken("a tool broke"))
+}
+
+/// Reads what the provider is told beside the transcript.
+fn options(stage: &ModelStage) -> Result<Options, String> {
+    let given = &stage.options;
+    let temperature = match &given.temperature {
+        None => None,
+        Some(serde_json::Value::Number(number)) => Some(number.clone()),
+        Some(other) => return Err(format!("`{other}` is no temperature")),
+    };
+    let thinking = given.thinking.clone().map(TryInto::try_into).transpose();
+    Ok(Options {
+        temperature,
+        max_output_tokens: given.max_output_tokens,
+        thinking: thinking.map_err(|error: interlock_models::UnknownThinking| error.to_string())?,
+    })
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}

@@ -1,0 +1,158 @@
+//! What ends an attempt from outside: a stop, or its time.
+
+use std::{
+    io,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+/// Why an attempt is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Somebody stopped it.
+    Stopped,
+    /// It took too long.
+    Late,
+}
+
+/// Ends what an attempt does, wherever it is; pulled once it stays pulled.
+#[derive(Debug, Clone)]
+pub(crate) struct Brake {
+    model: interlock_models::Cancel,
+    tool: interlock_tools::Cancel,
+    why: Arc<Mutex<Option<Why>>>,
+}
+
+impl Brake {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            model: interlock_models::Cancel::new(),
+            tool: interlock_tools::Cancel::new()?,
+            why: Arc::default(),
+        })
+    }
+
+    /// Drops the stream that is read, and ends the program that runs.
+    pub(crate) fn pull(&self, why: Why) {
+        let mut first = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        // Being stopped says more: nothing is asked of the run any more.
+        *first = Some(match (*first, why) {
+            (None | Some(Why::Late), why) => why,
+            (Some(Why::Stopped), _) => Why::Stopped,
+        });
+        drop(first);
+        self.model.pull();
+        self.tool.pull();
+    }
+
+    /// Returns why it was pulled; `None`: it was not.
+    pub(super) fn pulled(&self) -> Option<Why> {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) const fn model(&self) -> &interlock_models::Cancel {
+        &self.model
+    }
+
+    pub(super) const fn tool(&self) -> &interlock_tools::Cancel {
+        &self.tool
+    }
+}
+
+/// Pulls a brake when the time of an attempt is over; time that people take does not count.
+pub(super) struct Timer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// When it is over; `None`: the clock stands.
+    end: Option<Instant>,
+    closed: bool,
+}
+
+impl Timer {
+    /// Starts with a clock that stands.
+    pub(super) fn new(brake: Brake) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                end: None,
+                closed: false,
+            }),
+            changed: Condvar::new(),
+        });
+        let followed = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("stage-time".to_owned())
+            .stack_size(64 * 1024)
+            .spawn(move || {
+                if followed.wait() {
+                    brake.pull(Why::Late);
+                }
+            })?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Lets the clock run, with so much left.
+    pub(super) fn run(&self, left: Duration) {
+        // Beyond what the clock can say is no bound.
+        self.set(Instant::now().checked_add(left));
+    }
+
+    /// Stops the clock.
+    pub(super) fn stand(&self) {
+        self.set(None);
+    }
+
+    fn set(&self, end: Option<Instant>) {
+        self.shared.lock().end = end;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the end of the time; `false`: it is not waited for any more.
+    fn wait(&self) -> bool {
+        let mut state = self.lock();
+        while !state.closed {
+            let Some(end) = state.end else {
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        false
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // One that broke has pulled nothing.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! One call of a stage: its facts, and carrying it out.
+
+use std::time::Instant;
+
+use interlock_confine::{Line, plan};
+use interlock_core::{
+    Hold,
+    call::{CallFacts, CallResult, ToolCall, WrittenPath},
+    hold_at,
+    machine::Machine,
+    names::{CallId, Digest, FramePath},
+    policy::{Policy, Stance},
+    run::Run,
+};
+use interlock_facts::RealDisk;
+use interlock_sandbox::{Level, Plan};
+use interlock_store::StoreError;
+use interlock_tools::{Arguments, Around, Carrier, Code, Progress, Tool, ToolEnd};
+
+use super::{
+    brake::Brake,
+    kept::{KeptResult, keep},
+    place::Stages,
+    texts,
+    transcript::Transcript,
+};
+
+/// Bytes of a result that are kept whole.
+const WHOLE_MAX: usize = 16 * 1024 * 1024;
+
+/// A call that is to be carried out.
+pub(super) struct Job<'a> {
+    pub(super) id: CallId,
+    pub(super) tool: &'a str,
+    pub(super) arguments: &'a Arguments,
+    /// Its facts, as they were judged.
+    pub(super) facts: &'a CallFacts,
+    /// What holds its line, where it is one.
+    pub(super) plan: Option<Plan>,
+}
+
+/// How a call ended, as the run is told.
+pub(super) struct Ended {
+    pub(super) result: CallResult,
+    pub(super) code: Option<String>,
+    pub(super) ms: u64,
+    pub(super) told: Digest,
+}
+
+/// Finds the facts of a call.
+pub(super) fn facts(stages: &Stages, id: CallId, tool: &str, arguments: &Arguments) -> ToolCall {
+    let mut call = match (Tool::named(&stages.tools, tool), &stages.servers) {
+        (Some(tool), _) => tool.proposed(id, arguments, &stages.place, &RealDisk),
+        (None, Some(servers)) => servers.proposed(id, tool, arguments),
+        (None, None) => unknown(id, tool),
+    };
+    // A request is told from others by its arguments alone.
+    call.digest = arguments.digest().clone();
+    call
+}
+
+/// A call of a tool that is gone since the message was read.
+fn unknown(id: CallId, tool: &str) -> ToolCall {
+    ToolCall {
+        id,
+        tool: tool.to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        kind: interlock_core::call::CallKind::Other,
+        digest: Digest::default(),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        facts: CallFacts {
+            malformed: Some("the tool is not there any more".to_owned()),
+            ..CallFacts::default()
+        },
+    }
+}
+
+/// Where a call was judged.
+pub(super) struct Judged<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) run: &'a Run,
+    pub(super) path: &'a FramePath,
+    /// Whether it runs because a person said so.
+    pub(super) granted: bool,
+}
+
+/// Makes the plan that a shell line is held to; `None`: the call is none.
+pub(super) fn plan_of(stages: &Stages, judged: &Judged<'_>, call: &ToolCall, line: &str) -> Option<Plan> {
+    let facts = call.facts.shell.as_ref()?;
+    let hold = hold_at(judged.machine, judged.run, call, judged.path)?;
+    let policy;
+    let hold = if judged.granted && !call.facts.writes.is_empty() {
+        policy = writing(hold.policy);
+        Hold {
+            policy: &policy,
+            stance: Stance::Writing,
+            ..hold
+        }
+    } else {
+        hold
+    };
+    let line = Line {
+        text: line,
+        directory: &stages.place.working_directory,
+        facts,
+        hold: &hold,
+        machine: judged.machine,
+        surroundings: &stages.place,
+        decided: &stages.decided,
+    };
+    Some(plan(&line, &RealDisk))
+}
+
+/// Makes of the policy of a state that of one which may write: a person saw what the line writes and said yes.
+fn writing(policy: &Policy) -> Policy {
+    let mut tools = policy.allowed_tools.clone().unwrap_or_default();
+    tools.extend(["Bash", "Edit", "Write"].map(str::to_owned));
+    Policy {
+        allowed_tools: Some(tools),
+        allowed_commands: None,
+        ..policy.clone()
+    }
+}
+
+/// What calls are carried out with.
+#[derive(Clone, Copy)]
+pub(super) struct Bench<'a> {
+    pub(super) stages: &'a Stages,
+    pub(super) transcript: &'a Transcript,
+    pub(super) brake: &'a Brake,
+    pub(super) result_bytes: usize,
+    /// Is told what a line prints.
+    pub(super) printed: &'a (dyn Fn(&[u8]) + Sync),
+}
+
+/// Carries a call out and keeps its result.
+///
+/// # Errors
+/// The result cannot be kept.
+pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> {
+    let began = Instant::now();
+    let (end, code) = carry(bench, job);
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let messages = &bench.stages.messages;
+    let cut = texts::cut(&end.text, bench.result_bytes);
+    let whole = match &cut {
+        Some(_) => Some(messages.keep(end.text.as_bytes())?),
+        None => None,
+    };
+    let text = cut.unwrap_or(end.text);
+    let told = keep(
+        messages,
+        &KeptResult {
+            text: match &code {
+                Some(code) => texts::refused(code, &text),
+                None => text,
+            },
+            is_error: !end.ok,
+            whole,
+            seen: end.seen,
+        },
+    )?;
+    let foreseen = |path: &String| {
+        let mut writes = job.facts.writes.iter();
+        writes.any(|write| write.path.as_ref() == Some(path))
+    };
+    let root = &bench.stages.place.project_root;
+    let wrote = end.wrote.into_iter().filter(|path| !foreseen(path));
+    Ok(Ended {
+        result: CallResult {
+            id: Some(job.id.clone()),
+            ok: end.ok,
+            exit: end.exit,
+            bytes: end.bytes,
+            wrote: wrote.map(|path| written(path, root)).collect(),
+        },
+        code,
+        ms,
+        told,
+    })
+}
+
+fn written(path: String, root: &str) -> WrittenPath {
+    let relative = path
+        .strip_prefix(root)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .map(str::to_owned);
+    WrittenPath { path, relative }
+}
+
+/// Returns the end of a call and the code of its failure.
+fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
+    let stages = bench.stages;
+    let Some(tool) = Tool::named(&stages.tools, job.tool) else {
+        return served(bench, job);
+    };
+    let progress = |progress: Progress<'_>| {
+        if let Progress::Printed(bytes) = progress {
+            (bench.printed)(bytes);
+        }
+    };
+    let carrier = job.plan.as_ref().map(|plan| Carrier {
+        program: &stages.program,
+        plan,
+        level_max: Level::Full,
+    });
+    let end = tool.run(
+        job.arguments,
+        &Around {
+            surroundings: &stages.place,
+            facts: job.facts,
+            seen: bench.transcript.seen(),
+            cancel: bench.brake.tool(),
+            carrier,
+            datasources: &[],
+            environment: &[],
+            result_bytes_max: WHOLE_MAX,
+            progress: Some(&progress),
+        },
+    );
+    let code = end.code.map(|code| code.as_str().to_owned());
+    (end, code)
+}
+
+fn served(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
+    let code = |code: Code| Some(code.as_str().to_owned());
+    let Some(servers) = &bench.stages.servers else {
+        let end = ToolEnd::failed(Code::NotStarted, "the tool is not there any more");
+        return (end, code(Code::NotStarted));
+    };
+    let end = servers.call(job.tool, job.arguments, bench.brake.tool());
+    if end.ok {
+        return (ToolEnd::done(end.text), None);
+    }
+    let failed = ToolEnd::failed(Code::Unreachable, end.text);
+    (failed, end.code.or_else(|| code(Code::Unreachable)))
+}

@@ -1,0 +1,67 @@
+//! Where people are asked whether a call may run.
+
+use std::sync::mpsc::Sender;
+
+use super::line::Heard;
+
+/// A place where a person can be asked.
+pub trait Channel: Send + Sync {
+    /// Asks; what is said goes to `answers`, at most once.
+    ///
+    /// Returns at once. Asked again while another request is open, the new one waits for its turn.
+    fn ask(&self, wanted: Wanted, answers: Answers) -> Box<dyn Open>;
+}
+
+/// A request that a channel has.
+pub trait Open: Send {
+    /// Takes it back; `why` is told to a person who looks at it.
+    fn withdraw(self: Box<Self>, why: &str);
+}
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The id of the request, by which it can be answered from elsewhere.
+    pub id: String,
+    /// The path of the stage.
+    pub path: String,
+    /// The tool; empty: it is no call.
+    pub tool: String,
+    /// What it would do, or what is asked: plain text, several lines at most.
+    pub text: String,
+}
+
+/// What a channel says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// Yes.
+    Yes {
+        /// Who.
+        by: String,
+    },
+    /// No.
+    No {
+        /// Who.
+        by: String,
+        /// What the model is told.
+        note: Option<String>,
+    },
+    /// Not now.
+    Later,
+    /// Nobody is there any more.
+    Broken,
+}
+
+/// Where a channel says what it has to say.
+#[derive(Debug, Clone)]
+pub struct Answers {
+    pub(super) to: Sender<Heard>,
+    pub(super) number: usize,
+}
+
+impl Answers {
+    /// Says it; whoever asked may be gone.
+    pub fn say(&self, said: Said) {
+        let _ = self.to.send(Heard::Channel(self.number, said));
+    }
+}

@@ -1,0 +1,219 @@
+//! The terminal as a channel: one request after the other, in the order they came.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use crate::{
+    people::{Typed, choose},
+    program::{Control, Stop, Terminal},
+    screen::Screen,
+};
+
+use super::channel::{Answers, Channel, Open, Said, Wanted};
+
+/// The terminal that a person sits at, as a place where they are asked.
+///
+/// Requests queue; what was typed before a question is shown is no answer to it.
+pub struct Desk {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    terminal: Arc<Terminal>,
+    screen: Arc<dyn Screen>,
+    /// What the person is called in the log.
+    by: String,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Request>,
+    /// Whether somebody serves it.
+    served: bool,
+}
+
+struct Request {
+    wanted: Wanted,
+    answers: Answers,
+    control: Arc<Control>,
+    /// Why it was taken back.
+    withdrawn: Arc<Mutex<Option<String>>>,
+}
+
+impl Desk {
+    /// Takes the terminal; answers count as those of `by`.
+    #[must_use]
+    pub fn new(terminal: Arc<Terminal>, screen: Arc<dyn Screen>, by: String) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                terminal,
+                screen,
+                by,
+                queue: Mutex::default(),
+                changed: Condvar::new(),
+            }),
+        }
+    }
+}
+
+impl Channel for Desk {
+    fn ask(&self, wanted: Wanted, answers: Answers) -> Box<dyn Open> {
+        let withdrawn = Arc::new(Mutex::new(None));
+        let control = match Control::new() {
+            Ok(control) => Arc::new(control),
+            Err(_) => {
+                answers.say(Said::Broken);
+                return Box::new(Ticket {
+                    control: None,
+                    withdrawn,
+                });
+            }
+        };
+        let request = Request {
+            wanted,
+            answers,
+            control: Arc::clone(&control),
+            withdrawn: Arc::clone(&withdrawn),
+        };
+        self.shared.take(request);
+        Box::new(Ticket {
+            control: Some(control),
+            withdrawn,
+        })
+    }
+}
+
+/// A request at the terminal.
+struct Ticket {
+    control: Option<Arc<Control>>,
+    withdrawn: Arc<Mutex<Option<String>>>,
+}
+
+impl Open for Ticket {
+    fn withdraw(self: Box<Self>, why: &str) {
+        let mut withdrawn = self
+            .withdrawn
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *withdrawn = Some(why.to_owned());
+        drop(withdrawn);
+        if let Some(control) = &self.control {
+            control.stop(Stop::Gently);
+        }
+    }
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a request behind the others; whoever serves them comes and goes.
+    fn take(self: &Arc<Self>, request: Request) {
+        let mut queue = self.queue();
+        queue.waiting.push_back(request);
+        self.changed.notify_all();
+        if queue.served {
+            return;
+        }
+        let shared = Arc::clone(self);
+        let begun = thread::Builder::new()
+            .name("desk".to_owned())
+            .spawn(move || shared.serve());
+        match begun {
+            Ok(_) => queue.served = true,
+            Err(_) => {
+                for request in queue.waiting.drain(..) {
+                    request.answers.say(Said::Broken);
+                }
+            }
+        }
+    }
+
+    fn serve(&self) {
+        loop {
+            let mut queue = self.queue();
+            let Some(request) = queue.waiting.pop_front() else {
+                queue.served = false;
+                return;
+            };
+            drop(queue);
+            self.put(&request);
+        }
+    }
+
+    /// Asks one request, unless it was taken back.
+    fn put(&self, request: &Request) {
+        if request.control.stopped().is_some() {
+            return;
+        }
+        let Wanted {
+            id,
+            path,
+            tool,
+            text,
+        } = &request.wanted;
+        let head = if tool.is_empty() {
+            format!("\n`{path}` asks ({id}): {text}\n")
+        } else {
+            format!("\n`{path}` wants to call `{tool}`, which it does not list ({id}):\n{text}\n")
+        };
+        self.screen.asking(path, true);
+        let said = choose(
+            &self.terminal,
+            self.screen.as_ref(),
+            &request.control,
+            path,
+            &head,
+            "[y]es, [n]o, [d]efer > ",
+            |typed| self.meant(typed),
+        );
+        match said {
+            Typed::Text(said) => request.answers.say(said),
+            Typed::End => request.answers.say(Said::Broken),
+            Typed::Stopped => {
+                let why = request
+                    .withdrawn
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone();
+                if let Some(why) = why {
+                    self.screen.ask(path, &format!("\n({id}: {why})\n"));
+                }
+            }
+        }
+        self.screen.asking(path, false);
+    }
+
+    /// Reads what a person typed; `None`: it is no answer.
+    fn meant(&self, typed: &str) -> Option<Said> {
+        let typed = typed.trim();
+        let (word, rest) = typed
+            .split_once(char::is_whitespace)
+            .unwrap_or((typed, ""));
+        let note = Some(rest.trim().to_owned()).filter(|note| !note.is_empty());
+        match word.to_lowercase().as_str() {
+            "y" | "yes" if note.is_none() => Some(Said::Yes {
+                by: self.by.clone(),
+            }),
+            "n" | "no" => Some(Said::No {
+                by: self.by.clone(),
+                note,
+            }),
+            "d" | "defer" if note.is_none() => Some(Said::Later),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").field("by", &self.shared.by).finish_non_exhaustive()
+    }
+}

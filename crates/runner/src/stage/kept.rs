@@ -1,0 +1,67 @@
+//! What is kept beside the log: what a model said, and what it was told.
+
+use interlock_core::names::Digest;
+use interlock_models::Answer;
+use interlock_store::{Messages, StoreError};
+use interlock_tools::SeenFile;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// A message of a model, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptAnswer {
+    /// What it said.
+    pub answer: Answer,
+}
+
+/// The result of a call, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptResult {
+    /// What the model is told.
+    pub text: String,
+    /// Whether the call failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// Of the whole result, where `text` is only parts of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Digest>,
+    /// Files whose content the model knows by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<SeenFile>,
+}
+
+/// Keeps a value; its digest is of the bytes that it is kept as.
+pub(super) fn keep(messages: &Messages, value: &impl Serialize) -> Result<Digest, StoreError> {
+    // Texts, numbers and lists of them: there is nothing in it that JSON cannot say.
+    let bytes = serde_json::to_vec(value).unwrap_or_default();
+    messages.keep(&bytes)
+}
+
+/// Reads a value that was kept.
+pub(super) fn read<T: DeserializeOwned>(
+    messages: &Messages,
+    digest: &Digest,
+) -> Result<T, Unreadable> {
+    let bytes = messages.read(digest)?;
+    serde_json::from_slice(&bytes).map_err(|source| Unreadable::Other {
+        digest: digest.clone(),
+        source,
+    })
+}
+
+/// What was kept cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It is something else.
+    #[error("`{digest}` among the messages is none of this version: {source}")]
+    Other {
+        /// Its name.
+        digest: Digest,
+        /// Why.
+        source: serde_json::Error,
+    },
+}

@@ -1,0 +1,138 @@
+//! The line between a stage, on its thread, and the loop that drives the run and alone writes to its log.
+
+use std::sync::{
+    Arc,
+    mpsc::{Receiver, Sender},
+};
+
+use interlock_core::{
+    Reply,
+    command::Ask,
+    event::Event,
+    machine::Machine,
+    names::FramePath,
+    refusal::Refusal,
+    run::Run,
+    stage::{Step, StageAsk},
+};
+
+/// What a stage asks the loop that drives its run.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The effect's id.
+    pub id: String,
+    /// Which try.
+    pub attempt: u32,
+    /// What the run is asked; `None`: nothing, the stage waits until this step is not the next any more.
+    pub ask: Result<Box<Ask>, Step>,
+    /// Where the answer goes; dropped: the stage is not under way any more.
+    pub reply: Sender<Heard>,
+}
+
+/// What reaches a stage: from the run, or from whoever was asked.
+#[derive(Debug, Clone)]
+pub enum Heard {
+    /// The run has answered or moved on.
+    Run(Told),
+    /// A channel says something about the request with this number.
+    Channel(usize, super::channel::Said),
+}
+
+/// Where the run stands, as a stage is told.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// The answer; `None`: nothing was asked.
+    pub refused: Option<Refusal>,
+    /// The run.
+    pub run: Arc<Run>,
+    /// What happened in the stage's frame since it was told last.
+    pub events: Vec<Event>,
+}
+
+impl Told {
+    /// Makes what a stage is told of a decision.
+    #[must_use]
+    pub fn new(reply: &Reply, run: Arc<Run>, events: Vec<Event>) -> Self {
+        Self {
+            refused: match reply {
+                Reply::Refused(refusal) => Some(refusal.clone()),
+                Reply::Accepted | Reply::Parked { .. } | Reply::Ask(_) => None,
+            },
+            run,
+            events,
+        }
+    }
+}
+
+/// What a stage is started with.
+#[derive(Debug, Clone)]
+pub struct StageOrder {
+    /// The frame that stands in it.
+    pub path: FramePath,
+    /// The machine of the run.
+    pub machine: Arc<Machine>,
+    /// Where the run stands, and what has happened in the attempt so far.
+    pub told: Told,
+}
+
+impl StageOrder {
+    /// Returns what is to be done next.
+    #[must_use]
+    pub fn step(&self) -> Option<Step> {
+        interlock_core::stage::step(&self.machine, &self.told.run, &self.path)
+    }
+}
+
+/// Brings questions to whoever drives the run.
+pub(crate) type Outbox = Box<dyn Fn(Question) -> bool + Send>;
+
+/// The line as a stage has it.
+pub(super) struct Line {
+    pub(super) id: String,
+    pub(super) attempt: u32,
+    pub(super) path: FramePath,
+    pub(super) outbox: Outbox,
+    pub(super) answers: Sender<Heard>,
+    pub(super) inbox: Receiver<Heard>,
+}
+
+/// The run is not driven any more, or not this stage of it.
+#[derive(Debug)]
+pub(super) struct Cut;
+
+impl Line {
+    /// Asks the run something of this attempt.
+    pub(super) fn ask_stage(&self, ask: StageAsk) -> Result<Told, Cut> {
+        self.ask(Ask::Stage {
+            path: self.path.clone(),
+            attempt: self.attempt,
+            ask,
+        })
+    }
+
+    /// Asks the run something.
+    pub(super) fn ask(&self, ask: Ask) -> Result<Told, Cut> {
+        // A line of its own: what others say meanwhile waits.
+        let (reply, answer) = std::sync::mpsc::channel();
+        self.send(Ok(Box::new(ask)), reply)?;
+        match answer.recv() {
+            Ok(Heard::Run(told)) => Ok(told),
+            Ok(Heard::Channel(..)) | Err(_) => Err(Cut),
+        }
+    }
+
+    /// Asks to be told when `step` is not the next any more.
+    pub(super) fn wait_beyond(&self, step: Step) -> Result<(), Cut> {
+        self.send(Err(step), self.answers.clone())
+    }
+
+    fn send(&self, ask: Result<Box<Ask>, Step>, reply: Sender<Heard>) -> Result<(), Cut> {
+        let sent = (self.outbox)(Question {
+            id: self.id.clone(),
+            attempt: self.attempt,
+            ask,
+            reply,
+        });
+        if sent { Ok(()) } else { Err(Cut) }
+    }
+}

@@ -1,0 +1,171 @@
+//! From what a model said to what the engine is told of it.
+
+use interlock_core::{
+    machine::{Ending, ModelStage},
+    names::Digest,
+    policy::wildcard_matches,
+    refusal::{Code, Refusal},
+    stage::{Finish, Handed, MessageCall, MessageCallKind, ModelMessage, Usage},
+};
+use interlock_models::{Answer, Call};
+use interlock_tools::{Arguments, Fault};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::{place::Stages, texts};
+
+/// What a message is taken apart with.
+pub(super) struct Reader<'a> {
+    pub(super) stage: &'a ModelStage,
+    /// The tools that exist for any stage of the run; `None`: all there are.
+    pub(super) of_run: Option<&'a [String]>,
+    pub(super) stages: &'a Stages,
+}
+
+/// What a call of a model means, and its arguments where it can be judged.
+pub(super) struct ReadCall {
+    pub(super) call: MessageCall,
+    pub(super) arguments: Option<Arguments>,
+}
+
+impl Reader<'_> {
+    /// Takes a message apart.
+    pub(super) fn message(
+        &self,
+        answer: &Answer,
+        digest: Digest,
+        usage: Usage,
+        ms: u64,
+    ) -> ModelMessage {
+        ModelMessage {
+            digest,
+            finish: finish(answer.finish),
+            calls: answer.calls().map(|call| self.call(call).call).collect(),
+            answer: self.answer(answer),
+            usage,
+            ms,
+        }
+    }
+
+    /// Says what one call is.
+    pub(super) fn call(&self, call: &Call) -> ReadCall {
+        let read = Arguments::read(&call.arguments);
+        let digest = match &read {
+            Ok(arguments) => arguments.digest().clone(),
+            Err(_) => sha256(&call.arguments),
+        };
+        let kind = if call.incomplete {
+            fault(Code::InvalidArguments, texts::CUT_CALL.to_owned())
+        } else {
+            self.kind(call, read.as_ref())
+        };
+        let is_tool = kind == MessageCallKind::Tool;
+        ReadCall {
+            call: MessageCall {
+                tool: call.name.clone(),
+                digest,
+                kind,
+            },
+            arguments: read.ok().filter(|_| is_tool),
+        }
+    }
+
+    fn kind(&self, call: &Call, read: Result<&Arguments, &Fault>) -> MessageCallKind {
+        if let Ending::Tool { name, schema } = &self.stage.ending
+            && *name == call.name
+        {
+            return MessageCallKind::Completion(handed(read, schema));
+        }
+        let Some(schema) = self.schema(&call.name) else {
+            let message = format!("there is no tool `{}` here", one_line(&call.name));
+            return fault(Code::UnknownTool, message);
+        };
+        let arguments = match read {
+            Ok(arguments) => arguments,
+            Err(why) => return fault(Code::InvalidArguments, why.to_string()),
+        };
+        let faults = arguments.faults(&schema);
+        if faults.is_empty() {
+            return MessageCallKind::Tool;
+        }
+        fault(Code::InvalidArguments, Fault::sentence(&faults))
+    }
+
+    /// Returns the schema of a tool that exists for this run.
+    fn schema(&self, name: &str) -> Option<Value> {
+        let exists = self
+            .of_run
+            .is_none_or(|tools| tools.iter().any(|tool| wildcard_matches(tool, name)));
+        let mut specs = self.stages.specs().into_iter();
+        let spec = specs.find(|spec| exists && spec.name == name);
+        spec.map(|spec| spec.schema)
+    }
+
+    /// Reads the text of a message as an answer, where the stage ends with one.
+    fn answer(&self, answer: &Answer) -> Option<Handed> {
+        let Ending::Answer { schema, .. } = &self.stage.ending else {
+            return None;
+        };
+        let text = answer.text();
+        if text.trim().is_empty() {
+            return None;
+        }
+        let Some(schema) = schema else {
+            return Some(Handed {
+                payload: Value::String(text),
+                findings: Vec::new(),
+            });
+        };
+        Some(handed(Arguments::read(unfenced(&text)).as_ref(), schema))
+    }
+}
+
+/// Checks what is handed in.
+fn handed(read: Result<&Arguments, &Fault>, schema: &Value) -> Handed {
+    match read {
+        Ok(arguments) => Handed {
+            payload: arguments.value().clone(),
+            findings: arguments.faults(schema).iter().map(Fault::to_string).collect(),
+        },
+        Err(why) => Handed {
+            payload: Value::Null,
+            findings: vec![why.to_string()],
+        },
+    }
+}
+
+/// Takes the fence off that models put around JSON.
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text
+        .strip_prefix("```json")
+        .or_else(|| text.strip_prefix("```"))
+        .and_then(|rest| rest.strip_suffix("```"));
+    inner.unwrap_or(text).trim()
+}
+
+const fn finish(finish: interlock_models::Finish) -> Finish {
+    use interlock_models::Finish as Said;
+    match finish {
+        Said::ToolCalls => Finish::ToolCalls,
+        Said::Stop => Finish::Stop,
+        Said::Length => Finish::Length,
+        Said::Refused => Finish::Refused,
+        Said::Error => Finish::Error,
+    }
+}
+
+fn fault(code: Code, message: String) -> MessageCallKind {
+    MessageCallKind::Fault(Refusal::new(code, message))
+}
+
+fn one_line(text: &str) -> String {
+    interlock_facts::one_line(text, 80)
+}
+
+/// Returns the lower-case hexadecimal SHA-256 of a text.
+pub(super) fn sha256(text: &str) -> Digest {
+    let bytes = Sha256::digest(text.as_bytes());
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Digest::new(hex)
+}

@@ -1,0 +1,53 @@
+//! The models that stages may call, as the one who has the configuration fills them in.
+
+use interlock_core::stage::Usage;
+use interlock_models::{Answer, Cancel, Heard, Kind, ModelError, Request};
+
+/// A model that a stage may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// The provider's name in the configuration.
+    pub provider: String,
+    /// What it speaks.
+    pub kind: Kind,
+    /// The model's name there.
+    pub name: String,
+}
+
+/// The models that stages may call.
+pub trait Models: Send + Sync {
+    /// Finds the model that a workflow names; `None`: the configured one.
+    ///
+    /// # Errors
+    /// One sentence: there is none of that name, or its key is missing.
+    fn find(&self, wanted: Option<&str>) -> Result<Model, String>;
+
+    /// Calls it, and blocks until its whole message is there.
+    ///
+    /// # Errors
+    /// No message will come.
+    fn call(
+        &self,
+        model: &Model,
+        request: &Request,
+        cancel: &Cancel,
+        heard: &mut dyn FnMut(Heard<'_>),
+    ) -> Result<Answer, ModelError>;
+
+    /// Returns what the tokens of an answer cost, in millionths of a millionth of a US dollar.
+    ///
+    /// `None`: nobody knows.
+    fn cost(&self, model: &Model, usage: &interlock_models::Usage) -> Option<u64>;
+}
+
+/// Says to the run what a call cost.
+pub(super) fn usage(models: &dyn Models, model: &Model, answer: &Answer) -> Usage {
+    let used = &answer.usage;
+    Usage {
+        input: used.input.unwrap_or_default(),
+        output: used.output.unwrap_or_default(),
+        cached: used.cached.unwrap_or_default(),
+        reasoning: used.reasoning.unwrap_or_default(),
+        pico_usd: models.cost(model, used),
+    }
+}

@@ -1,0 +1,189 @@
+//! Waits for a person's word on one call of a stage.
+
+use std::{
+    sync::mpsc::RecvTimeoutError,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use interlock_core::{
+    command::{Answer, Ask},
+    names::ApprovalId,
+    report::{About, Pending, pending},
+    run::Run,
+    stage::{NoAnswer, StageAsk, Step},
+};
+
+use super::{
+    act::Attempt,
+    brake::Why,
+    channel::{Answers, Open, Said, Wanted},
+    line::{Cut, Heard, Told},
+};
+
+/// Longest that is waited without a look around.
+const LOOK_EVERY: Duration = Duration::from_secs(3600);
+
+/// What became of a request.
+pub(super) enum Word {
+    /// The run has gone on.
+    Told(Told),
+    /// Nobody waits for it here: the run stands.
+    Stands,
+}
+
+impl Attempt<'_> {
+    /// Has a person asked about the call at `at`, and waits for what they say.
+    pub(super) fn person(&mut self, at: usize) -> Result<Word, Cut> {
+        let Some(request) = self.request() else {
+            // Answered meanwhile: the next look at the run says what follows.
+            return self.beyond(at).map(Word::Told);
+        };
+        let people = self.stages.people.clone();
+        if people.here.is_none() && !people.elsewhere {
+            return self.close(NoAnswer::NoChannel).map(Word::Told);
+        }
+        if people.here.is_none() && people.no_wait {
+            return Ok(Word::Stands);
+        }
+        let number = self.next_request();
+        let mut open = people.here.as_ref().map(|channel| {
+            let answers = Answers {
+                to: self.line.answers.clone(),
+                number,
+            };
+            channel.ask(wanted(&request), answers)
+        });
+        self.line.wait_beyond(Step::Person(at))?;
+        loop {
+            let heard = self.line.inbox.recv_timeout(self.left(&request));
+            match heard {
+                Ok(Heard::Run(told)) => {
+                    withdraw(open.take(), &told.run, request.id.as_ref());
+                    return Ok(Word::Told(told));
+                }
+                Ok(Heard::Channel(asked, said)) if asked == number => {
+                    open = None;
+                    if let Some(told) = self.said(&request, said, people.elsewhere)? {
+                        return Ok(Word::Told(told));
+                    }
+                    if people.no_wait {
+                        return Ok(Word::Stands);
+                    }
+                }
+                Ok(Heard::Channel(..)) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.is_late(&request) {
+                        withdraw_because(open.take(), "its time is over");
+                        return self.close(NoAnswer::Timeout).map(Word::Told);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(Cut),
+            }
+            if self.brake.pulled() == Some(Why::Stopped) {
+                withdraw_because(open.take(), "the stage was stopped");
+                return Err(Cut);
+            }
+        }
+    }
+
+    /// Returns the open request of this stage.
+    fn request(&self) -> Option<Pending> {
+        let all = pending(self.machine, &self.told.run);
+        all.into_iter().find(|one| {
+            one.path == self.line.path && matches!(one.about, About::Call { .. })
+        })
+    }
+
+    /// Takes the word of the channel here; `None`: others may still answer.
+    fn said(&self, request: &Pending, said: Said, elsewhere: bool) -> Result<Option<Told>, Cut> {
+        let answer = |by: String, note: Option<String>| Answer {
+            by,
+            note,
+            path: request.id.as_ref().map(ToString::to_string),
+            ..Answer::default()
+        };
+        let ask = match said {
+            Said::Yes { by } => Ask::Approve(answer(by, None)),
+            Said::No { by, note } => Ask::Reject(answer(by, note)),
+            Said::Later | Said::Broken if elsewhere => return Ok(None),
+            Said::Later => return self.close(NoAnswer::Deferred).map(Some),
+            Said::Broken => return self.close(NoAnswer::NoChannel).map(Some),
+        };
+        self.line.ask(ask).map(Some)
+    }
+
+    fn close(&self, why: NoAnswer) -> Result<Told, Cut> {
+        self.line.ask_stage(StageAsk::CloseGrant { why })
+    }
+
+    /// Waits until the call at `at` is not the next to be answered.
+    fn beyond(&self, at: usize) -> Result<Told, Cut> {
+        self.line.wait_beyond(Step::Person(at))?;
+        loop {
+            match self.line.inbox.recv() {
+                Ok(Heard::Run(told)) => return Ok(told),
+                Ok(Heard::Channel(..)) => {}
+                Err(_) => return Err(Cut),
+            }
+        }
+    }
+
+    /// Returns how long is waited for an answer at most, from now.
+    fn left(&self, request: &Pending) -> Duration {
+        match self.end_of(request) {
+            Some(end) => Duration::from_millis(end.saturating_sub(now_ms())).min(LOOK_EVERY),
+            None => LOOK_EVERY,
+        }
+    }
+
+    fn is_late(&self, request: &Pending) -> bool {
+        self.end_of(request).is_some_and(|end| end <= now_ms())
+    }
+
+    /// Returns when the time of a request is over, in milliseconds since 1970.
+    fn end_of(&self, request: &Pending) -> Option<u64> {
+        let most = self.machine.stages.as_ref()?.grant_timeout_ms?;
+        let asked = request.asked.as_ref()?.at_ms;
+        Some(asked.saturating_add(most))
+    }
+}
+
+fn wanted(request: &Pending) -> Wanted {
+    let (tool, text) = match &request.about {
+        About::Call { tool, summary, .. } => (tool.clone(), summary.clone()),
+        About::Entry { message } | About::Transition { message, .. } => {
+            (String::new(), message.clone())
+        }
+    };
+    Wanted {
+        id: request.id.as_ref().map(ToString::to_string).unwrap_or_default(),
+        path: request.shown.clone(),
+        tool,
+        text,
+    }
+}
+
+/// Takes a request back and says who was first.
+fn withdraw(open: Option<Box<dyn Open>>, run: &Run, id: Option<&ApprovalId>) {
+    let settled = run.settled.iter().rev().find(|one| Some(&one.id) == id);
+    let by = settled.and_then(|one| one.by.as_deref());
+    let why = by.map_or_else(
+        || "it is not asked any more".to_owned(),
+        |by| format!("{by} has answered it"),
+    );
+    withdraw_because(open, &why);
+}
+
+fn withdraw_because(open: Option<Box<dyn Open>>, why: &str) {
+    if let Some(open) = open {
+        open.withdraw(why);
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+

@@ -1,0 +1,82 @@
+//! Where the stages of a run work: their models, their tools, the people who are asked.
+
+use std::{fmt, path::PathBuf, sync::Arc};
+
+use interlock_confine::Decided;
+use interlock_facts::Surroundings;
+use interlock_models::ToolSpec;
+use interlock_store::Messages;
+use interlock_tools::Tool;
+
+use super::{channel::Channel, models::Models, servers::Servers};
+
+/// Where the stages of a run work.
+#[derive(Clone)]
+pub struct Stages {
+    /// The models.
+    pub models: Arc<dyn Models>,
+    /// The model of stages that name none, where `--model` says so.
+    pub model: Option<String>,
+    /// The built-in tools.
+    pub tools: Vec<Tool>,
+    /// The MCP servers.
+    pub servers: Option<Arc<dyn Servers>>,
+    /// What is kept beside the log.
+    pub messages: Messages,
+    /// The project and what is protected around it, links resolved.
+    pub place: Surroundings,
+    /// What person and project have decided about shell lines.
+    pub decided: Decided,
+    /// Interlock's program, which carries shell lines.
+    pub program: PathBuf,
+    /// Who is asked.
+    pub people: People,
+}
+
+/// Who is asked about calls that a stage does not list.
+#[derive(Clone, Default)]
+pub struct People {
+    /// The terminal, or another channel in this process.
+    pub here: Option<Arc<dyn Channel>>,
+    /// Whether answers may come from other processes, through the log.
+    pub elsewhere: bool,
+    /// Whether nobody waits for them: the run stands then.
+    pub no_wait: bool,
+}
+
+impl Stages {
+    /// Names all tools that are there now.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.specs().into_iter().map(|spec| spec.name).collect()
+    }
+
+    /// Describes all tools that are there now, built-in ones first.
+    pub(super) fn specs(&self) -> Vec<ToolSpec> {
+        let built_in = self.tools.iter().map(|tool| ToolSpec {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            schema: tool.schema().clone(),
+        });
+        let servers = self.servers.iter().flat_map(|servers| servers.tools());
+        built_in.chain(servers.map(|served| served.spec)).collect()
+    }
+}
+
+impl fmt::Debug for Stages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stages")
+            .field("project", &self.place.project_root)
+            .field("people", &self.people)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for People {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("People")
+            .field("here", &self.here.is_some())
+            .field("elsewhere", &self.elsewhere)
+            .field("no_wait", &self.no_wait)
+            .finish()
+    }
+}

@@ -1,0 +1,42 @@
+//! The tools of MCP servers, as the one who has the servers fills them in.
+
+use interlock_core::{call::ToolCall, names::CallId};
+use interlock_models::ToolSpec;
+use interlock_tools::Arguments;
+
+/// The MCP servers of a run.
+pub trait Servers: Send + Sync {
+    /// Lists their tools that are there now.
+    fn tools(&self) -> Vec<Served>;
+
+    /// Finds the facts of a call, for the judge.
+    fn proposed(&self, id: CallId, tool: &str, arguments: &Arguments) -> ToolCall;
+
+    /// Carries a call out that the judge has allowed; blocks until it has ended.
+    fn call(
+        &self,
+        tool: &str,
+        arguments: &Arguments,
+        cancel: &interlock_tools::Cancel,
+    ) -> ServedEnd;
+}
+
+/// A tool of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Served {
+    /// What the model is told of it.
+    pub spec: ToolSpec,
+    /// The server.
+    pub server: String,
+}
+
+/// How a call of a server's tool ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedEnd {
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// Why not; `None` exactly where it did.
+    pub code: Option<String>,
+    /// The result, or the sentence of the failure.
+    pub text: String,
+}
