@@ -12,7 +12,7 @@ mod stage;
 
 pub use finding::Finding;
 pub(crate) use finding::find;
-pub use hold::{Hold, hold};
+pub use hold::{Hold, hold, hold_at};
 pub(crate) use marks::{interrupt_hits, marks};
 pub use shell::{Objection, Rule};
 pub use stage::keys;

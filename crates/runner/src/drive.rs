@@ -3,7 +3,7 @@
 //! Decides nothing about the run: what is to be done comes from
 //! [`interlock_core::effects`], what follows from [`interlock_core::decide`].
 
-use std::{collections::BTreeMap, mem};
+use std::{collections::BTreeMap, mem, sync::Arc};
 
 use interlock_core::{
     Decision, Reply,
@@ -26,8 +26,10 @@ use crate::{
 };
 
 mod orders;
+mod stages;
 
 use orders::order;
+use stages::Listening;
 
 /// How often a command is decided anew because another writer was first.
 const TRIES_MAX: u32 = 64;
@@ -54,6 +56,14 @@ pub enum DriveError<E> {
     /// Other writers were always first.
     #[error("other writers were first {TRIES_MAX} times in a row")]
     Contended,
+    /// A model stage cannot be carried out here; the run stays as it is.
+    #[error("`{path}` cannot go on: {message}")]
+    Broken {
+        /// The state's path.
+        path: String,
+        /// Why.
+        message: String,
+    },
     /// The run refused what became of an effect.
     #[error("the run refused the outcome of `{path}`: {}", refusal.message)]
     Refused {
@@ -110,6 +120,8 @@ struct Flight {
     attempt: u32,
     /// Whether it is being ended.
     stopping: bool,
+    /// What a model stage has not been told yet; `None`: it is none.
+    listening: Option<Listening>,
 }
 
 /// What ended while the run stood paused.
@@ -127,6 +139,8 @@ struct Drive<'a, H> {
     /// By effect.
     flights: BTreeMap<String, Flight>,
     held: Vec<Landed>,
+    /// The machine, as threads have it.
+    shared: Option<Arc<Machine>>,
 }
 
 impl<'a, H: Host> Drive<'a, H> {
@@ -139,6 +153,7 @@ impl<'a, H: Host> Drive<'a, H> {
             run,
             flights: BTreeMap::new(),
             held: Vec::new(),
+            shared: None,
         })
     }
 
@@ -150,9 +165,13 @@ impl<'a, H: Host> Drive<'a, H> {
             }
             let list = effects(self.machine, &self.run);
             self.stop_unlisted(&list);
+            self.wake();
+            if self.answer_held()? {
+                continue;
+            }
             if !self.feed(&list)? && !self.refuse_faults(&list)? {
                 self.host.stands(self.machine, &self.run, &list);
-                self.start(&list);
+                self.start(&list)?;
                 return Ok(list);
             }
         }
@@ -211,7 +230,8 @@ impl<'a, H: Host> Drive<'a, H> {
     /// Fails what a person cannot be asked; tells whether there was any.
     fn refuse_faults(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
         for effect in list {
-            if effect.stage != Stage::Person || self.flights.contains_key(&effect.id) {
+            let is_asked = effect.stage == Stage::Person && !self.is_stage(effect);
+            if !is_asked || self.flights.contains_key(&effect.id) {
                 continue;
             }
             if let Some(failed) = fault(&effect.kind, &effect.input) {
@@ -227,29 +247,45 @@ impl<'a, H: Host> Drive<'a, H> {
     }
 
     /// Starts what is to be carried out and is not under way.
-    fn start(&mut self, list: &[Effect]) {
+    fn start(&mut self, list: &[Effect]) -> Result<(), DriveError<H::Error>> {
         // What follows a cancelled program begins when that one has ended.
         if self.flights.values().any(|flight| flight.stopping) {
-            return;
+            return Ok(());
         }
+        let mut slots = self.free_slots(list);
         for effect in list {
+            let is_stage = self.is_stage(effect);
             // A pause is resumed from outside; only questions are asked here.
-            let is_ours = effect.stage == Stage::Running || effect.kind == ASK_USER;
+            let is_ours = effect.stage == Stage::Running || effect.kind == ASK_USER || is_stage;
             if !is_open(effect) || !is_ours || self.flights.contains_key(&effect.id) {
                 continue;
             }
+            if is_stage && !self.has_begun(effect) {
+                if slots == 0 {
+                    continue;
+                }
+                slots -= 1;
+            }
             let alone = list.len() == 1 && self.flights.is_empty();
-            let order = order(self.machine, &self.run, effect, alone);
+            let mut order = order(self.machine, &self.run, effect, alone);
+            if is_stage {
+                order.stage = Some(Box::new(self.stage_order(effect)?));
+            }
             if !self.host.takes(&order) {
                 continue;
             }
             let flight = Flight {
                 attempt: order.attempt,
                 stopping: false,
+                listening: order
+                    .stage
+                    .as_ref()
+                    .map(|stage| Listening::new(&stage.path)),
             };
             self.flights.insert(order.id.clone(), flight);
             self.host.start(order);
         }
+        Ok(())
     }
 
     fn halt(&self, list: &[Effect]) -> Option<Halt> {
@@ -278,11 +314,9 @@ impl<'a, H: Host> Drive<'a, H> {
                 attempt,
                 outcome: told(outcome),
             }),
+            Happening::Asked(question) => self.asked(question),
             Happening::CancelAsked { by } => self.submit(Ask::Cancel { by }).map(drop),
-            Happening::LogGrew => {
-                self.run = self.host.load().map_err(DriveError::Host)?;
-                Ok(())
-            }
+            Happening::LogGrew => self.reload(),
             Happening::Tick => self.submit(Ask::Advance).map(drop),
         }
     }
@@ -297,8 +331,11 @@ impl<'a, H: Host> Drive<'a, H> {
             return Ok(());
         }
         let flight = self.flights.remove(&landed.id);
-        if flight.is_some_and(|flight| flight.stopping) {
+        if flight.as_ref().is_some_and(|flight| flight.stopping) {
             return Ok(());
+        }
+        if flight.is_some_and(|flight| flight.listening.is_some()) {
+            return self.stage_ended(landed);
         }
         if self.run.paused.is_some() {
             self.held.push(landed);
@@ -383,8 +420,9 @@ impl<'a, H: Host> Drive<'a, H> {
                 let id = self.run.id.clone();
                 let run = mem::replace(&mut self.run, Run::new(id));
                 self.run = decision.events.iter().fold(run, evolve);
+                self.note(&decision.events);
             }
-            Appended::Conflict => self.run = self.host.load().map_err(DriveError::Host)?,
+            Appended::Conflict => self.reload()?,
         }
         Ok((decision, appended))
     }

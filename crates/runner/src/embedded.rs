@@ -12,7 +12,9 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{command::Effect, event::Event, machine::Machine, run::Run, text::Files};
+use interlock_core::{
+    command::Effect, event::Event, machine::Machine, run::Run, stage::Step, text::Files,
+};
 use interlock_store::{AppendError, EventLog, RunLog, StoreError};
 
 use crate::{
@@ -22,6 +24,7 @@ use crate::{
     lease::{Before, Lease, LeaseError},
     order::{Failed, Order, Outcome},
     program::{Control, RecordError, Stop, end_leftovers},
+    stage::{self, Brake, Question, Stages},
     surroundings::{EFFECT_VARIABLE, Surroundings},
     tools::read_file,
 };
@@ -30,6 +33,8 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// Stack of a thread that carries an effect out.
 const STACK_BYTES: usize = 512 * 1024;
+/// The same where a model stage is carried out: schemas and shell lines are read there.
+const STAGE_STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// Why a run cannot be carried out here.
 #[derive(Debug, thiserror::Error)]
@@ -84,12 +89,24 @@ enum Message {
     Cancel {
         by: String,
     },
+    Asked(Question),
 }
 
 struct Worker {
     attempt: u32,
     control: Arc<Control>,
+    /// What ends a model stage.
+    brake: Option<Brake>,
     thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    fn stop(&self, how: Stop) {
+        self.control.stop(how);
+        if let Some(brake) = &self.brake {
+            brake.stop(how == Stop::AtOnce);
+        }
+    }
 }
 
 /// The way to have a run cancelled from another thread.
@@ -232,12 +249,32 @@ impl Embedded {
                 }
                 Happening::CancelAsked { by }
             }
+            Message::Asked(question) => Happening::Asked(question),
         }
+    }
+
+    /// Starts a thread for `order`.
+    fn begin(&self, order: Order) -> std::io::Result<Worker> {
+        let control = Arc::new(Control::new()?);
+        let brake = order.stage.is_some().then(Brake::new).transpose()?;
+        let attempt = order.attempt;
+        let thread = spawn(
+            order,
+            Arc::clone(&self.around),
+            (Arc::clone(&control), brake.clone()),
+            self.outbox.clone(),
+        )?;
+        Ok(Worker {
+            attempt,
+            control,
+            brake,
+            thread: Some(thread),
+        })
     }
 
     fn stop_all(&self, how: Stop) {
         for worker in self.running.values() {
-            worker.control.stop(how);
+            worker.stop(how);
         }
         self.around.slots.nudge();
     }
@@ -264,6 +301,13 @@ impl Host for Embedded {
         Ok(run)
     }
 
+    fn events(&mut self, from: u64) -> Result<Vec<Event>, StoreError> {
+        let events = self.log.events(from);
+        events
+            .map(|recorded| recorded.map(|recorded| recorded.event))
+            .collect()
+    }
+
     fn append(
         &mut self,
         expected_seq: u64,
@@ -282,6 +326,11 @@ impl Host for Embedded {
     }
 
     fn takes(&mut self, order: &Order) -> bool {
+        if let Some(stage) = &order.stage {
+            let people = self.around.stages.as_deref().map(|stages| &stages.people);
+            let waits_elsewhere = people.is_some_and(|people| people.stands());
+            return !(waits_elsewhere && matches!(stage.step(), Some(Step::Person(_))));
+        }
         match order.kind.as_str() {
             "pause" => false,
             "ask-user" | "claude-code" => order.alone && self.around.terminal().is_some(),
@@ -291,21 +340,7 @@ impl Host for Embedded {
 
     fn start(&mut self, order: Order) {
         let (id, attempt) = (order.id.clone(), order.attempt);
-        let begun = Control::new().and_then(|control| {
-            let control = Arc::new(control);
-            let thread = spawn(
-                order,
-                Arc::clone(&self.around),
-                Arc::clone(&control),
-                self.outbox.clone(),
-            )?;
-            Ok(Worker {
-                attempt,
-                control,
-                thread: Some(thread),
-            })
-        });
-        match begun {
+        match self.begin(order) {
             Ok(worker) => drop(self.running.insert(id, worker)),
             Err(error) => {
                 let failed = Failed::new(1, format!("cannot be carried out: {error}"));
@@ -326,7 +361,7 @@ impl Host for Embedded {
             } else {
                 Stop::Gently
             };
-            worker.control.stop(how);
+            worker.stop(how);
             self.around.slots.nudge();
         }
     }
@@ -369,6 +404,9 @@ impl Host for Embedded {
 impl Drop for Embedded {
     fn drop(&mut self) {
         self.stop_all(Stop::AtOnce);
+        // What stages have asked is dropped with it, so that none waits for an answer.
+        let (_, nothing) = channel();
+        drop(mem::replace(&mut self.inbox, nothing));
         for worker in self.running.values_mut() {
             join(worker);
         }
@@ -393,21 +431,55 @@ impl fmt::Debug for Canceller {
 fn spawn(
     order: Order,
     around: Arc<Surroundings>,
-    control: Arc<Control>,
+    (control, brake): (Arc<Control>, Option<Brake>),
     outbox: Sender<Message>,
 ) -> std::io::Result<JoinHandle<()>> {
+    let stack = if brake.is_some() {
+        STAGE_STACK_BYTES
+    } else {
+        STACK_BYTES
+    };
     thread::Builder::new()
         .name("effect".to_owned())
-        .stack_size(STACK_BYTES)
+        .stack_size(stack)
         .spawn(move || {
+            let asking = outbox.clone();
             let mut word = Word {
                 outbox,
                 id: order.id.clone(),
                 attempt: order.attempt,
                 outcome: Failed::new(1, "the runner broke while it carried this out").into(),
             };
-            word.outcome = carry_out(&order, &around, &control);
+            word.outcome = match brake {
+                Some(brake) => carry_stage_out(&order, &around, &brake, asking),
+                None => carry_out(&order, &around, &control),
+            };
         })
+}
+
+/// Carries a model stage out.
+fn carry_stage_out(
+    order: &Order,
+    around: &Surroundings,
+    brake: &Brake,
+    asking: Sender<Message>,
+) -> Outcome {
+    let stages: Option<&Stages> = around.stages.as_deref();
+    let (Some(stage), Some(stages)) = (&order.stage, stages) else {
+        return Failed::new(1, "nothing here can carry a model stage out").into();
+    };
+    let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
+    around.screen.begins(order);
+    let outcome = stage::act(
+        order,
+        stage,
+        stages,
+        &around.screen,
+        brake,
+        Box::new(outbox),
+    );
+    around.screen.ends(order, &outcome);
+    outcome
 }
 
 /// The last word of a thread, said even when it breaks.

@@ -2,7 +2,10 @@
 
 use interlock_core::{command::Effect, event::Event, machine::Machine, run::Run, text::Files};
 
-use crate::order::{Order, Outcome};
+use crate::{
+    order::{Order, Outcome},
+    stage::Question,
+};
 
 /// What a run is driven over.
 ///
@@ -21,6 +24,12 @@ pub trait Host {
     /// # Errors
     /// The log cannot be read.
     fn load(&mut self) -> Result<Run, Self::Error>;
+
+    /// Reads the events from number `from` on.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    fn events(&mut self, from: u64) -> Result<Vec<Event>, Self::Error>;
 
     /// Appends `events` when the log has exactly `expected_seq` of them.
     ///
@@ -72,8 +81,10 @@ pub enum Appended {
 }
 
 /// What a host tells.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Happening {
+    /// A stage that is under way asks the run something, or waits for it to go on.
+    Asked(Question),
     /// What was started has ended, and nothing of it runs any more.
     Ended {
         /// The effect's id.

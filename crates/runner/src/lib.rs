@@ -25,6 +25,7 @@ mod program;
 mod resume;
 mod screen;
 mod slots;
+mod stage;
 mod surroundings;
 mod tools;
 
@@ -37,7 +38,12 @@ pub use order::{Capture, Failed, Order, Outcome};
 pub use output::KeptFiles;
 pub use program::{Exit, RecordError, StartError, Stream, Terminal};
 pub use resume::{Resumed, answer, resume_pause};
-pub use screen::{Dark, Screen};
+pub use screen::{Dark, Piece, Screen};
 pub use slots::Slots;
+pub use stage::{
+    Answers, Channel, Desk, Heard as StageHeard, KeptAnswer, KeptResult, Model, Models, Open,
+    People, Question as StageQuestion, Said, Served, ServedEnd, Servers, StageOrder, Stages, Told,
+    Transcript, Wanted,
+};
 pub use surroundings::Surroundings;
 pub use tools::Question;

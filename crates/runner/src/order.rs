@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::stage::StageOrder;
+
 /// One effect, as it is to be carried out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Order {
     /// Stable: run, frame path and the sequence number of the state's entry.
     pub id: String,
@@ -27,6 +29,8 @@ pub struct Order {
     pub read_whole: bool,
     /// Whether its output is shown where nothing captures it; a list of items is not.
     pub shown: bool,
+    /// What a model stage is started with; `None`: it is none.
+    pub stage: Option<Box<StageOrder>>,
 }
 
 /// Where an output goes.

@@ -5,6 +5,7 @@ use std::os::fd::AsFd as _;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::{Errno, read},
+    termios::{QueueSelector, tcflush},
 };
 
 use crate::{
@@ -50,9 +51,43 @@ pub(crate) fn ask(
     }
 }
 
+/// Asks for one of a few words until `meant` knows one, the input ends, or somebody stops it.
+///
+/// What was typed before the question is shown is no answer to it.
+pub(crate) fn choose<T>(
+    terminal: &Terminal,
+    screen: &dyn Screen,
+    control: &Control,
+    path: &str,
+    text: &str,
+    prompt: &str,
+    meant: impl Fn(&str) -> Option<T>,
+) -> Typed<T> {
+    let mut lines = Lines {
+        terminal,
+        control,
+        ahead: Vec::new(),
+    };
+    // Where it cannot be thrown away, it is shown before the question.
+    let _ = tcflush(terminal.device(), QueueSelector::IFlush);
+    screen.ask(path, text);
+    loop {
+        screen.ask(path, prompt);
+        match lines.line() {
+            Typed::Text(typed) => {
+                if let Some(meant) = meant(&typed) {
+                    return Typed::Text(meant);
+                }
+            }
+            Typed::End => return Typed::End,
+            Typed::Stopped => return Typed::Stopped,
+        }
+    }
+}
+
 /// What a person did.
-enum Typed {
-    Text(String),
+pub(crate) enum Typed<T = String> {
+    Text(T),
     End,
     Stopped,
 }

@@ -98,6 +98,7 @@ fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed
         alone: true,
         read_whole: false,
         shown: true,
+        stage: None,
     };
     let control = match Control::new() {
         Ok(control) => Arc::new(control),
@@ -159,6 +160,7 @@ fn placed(effect: &Effect, answer: String, around: &Surroundings) -> Result<Stri
         alone: true,
         read_whole: false,
         shown: true,
+        stage: None,
     };
     match carry::written(&order, &answer, around) {
         Outcome::Failed(failed) => Err(failed.message),

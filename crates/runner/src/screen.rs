@@ -41,11 +41,36 @@ pub trait Screen: Send + Sync {
     /// Shows `bytes` that the state at `path` printed: lines with their label, or as they came.
     fn show(&self, path: &str, stream: Stream, bytes: &[u8]);
 
+    /// Is told what a model says in the stage at `path`, as it comes.
+    fn said(&self, path: &str, piece: Piece<'_>) {
+        let _ = (path, piece);
+    }
+
+    /// Is told that a person is asked at the terminal about the state at `path`, and when they are not any more.
+    fn asking(&self, path: &str, begins: bool) {
+        let _ = (path, begins);
+    }
+
     /// Shows a question to the person, who answers at the terminal.
     fn ask(&self, path: &str, text: &str);
 
     /// Shows what the person should know of the state at `path`.
     fn warn(&self, path: &str, text: &str);
+}
+
+/// A piece of what a model says.
+///
+/// Only a whole message counts: what was said before the model was called again may be thrown away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// Text.
+    Text(&'a str),
+    /// What it thinks before it answers.
+    Thinking(&'a str),
+    /// It calls a tool; the arguments are still to come.
+    Calling(&'a str),
+    /// The message is over, whole or not.
+    End,
 }
 
 /// A screen that nobody looks at.

@@ -26,7 +26,7 @@ mod transcript;
 pub use channel::{Answers, Channel, Open, Said, Wanted};
 pub use desk::Desk;
 pub use kept::{KeptAnswer, KeptResult};
-pub use line::{Question, Told};
+pub use line::{Heard, Question, StageOrder, Told};
 pub use models::{Model, Models};
 pub use place::{People, Stages};
 pub use servers::{Served, ServedEnd, Servers};
@@ -34,5 +34,4 @@ pub use transcript::Transcript;
 
 pub(crate) use act::act;
 pub(crate) use brake::Brake;
-pub(crate) use line::StageOrder;
 pub(crate) use transcript::concerns;

@@ -9,6 +9,7 @@ use crate::{
     program::{GroupRecords, Terminal},
     screen::{Dark, Screen},
     slots::Slots,
+    stage::Stages,
 };
 
 /// Places where bash is looked for: only the system writes there.
@@ -40,6 +41,8 @@ pub struct Surroundings {
     pub guard: Option<Arc<dyn Guard>>,
     /// How many programs run at once, in all runs that share it.
     pub slots: Arc<Slots>,
+    /// Where model stages work; `None`: nothing here can carry one out.
+    pub stages: Option<Arc<Stages>>,
 }
 
 impl Surroundings {
@@ -56,6 +59,7 @@ impl Surroundings {
             screen: Arc::new(Dark),
             guard: None,
             slots: Arc::default(),
+            stages: None,
         }
     }
 

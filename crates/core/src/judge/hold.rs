@@ -43,6 +43,19 @@ pub fn hold<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall) -> Optio
     Some(of_bench(bench, path, facts))
 }
 
+/// Tells the same of a call that is judged in the frame at `path`.
+#[must_use]
+pub fn hold_at<'a>(
+    machine: &'a Machine,
+    run: &'a Run,
+    call: &'a ToolCall,
+    path: &FramePath,
+) -> Option<Hold<'a>> {
+    let facts = call.facts.shell.as_ref()?;
+    let bench = crate::decide::bench_of(machine, run, call, path)?;
+    Some(of_bench(bench, path.clone(), facts))
+}
+
 fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hold<'a> {
     let policy = &bench.state.policy;
     let listed = facts

@@ -31,6 +31,7 @@ pub(super) fn order(machine: &Machine, run: &Run, effect: &Effect, alone: bool) 
         input: effect.input.as_ref().clone(),
         read_whole: capture.is_none() && (lists || is_read(machine, run, &effect.frame)),
         shown: !lists,
+        stage: None,
         capture,
         label: label(machine, run, &effect.frame),
         alone,

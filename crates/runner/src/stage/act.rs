@@ -2,21 +2,20 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, mpsc::channel},
+    sync::{Arc, mpsc::channel},
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use interlock_core::{
     call::ToolCall,
-    command::Ask,
     event::Event,
     machine::{Ending, Machine, ModelStage},
     names::CallId,
     stage::{ActedCall, Acting, StageAsk, Step, stage_of, step},
     stage_text,
 };
-use interlock_models::{Heard, Message, ModelError, Options, Request, ToolSpec};
+use interlock_models::{Heard, ModelError, Options, Request, ToolSpec};
 use interlock_tools::Arguments;
 
 use super::{
@@ -50,8 +49,8 @@ pub(crate) fn act(
     brake: &Brake,
     outbox: Outbox,
 ) -> Outcome {
-    let ended = Attempt::begin(order, stage, stages, screen.as_ref(), brake, outbox)
-        .and_then(Attempt::go);
+    let ended =
+        Attempt::begin(order, stage, stages, screen.as_ref(), brake, outbox).and_then(Attempt::go);
     match ended {
         Ok(()) | Err(Halt::Cut) => Outcome::Done {
             stdout: String::new(),
@@ -98,7 +97,6 @@ pub(super) struct Attempt<'a> {
 
 /// A call that runs, with all that belongs to it.
 struct Running {
-    at: usize,
     id: CallId,
     arguments: Arguments,
     call: ToolCall,
@@ -159,7 +157,7 @@ impl<'a> Attempt<'a> {
                 return Ok(());
             };
             self.set_clock(&next);
-            let told = match next {
+            let told = match next.clone() {
                 Step::Begin => {
                     let tools = self.stages.names();
                     self.line.ask_stage(StageAsk::Begin { tools })?
@@ -311,12 +309,15 @@ impl<'a> Attempt<'a> {
         let digest = keep(&self.stages.messages, &kept).map_err(broken)?;
         let message = self.reader().message(&kept.answer, digest, usage, ms);
         Ok(Some(
-            self.line
-                .ask_stage(StageAsk::Message(Box::new(message)))?,
+            self.line.ask_stage(StageAsk::Message(Box::new(message)))?,
         ))
     }
 
-    fn call(&self, model: &Model, request: &Request) -> Result<interlock_models::Answer, ModelError> {
+    fn call(
+        &self,
+        model: &Model,
+        request: &Request,
+    ) -> Result<interlock_models::Answer, ModelError> {
         let mut heard = |heard: Heard<'_>| match heard {
             Heard::Text(text) => self.screen.said(&self.path, Piece::Text(text)),
             Heard::Thinking(text) => self.screen.said(&self.path, Piece::Thinking(text)),
@@ -426,7 +427,6 @@ impl<'a> Attempt<'a> {
             let (acted, arguments) = self.call_at(at)?;
             let call = facts(self.stages, acted.id.clone(), &acted.tool, &arguments);
             jobs.push(Running {
-                at,
                 id: acted.id,
                 arguments,
                 call,
@@ -454,7 +454,10 @@ impl<'a> Attempt<'a> {
     }
 
     /// Carries calls out beside each other.
-    fn carry(&self, jobs: &[Running]) -> Result<Vec<Result<Ended, interlock_store::StoreError>>, Halt> {
+    fn carry(
+        &self,
+        jobs: &[Running],
+    ) -> Result<Vec<Result<Ended, interlock_store::StoreError>>, Halt> {
         let screen = self.screen;
         let path = &self.path;
         let printed = |bytes: &[u8]| screen.show(path, crate::program::Stream::Err, bytes);

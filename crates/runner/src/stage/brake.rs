@@ -2,10 +2,12 @@
 
 use std::{
     io,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError, mpsc::Sender},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
+
+use super::{channel::Said, line::Heard};
 
 /// Why an attempt is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +24,12 @@ pub(crate) struct Brake {
     model: interlock_models::Cancel,
     tool: interlock_tools::Cancel,
     why: Arc<Mutex<Option<Why>>>,
+    /// Who waits for others meanwhile, and is to look again.
+    waiting: Arc<Mutex<Option<Sender<Heard>>>>,
 }
+
+/// The number of no request.
+const NO_REQUEST: usize = 0;
 
 impl Brake {
     pub(crate) fn new() -> io::Result<Self> {
@@ -30,6 +37,7 @@ impl Brake {
             model: interlock_models::Cancel::new(),
             tool: interlock_tools::Cancel::new()?,
             why: Arc::default(),
+            waiting: Arc::default(),
         })
     }
 
@@ -44,6 +52,23 @@ impl Brake {
         drop(first);
         self.model.pull();
         self.tool.pull();
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waiting) = waiting.as_ref() {
+            // Nobody waits any more when it cannot be sent.
+            let _ = waiting.send(Heard::Channel(NO_REQUEST, Said::Broken));
+        }
+    }
+
+    /// Has whoever waits at the other end of `waiting` look again once it is pulled.
+    pub(super) fn wake(&self, waiting: Sender<Heard>) {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
+    }
+
+    /// Stops it; `at_once`: what runs is killed.
+    pub(crate) fn stop(&self, at_once: bool) {
+        // A tool that is told twice does not wait for its program to end by itself.
+        let _ = at_once;
+        self.pull(Why::Stopped);
     }
 
     /// Returns why it was pulled; `None`: it was not.

@@ -88,7 +88,12 @@ pub(super) struct Judged<'a> {
 }
 
 /// Makes the plan that a shell line is held to; `None`: the call is none.
-pub(super) fn plan_of(stages: &Stages, judged: &Judged<'_>, call: &ToolCall, line: &str) -> Option<Plan> {
+pub(super) fn plan_of(
+    stages: &Stages,
+    judged: &Judged<'_>,
+    call: &ToolCall,
+    line: &str,
+) -> Option<Plan> {
     let facts = call.facts.shell.as_ref()?;
     let hold = hold_at(judged.machine, judged.run, call, judged.path)?;
     let policy;

@@ -194,9 +194,7 @@ impl Shared {
     /// Reads what a person typed; `None`: it is no answer.
     fn meant(&self, typed: &str) -> Option<Said> {
         let typed = typed.trim();
-        let (word, rest) = typed
-            .split_once(char::is_whitespace)
-            .unwrap_or((typed, ""));
+        let (word, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
         let note = Some(rest.trim().to_owned()).filter(|note| !note.is_empty());
         match word.to_lowercase().as_str() {
             "y" | "yes" if note.is_none() => Some(Said::Yes {
@@ -214,6 +212,8 @@ impl Shared {
 
 impl fmt::Debug for Desk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk").field("by", &self.shared.by).finish_non_exhaustive()
+        f.debug_struct("Desk")
+            .field("by", &self.shared.by)
+            .finish_non_exhaustive()
     }
 }

@@ -13,7 +13,7 @@ use interlock_core::{
     names::FramePath,
     refusal::Refusal,
     run::Run,
-    stage::{Step, StageAsk},
+    stage::{StageAsk, Step},
 };
 
 /// What a stage asks the loop that drives its run.

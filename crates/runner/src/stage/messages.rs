@@ -125,7 +125,11 @@ fn handed(read: Result<&Arguments, &Fault>, schema: &Value) -> Handed {
     match read {
         Ok(arguments) => Handed {
             payload: arguments.value().clone(),
-            findings: arguments.faults(schema).iter().map(Fault::to_string).collect(),
+            findings: arguments
+                .faults(schema)
+                .iter()
+                .map(Fault::to_string)
+                .collect(),
         },
         Err(why) => Handed {
             payload: Value::Null,

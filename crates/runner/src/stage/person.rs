@@ -34,7 +34,7 @@ pub(super) enum Word {
 impl Attempt<'_> {
     /// Has a person asked about the call at `at`, and waits for what they say.
     pub(super) fn person(&mut self, at: usize) -> Result<Word, Cut> {
-        let Some(request) = self.request() else {
+        let Some(request) = self.open_request() else {
             // Answered meanwhile: the next look at the run says what follows.
             return self.beyond(at).map(Word::Told);
         };
@@ -42,10 +42,11 @@ impl Attempt<'_> {
         if people.here.is_none() && !people.elsewhere {
             return self.close(NoAnswer::NoChannel).map(Word::Told);
         }
-        if people.here.is_none() && people.no_wait {
+        if people.stands() {
             return Ok(Word::Stands);
         }
         let number = self.next_request();
+        self.brake.wake(self.line.answers.clone());
         let mut open = people.here.as_ref().map(|channel| {
             let answers = Answers {
                 to: self.line.answers.clone(),
@@ -87,11 +88,10 @@ impl Attempt<'_> {
     }
 
     /// Returns the open request of this stage.
-    fn request(&self) -> Option<Pending> {
+    fn open_request(&self) -> Option<Pending> {
         let all = pending(self.machine, &self.told.run);
-        all.into_iter().find(|one| {
-            one.path == self.line.path && matches!(one.about, About::Call { .. })
-        })
+        all.into_iter()
+            .find(|one| one.path == self.line.path && matches!(one.about, About::Call { .. }))
     }
 
     /// Takes the word of the channel here; `None`: others may still answer.
@@ -118,12 +118,13 @@ impl Attempt<'_> {
 
     /// Waits until the call at `at` is not the next to be answered.
     fn beyond(&self, at: usize) -> Result<Told, Cut> {
+        self.brake.wake(self.line.answers.clone());
         self.line.wait_beyond(Step::Person(at))?;
         loop {
             match self.line.inbox.recv() {
                 Ok(Heard::Run(told)) => return Ok(told),
-                Ok(Heard::Channel(..)) => {}
-                Err(_) => return Err(Cut),
+                Ok(Heard::Channel(..)) if self.brake.pulled().is_none() => {}
+                Ok(Heard::Channel(..)) | Err(_) => return Err(Cut),
             }
         }
     }
@@ -156,7 +157,11 @@ fn wanted(request: &Pending) -> Wanted {
         }
     };
     Wanted {
-        id: request.id.as_ref().map(ToString::to_string).unwrap_or_default(),
+        id: request
+            .id
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         path: request.shown.clone(),
         tool,
         text,
@@ -186,4 +191,3 @@ fn now_ms() -> u64 {
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     })
 }
-

@@ -44,6 +44,13 @@ pub struct People {
     pub no_wait: bool,
 }
 
+impl People {
+    /// Tells whether a request leaves the run standing until somebody answers it elsewhere.
+    pub(crate) const fn stands(&self) -> bool {
+        self.here.is_none() && self.elsewhere && self.no_wait
+    }
+}
+
 impl Stages {
     /// Names all tools that are there now.
     pub(super) fn names(&self) -> Vec<String> {

@@ -100,8 +100,7 @@ pub(super) fn completion_ignored() -> String {
 }
 
 /// Says why a call that was cut cannot be looked at.
-pub(super) const CUT_CALL: &str =
-    "the message was cut at the output limit in the middle of this call: make it shorter, or in several";
+pub(super) const CUT_CALL: &str = "the message was cut at the output limit in the middle of this call: make it shorter, or in several";
 
 /// Says that a call came behind too many others.
 pub(super) fn too_many_calls(most: usize) -> String {
