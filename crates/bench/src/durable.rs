@@ -157,6 +157,7 @@ impl Place {
             new,
             home: &self.project,
             origin: &origin,
+            mode: None,
         };
         let started = self.home.start_durable(&durable, Object::new(), "bench")?;
         Ok(started.log.kept())

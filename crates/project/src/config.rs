@@ -14,10 +14,12 @@ pub use models::{PriceConfig, ProviderConfig, ProviderName, Providers};
 pub use servers::{
     HttpConfig, ServerConfig, ServerName, Servers, StdioConfig, ToolConfig, Transport, expand,
 };
+pub use stages::{Modes, StagesConfig, UnreadEntries};
 
 mod gateway;
 mod models;
 mod servers;
+mod stages;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +48,8 @@ pub struct Config {
     pub gateway: GatewayConfig,
     /// The MCP servers behind the gateway.
     pub mcp: Servers,
+    /// What becomes of calls in model stages that list no tools.
+    pub stages: StagesConfig,
     /// Where models are; a person's own only.
     pub providers: Providers,
     /// Other names of models, each with its `provider/name`.

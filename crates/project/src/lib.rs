@@ -9,10 +9,10 @@ mod places;
 mod trust;
 
 pub use config::{
-    Config, ConfigError, Durability, GatewayConfig, HttpConfig, PriceConfig, ProtectConfig,
+    Config, ConfigError, Durability, GatewayConfig, HttpConfig, Modes, PriceConfig, ProtectConfig,
     ProviderConfig, ProviderName, Providers, RequiredLevel, SandboxConfig, ServerConfig,
-    ServerName, Servers, ShellConfig, StdioConfig, StoreConfig, TelemetryConfig, ToolConfig,
-    Transport, TrustConfig, expand,
+    ServerName, Servers, ShellConfig, StagesConfig, StdioConfig, StoreConfig, TelemetryConfig,
+    ToolConfig, Transport, TrustConfig, UnreadEntries, expand,
 };
 pub use library::{Entry, Library, NotFound, Origin};
 pub use models::{ModelName, ModelSetupError, Models, ReadyModel};

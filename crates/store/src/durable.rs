@@ -2,7 +2,11 @@
 
 use std::{fs, path::Path};
 
-use interlock_core::{machine::Object, names::RunId, text::Places};
+use interlock_core::{
+    machine::{ModeRules, Object},
+    names::RunId,
+    text::Places,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,7 +25,7 @@ const FILES: &str = "files";
 const ORIGIN: &str = "origin.json";
 
 /// A durable run to be made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct NewDurable<'a> {
     /// What every run pins; without a name one is made up.
     pub new: NewRun<'a>,
@@ -29,6 +33,8 @@ pub struct NewDurable<'a> {
     pub home: &'a Path,
     /// Where it comes from.
     pub origin: &'a Origin,
+    /// What becomes of calls in stages that list no tools; `None`: as the machine says.
+    pub mode: Option<ModeRules>,
 }
 
 /// Where a durable run comes from.
@@ -90,7 +96,8 @@ impl Home {
             ..durable.new
         };
         let origin = durable.origin;
-        self.begin(&id, &new, (input, by, Some(places)), &|beside| {
+        let mode = durable.mode.clone();
+        self.begin(&id, &new, (input, by, Some(places), mode), &|beside| {
             files::make_directory(&beside.join(FILES))?;
             files::write(&beside.join(ORIGIN), origin, Sync::Now)
         })

@@ -22,6 +22,7 @@
 //! kin/HASH.json           the session that started a sub-agent's session
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
+//! trust/HASH.json         what the person said about a project that widens permissions
 //! bindings.lock           held while sessions, projects and holders change
 //! locks/XX                held while a run is made for a session whose hash begins so
 //! index.json              the list of runs, rebuilt from them at need
@@ -58,6 +59,7 @@ mod telemetry;
 mod tickets;
 mod token;
 mod tool_pins;
+mod trust;
 mod twins;
 mod verify;
 
@@ -82,5 +84,6 @@ pub use submit::submit;
 pub use telemetry::Told;
 pub use tickets::{TICKET_AGE_MAX_MS, Ticket, TicketError, line_digest};
 pub use tool_pins::ToolPin;
+pub use trust::TrustWord;
 pub use twins::{Twin, Twins};
 pub use verify::{Broken, FirstBroken, VerifyError};

@@ -11,7 +11,7 @@ use interlock_core::{
     decide,
     event::Event,
     evolve,
-    machine::Object,
+    machine::{ModeRules, Object},
     names::RunId,
     nearest::nearest,
     run::Run,
@@ -83,7 +83,7 @@ impl Home {
         by: &str,
     ) -> Result<Started, StartError> {
         let id = id::run_id(new.at_ms)?;
-        self.begin(&id, new, (input, by, None), &|_| Ok(()))
+        self.begin(&id, new, (input, by, None, None), &|_| Ok(()))
     }
 
     /// Begins the run `id`; `also` writes what belongs into its directory beside the database.
@@ -91,7 +91,7 @@ impl Home {
         &self,
         id: &RunId,
         new: &NewRun<'_>,
-        asked: (Object, &str, Option<Places>),
+        asked: (Object, &str, Option<Places>, Option<ModeRules>),
         also: &dyn Fn(&Path) -> Result<(), StoreError>,
     ) -> Result<Started, StartError> {
         let Begun { run, decision } = Begun::with(id, new, asked)?;
@@ -119,7 +119,7 @@ impl Home {
         process: Option<ClientProcess>,
     ) -> Result<Prepared, StartError> {
         let id = id::run_id(new.at_ms)?;
-        let Begun { run, decision } = Begun::with(&id, new, (input, by, None))?;
+        let Begun { run, decision } = Begun::with(&id, new, (input, by, None, None))?;
         let binding = Binding {
             run: id.clone(),
             session: session.clone(),
@@ -292,13 +292,13 @@ impl Begun {
     fn with(
         id: &RunId,
         new: &NewRun<'_>,
-        (input, by, places): (Object, &str, Option<Places>),
+        (input, by, places, mode): (Object, &str, Option<Places>, Option<ModeRules>),
     ) -> Result<Self, StartError> {
         let ask = Ask::Start {
             input,
             by: by.to_owned(),
             places,
-            mode: None,
+            mode,
         };
         let command = Command {
             at_ms: new.at_ms,

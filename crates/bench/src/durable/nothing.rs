@@ -65,6 +65,11 @@ impl Host for Nothing {
         Ok(self.log.load()?)
     }
 
+    fn events(&mut self, from: u64) -> Result<Vec<Event>, Stopped> {
+        let events = self.log.events(from).map(|recorded| Ok(recorded?.event));
+        events.collect()
+    }
+
     fn append(&mut self, seq: u64, at_ms: u64, events: &[Event]) -> Result<Appended, Stopped> {
         match self.log.append(seq, at_ms, events) {
             Ok(()) => Ok(Appended::Kept),

@@ -73,6 +73,7 @@ pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Starte
         new,
         home: &person,
         origin: &origin::of_loaded(&app.directory, &steps.loaded, args.clean_on_end),
+        mode: None,
     };
     let started = home
         .start_durable(&durable, input, &authority::name())

@@ -18,9 +18,6 @@ pub struct ModelStage {
     pub history: bool,
     /// How it says that it is done.
     pub ending: Ending,
-    /// The model, as `provider/model` or a configured name; `None`: that of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
     /// Messages of the model in one attempt; from 1.
     pub turns_max: u32,
     /// Guards over the context, read before the first model call; one that fails: the stage is skipped.

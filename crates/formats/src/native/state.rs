@@ -168,7 +168,6 @@ impl Reader<'_, '_> {
                         schema: None,
                         again_max: 0,
                     },
-                    model: None,
                     turns_max: 1,
                     gate: Vec::new(),
                     assert: Vec::new(),

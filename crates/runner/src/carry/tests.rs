@@ -122,6 +122,7 @@ pub(super) fn order(kind: &str, input: Value) -> Order {
         alone: true,
         read_whole: true,
         shown: true,
+        stage: None,
     }
 }
 

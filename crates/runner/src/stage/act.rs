@@ -336,7 +336,11 @@ impl<'a> Attempt<'a> {
     fn wanted_model(&self) -> Option<String> {
         let of_workflow = self.machine.stages.as_ref();
         let of_workflow = of_workflow.and_then(|rules| rules.model.clone());
-        let own = self.stage.model.clone();
+        let frame = self.told.run.frame(&self.line.path);
+        let own = frame.and_then(|frame| {
+            let machine = self.machine.called(frame.machine.as_ref())?;
+            machine.states.get(&frame.at)?.model.clone()
+        });
         own.or_else(|| self.stages.model.clone()).or(of_workflow)
     }
 

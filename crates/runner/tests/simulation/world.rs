@@ -422,6 +422,11 @@ impl Host for World<'_> {
         Ok(folded)
     }
 
+    fn events(&mut self, from: u64) -> Result<Vec<Event>, Stop> {
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        Ok(self.log.iter().skip(from).cloned().collect())
+    }
+
     fn append(&mut self, expected: u64, _: u64, events: &[Event]) -> Result<Appended, Stop> {
         if events.is_empty() {
             return Ok(Appended::Kept);

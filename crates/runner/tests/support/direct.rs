@@ -95,6 +95,13 @@ impl<F: FnMut(&Order) -> String> Host for Direct<F> {
         self.log.load()
     }
 
+    fn events(&mut self, from: u64) -> Result<Vec<Event>, StoreError> {
+        let events = self.log.events(from);
+        events
+            .map(|recorded| recorded.map(|recorded| recorded.event))
+            .collect()
+    }
+
     fn append(&mut self, seq: u64, at_ms: u64, events: &[Event]) -> Result<Appended, StoreError> {
         match self.log.append(seq, at_ms, events) {
             Ok(()) => Ok(Appended::Kept),

@@ -52,6 +52,7 @@ impl World {
             new,
             home: Path::new("/home/ana"),
             origin: &origin(),
+            mode: None,
         };
         let started = self.home.start_durable(&durable, Object::new(), "ana")?;
         Ok(started.log)

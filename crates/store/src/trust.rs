@@ -1,0 +1,63 @@
+//! What a person has said about the projects whose files widen what an agent may do.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    chain::ChainHash,
+    error::StoreError,
+    files::{self, Sync, Versioned},
+    home::Home,
+};
+
+/// What a person has said about one project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrustWord {
+    /// The project's root, its links resolved.
+    pub project: String,
+    /// Whether its files count.
+    pub trusted: bool,
+    /// What of its files can widen permissions, as it was when this was said.
+    pub widens: Value,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Who.
+    pub by: String,
+}
+
+impl Versioned for TrustWord {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 4 * 1024 * 1024;
+}
+
+impl Home {
+    /// Returns what was said about the project at `root`; `None`: nothing.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn trust_word(&self, root: &Path) -> Result<Option<TrustWord>, StoreError> {
+        let Some(home) = self.existing()? else {
+            return Ok(None);
+        };
+        let word: Option<TrustWord> = files::read(&home.join("trust").join(file_name(root)))?;
+        Ok(word.filter(|word| Path::new(&word.project) == root))
+    }
+
+    /// Keeps what is said about a project.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep_trust_word(&self, word: &TrustWord) -> Result<(), StoreError> {
+        let directory = self.made_place("trust")?;
+        let path = directory.join(file_name(Path::new(&word.project)));
+        files::write(&path, word, Sync::Now)
+    }
+}
+
+fn file_name(root: &Path) -> String {
+    let bytes = root.as_os_str().as_encoded_bytes();
+    format!("{}.json", ChainHash::of_parts(&[bytes]))
+}
