@@ -1,5 +1,8 @@
 //! Bytes of an answer, as they arrive, to the answer. Pure: knows no network.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{
     Answer, Heard, Kind,
     error::Failure,
