@@ -278,6 +278,11 @@ impl Provider {
         self.server.url()
     }
 
+    /// How many connections were taken so far.
+    pub fn connections(&self) -> usize {
+        self.server.connections()
+    }
+
     /// Every request for a message so far, in order of arrival.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked

@@ -3,7 +3,7 @@
 use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -64,6 +64,7 @@ impl Answer {
 pub(crate) struct Server {
     address: SocketAddr,
     stopped: Arc<AtomicBool>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Server {
@@ -74,19 +75,31 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let stopped = Arc::new(AtomicBool::new(false));
+        let connections = Arc::new(AtomicUsize::new(0));
         let (answer, over) = (Arc::new(answer), Arc::clone(&stopped));
+        let taken = Arc::clone(&connections);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if over.load(Ordering::SeqCst) {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
+                taken.fetch_add(1, Ordering::SeqCst);
                 let answer = Arc::clone(&answer);
                 // A connection that breaks is the client's affair; the test sees a session that did not end well.
                 thread::spawn(move || drop(converse(stream, &*answer)));
             }
         });
-        Ok(Server { address, stopped })
+        Ok(Server {
+            address,
+            stopped,
+            connections,
+        })
+    }
+
+    /// How many connections were taken.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 
     /// Where a client finds it.

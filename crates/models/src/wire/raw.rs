@@ -14,6 +14,7 @@ pub(super) fn object(text: &str) -> Option<&RawValue> {
 /// What is no object is put into one, as text: the model sees again what it
 /// wrote, beside the result that says what is wrong with it.
 pub(super) fn arguments(text: &str) -> Box<RawValue> {
+    let text = if text.trim().is_empty() { "{}" } else { text };
     if let Some(object) = object(text) {
         return object.to_owned();
     }

@@ -1,8 +1,8 @@
 //! A conversation with a provider of each kind, as it goes over the wire.
 
-use crate::support::{self, KINDS, at, request};
+use crate::support::{self, KINDS, Strict, at, request};
 use interlock_models::{Client, Finish, Kind, Patience};
-use interlock_testkit::provider::{Provider, Say, Script, call, text};
+use interlock_testkit::provider::{Say, Script, call, text};
 use serde_json::json;
 
 fn thinking(text: &str) -> Say {
@@ -18,7 +18,7 @@ fn text_and_calls_arrive_whole_from_every_kind() {
             call("Read", &json!({"file_path": "a"})),
             call("Read", &json!({"file_path": "b"})),
         ];
-        let model = Provider::start(Script::turns(vec![said])).unwrap();
+        let model = Strict::start(Script::turns(vec![said]));
         let client = Client::new().unwrap();
         let (answer, heard) = support::call(
             &client,
@@ -73,7 +73,7 @@ fn played(
         call("Read", &json!({"file_path": "a"})),
         call("Read", &json!({"file_path": "b"})),
     ];
-    let model = Provider::start(Script::turns(vec![said])).unwrap();
+    let model = Strict::start(Script::turns(vec![said]));
     let client = Client::new().unwrap();
     let provider = at(kind, &model.url());
     let mut request = request(kind);
@@ -167,7 +167,7 @@ fn results_go_back_to_the_calls_they_answer() {
 #[test]
 fn the_key_goes_where_its_kind_wants_it_and_own_headers_beside() {
     for kind in KINDS {
-        let model = Provider::start(Script::turns(Vec::new())).unwrap();
+        let model = Strict::start(Script::turns(Vec::new()));
         let provider = at(kind, &model.url())
             .with_header("X-Team", "blue")
             .unwrap();

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use interlock_models::{
     Cancel, Client, Code, Heard, Jitter, Key, Kind, Patience, Provider as To, Waited,
 };
-use interlock_testkit::provider::{Provider, Reply, Script, call, text};
+use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::json;
 
-use crate::support::{self, Fast, KEY, KINDS, at, request};
+use crate::support::{self, Fast, KEY, KINDS, Strict, at, request};
 
 fn refused(status: u16) -> Reply {
     Reply::status(
@@ -31,7 +31,7 @@ fn play(
     Vec<u128>,
     usize,
 ) {
-    let model = Provider::start(Script::replies(replies)).unwrap();
+    let model = Strict::start(Script::replies(replies));
     let clock = Fast::at(0);
     let client = Client::with_clock(Arc::clone(&clock) as _).unwrap();
     let (answer, _) = support::call(&client, &at(kind, &model.url()), &request(kind), patience);
@@ -85,7 +85,7 @@ fn lasting_statuses_are_tried_once() {
 
 #[test]
 fn a_redirect_is_not_followed_with_the_key() {
-    let elsewhere = Provider::start(Script::replies(vec![done()])).unwrap();
+    let elsewhere = Strict::start(Script::replies(vec![done()]));
     let to = format!("{}/v1/messages", elsewhere.url());
     for status in [301, 302, 303, 307, 308] {
         let reply = Reply::status(status, &json!({})).with_header("location", &to);
@@ -154,8 +154,7 @@ fn a_broken_stream_is_thrown_away_and_asked_for_again() {
                 Reply::say(said.clone()).broken_at(cut),
                 Reply::say(said.clone()).ended_at(cut),
             ] {
-                let model = Provider::start(Script::replies(vec![reply, Reply::say(said.clone())]))
-                    .unwrap();
+                let model = Strict::start(Script::replies(vec![reply, Reply::say(said.clone())]));
                 let client = Client::with_clock(Fast::at(0)).unwrap();
                 let (answer, heard) = support::call(
                     &client,
@@ -183,7 +182,7 @@ fn silence_ends_a_try() {
     for kind in KINDS {
         for cut in [0, 60] {
             let replies = vec![Reply::say(vec![text("done")]).silent_at(cut), done()];
-            let model = Provider::start(Script::replies(replies)).unwrap();
+            let model = Strict::start(Script::replies(replies));
             let client = Client::with_clock(Fast::at(0)).unwrap();
             let provider = at(kind, &model.url()).with_silence(Duration::from_millis(300));
             let (answer, heard) =
@@ -199,7 +198,7 @@ fn silence_ends_a_try() {
 
 #[test]
 fn a_try_has_a_time() {
-    let model = Provider::start(Script::replies(vec![done().silent_at(50)])).unwrap();
+    let model = Strict::start(Script::replies(vec![done().silent_at(50)]));
     let client = Client::with_clock(Fast::at(0)).unwrap();
     let provider = at(Kind::Anthropic, &model.url()).with_timeout(Duration::from_millis(200));
     let (answer, _) = support::call(
@@ -252,7 +251,7 @@ fn a_key_is_in_no_message() {
             Reply::raw(format!("data: {body}\n\n")),
             Reply::raw(body.to_string()),
         ] {
-            let model = Provider::start(Script::replies(vec![reply])).unwrap();
+            let model = Strict::start(Script::replies(vec![reply]));
             let client = Client::with_clock(Fast::at(0)).unwrap();
             let provider = at(kind, &model.url())
                 .with_header("x-own", "s3cret-header-value-1")
@@ -427,7 +426,7 @@ fn what_a_server_refuses_is_left_out_and_stays_so() {
             Reply::say(vec![text("done")])
         }
     });
-    let model = Provider::start(script).unwrap();
+    let model = Strict::start(script);
     let client = Client::with_clock(Fast::at(0)).unwrap();
     let provider = at(Kind::OpenAi, &model.url());
     let mut request = request(Kind::OpenAi);
@@ -452,7 +451,7 @@ fn a_model_that_knows_no_budget_is_told_how_hard_to_think() {
         ),
         _ => Reply::say(vec![text("done")]),
     });
-    let model = Provider::start(script).unwrap();
+    let model = Strict::start(script);
     let client = Client::with_clock(Fast::at(0)).unwrap();
     let mut request = request(Kind::Anthropic);
     request.options.thinking = Some(interlock_models::Thinking::Low);
@@ -473,7 +472,7 @@ fn a_model_that_knows_no_budget_is_told_how_hard_to_think() {
 fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
     for kind in KINDS {
         for cut in [0, 40] {
-            let model = Provider::start(Script::replies(vec![done().silent_at(cut)])).unwrap();
+            let model = Strict::start(Script::replies(vec![done().silent_at(cut)]));
             let client = Client::new().unwrap();
             let cancel = Cancel::new();
             let (provider, request) = (at(kind, &model.url()), request(kind));
@@ -497,7 +496,7 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
         }
     }
     // A wait of an hour.
-    let model = Provider::start(Script::replies(vec![refused(503)])).unwrap();
+    let model = Strict::start(Script::replies(vec![refused(503)]));
     let client = Client::new().unwrap();
     let cancel = Cancel::new();
     let patience = Patience {

@@ -6,4 +6,5 @@
 
 mod conversation;
 mod faults;
+mod requests;
 mod support;

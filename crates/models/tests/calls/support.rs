@@ -18,6 +18,62 @@ use serde_json::json;
 /// The key of every provider here.
 pub(crate) const KEY: &str = "sk-ant-0123456789-never-shown";
 
+/// A provider, each request to which is held against what its kind publishes.
+#[derive(Debug)]
+pub(crate) struct Strict(provider::Provider);
+
+impl Strict {
+    pub(crate) fn start(script: provider::Script) -> Self {
+        Self(provider::Provider::start(script).unwrap())
+    }
+}
+
+impl std::ops::Deref for Strict {
+    type Target = provider::Provider;
+
+    fn deref(&self) -> &provider::Provider {
+        &self.0
+    }
+}
+
+impl Drop for Strict {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.0.asked().iter().for_each(hold);
+        }
+    }
+}
+
+/// Holds a request against the schema of its kind, in `tests/schemas`.
+fn hold(asked: &provider::Asked) {
+    static SCHEMAS: std::sync::OnceLock<[jsonschema::Validator; 4]> = std::sync::OnceLock::new();
+    let schemas = SCHEMAS.get_or_init(|| {
+        let texts = [
+            include_str!("../schemas/anthropic.json"),
+            include_str!("../schemas/openai.json"),
+            include_str!("../schemas/gemini.json"),
+            include_str!("../schemas/ollama.json"),
+        ];
+        texts.map(|text| jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap())
+    });
+    let schema = match asked.wire {
+        provider::Wire::Anthropic => &schemas[0],
+        provider::Wire::OpenAi => &schemas[1],
+        provider::Wire::Gemini => &schemas[2],
+        provider::Wire::Ollama => &schemas[3],
+    };
+    let flaws: Vec<String> = schema
+        .iter_errors(&asked.body)
+        .map(|flaw| format!("{}: {flaw}", flaw.instance_path()))
+        .collect();
+    assert!(
+        flaws.is_empty(),
+        "{:?}: {flaws:#?}\n{:#}",
+        asked.wire,
+        asked.body
+    );
+}
+
 /// A clock whose waits are over at once, and remembered.
 #[derive(Debug, Default)]
 pub(crate) struct Fast {

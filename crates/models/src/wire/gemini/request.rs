@@ -110,7 +110,12 @@ pub(in crate::wire) fn outgoing(
         && config.thinking_config.is_none();
     let declared = request.tools.iter().map(|tool| Declared {
         name: names.out(&tool.name),
-        description: &tool.description,
+        // Wanted of every function.
+        description: if tool.description.is_empty() {
+            &tool.name
+        } else {
+            &tool.description
+        },
         parameters: schema::gemini(&tool.schema),
     });
     let declared: Vec<Declared<'_>> = declared.collect();
@@ -154,10 +159,13 @@ fn thinking_config(model: &str, thinking: Thinking) -> Value {
     let old = ["gemini-1", "gemini-2"];
     let is_old = old.iter().any(|begin| model.starts_with(begin));
     let budget = |tokens: u32| json!({"includeThoughts": true, "thinkingBudget": tokens});
-    let level = |word: &str| json!({"includeThoughts": true, "thinkingLevel": word});
+    let level = |word: &str| {
+        let word = word.to_ascii_uppercase();
+        json!({"includeThoughts": true, "thinkingLevel": word})
+    };
     match thinking {
         Thinking::Off if is_old => json!({"thinkingBudget": 0}),
-        Thinking::Off => json!({"thinkingLevel": "low"}),
+        Thinking::Off => json!({"thinkingLevel": "LOW"}),
         Thinking::Low if is_old => budget(2_048),
         Thinking::Medium if is_old => budget(8_192),
         Thinking::High if is_old => budget(24_576),

@@ -5,19 +5,14 @@ use serde_json::{Map, Value, json};
 /// Schemas that one declaration may grow to; references are written out.
 const SCHEMAS_MAX: usize = 5_000;
 /// References within each other.
-const REFERENCES_MAX: usize = 16;
+const REFERENCES_MAX: usize = 4;
 /// Keywords that are taken over as they are.
-const KEPT: [&str; 13] = [
+const KEPT: [&str; 8] = [
     "title",
     "description",
     "nullable",
     "minItems",
     "maxItems",
-    "minProperties",
-    "maxProperties",
-    "minLength",
-    "maxLength",
-    "pattern",
     "minimum",
     "maximum",
     "default",
@@ -25,6 +20,7 @@ const KEPT: [&str; 13] = [
 
 /// Returns the parameters; `None`: there are none, which it wants to be left out.
 pub(in crate::wire) fn gemini(schema: &Value) -> Option<Value> {
+    let schema = &super::root(schema, &["anyOf", "oneOf"]);
     let mut writing = Writing {
         root: schema,
         left: SCHEMAS_MAX,
@@ -144,9 +140,17 @@ impl Writing<'_> {
         let found = to
             .strip_prefix('#')
             .and_then(|path| self.root.pointer(path));
-        let Some(found) = found.filter(|_| self.within < REFERENCES_MAX).cloned() else {
+        let Some(found) = found.cloned() else {
             return anything();
         };
+        if self.within >= REFERENCES_MAX {
+            // A tree: below here any branch of it.
+            let (kind, _) = found.as_object().map_or(("STRING", false), kind);
+            return match kind {
+                "ARRAY" => json!({ "type": kind, "items": anything() }),
+                _ => json!({ "type": kind }),
+            };
+        }
         self.within = self.within.saturating_add(1);
         let mut made = self.schema(&found);
         self.within = self.within.saturating_sub(1);
@@ -196,7 +200,12 @@ fn is_null(schema: &Value) -> bool {
 
 /// Returns the alternatives of a schema, and whether null is one.
 fn alternatives(schema: &Map<String, Value>) -> Option<(Vec<Value>, bool)> {
+    // Beside a shape of its own they only narrow it.
+    let has_shape = ["properties", "items", "enum", "const"]
+        .iter()
+        .any(|key| schema.contains_key(*key));
     let listed = schema.get("anyOf").or_else(|| schema.get("oneOf"));
+    let listed = listed.filter(|_| !has_shape && !schema.get("type").is_some_and(Value::is_string));
     let all: Vec<Value> = match (listed, schema.get("type")) {
         (Some(Value::Array(list)), _) => list.clone(),
         (_, Some(Value::Array(kinds)))
