@@ -17,7 +17,7 @@ use interlock_core::{
     run::{Phase, Run},
 };
 use interlock_facts::Surroundings;
-use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit};
+use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit, submit_made};
 
 use crate::{office::waiting, tools::ToolText};
 
@@ -120,6 +120,18 @@ impl Live {
             &mut self.run,
             &Command { at_ms, ask },
         )
+    }
+
+    /// Asks what depends on the run, which others may have moved since it was looked at.
+    pub(crate) fn ask_made(
+        &mut self,
+        at_ms: u64,
+        mut ask: impl FnMut(&Machine, &Run) -> Ask,
+    ) -> Result<Decision, StoreError> {
+        let machine = &self.machine;
+        submit_made(&mut self.log, machine, &mut self.run, at_ms, |run| {
+            ask(machine, run)
+        })
     }
 
     /// Asks whether a control call may be made now; a no is recorded.

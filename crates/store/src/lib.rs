@@ -80,7 +80,7 @@ pub use pin::{Durability, NewRun, SourceFile};
 pub use prepared::Prepared;
 pub use run_log::RunLog;
 pub use start::{StartError, Started};
-pub use submit::submit;
+pub use submit::{submit, submit_made};
 pub use telemetry::Told;
 pub use tickets::{TICKET_AGE_MAX_MS, Ticket, TicketError, line_digest};
 pub use tool_pins::ToolPin;

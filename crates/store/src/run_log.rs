@@ -19,7 +19,7 @@ use interlock_core::{
     names::{CallId, RunId},
     run::Run,
 };
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::{
     chain::ChainHash,
@@ -28,7 +28,7 @@ use crate::{
     log::{AppendError, EventLog, Recorded},
     pin::{Durability, Pin, PinHead, SourceFile},
     snapshot::{self, Since, Snapshot},
-    sqlite,
+    sqlite::{self, Begin, Transaction},
     verify::Broken,
 };
 
@@ -37,6 +37,8 @@ use walk::{PAGE, Walk};
 
 /// Name of a run's database in the run's directory.
 pub(crate) const FILE_NAME: &str = "run.db";
+/// Events between two looks at the length of a log that stays open.
+const LOOK_AT_LOG_EVERY: u64 = 32;
 /// Time between two looks at a log that is followed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -267,8 +269,8 @@ impl RunLog {
         sqlite::failed(&self.path)
     }
 
-    fn transaction(&self, behavior: TransactionBehavior) -> Result<Transaction<'_>, StoreError> {
-        Transaction::new_unchecked(&self.connection, behavior).map_err(self.failed())
+    fn transaction(&self, begin: Begin) -> Result<Transaction<'_>, StoreError> {
+        Transaction::begin(&self.connection, begin).map_err(self.failed())
     }
 
     /// Says where the log is not as it was recorded.
@@ -429,13 +431,13 @@ impl EventLog for RunLog {
         at_ms: u64,
         events: &[Event],
     ) -> Result<(), AppendError> {
-        let behavior = if events.is_empty() {
-            TransactionBehavior::Deferred
+        let begin = if events.is_empty() {
+            Begin::Deferred
         } else {
-            TransactionBehavior::Immediate
+            Begin::Immediate
         };
         sqlite::to_integer(at_ms, &self.path)?;
-        let transaction = self.transaction(behavior)?;
+        let transaction = self.transaction(begin)?;
         let (found, mut head) = self.tip()?;
         if found != expected_seq {
             return Err(AppendError::Conflict {
@@ -464,17 +466,17 @@ impl EventLog for RunLog {
         }
         transaction.commit().map_err(self.failed())?;
         self.since = Some((seq, since));
-        self.carry_over(if self.is_kept {
-            sqlite::KEPT_LOG_BYTES_MAX
-        } else {
-            sqlite::LOG_BYTES_MAX
-        });
+        if !self.is_kept {
+            self.carry_over(sqlite::LOG_BYTES_MAX);
+        } else if (seq / LOOK_AT_LOG_EVERY) != (expected_seq / LOOK_AT_LOG_EVERY) {
+            self.carry_over(sqlite::KEPT_LOG_BYTES_MAX);
+        }
         Ok(())
     }
 
     fn load(&self) -> Result<Run, StoreError> {
         // One transaction, so that snapshot and events are of the same moment.
-        let _transaction = self.transaction(TransactionBehavior::Deferred)?;
+        let _transaction = self.transaction(Begin::Deferred)?;
         self.fold().map(|folded| folded.run)
     }
 

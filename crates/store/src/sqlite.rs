@@ -29,7 +29,7 @@ pub(crate) const KEPT_LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// KiB of pages that a connection keeps in memory: what an append touches, and some more.
 ///
 /// A gateway keeps as many connections as it has sessions; SQLite's own 2 MiB each would fill up with their logs.
-const CACHE_KIB: i64 = 128;
+const CACHE_KIB: i64 = 48;
 /// The smallest page a database can have.
 const PAGE_BYTES_MIN: u64 = 512;
 
@@ -178,6 +178,47 @@ pub(crate) fn carry_over(
         None => connection.busy_timeout(BUSY_WAIT),
     };
     patient.and(carried).map_err(failed(path))
+}
+
+/// How a transaction begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// To read.
+    Deferred,
+    /// To write: nobody else does from here on.
+    Immediate,
+}
+
+/// A transaction; dropped before it is committed, nothing of it was.
+///
+/// Its statements are kept ready: to read them anew is a tenth of an append.
+#[derive(Debug)]
+pub(crate) struct Transaction<'a>(&'a Connection);
+
+impl<'a> Transaction<'a> {
+    /// Begins one; there is none yet.
+    pub(crate) fn begin(connection: &'a Connection, begin: Begin) -> rusqlite::Result<Self> {
+        let statement = match begin {
+            Begin::Deferred => "BEGIN DEFERRED",
+            Begin::Immediate => "BEGIN IMMEDIATE",
+        };
+        connection.prepare_cached(statement)?.execute([])?;
+        Ok(Self(connection))
+    }
+
+    /// Makes it last.
+    pub(crate) fn commit(self) -> rusqlite::Result<()> {
+        self.0.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        // Nobody could be told; the next to begin one would fail.
+        if !self.0.is_autocommit() {
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
 }
 
 fn check_layout(connection: &Connection, path: &Path) -> Result<(), StoreError> {

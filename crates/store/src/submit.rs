@@ -1,6 +1,12 @@
 //! From a command to its events in the log.
 
-use interlock_core::{Decision, command::Command, decide, evolve, machine::Machine, run::Run};
+use interlock_core::{
+    Decision,
+    command::{Ask, Command},
+    decide, evolve,
+    machine::Machine,
+    run::Run,
+};
 
 use crate::{
     error::StoreError,
@@ -25,9 +31,37 @@ pub fn submit(
     run: &mut Run,
     command: &Command,
 ) -> Result<Decision, StoreError> {
+    record(log, run, command.at_ms, |run| decide(machine, run, command))
+}
+
+/// The same where what is asked depends on the run: it is made anew with each decision.
+///
+/// `run` may be older than its log: that is noticed when the answer is recorded.
+///
+/// # Errors
+/// As [`submit`].
+pub fn submit_made(
+    log: &mut dyn EventLog,
+    machine: &Machine,
+    run: &mut Run,
+    at_ms: u64,
+    mut ask: impl FnMut(&Run) -> Ask,
+) -> Result<Decision, StoreError> {
+    record(log, run, at_ms, |run| {
+        let ask = ask(run);
+        decide(machine, run, &Command { at_ms, ask })
+    })
+}
+
+fn record(
+    log: &mut dyn EventLog,
+    run: &mut Run,
+    at_ms: u64,
+    mut decided: impl FnMut(&Run) -> Decision,
+) -> Result<Decision, StoreError> {
     for _ in 0..TRIES_MAX {
-        let decision = decide(machine, run, command);
-        match log.append(run.seq, command.at_ms, &decision.events) {
+        let decision = decided(run);
+        match log.append(run.seq, at_ms, &decision.events) {
             Ok(()) => {
                 *run = decision.events.iter().fold(run.clone(), evolve);
                 return Ok(decision);

@@ -107,6 +107,27 @@ impl Opened {
         Ok(&mut self.live.insert(kept).0)
     }
 
+    /// Returns a run as it was looked at last: for what notices at its end that others have written.
+    ///
+    /// Who has noticed nothing says so by [`Self::seen`].
+    pub(super) fn live_as_seen(&mut self, run: &RunId) -> Result<&mut Live, StoreError> {
+        let known = self.live.take().filter(|kept| kept.0.id() == run);
+        match known.filter(|kept| kept.0.is_in_place()) {
+            Some(kept) => Ok(&mut self.live.insert(kept).0),
+            None => {
+                self.look_anew();
+                self.live(run)
+            }
+        }
+    }
+
+    /// Says that the open run is as its log is: something was recorded in it.
+    pub(super) fn seen(&mut self) {
+        if self.looked == Looked::NotYet {
+            self.looked = Looked::Now;
+        }
+    }
+
     /// Forgets which run it was: a control tool may have started one.
     pub(super) fn forget(&mut self) {
         self.held.forget();

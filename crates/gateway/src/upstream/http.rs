@@ -8,6 +8,7 @@ mod ask;
 mod call;
 mod listen;
 mod old;
+mod reached;
 mod renew;
 mod speech;
 
@@ -29,6 +30,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::{sync::mpsc, task::AbortHandle};
 
+use self::reached::Near;
 use super::{Connection, Dial, Dialing, Fate, Surroundings};
 use crate::{
     link::Link,
@@ -58,6 +60,7 @@ pub enum Speaks {
 #[derive(Debug, Clone)]
 pub struct HttpServer {
     client: Client,
+    near: Option<Near>,
     url: Url,
     headers: HeaderMap,
     speaks: Speaks,
@@ -101,6 +104,7 @@ impl HttpServer {
         }
         Ok(Self {
             client: client(&url)?,
+            near: Near::new(&url),
             url,
             headers: own,
             speaks,

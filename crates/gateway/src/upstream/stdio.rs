@@ -26,6 +26,8 @@ const END_TIME: Duration = Duration::from_millis(700);
 const TERM_TIME: Duration = Duration::from_secs(1);
 /// How long output is read after the process is gone: what it started may hold the pipe.
 const DRAIN_TIME: Duration = Duration::from_millis(250);
+/// Bytes that are read at once: every session has such a buffer for each of its servers.
+const READ_BYTES: usize = 16 * 1024;
 /// Bytes of a line of a server's standard error that are passed on.
 const STDERR_BYTES_MAX: usize = 65_536;
 
@@ -127,7 +129,7 @@ async fn read_all(
     session: &mpsc::Sender<Parcel>,
     around: &Surroundings,
 ) {
-    let mut reader = BufReader::with_capacity(65_536, stdout);
+    let mut reader = BufReader::with_capacity(READ_BYTES, stdout);
     let mut line = Vec::new();
     loop {
         let read = read_line(&mut reader, &mut line, around.bytes_max).await;

@@ -4,7 +4,7 @@ use std::{fs, sync::Barrier};
 
 use crate::governed_session::{Session, WORK, denial, names, said, started, transition};
 use crate::world::{NOW, World};
-use interlock_core::command::Ask;
+use interlock_core::{call::CallResult, command::Ask};
 use interlock_gateway::govern::{CallEnd, Caller, Govern as _, ReadingOf, Ruling, Ticket};
 use serde_json::{Value, json};
 
@@ -182,6 +182,28 @@ fn results_are_counted_and_the_one_that_crosses_the_budget_is_cut() {
         session.denied("web", "look", &json!({})).0,
         "context_budget"
     );
+    assert_eq!(world.run(&run).root.used.bytes, 20);
+}
+
+#[test]
+fn what_others_have_used_meanwhile_is_not_left() {
+    let world = World::with(
+        "{id: w, initial: a, states: {a: {context_budget_bytes: 20, on: {GO: b}}, b: {type: final}}}",
+    );
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let [theirs, ours] = [0, 1].map(|_| session.passes("web", "look", &json!({})));
+    // Another process that holds the same run.
+    let ended = CallResult {
+        id: theirs.call,
+        ok: true,
+        exit: None,
+        bytes: 16,
+        wrote: Vec::new(),
+    };
+    world.ask(&run, Ask::Record(ended));
+    let cut = session.ended(&ours, &said("ten bytes.")).unwrap();
+    assert_eq!(cut["content"][0]["text"], "ten ");
     assert_eq!(world.run(&run).root.used.bytes, 20);
 }
 

@@ -1,6 +1,8 @@
 //! Calls that have ended: what is recorded, and what the client gets in place of a result.
 
-use interlock_core::{briefing, call::CallResult, command::Ask, names::CallId, notice};
+use interlock_core::{
+    briefing, call::CallResult, command::Ask, machine::Machine, names::CallId, notice, run::Run,
+};
 use interlock_store::StoreError;
 use serde_json::value::RawValue;
 
@@ -27,7 +29,13 @@ impl Governor {
             CallEnd::Error(text) => (None, results::error_bytes(text)),
             CallEnd::Unknown => (None, 0),
         };
-        let live = self.opened.live(&passed.run)?;
+        let is_known = !matches!(result, CallEnd::Unknown);
+        // What comes of an end that is known is decided anew where others have written meanwhile.
+        let live = if is_known {
+            self.opened.live_as_seen(&passed.run)?
+        } else {
+            self.opened.live(&passed.run)?
+        };
         if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.goes_on()) {
             let passed = Passed {
                 waits: outcome.wants_input(),
@@ -38,16 +46,25 @@ impl Governor {
             return Ok(None);
         }
         // What it wrote is not known: it counts as done when a transition is asked for.
-        if matches!(result, CallEnd::Unknown) && live.may_have_written(id) {
+        if !is_known && live.may_have_written(id) {
             return Ok(None);
         }
         let ok = outcome.as_ref().is_some_and(Outcome::is_ok);
-        let mut bytes = outcome.as_ref().map_or(error_bytes, Outcome::bytes);
+        let bytes = outcome.as_ref().map_or(error_bytes, Outcome::bytes);
+        let mut cut_to = None;
+        let decision = live.ask_made(at_ms, |machine, run| {
+            cut_to = bytes_left(machine, run, id).filter(|(left, _)| bytes > *left);
+            Ask::Record(CallResult {
+                id: Some(id.clone()),
+                ok,
+                exit: None,
+                bytes: cut_to.map_or(bytes, |(left, _)| left),
+                wrote: Vec::new(),
+            })
+        })?;
         let mut changed = false;
         let mut error = None;
-        if let Some((left, limit)) = live.bytes_left(id)
-            && bytes > left
-        {
+        if let Some((left, limit)) = cut_to {
             match (outcome.as_mut(), result) {
                 (Some(outcome), _) => {
                     outcome.cut(left, passed.has_schema, limit);
@@ -56,16 +73,7 @@ impl Governor {
                 (None, CallEnd::Error(text)) => error = Some(results::cut_error(text, left, limit)),
                 (None, CallEnd::Result(_) | CallEnd::Unknown) => {}
             }
-            bytes = left;
         }
-        let ended = CallResult {
-            id: Some(id.clone()),
-            ok,
-            exit: None,
-            bytes,
-            wrote: Vec::new(),
-        };
-        let decision = live.ask(at_ms, Ask::Record(ended))?;
         if let Some(notice) = notice(&live.machine, &live.run, &decision.events)
             && let Some(outcome) = &mut outcome
         {
@@ -73,6 +81,7 @@ impl Governor {
             outcome.add(&format!("[Interlock: {notice}\n{now}]"));
             changed = true;
         }
+        self.opened.seen();
         let outcome = outcome.filter(|_| changed).map(Outcome::into_value);
         Ok(error.map(Instead::Error).or(outcome.map(Instead::Result)))
     }
@@ -83,20 +92,8 @@ impl Live {
     pub(super) fn pass(&self, id: &CallId) -> Ruling {
         Ruling::Pass(Ticket {
             call: Some(id.clone()),
-            bytes_max: self.bytes_left(id).map(|(left, _)| left),
+            bytes_max: bytes_left(&self.machine, &self.run, id).map(|(left, _)| left),
         })
-    }
-
-    /// Returns the bytes of results that are left in the stay a call belongs to, and all it had.
-    pub(super) fn bytes_left(&self, id: &CallId) -> Option<(u64, u64)> {
-        let call = self.run.calls.iter().find(|call| call.id == *id)?;
-        let frame = self.run.frame(&call.path)?;
-        if frame.entered_seq != call.entered_seq {
-            return None;
-        }
-        let state = lists::state(&self.machine, &self.run, &call.path)?;
-        let limit = state.policy.result_bytes_max?;
-        Some((limit.saturating_sub(frame.used.bytes), limit))
     }
 
     /// Tells whether a call that passed would count where it did: nothing moved or stopped its line since.
@@ -114,6 +111,18 @@ impl Live {
         let call = self.run.calls.iter().find(|call| call.id == *id);
         call.is_some_and(|call| call.marks.writes || !call.marks.hits.is_empty())
     }
+}
+
+/// Returns the bytes of results that are left in the stay a call belongs to, and all it had.
+fn bytes_left(machine: &Machine, run: &Run, id: &CallId) -> Option<(u64, u64)> {
+    let call = run.calls.iter().find(|call| call.id == *id)?;
+    let frame = run.frame(&call.path)?;
+    if frame.entered_seq != call.entered_seq {
+        return None;
+    }
+    let state = lists::state(machine, run, &call.path)?;
+    let limit = state.policy.result_bytes_max?;
+    Some((limit.saturating_sub(frame.used.bytes), limit))
 }
 
 fn length(text: &RawValue) -> u64 {

@@ -5,12 +5,13 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Response, StatusCode};
+use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::{
     Carrier,
     call::{Standing, modern_version},
+    reached::Answered,
     speech::{Events, Failure, Written, document, failure_text, refused, written},
 };
 use crate::{
@@ -172,6 +173,7 @@ impl Carrier {
                         resumed = 0;
                         let parcels = read_server(event.data.as_bytes()).map_err(unreadable)?;
                         if self.take(parcels, request, session_id.take()).await {
+                            events.read_out().await;
                             return Ok(Went::Answered);
                         }
                     }
@@ -299,7 +301,7 @@ impl Carrier {
     /// Decides what an answer without success means.
     async fn not_done(
         &self,
-        response: Response,
+        response: Answered,
         request: &Request,
         standing: &Standing,
     ) -> Result<Went, Failure> {
@@ -386,7 +388,7 @@ impl Carrier {
 }
 
 /// Reads an answer up to its first result.
-async fn first_result(response: Response, bytes_max: usize) -> Option<Value> {
+async fn first_result(response: Answered, bytes_max: usize) -> Option<Value> {
     let result_of = |bytes: &[u8]| {
         let parcels = read_server(bytes).ok()?;
         parcels.into_iter().find_map(|parcel| match parcel.message {
@@ -403,6 +405,7 @@ async fn first_result(response: Response, bytes_max: usize) -> Option<Value> {
     let mut events = Events::of(response, bytes_max);
     while let Ok(Some(event)) = events.next().await {
         if let Some(result) = result_of(event.data.as_bytes()) {
+            events.read_out().await;
             return Some(result);
         }
     }

@@ -1,14 +1,16 @@
 //! One request of HTTP: its headers, and what becomes of its status.
 
+use bytes::Bytes;
 use reqwest::{
-    Method, RequestBuilder, Response, StatusCode,
+    Method, RequestBuilder, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use serde_json::Value;
 
 use super::{
     Carrier,
-    speech::{Failure, refused},
+    reached::Answered,
+    speech::{Failure, read_out, refused},
 };
 use crate::{
     mcp_headers::{self, LAST_EVENT, SESSION, VERSION},
@@ -50,7 +52,7 @@ impl Carrier {
         &self,
         parcel: &Parcel,
         standing: &Standing,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Answered, Failure> {
         let mut headers = HeaderMap::new();
         let modern = match &parcel.message {
             Message::Request(request) => modern_version(request).map(|version| (request, version)),
@@ -70,9 +72,16 @@ impl Carrier {
         }
         let mut body = Vec::new();
         parcel.write(&mut body);
-        let call = self.call(Method::POST, headers, BOTH);
-        let sent = call.header(CONTENT_TYPE, JSON).body(body).send().await;
-        sent.map_err(Failure::on_the_way)
+        headers.insert(CONTENT_TYPE, JSON);
+        let body = Bytes::from(body);
+        if let Some(near) = &self.server.near {
+            let headers = self.whole(headers.clone(), BOTH);
+            if let Some(answered) = near.post(headers, body.clone()).await? {
+                return Ok(answered);
+            }
+        }
+        let sent = self.call(Method::POST, headers, BOTH).body(body).send();
+        sent.await.map(Answered::Far).map_err(Failure::on_the_way)
     }
 
     /// Opens a stream: the common one, or one that broke off behind `last`.
@@ -80,13 +89,13 @@ impl Carrier {
         &self,
         standing: &Standing,
         last: Option<&str>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Answered, Failure> {
         let mut headers = HeaderMap::new();
         standing.write(&mut headers);
         let last = last.and_then(|last| HeaderValue::from_str(last).ok());
         headers.extend(last.map(|last| (LAST_EVENT, last)));
         let sent = self.call(Method::GET, headers, EVENTS).send().await;
-        sent.map_err(Failure::on_the_way)
+        sent.map(Answered::Far).map_err(Failure::on_the_way)
     }
 
     /// Tells the server that the session is over.
@@ -104,7 +113,7 @@ impl Carrier {
     pub(super) async fn tell(&self, parcel: &Parcel) {
         let standing = self.standing();
         let failed = match self.post(parcel, &standing).await {
-            Ok(response) if response.status().is_success() => return,
+            Ok(response) if response.status().is_success() => return read_out(response).await,
             // The next request begins the session anew.
             Ok(response) if response.status() == StatusCode::NOT_FOUND => return,
             Ok(response) => refused(&response),
@@ -126,9 +135,16 @@ impl Carrier {
         server
             .client
             .request(method, server.url.clone())
-            .headers(server.headers.clone())
-            .headers(headers)
-            .header(ACCEPT, accept)
+            .headers(self.whole(headers, accept))
+    }
+
+    /// Adds what goes with every request.
+    fn whole(&self, headers: HeaderMap, accept: HeaderValue) -> HeaderMap {
+        let mut whole = self.server.headers.clone();
+        // A header of the configuration gives way to one of the protocol.
+        whole.extend(headers);
+        whole.insert(ACCEPT, accept);
+        whole
     }
 }
 

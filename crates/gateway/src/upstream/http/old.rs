@@ -11,7 +11,8 @@ use tokio::sync::mpsc;
 use super::{
     Carrier,
     call::Standing,
-    speech::{Events, Failure, Written, refused, written},
+    reached::Answered,
+    speech::{Events, Failure, Written, read_out, refused, written},
 };
 use crate::message::{Id, Message, Parcel};
 
@@ -36,7 +37,7 @@ impl Carrier {
             if written(&response) != Written::Events {
                 return Err(Failure::Broken("sends no stream of events".to_owned()));
             }
-            let base = response.url().clone();
+            let base = response.url(&self.server.url);
             let mut events = Events::of(response, self.around.bytes_max);
             while let Some(event) = events.next().await? {
                 if event.kind == "endpoint" {
@@ -119,8 +120,10 @@ impl Carrier {
             .send()
             .await;
         let failure = match sent {
-            Ok(response) if response.status().is_success() => return,
-            Ok(response) => refused(&response),
+            Ok(response) if response.status().is_success() => {
+                return read_out(Answered::Far(response)).await;
+            }
+            Ok(response) => refused(&Answered::Far(response)),
             Err(error) => Failure::on_the_way(error),
         };
         if let Some(id) = asked(parcel) {

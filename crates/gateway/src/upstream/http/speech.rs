@@ -1,13 +1,12 @@
 //! What a server answers: one document or a stream, read within bounds.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
-use reqwest::{
-    Response,
-    header::{CONTENT_TYPE, WWW_AUTHENTICATE},
-};
+use reqwest::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use serde_json::json;
+use tokio::time::timeout;
 
+use super::reached::Answered;
 use crate::{
     message::{INTERNAL_ERROR, Outcome},
     sse::{Event, Reader},
@@ -15,6 +14,8 @@ use crate::{
 
 /// Bytes of a failure's text that are read.
 const FAILURE_BYTES_MAX: usize = 65_536;
+/// How long the end of an answer is waited for once all is said.
+const REST_TIME: Duration = Duration::from_secs(1);
 
 /// Why a request has no answer of the server's own.
 #[derive(Debug, Clone)]
@@ -32,9 +33,13 @@ impl Failure {
     /// Makes one of an error on the way.
     pub(super) fn on_the_way(error: reqwest::Error) -> Self {
         // The address may hold a secret.
-        let error = error.without_url();
+        Self::unreached(&error.without_url())
+    }
+
+    /// The same of an error that names no address.
+    pub(super) fn unreached(error: &dyn std::error::Error) -> Self {
         let mut text = error.to_string();
-        let mut source = std::error::Error::source(&error);
+        let mut source = error.source();
         while let Some(cause) = source {
             text.push_str(": ");
             text.push_str(&cause.to_string());
@@ -76,7 +81,7 @@ pub(super) enum Written {
 }
 
 /// Looks how an answer is written.
-pub(super) fn written(response: &Response) -> Written {
+pub(super) fn written(response: &Answered) -> Written {
     let kind = response.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim();
@@ -88,7 +93,7 @@ pub(super) fn written(response: &Response) -> Written {
 }
 
 /// Makes the failure of a status, with how to get in.
-pub(super) fn refused(response: &Response) -> Failure {
+pub(super) fn refused(response: &Answered) -> Failure {
     let challenge = response.headers().get(WWW_AUTHENTICATE);
     let challenge = challenge.and_then(|said| said.to_str().ok());
     Failure::Refused {
@@ -98,9 +103,9 @@ pub(super) fn refused(response: &Response) -> Failure {
 }
 
 /// Reads a document whole.
-pub(super) async fn document(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+pub(super) async fn document(mut response: Answered, bytes_max: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(Failure::on_the_way)? {
+    while let Some(piece) = response.piece().await? {
         if bytes.len() + piece.len() > bytes_max {
             let what = format!("answered with more than {bytes_max} bytes");
             return Err(Failure::Broken(what));
@@ -111,23 +116,32 @@ pub(super) async fn document(mut response: Response, bytes_max: usize) -> Result
 }
 
 /// Reads the beginning of what a server says about a failure.
-pub(super) async fn failure_text(response: Response) -> Vec<u8> {
+pub(super) async fn failure_text(response: Answered) -> Vec<u8> {
     document(response, FAILURE_BYTES_MAX)
         .await
         .unwrap_or_default()
 }
 
+/// Reads what is left of an answer that said all it had to say.
+///
+/// A connection whose answer was read to its end carries the next request; a server that keeps on
+/// writing is not waited for.
+pub(super) async fn read_out(mut response: Answered) {
+    let rest = async { while let Ok(Some(_)) = response.piece().await {} };
+    timeout(REST_TIME, rest).await.ok();
+}
+
 /// A stream of events.
 #[derive(Debug)]
 pub(super) struct Events {
-    response: Response,
+    response: Answered,
     reader: Reader,
     waiting: VecDeque<Event>,
 }
 
 impl Events {
     /// Reads an answer as a stream.
-    pub(super) fn of(response: Response, bytes_max: usize) -> Self {
+    pub(super) fn of(response: Answered, bytes_max: usize) -> Self {
         Self {
             response,
             reader: Reader::new(bytes_max),
@@ -141,8 +155,7 @@ impl Events {
             if let Some(event) = self.waiting.pop_front() {
                 return Ok(Some(event));
             }
-            let piece = self.response.chunk().await;
-            let Some(piece) = piece.map_err(Failure::on_the_way)? else {
+            let Some(piece) = self.response.piece().await? else {
                 return Ok(None);
             };
             let mut ended = Vec::new();
@@ -150,6 +163,11 @@ impl Events {
             read.map_err(|error| Failure::Broken(format!("cannot be understood: {error}")))?;
             self.waiting.extend(ended);
         }
+    }
+
+    /// Reads on to the end, for nobody.
+    pub(super) async fn read_out(self) {
+        read_out(self.response).await;
     }
 
     /// Returns the last id of the stream, and when it may be opened anew.

@@ -1,0 +1,110 @@
+//! One request of HTTP on its way, and what comes back.
+//!
+//! A server of this machine without encryption is reached by the bare client: its turn is shorter
+//! by a tenth of a call. Whatever needs more (encryption, a proxy, a redirect) goes the other way.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use reqwest::{Response, StatusCode, Url, header::HeaderMap};
+
+use super::{CONNECT_TIME, is_loopback, speech::Failure};
+
+/// How long a connection may rest before it is closed.
+const REST_TIME: std::time::Duration = std::time::Duration::from_secs(90);
+
+/// Reaches a server of this machine.
+#[derive(Debug, Clone)]
+pub(super) struct Near {
+    client: Client<HttpConnector, Full<Bytes>>,
+    uri: hyper::Uri,
+}
+
+impl Near {
+    /// Makes one; `None`: the address needs more than it can.
+    pub(super) fn new(url: &Url) -> Option<Self> {
+        let has_credentials = !url.username().is_empty() || url.password().is_some();
+        if url.scheme() != "http" || !is_loopback(url) || has_credentials {
+            return None;
+        }
+        let mut url = url.clone();
+        url.set_fragment(None);
+        let uri = url.as_str().parse().ok()?;
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT_TIME));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(REST_TIME)
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Some(Self { client, uri })
+    }
+
+    /// Posts a body; `None`: the server sends elsewhere, and whoever follows that asks again.
+    pub(super) async fn post(
+        &self,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Option<Answered>, Failure> {
+        let mut request = hyper::Request::new(Full::new(body));
+        *request.method_mut() = hyper::Method::POST;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = headers;
+        let response = self.client.request(request).await;
+        let response = response.map_err(|error| Failure::unreached(&error))?;
+        Ok((!response.status().is_redirection()).then(|| Answered::Near(response)))
+    }
+}
+
+/// What a server answered, its body yet to be read.
+#[derive(Debug)]
+pub(super) enum Answered {
+    /// By the bare client.
+    Near(hyper::Response<Incoming>),
+    /// By the one that can all.
+    Far(Response),
+}
+
+impl Answered {
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::Near(response) => response.status(),
+            Self::Far(response) => response.status(),
+        }
+    }
+
+    pub(super) fn headers(&self) -> &HeaderMap {
+        match self {
+            Self::Near(response) => response.headers(),
+            Self::Far(response) => response.headers(),
+        }
+    }
+
+    /// Returns where it came from, which is not `asked` where that sent elsewhere.
+    pub(super) fn url(&self, asked: &Url) -> Url {
+        match self {
+            Self::Near(_) => asked.clone(),
+            Self::Far(response) => response.url().clone(),
+        }
+    }
+
+    /// Returns the next piece of the body; `None`: there is no more.
+    pub(super) async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
+        let response = match self {
+            Self::Far(response) => return response.chunk().await.map_err(Failure::on_the_way),
+            Self::Near(response) => response,
+        };
+        while let Some(frame) = response.body_mut().frame().await {
+            let frame = frame.map_err(|error| Failure::unreached(&error))?;
+            // What is no data is a trailer.
+            if let Ok(data) = frame.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
+    }
+}
