@@ -35,7 +35,13 @@ const CLIENTS: usize = 200;
 /// Of so many calls one goes to the server that is killed.
 const OF_CALLS_ONE_FRAGILE: usize = 10;
 /// Parts of the run whose memory is compared.
-const PARTS: usize = 10;
+const PARTS: usize = 20;
+/// How many times the calls of the others a guarded scene has, where the whole load is asked for.
+///
+/// Each session's log grows there, and what is kept of it must not.
+const GUARDED_TIMES: usize = 4;
+/// What the gateway may hold more in the last quarter than at most in the one before, in percent.
+const MORE_PERCENT_MAX: u64 = 4;
 /// What the gateway may hold more in the second half of the run than at most in the first.
 const MORE_KIB_MAX: u64 = 24 * 1024;
 
@@ -47,11 +53,11 @@ struct Load {
 }
 
 impl Load {
-    fn asked_for() -> Self {
-        if std::env::var_os("INTERLOCK_WHOLE").is_some() {
+    fn asked_for(times: usize) -> Self {
+        if is_whole() {
             return Self {
                 clients: CLIENTS,
-                calls_a_client: 250,
+                calls_a_client: 250 * times,
                 kill_every: Duration::from_secs(1),
             };
         }
@@ -61,6 +67,11 @@ impl Load {
             kill_every: Duration::from_millis(150),
         }
     }
+}
+
+/// Tells whether the whole load is asked for.
+fn is_whole() -> bool {
+    std::env::var_os("INTERLOCK_WHOLE").is_some()
 }
 
 /// How many processes of the fragile server die at a time.
@@ -144,7 +155,7 @@ impl Scene {
 
     /// Plays all clients, and looks at what they got and at what is left.
     fn play(&self) {
-        let load = Load::asked_for();
+        let load = Load::asked_for(if self.is_guarded { GUARDED_TIMES } else { 1 });
         let room = Room::new().unwrap();
         let mut gateway = self.serve(&room);
         let tally = Tally::default();
@@ -164,6 +175,15 @@ impl Scene {
             most(second) <= most(first) + MORE_KIB_MAX,
             "memory grows: {memory:?}"
         );
+        if is_whole() {
+            let quarter = memory.len() / 4;
+            let (earlier, last) = memory.split_at(memory.len() - quarter);
+            let before = earlier.split_at(earlier.len() - quarter).1;
+            assert!(
+                most(last) <= most(before) * (100 + MORE_PERCENT_MAX) / 100,
+                "memory still grows: {memory:?}"
+            );
+        }
         if self.is_guarded {
             assert_eq!(counted(&room), answered + refused, "calls in the logs");
         }

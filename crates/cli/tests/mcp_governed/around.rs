@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use interlock_testkit::{mcp::stdio::Client, programs};
+use interlock_testkit::{
+    mcp::{http, listening::Listening, stdio::Client},
+    programs,
+};
 use serde_json::{Value, json};
 
 use super::{INTERLOCK, World, call, code, seen, two_states};
@@ -115,6 +118,18 @@ fn the_servers_of_a_wrapped_workflow_are_behind_its_gateway() {
     };
     assert_eq!(seen(&mut open(&[])), [""; 0], "nobody has named it");
     assert!(seen(&mut open(&["--servers-of", "work"])).contains(&"look".to_owned()));
+    // Over HTTP as well.
+    let mut serve = world.room.command(INTERLOCK);
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--servers-of", "work"]);
+    let serve = Listening::start(serve).unwrap();
+    let mut client = http::Client::new(serve.url()).unwrap();
+    client.open("2025-11-25", &json!({})).unwrap();
+    let list = client.request("tools/list", &json!({})).unwrap();
+    assert!(list.to_string().contains("\"look\""), "{list}");
+    let looked = client.call("look", &json!({})).unwrap();
+    assert!(looked["result"].is_object(), "{looked}");
+    assert_eq!(world.reached("look"), 1);
+    drop(serve);
     // As the policy of the project it brings its servers, too, and guards them.
     world
         .room
@@ -128,12 +143,17 @@ fn the_servers_of_a_wrapped_workflow_are_behind_its_gateway() {
         code(&call(&mut client, "write_file", &write)),
         "tool_not_allowed"
     );
-    assert_eq!((world.reached("look"), world.reached("write_file")), (1, 0));
+    assert_eq!((world.reached("look"), world.reached("write_file")), (2, 0));
     // What is wrong with them is said at the start.
-    let wrong = world
-        .interlock()
-        .run(&["gateway", "--servers-of", "nothing"]);
-    assert!(!wrong.unwrap().status.success());
+    for command in ["gateway", "serve"] {
+        let wrong = world
+            .interlock()
+            .run(&[command, "--servers-of", "nothing"])
+            .unwrap();
+        assert!(!wrong.status.success());
+        let told = String::from_utf8_lossy(&wrong.stderr).into_owned();
+        assert!(told.contains("nothing"), "{told}");
+    }
 }
 
 #[test]

@@ -99,6 +99,8 @@ struct Found {
     nth: Option<usize>,
     /// Whether the group holds nothing else.
     alone: bool,
+    /// Whether the client waits for it as long as it would be told to now.
+    is_patient: bool,
 }
 
 impl HookForm {
@@ -122,16 +124,10 @@ impl HookForm {
     fn hook(&self, event: &str, site: &Site) -> Value {
         let member = |(name, member): &(&str, Member)| ((*name).to_owned(), member.value());
         let is_first = |(name, _): &&(&str, Member)| *name == "type" || *name == "name";
-        let timeout = self.timeout;
-        let seconds = if self.stopping.contains(&event) {
-            timeout.stopping_s
-        } else {
-            timeout.usual_s
-        };
         let mut hook = serde_json::Map::new();
         hook.extend(self.members.iter().filter(is_first).map(member));
         hook.insert(self.line.to_owned(), json!(self.command(event, site)));
-        hook.insert(timeout.name.to_owned(), json!(seconds * timeout.per_s));
+        hook.insert(self.timeout.name.to_owned(), json!(self.time(event)));
         hook.extend(
             self.members
                 .iter()
@@ -139,6 +135,22 @@ impl HookForm {
                 .map(member),
         );
         Value::Object(hook)
+    }
+
+    /// Returns how long the client waits for the hook of an event, in its own unit.
+    fn time(&self, event: &str) -> u32 {
+        let seconds = if self.stopping.contains(&event) {
+            self.timeout.stopping_s
+        } else {
+            self.timeout.usual_s
+        };
+        seconds * self.timeout.per_s
+    }
+
+    /// Tells whether a hook has that time, or more.
+    fn is_patient(&self, event: &str, hook: &Value) -> bool {
+        let time = hook.get(self.timeout.name).and_then(Value::as_f64);
+        time.is_some_and(|time| time >= f64::from(self.time(event)))
     }
 
     fn entry(&self, event: &str, site: &Site) -> Value {
@@ -188,23 +200,28 @@ impl HookForm {
                     group: at,
                     nth: None,
                     alone: true,
+                    is_patient: self.is_patient(event, group),
                 }));
                 continue;
             }
             let hooks = group.get("hooks").and_then(Value::as_array);
             let hooks: Vec<&Value> = hooks.into_iter().flatten().collect();
-            let states: Vec<Option<HookState>> = hooks
+            let states: Vec<(Option<HookState>, bool)> = hooks
                 .iter()
-                .map(|hook| self.state_of(event, group, hook, site))
+                .map(|hook| {
+                    let state = self.state_of(event, group, hook, site);
+                    (state, self.is_patient(event, hook))
+                })
                 .collect();
-            let alone = states.iter().all(Option::is_some);
+            let alone = states.iter().all(|(state, _)| state.is_some());
             let ours = states.into_iter().enumerate();
-            all.extend(ours.filter_map(|(nth, state)| {
+            all.extend(ours.filter_map(|(nth, (state, is_patient))| {
                 state.map(|state| Found {
                     state,
                     group: at,
                     nth: Some(nth),
                     alone,
+                    is_patient,
                 })
             }));
         }
@@ -290,7 +307,8 @@ impl HookForm {
                 Some(Value::Array(_)) => {
                     let wanted = HookState::Complete(self.command(event, site));
                     let found = self.found(&settings, event, site);
-                    if !matches!(found.as_slice(), [only] if only.state == wanted) {
+                    if !matches!(found.as_slice(), [only] if only.state == wanted && only.is_patient)
+                    {
                         self.take_event(&mut text, event, site);
                         text.add_item(&path, &entry);
                     }

@@ -244,7 +244,12 @@ impl Session {
         mut request: Request,
         extra: Object,
     ) -> Reply {
-        if asking.side.only().is_some() {
+        let reading = completed(request.params.as_ref()).map(Read::Resource);
+        if let Some(only) = asking.side.only() {
+            // What would complete an address shows what lies there.
+            if let Some(outcome) = self.unread_of(only, reading.as_ref()).await {
+                return own(outcome);
+            }
             return self.pass_on(asking, request, extra).await;
         }
         let reference = request.params.as_ref().and_then(|params| params.get("ref"));
@@ -252,7 +257,14 @@ impl Session {
         if let Some(uri) = part("uri").map(str::to_owned) {
             let servers = self.servers_of(asking, &uri).await;
             return self
-                .first_of(asking, &servers, request, extra, None, not_there)
+                .first_of(
+                    asking,
+                    &servers,
+                    request,
+                    extra,
+                    reading.as_ref(),
+                    not_there,
+                )
                 .await;
         }
         let Some(name) = part("name").map(str::to_owned) else {
@@ -274,6 +286,37 @@ impl Session {
         )
         .await
     }
+}
+
+/// Returns the address that an argument of a resource completes, as far as it is known.
+fn completed(params: Option<&Object>) -> Option<String> {
+    let params = params?;
+    let mut rest = params.get("ref")?.get("uri")?.as_str()?;
+    let argument = params.get("argument");
+    let others = params.get("context").and_then(|all| all.get("arguments"));
+    let mut address = String::new();
+    while let Some((before, behind)) = rest.split_once('{') {
+        address.push_str(before);
+        let (hole, after) = behind.split_once('}').unwrap_or((behind, ""));
+        rest = after;
+        // Beside its name a hole says how its value is written: `{+path}`, `{path*}`, `{path:3}`.
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '%');
+        let name = hole.trim_start_matches(|c: char| !plain(c));
+        let name = name.split(|c: char| !plain(c)).next().unwrap_or_default();
+        let own = argument.filter(|argument| argument.get("name") == Some(&json!(name)));
+        let own = own.and_then(|argument| argument.get("value"));
+        let value = own.or_else(|| others?.get(name)).and_then(Value::as_str);
+        if let Some(slash) = hole.strip_prefix('/').map(|_| "/") {
+            address.push_str(slash);
+        }
+        // What stands behind a hole without a value is not known to stand there.
+        let Some(value) = value else {
+            return Some(address);
+        };
+        address.push_str(value);
+    }
+    address.push_str(rest);
+    Some(address)
 }
 
 /// Tells whether a server says that it does not have a resource.

@@ -215,7 +215,11 @@ impl Session {
         reply
     }
 
-    async fn unread_of(&self, server: &Upstream, reading: Option<&Read>) -> Option<Outcome> {
+    pub(super) async fn unread_of(
+        &self,
+        server: &Upstream,
+        reading: Option<&Read>,
+    ) -> Option<Outcome> {
         self.unread(server, reading?).await
     }
 
