@@ -31,23 +31,23 @@ mod streams;
 pub mod upstream;
 
 // One client's session with all servers, and what it is asked while requests are under way.
-mod behind;
 mod origin;
+mod server_set;
 pub mod session;
 
 // Who governs a session: the one part of the protocol that knows a run.
 pub mod govern;
-mod office;
+mod governor_queue;
 
 mod error;
 pub mod metrics;
 mod settings;
 
 pub use answer::Answer;
-pub use behind::Behind;
 pub use control::{Control, Incoming};
 pub use error::GatewayError;
 pub use refused::Word;
+pub use server_set::ServerSet;
 pub use settings::{Settings, ToolPrefix, UnknownPrefix};
 pub use tools::{ToolText, control_tool, instructions, listed_tools};
 

@@ -19,7 +19,7 @@ use interlock_core::{
 use interlock_facts::Surroundings;
 use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit, submit_made};
 
-use crate::{office::waiting, tools::ToolText};
+use crate::{governor_queue::waiting, tools::ToolText};
 
 /// A run that has been opened.
 #[derive(Debug)]

@@ -22,11 +22,11 @@ use tokio::{
 use self::{door::GatewayDoor, patience::Patient};
 pub use crate::downstream::http::{Access, Door, Limits, Resource};
 use crate::{
-    behind::Behind,
     downstream::http::{House, router},
     error::GatewayError,
     metrics::Metrics,
     notes::Notes,
+    server_set::ServerSet,
     settings::Settings,
     upstream::Running,
 };
@@ -97,7 +97,7 @@ pub enum ServeError {
 /// It cannot listen, the settings cannot be used, or nobody can be told.
 pub fn serve_http(
     settings: &Settings,
-    behind: &Behind,
+    behind: &ServerSet,
     mut serving: ServeSettings,
     ready: impl FnOnce(SocketAddr) -> Result<(), String>,
 ) -> Result<(), ServeError> {

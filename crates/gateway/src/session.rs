@@ -35,8 +35,8 @@ use tokio::{
 
 use crate::{
     era::{Era, Introduced, with_subscription, without_subscription},
+    governor_queue::GovernorQueue,
     message::{INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Parcel, Request, Response},
-    office::Office,
     origin::{Origin, Told},
     peer::{Gone, Peer, Reply, Tag},
     upstream::kept::Upstream,
@@ -55,7 +55,7 @@ const LINGER: Duration = Duration::from_secs(5);
 pub(crate) struct Session {
     gateway: Arc<Gateway>,
     pub(crate) client: Arc<Peer>,
-    office: Office,
+    governor: GovernorQueue,
     own: OnceCell<Own>,
     /// `false`: the client waits for the answer to `initialize`, before which it is told nothing.
     greeted: watch::Sender<bool>,
@@ -174,7 +174,7 @@ impl Session {
         drop(std::mem::take(&mut self.state().parked));
         self.forget_tasks();
         // What ended is told before the process may end.
-        self.office.ask(|_| ()).await;
+        self.governor.ask(|_| ()).await;
     }
 
     fn close(&self) {
@@ -196,7 +196,7 @@ impl Session {
                 if notification.method == "notifications/cancelled" {
                     return self.cancel(notification.params.unwrap_or_default());
                 }
-                // Behind the requests that came before it.
+                // ServerSet the requests that came before it.
                 let session = Arc::clone(self);
                 tasks.spawn(async move { session.told(notification).await });
             }
@@ -433,7 +433,7 @@ impl Session {
     async fn look_now(&self, about: Option<Id>) {
         // What the client saw first is what changes are counted from.
         self.own().await;
-        if self.office.ask(|govern| govern.changed()).await == Some(true) {
+        if self.governor.ask(|govern| govern.changed()).await == Some(true) {
             self.moved(about).await;
         }
     }
@@ -449,7 +449,7 @@ impl Session {
     async fn own(&self) -> &Own {
         self.own
             .get_or_init(|| async {
-                let own = self.office.ask(|govern| {
+                let own = self.governor.ask(|govern| {
                     // What is visible now is what the client will see first.
                     govern.changed();
                     Own {

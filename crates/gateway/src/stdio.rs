@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    behind::Behind, downstream, error::GatewayError, govern::Caller, notes::Notes,
+    downstream, error::GatewayError, govern::Caller, notes::Notes, server_set::ServerSet,
     session::Gateway, settings::Settings, streams, upstream::Running,
 };
 
@@ -20,7 +20,7 @@ const END_TIME: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 /// The system gives no event loop, the settings cannot be used, or the streams cannot be read or written.
-pub fn serve_stdio(settings: &Settings, behind: &Behind) -> Result<(), GatewayError> {
+pub fn serve_stdio(settings: &Settings, behind: &ServerSet) -> Result<(), GatewayError> {
     // One thread is enough for messages, and for the looks at the disk that a call takes.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

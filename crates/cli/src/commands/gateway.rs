@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use interlock_gateway::{Behind, Settings, stdio::serve_stdio, upstream::stdio::Process};
+use interlock_gateway::{ServerSet, Settings, stdio::serve_stdio, upstream::stdio::Process};
 use interlock_project::configuration_directory;
 
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
         person: authority::name(),
         ancestors: authority::ancestors()?,
     };
-    let mut configured = Behind::configured(&settings)?;
+    let mut configured = ServerSet::configured(&settings)?;
     if args.trusted_only {
         configured = configured.of_trusted(&settings)?;
     }

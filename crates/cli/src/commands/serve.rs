@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
 use interlock_gateway::{
-    Behind, Settings,
+    ServerSet, Settings,
     serve::{Access, Limits, Resource, ServeSettings, serve_http},
 };
 use interlock_project::configuration_directory;
@@ -36,7 +36,7 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
         // Its clients are not above it: who they are is told by what they show.
         ancestors: Vec::new(),
     };
-    let mut behind = Behind::configured(&settings)?;
+    let mut behind = ServerSet::configured(&settings)?;
     if let Some(workflow) = &args.servers_of {
         behind = behind.with_servers_of(&settings, workflow)?;
     }

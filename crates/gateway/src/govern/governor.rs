@@ -38,7 +38,7 @@ use crate::{
     answer::{Answer, Said},
     control::{Control, Held, Incoming, Noted, several},
     error::GatewayError,
-    office::waiting,
+    governor_queue::waiting,
     refused::{Refused, Word},
     settings::Settings,
     tools,

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     control::{Control, Held, Incoming, Noted},
+    governor_queue::waiting,
     live::{Kept, Live},
-    office::waiting,
     refused::Refused,
 };
 

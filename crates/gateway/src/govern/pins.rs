@@ -11,7 +11,7 @@ use interlock_store::{StoreError, ToolPin};
 use serde_json::Value;
 
 use super::ListedTool;
-use crate::{live::Live, office::waiting};
+use crate::{governor_queue::waiting, live::Live};
 
 /// Fields of a definition that may change freely: they tell a model nothing.
 const FREE: [&str; 2] = ["_meta", "icons"];

@@ -14,7 +14,7 @@ use super::{
     cached::{Cached, Stamp},
 };
 use crate::{
-    office::waiting,
+    governor_queue::waiting,
     refused::{Refused, Word},
 };
 

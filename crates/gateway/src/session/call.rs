@@ -15,9 +15,9 @@ use crate::{
     govern::{
         CallEnd, GatewayCall, Instead, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket,
     },
+    governor_queue::{GovernorQueue, unavailable},
     message::{INTERNAL_ERROR, Id, Outcome, Request, raw},
     now_ms,
-    office::{Office, unavailable},
     peer::Reply,
     tools::control_tool,
     upstream::{kept::Upstream, shelf::Kind},
@@ -80,7 +80,7 @@ impl Session {
         };
         params = Arc::unwrap_or_clone(shared);
         params.insert("name".to_owned(), json!(target.name));
-        let mut passed = Passed::new(&self.office, ticket);
+        let mut passed = Passed::new(&self.governor, ticket);
         let reply = self
             .forward(&asking, &target.upstream, "tools/call", Some(params), extra)
             .await;
@@ -106,7 +106,7 @@ impl Session {
         ticket: Ticket,
         outcome: Outcome,
     ) -> Outcome {
-        let asked = self.office.ask(move |govern| {
+        let asked = self.governor.ask(move |govern| {
             let end = match &outcome {
                 Outcome::Result(result) => CallEnd::Result(result),
                 Outcome::Error(error) => CallEnd::Error(error),
@@ -137,7 +137,7 @@ impl Session {
         name: String,
         params: Arc<Object>,
     ) -> Outcome {
-        let asked = self.office.ask(move |govern| {
+        let asked = self.governor.ask(move |govern| {
             let none = Object::new();
             let call = OwnCall {
                 arguments: arguments(&params, &none),
@@ -225,7 +225,7 @@ impl Session {
     /// Asks whether a call may pass.
     async fn rule(&self, asking: &Asking, target: &Target, params: &Arc<Object>) -> Ruled {
         let (judged, params) = (target.clone(), Arc::clone(params));
-        let asked = self.office.ask(move |govern| {
+        let asked = self.governor.ask(move |govern| {
             let none = Object::new();
             govern.call(&GatewayCall {
                 tool: ListedTool {
@@ -258,7 +258,7 @@ impl Session {
             if !asking.origin.introduced.can_show_forms() {
                 return Ruled::Answered(question.unasked);
             }
-            let mut open = Open::new(&self.office, &question);
+            let mut open = Open::new(&self.governor, &question);
             let params = form(&question, asking.origin.era);
             let said = self
                 .ask_client(asking, "elicitation/create", Some(params))
@@ -268,7 +268,7 @@ impl Session {
                 return Ruled::Answered(question.unasked);
             };
             let asked = self
-                .office
+                .governor
                 .ask(move |govern| govern.answered(&key, &said, now_ms()));
             let Some(next) = asked.await else {
                 return Ruled::Answered(unavailable());
@@ -364,14 +364,14 @@ fn person_said(outcome: Option<&Outcome>) -> PersonSaid {
 
 /// A question that is open; dropped, it was closed without an answer.
 struct Open {
-    office: Office,
+    governor: GovernorQueue,
     key: Option<String>,
 }
 
 impl Open {
-    fn new(office: &Office, question: &Question) -> Self {
+    fn new(governor: &GovernorQueue, question: &Question) -> Self {
         Self {
-            office: office.clone(),
+            governor: governor.clone(),
             key: Some(question.key.clone()),
         }
     }
@@ -380,7 +380,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
-            self.office.tell(move |govern| {
+            self.governor.tell(move |govern| {
                 govern.answered(&key, &PersonSaid::Nothing, now_ms());
             });
         }
@@ -389,15 +389,15 @@ impl Drop for Open {
 
 /// A call that passed; dropped, nobody knows how it ended.
 struct Passed {
-    office: Office,
+    governor: GovernorQueue,
     ticket: Option<Ticket>,
 }
 
 impl Passed {
-    fn new(office: &Office, ticket: Ticket) -> Self {
+    fn new(governor: &GovernorQueue, ticket: Ticket) -> Self {
         let told = ticket.call.is_some() || ticket.bytes_max.is_some();
         Self {
-            office: office.clone(),
+            governor: governor.clone(),
             ticket: told.then_some(ticket),
         }
     }
@@ -406,7 +406,7 @@ impl Passed {
 impl Drop for Passed {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
-            self.office.tell(move |govern| {
+            self.governor.tell(move |govern| {
                 govern.ended(&ticket, CallEnd::Unknown, now_ms());
             });
         }

@@ -15,9 +15,9 @@ use super::Session;
 use crate::{
     era::Introduced,
     govern::{Caller, Govern},
+    governor_queue::GovernorQueue,
     link::Link,
     notes::Notes,
-    office::Office,
     peer::Peer,
     upstream::{Running, Server, Surroundings, kept::Upstream},
 };
@@ -126,7 +126,7 @@ impl Gateway {
         let session = Arc::new(Session {
             gateway: Arc::clone(self),
             client: Peer::new(far.outgoing),
-            office: Office::new(Box::new(move || appoint(&caller))),
+            governor: GovernorQueue::new(Box::new(move || appoint(&caller))),
             own: OnceCell::new(),
             greeted: watch::Sender::new(true),
             looking: AtomicBool::new(false),

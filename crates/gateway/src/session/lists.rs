@@ -169,7 +169,7 @@ impl Session {
         if entries.is_empty() {
             return tools;
         }
-        let asked = self.office.ask(move |govern| {
+        let asked = self.governor.ask(move |govern| {
             let listed: Vec<ListedTool<'_>> = entries
                 .iter()
                 .map(|entry| ListedTool {

@@ -9,9 +9,9 @@ use super::{Asking, Session};
 use crate::{
     era::{Era, result_to_modern},
     govern::{Reading, ReadingOf},
+    governor_queue::unread,
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Outcome, Request},
     now_ms,
-    office::unread,
     origin::{Origin, Told},
     peer::{Reply, Tag},
     upstream::{kept::Upstream, shelf::Kind},
@@ -157,7 +157,7 @@ impl Session {
     /// Asks who governs before something is read; `Some`: it is not.
     pub(super) async fn unread(&self, server: &Upstream, reading: &Read) -> Option<Outcome> {
         let (server, reading) = (server.server.name.clone(), reading.clone());
-        let asked = self.office.ask(move |govern| {
+        let asked = self.governor.ask(move |govern| {
             govern.read(&Reading {
                 server: &server,
                 of: match &reading {

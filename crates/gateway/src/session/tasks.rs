@@ -79,7 +79,7 @@ impl Session {
     /// Records that nobody will know how a call ended.
     fn lose(&self, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket {
-            self.office.tell(move |govern| {
+            self.governor.tell(move |govern| {
                 govern.ended(&ticket, CallEnd::Unknown, now_ms());
             });
         }

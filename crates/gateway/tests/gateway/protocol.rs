@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use interlock_core::call::ControlTool::Transition;
 use interlock_gateway::{
-    Behind, GatewayError, Settings, ToolPrefix, notes::Notes, stdio, upstream::Running,
+    GatewayError, ServerSet, Settings, ToolPrefix, notes::Notes, stdio, upstream::Running,
 };
 use rmcp::{
     model::{CallToolRequestParams, ProtocolVersion},
@@ -85,7 +85,7 @@ impl Client {
 async fn serve(settings: Settings, far: DuplexStream) -> Result<(), GatewayError> {
     let (running, _) = Running::new();
     let (notes, _) = Notes::to_channel();
-    let gateway = Behind::default().gateway(&settings, notes, running)?;
+    let gateway = ServerSet::default().gateway(&settings, notes, running)?;
     let (read, write) = split(far);
     stdio::serve(&gateway, read, write).await
 }

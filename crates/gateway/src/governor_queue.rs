@@ -28,7 +28,7 @@ pub(crate) type Appoint = Box<dyn FnOnce() -> Box<dyn Govern> + Send>;
 
 /// Who governs a session.
 #[derive(Clone)]
-pub(crate) struct Office {
+pub(crate) struct GovernorQueue {
     shared: Arc<Shared>,
 }
 
@@ -60,13 +60,13 @@ struct Post {
     held: Option<Box<dyn Govern>>,
 }
 
-impl fmt::Debug for Office {
+impl fmt::Debug for GovernorQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Office")
+        f.write_str("GovernorQueue")
     }
 }
 
-impl Office {
+impl GovernorQueue {
     pub(crate) fn new(appoint: Appoint) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -249,33 +249,33 @@ mod tests {
 
     use std::sync::mpsc;
 
-    use super::{Nobody, Office, waiting};
+    use super::{GovernorQueue, Nobody, waiting};
     use crate::govern::Govern;
 
-    fn office() -> Office {
-        Office::new(Box::new(|| Box::new(Nobody)))
+    fn queue() -> GovernorQueue {
+        GovernorQueue::new(Box::new(|| Box::new(Nobody)))
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn what_is_told_while_a_question_is_answered_comes_after_it() {
-        let office = office();
+        let queue = queue();
         let (said, heard) = mpsc::channel();
-        let (inner, first) = (office.clone(), said.clone());
-        let asked = office.ask(move |_| {
+        let (inner, first) = (queue.clone(), said.clone());
+        let asked = queue.ask(move |_| {
             let told = first.clone();
             inner.tell(move |_| told.send("told").unwrap());
             first.send("asked").unwrap();
         });
         assert_eq!(asked.await, Some(()));
         // In its turn: after what was told.
-        assert_eq!(office.ask(|_| ()).await, Some(()));
+        assert_eq!(queue.ask(|_| ()).await, Some(()));
         assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["asked", "told"]);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn who_waits_for_the_disk_stalls_nobody() {
         for asked_before in [false, true] {
-            let (slow, quick) = (office(), office());
+            let (slow, quick) = (queue(), queue());
             if asked_before {
                 assert_eq!(slow.ask(|_| ()).await, Some(()));
             }
@@ -292,22 +292,22 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_question_that_panics_has_no_answer_and_harms_no_other() {
-        let office = office();
-        let asked: Option<()> = office.ask(|_| panic!("on purpose")).await;
+        let queue = queue();
+        let asked: Option<()> = queue.ask(|_| panic!("on purpose")).await;
         assert_eq!(asked, None);
-        assert_eq!(office.ask(|_| 3).await, Some(3));
+        assert_eq!(queue.ask(|_| 3).await, Some(3));
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_runtime_of_one_thread_asks_on_another_first_and_then_on_its_own() {
         let here = std::thread::current().id();
-        let office = office();
-        let first = office.ask(|_| std::thread::current().id()).await;
+        let queue = queue();
+        let first = queue.ask(|_| std::thread::current().id()).await;
         assert_ne!(first, Some(here));
         // The other thread may still be there for the next few.
         let mut answered_here = false;
         for _ in 0..1_000 {
-            let next = office.ask(|_| std::thread::current().id()).await;
+            let next = queue.ask(|_| std::thread::current().id()).await;
             answered_here = next == Some(here);
             if answered_here {
                 break;

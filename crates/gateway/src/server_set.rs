@@ -17,9 +17,9 @@ use interlock_project::{
 use crate::{
     error::GatewayError,
     govern::{Caller, Govern, Governor},
+    governor_queue::Nobody,
     metrics::{Counting, Metrics},
     notes::Notes,
-    office::Nobody,
     session::{Bounds, Gateway},
     settings::Settings,
     upstream::{
@@ -31,7 +31,7 @@ use crate::{
 
 /// The servers behind a gateway, and its bounds.
 #[derive(Debug, Clone, Default)]
-pub struct Behind {
+pub struct ServerSet {
     /// Those of the configuration.
     pub servers: Servers,
     /// Names of servers of the project that are left out, since the person does not trust it.
@@ -44,7 +44,7 @@ pub struct Behind {
     pub metrics: Metrics,
 }
 
-impl Behind {
+impl ServerSet {
     /// Reads from the configuration of the person and of the project which there are.
     ///
     /// Those of the workflow that guards every session of the project are among them.
