@@ -130,6 +130,16 @@ fn the_servers_of_a_wrapped_workflow_are_behind_its_gateway() {
     assert!(looked["result"].is_object(), "{looked}");
     assert_eq!(world.reached("look"), 1);
     drop(serve);
+    // What is wrong with them is said at the start.
+    for command in ["gateway", "serve"] {
+        let wrong = world
+            .interlock()
+            .run(&[command, "--servers-of", "nothing"])
+            .unwrap();
+        assert!(!wrong.status.success());
+        let told = String::from_utf8_lossy(&wrong.stderr).into_owned();
+        assert!(told.contains("nothing"), "{told}");
+    }
     // As the policy of the project it brings its servers, too, and guards them.
     world
         .room
@@ -144,16 +154,6 @@ fn the_servers_of_a_wrapped_workflow_are_behind_its_gateway() {
         "tool_not_allowed"
     );
     assert_eq!((world.reached("look"), world.reached("write_file")), (2, 0));
-    // What is wrong with them is said at the start.
-    for command in ["gateway", "serve"] {
-        let wrong = world
-            .interlock()
-            .run(&[command, "--servers-of", "nothing"])
-            .unwrap();
-        assert!(!wrong.status.success());
-        let told = String::from_utf8_lossy(&wrong.stderr).into_owned();
-        assert!(told.contains("nothing"), "{told}");
-    }
 }
 
 #[test]
