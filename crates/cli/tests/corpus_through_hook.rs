@@ -162,7 +162,10 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
         | InputLine::Resume
         | InputLine::Cancel
         | InputLine::State => true,
-        InputLine::Activity(_) | InputLine::Advance(_) | InputLine::Stopped(_) => false,
+        InputLine::Activity(_)
+        | InputLine::Advance(_)
+        | InputLine::Message(_)
+        | InputLine::Stopped(_) => false,
     })
 }
 
