@@ -17,5 +17,7 @@ mod flow;
 mod many;
 #[path = "runs/people.rs"]
 mod people;
+#[path = "runs/stages.rs"]
+mod stages;
 #[path = "runs/steps.rs"]
 mod steps;

@@ -146,6 +146,11 @@ impl<H: Host> Drive<'_, H> {
         let Ok(ask) = question.ask else {
             return Ok(());
         };
+        // Who asks waits for nothing else.
+        let flight = self.flights.get_mut(&question.id);
+        if let Some(listening) = flight.and_then(|flight| flight.listening.as_mut()) {
+            listening.waits = None;
+        }
         let decision = self.submit(*ask)?;
         let told = self.told(&question.id, &decision.reply);
         // One that has ended meanwhile does not hear it.

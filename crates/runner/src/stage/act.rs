@@ -198,9 +198,11 @@ impl<'a> Attempt<'a> {
     /// Takes where the run stands now; a refusal that leads nowhere ends the loop.
     fn heard(&mut self, told: Told, before: &Step) -> Result<(), Halt> {
         let refused = told.refused.clone();
-        self.told = told;
-        let events = std::mem::take(&mut self.told.events);
-        self.fold(&events)?;
+        self.fold(&told.events)?;
+        // The run never goes back to where it was.
+        if told.run.seq >= self.told.run.seq {
+            self.told.run = told.run;
+        }
         match refused {
             Some(refusal) if self.step().as_ref() == Some(before) => Err(broken(format!(
                 "the run does not take what comes next: {}",
@@ -408,6 +410,10 @@ impl<'a> Attempt<'a> {
         let said = said.and_then(|kept| kept.answer.calls().nth(at));
         let said = said.ok_or_else(|| broken("the message of the model is not there"))?;
         let read = self.reader().call(said);
+        // INVARIANT: what runs is what was judged, to the last byte of its arguments.
+        if read.call.tool != acted.tool || read.call.digest != acted.digest {
+            return Err(broken(format!("`{}` is not the call in the log", acted.id)));
+        }
         match read.arguments {
             Some(arguments) => Ok((acted, arguments)),
             None => Err(broken(format!(

@@ -7,6 +7,7 @@ use std::{
 
 use interlock_core::{
     command::{Answer, Ask},
+    event::Event,
     names::ApprovalId,
     report::{About, Pending, pending},
     run::Run,
@@ -34,6 +35,28 @@ pub(super) enum Word {
 impl Attempt<'_> {
     /// Has a person asked about the call at `at`, and waits for what they say.
     pub(super) fn person(&mut self, at: usize) -> Result<Word, Cut> {
+        let word = self.wait_for_word(at)?;
+        Ok(match word {
+            Word::Told(mut told) => {
+                told.events.splice(0..0, self.unheard());
+                Word::Told(told)
+            }
+            Word::Stands => Word::Stands,
+        })
+    }
+
+    /// Takes what the run has told and nobody has read: it comes before anything told later.
+    fn unheard(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Ok(heard) = self.line.inbox.try_recv() {
+            if let Heard::Run(told) = heard {
+                events.extend(told.events);
+            }
+        }
+        events
+    }
+
+    fn wait_for_word(&mut self, at: usize) -> Result<Word, Cut> {
         let Some(request) = self.open_request() else {
             // Answered meanwhile: the next look at the run says what follows.
             return self.beyond(at).map(Word::Told);

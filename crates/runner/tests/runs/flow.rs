@@ -161,6 +161,21 @@ impl Room {
         self.host_at(self.log(), (*places).clone())
     }
 
+    /// The same, with surroundings that `change` has changed.
+    pub(crate) fn host_with(&self, change: impl FnOnce(&mut Surroundings)) -> Embedded {
+        let places = self.load().places.unwrap();
+        let log = self.log();
+        let mut around =
+            Surroundings::new(self.run.to_string(), (*places).clone(), log.directory());
+        change(&mut around);
+        Embedded::take(log, around).unwrap()
+    }
+
+    /// Names the project.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.room.path().join("project")
+    }
+
     /// Drives the run in this process.
     pub(crate) fn drive(&self) -> Halt {
         self.host().drive(&self.machine).unwrap()

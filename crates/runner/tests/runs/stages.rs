@@ -1,0 +1,340 @@
+//! Model stages: a real client, a scripted provider, real tools.
+
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
+
+use interlock_core::{event::Event, machine::Machine};
+use interlock_models::{
+    Answer, Cancel, Client, Heard, Key, Kind, ModelError, Patience, Provider, Request, Usage,
+};
+use interlock_runner::{
+    Answers, Channel, Halt, Model, Models, Open, People, Said, Stages, Surroundings, Wanted,
+};
+use interlock_testkit::provider::{self, Asked, Reply, Say, Script, call, text};
+use interlock_tools::Tool;
+use serde_json::{Value, json};
+
+use crate::flow::{Room, to};
+
+/// A provider that calls go to.
+struct Scripted {
+    provider: provider::Provider,
+    client: Client,
+    kind: Kind,
+}
+
+impl Scripted {
+    fn new(kind: Kind, script: Script) -> Arc<Self> {
+        Arc::new(Self {
+            provider: provider::Provider::start(script).unwrap(),
+            client: Client::new().unwrap(),
+            kind,
+        })
+    }
+
+    fn asked(&self) -> Vec<Asked> {
+        self.provider.asked()
+    }
+}
+
+impl Models for Scripted {
+    fn find(&self, _: Option<&str>) -> Result<Model, String> {
+        Ok(Model {
+            provider: self.kind.as_str().to_owned(),
+            kind: self.kind,
+            name: "m1".to_owned(),
+        })
+    }
+
+    fn call(
+        &self,
+        model: &Model,
+        request: &Request,
+        cancel: &Cancel,
+        heard: &mut dyn FnMut(Heard<'_>),
+    ) -> Result<Answer, ModelError> {
+        let key = Key::new("k").unwrap();
+        let url = match model.kind {
+            Kind::OpenAi => format!("{}/v1", self.provider.url()),
+            _ => self.provider.url(),
+        };
+        let provider = Provider::new(model.kind, Some(&url), Some(key)).unwrap();
+        self.client
+            .call(&provider, request, &Patience::once(), cancel, heard)
+    }
+
+    fn cost(&self, _: &Model, _: &Usage) -> Option<u64> {
+        None
+    }
+}
+
+/// Answers each request by the next of these; then nobody is there.
+struct Answering(Mutex<Vec<Said>>, Mutex<Vec<Wanted>>);
+
+struct Asking;
+
+impl Open for Asking {
+    fn withdraw(self: Box<Self>, _: &str) {}
+}
+
+impl Channel for Answering {
+    fn ask(&self, wanted: Wanted, answers: Answers) -> Box<dyn Open> {
+        self.1.lock().unwrap().push(wanted);
+        let mut left = self.0.lock().unwrap();
+        let said = if left.is_empty() {
+            Said::Broken
+        } else {
+            left.remove(0)
+        };
+        answers.say(said);
+        Box::new(Asking)
+    }
+}
+
+fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc<Stages> {
+    let project = room.project();
+    let place = interlock_facts::Surroundings::of_project(project.to_str().unwrap())
+        .resolved(&interlock_facts::RealDisk);
+    Arc::new(Stages {
+        models: Arc::clone(models) as Arc<dyn Models>,
+        model: None,
+        tools: Tool::PIPELINE.to_vec(),
+        servers: None,
+        messages: room.log().messages(),
+        place,
+        decided: interlock_confine::Decided::default(),
+        program: "interlock".into(),
+        people,
+    })
+}
+
+fn drive(room: &Room, models: &Arc<Scripted>, people: People) -> Halt {
+    let stages = stages(room, models, people);
+    let mut host = room.host_with(|around: &mut Surroundings| around.stages = Some(stages));
+    host.drive(&room.machine).unwrap()
+}
+
+/// A stage that hands in what `submit` takes.
+fn stage(body: &str, tools: &[&str], next: Option<&str>) -> Value {
+    json!({
+        "activity": {"stage": {
+            "body": [{"plain": body}],
+            "ending": {"tool": {"name": "submit", "schema": {
+                "type": "object", "required": ["said"],
+                "properties": {"said": {"type": "string"}}, "additionalProperties": false,
+            }}},
+            "turns_max": 6,
+        }},
+        "policy": {"allowed_tools": tools},
+        "on": {"done": {"transitions": [to(next)]}},
+    })
+}
+
+fn machine(states: Value) -> Machine {
+    let machine = json!({
+        "id": "flow", "initial": "a", "durable": true, "states": states,
+        "stages": {},
+    });
+    serde_json::from_value::<Machine>(machine).unwrap().seal()
+}
+
+fn names(room: &Room) -> Vec<&'static str> {
+    room.events().iter().map(Event::name).collect()
+}
+
+fn submit(said: &str) -> Vec<Say> {
+    vec![call("submit", &json!({ "said": said }))]
+}
+
+#[test]
+fn a_stage_reads_writes_and_hands_in() {
+    for kind in Kind::ALL {
+        let room = Room::new(machine(
+            json!({"a": stage("Do it.", &["Read", "Write", "Grep"], None)}),
+        ));
+        fs::write(room.project().join("one.txt"), "the first line\n").unwrap();
+        let models = Scripted::new(
+            kind,
+            Script::turns(vec![
+                vec![
+                    text("Let me look."),
+                    call("Read", &json!({"file_path": "one.txt"})),
+                    call("Grep", &json!({"pattern": "first"})),
+                ],
+                vec![call(
+                    "Write",
+                    &json!({"file_path": "two.txt", "content": "second\n"}),
+                )],
+                submit("ready"),
+            ]),
+        );
+        let halt = drive(&room, &models, People::default());
+        assert_eq!((halt, room.code()), (Halt::Over, Some(0)), "{kind}");
+        let written = fs::read_to_string(room.project().join("two.txt"));
+        assert_eq!(written.unwrap(), "second\n");
+        let upstream = room.load().root.context.get("upstream").cloned();
+        assert_eq!(upstream, Some(json!({"a": {"said": "ready"}})));
+        let asked = models.asked();
+        assert_eq!(asked.len(), 3, "{kind}");
+        let results = asked[1].results();
+        assert!(results[0].contains("the first line"), "{results:?}");
+        assert!(results[1].contains("one.txt"), "{results:?}");
+        assert_eq!(
+            names(&room),
+            [
+                "RunStarted",
+                "EffectStarted",
+                "StageEntered",
+                "StageStarted",
+                "ModelCalled",
+                "ModelResponded",
+                "ToolAllowed",
+                "ToolAllowed",
+                "ToolEnded",
+                "ToolEnded",
+                "TurnEnded",
+                "ModelCalled",
+                "ModelResponded",
+                "ToolAllowed",
+                "ToolEnded",
+                "TurnEnded",
+                "ModelCalled",
+                "ModelResponded",
+                "CompletionAccepted",
+                "TurnEnded",
+                "StageActed",
+                "StageAsserted",
+                "StageExited",
+                "RunEnded",
+            ],
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn a_call_beyond_the_list_is_denied_where_nobody_is_asked() {
+    let room = Room::new(machine(json!({"a": stage("Do it.", &["Read"], None)})));
+    let models = Scripted::new(
+        Kind::Anthropic,
+        Script::turns(vec![
+            vec![call("Write", &json!({"file_path": "x", "content": "x"}))],
+            submit("ready"),
+        ]),
+    );
+    assert_eq!(drive(&room, &models, People::default()), Halt::Over);
+    assert!(!room.project().join("x").exists());
+    let results = models.asked()[1].results();
+    let result: Value = serde_json::from_str(&results[0]).unwrap();
+    assert_eq!(result["code"], "grant_denied");
+    assert!(
+        result["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("no_channel"),
+        "{result}"
+    );
+}
+
+#[test]
+fn a_yes_is_for_one_call_and_a_no_for_one() {
+    let room = Room::new(machine(json!({"a": stage("Do it.", &["Read"], None)})));
+    let write = |name: &str| vec![call("Write", &json!({"file_path": name, "content": "x"}))];
+    let models = Scripted::new(
+        Kind::OpenAi,
+        Script::turns(vec![write("x"), write("y"), write("x"), submit("ready")]),
+    );
+    let by = || "ana".to_owned();
+    let answers = vec![
+        Said::Yes { by: by() },
+        Said::No {
+            by: by(),
+            note: Some("not that".to_owned()),
+        },
+        Said::Later,
+    ];
+    let here = Arc::new(Answering(Mutex::new(answers), Mutex::default()));
+    let people = People {
+        here: Some(Arc::clone(&here) as _),
+        ..People::default()
+    };
+    assert_eq!(drive(&room, &models, people), Halt::Over);
+    assert!(room.project().join("x").exists());
+    assert!(!room.project().join("y").exists());
+    let asked = models.asked();
+    assert!(
+        asked[2].results()[0].contains("not that"),
+        "{:?}",
+        asked[2].results()
+    );
+    assert!(asked[3].results()[0].contains("deferred"));
+    assert_eq!(here.1.lock().unwrap().len(), 3);
+    let count = |name: &str| names(&room).iter().filter(|known| **known == name).count();
+    assert_eq!(count("GrantRequested"), 3);
+    assert_eq!(count("GrantConsumed"), 1);
+}
+
+#[test]
+fn what_the_model_writes_wrong_comes_back_with_its_code() {
+    let room = Room::new(machine(json!({"a": stage("Do it.", &["Read"], None)})));
+    let models = Scripted::new(
+        Kind::Anthropic,
+        Script::turns(vec![
+            vec![
+                call("Fly", &json!({})),
+                call("Read", &json!({"path": "x"})),
+                call("Read", &json!({"file_path": "none"})),
+                call("submit", &json!({"said": 1, "more": true})),
+            ],
+            vec![text("I am done.")],
+            submit("ready"),
+        ]),
+    );
+    assert_eq!(drive(&room, &models, People::default()), Halt::Over);
+    assert_eq!(room.code(), Some(0));
+    let asked = models.asked();
+    let codes: Vec<String> = asked[1]
+        .results()
+        .iter()
+        .map(|result| {
+            serde_json::from_str::<Value>(result).unwrap()["code"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            "unknown_tool",
+            "invalid_arguments",
+            "not_found",
+            "schema_invalid"
+        ]
+    );
+    let last = asked[2].body["messages"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .to_string();
+    assert!(last.contains("called no tool"), "{last}");
+}
+
+#[test]
+fn two_messages_without_a_call_end_the_attempt() {
+    let room = Room::new(machine(json!({"a": stage("Do it.", &[], None)})));
+    let models = Scripted::new(
+        Kind::Gemini,
+        Script::replies(vec![Reply::say(vec![text("Done.")])]),
+    );
+    assert_eq!(drive(&room, &models, People::default()), Halt::Over);
+    assert_eq!(models.asked().len(), 2);
+    let failed = room.events().into_iter().find_map(|event| match event {
+        Event::StageExited { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    assert_eq!(failed.as_deref(), Some("no_completion"));
+}
