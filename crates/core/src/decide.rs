@@ -9,6 +9,7 @@ mod carry;
 mod durable;
 mod interrupts;
 mod items;
+mod lines;
 mod machines;
 mod people;
 mod protected;
@@ -115,7 +116,9 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::Adopt { machine, by } => work.adopt(machine, by),
         Ask::SetVariables { values, by } => work.set_variables(values, by),
     };
-    let reply = reply.unwrap_or_else(Reply::Refused);
+    let reply = reply
+        .and_then(|reply| work.begin_due().map(|()| reply))
+        .unwrap_or_else(Reply::Refused);
     Decision {
         events: work.events,
         reply,

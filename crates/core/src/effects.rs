@@ -108,6 +108,10 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         };
         return Some(effect);
     }
+    if machine.limits.at_once.is_some() || frame.gathering {
+        // It begins when there is room, or when the lines have met.
+        return None;
+    }
     not_started(run, frame, state, effect)
 }
 
@@ -164,6 +168,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
         | Activity::Fork(_)
         | Activity::Map(_)
         | Activity::Each(_)
+        | Activity::Spread(_)
         | Activity::Final { .. } => None,
     }
 }

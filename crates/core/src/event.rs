@@ -558,6 +558,77 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
     },
+    /// A line waits where others may still come.
+    LineWaits {
+        /// The line.
+        path: FramePath,
+    },
+    /// Lines that waited at one state go on as one.
+    LinesMet {
+        /// The line that goes on.
+        path: FramePath,
+        /// The names of the others.
+        others: Vec<String>,
+    },
+    /// A line goes on as several.
+    LineSplit {
+        /// The line.
+        path: FramePath,
+        /// The lines that begin.
+        branches: Vec<BranchStart>,
+    },
+    /// One line begins for each item.
+    ItemsSpread {
+        /// The frame that holds them.
+        path: FramePath,
+        /// The items, in order.
+        items: Vec<Value>,
+        /// Where each line begins.
+        initial: StateName,
+        /// The context keys that a line sees; `None`: all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keys: Option<Vec<String>>,
+    },
+    /// The line of an item goes on to the next state of its chain.
+    ItemPassed {
+        /// The line.
+        path: FramePath,
+        /// The state entered.
+        to: StateName,
+        /// What the item is from now on; `None`: what it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<Value>,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// The line of an item has come to its end.
+    ItemDone {
+        /// The line.
+        path: FramePath,
+        /// Where it would lead.
+        exit: StateName,
+    },
+    /// What spread over items goes on where its lines led.
+    LinesLeft {
+        /// The frame that held them.
+        path: FramePath,
+        /// The state left.
+        from: StateName,
+        /// The state entered.
+        to: StateName,
+        /// Where they led, where that was to several states.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        exits: Vec<StateName>,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// All lines of items have ended.
+    SpreadJoined {
+        /// The frame that held them.
+        path: FramePath,
+        /// Whether failed items count with their error.
+        collects: bool,
+    },
     /// A branch that had to wait for its turn began.
     BranchOpened {
         /// The frame that forked.

@@ -2,6 +2,7 @@
 
 mod activities;
 mod approvals;
+mod lines;
 mod stage;
 
 pub(crate) use stage::UPSTREAM;
@@ -234,7 +235,12 @@ fn apply(run: &mut Run, event: &Event) {
             merged,
             cause,
             ..
-        } => close_children(run, path, merged, &Value::Null, cause.as_ref()),
+        } => {
+            if let Some(frame) = run.frame_mut(path).filter(|frame| frame.dialogue.is_some()) {
+                lines::join_lines(frame);
+            }
+            close_children(run, path, merged, &Value::Null, cause.as_ref());
+        }
         Event::MachineReturned {
             path,
             merged,
@@ -302,6 +308,14 @@ fn apply(run: &mut Run, event: &Event) {
                 },
             );
         }
+        Event::LineWaits { .. }
+        | Event::LinesMet { .. }
+        | Event::LineSplit { .. }
+        | Event::ItemsSpread { .. }
+        | Event::ItemPassed { .. }
+        | Event::ItemDone { .. }
+        | Event::LinesLeft { .. }
+        | Event::SpreadJoined { .. } => lines::apply_lines(run, event),
         Event::StageEntered { .. }
         | Event::StageStarted { .. }
         | Event::ModelCalled { .. }
@@ -452,6 +466,9 @@ fn take_transition(
 
 fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.at = to.clone();
+    frame.steps = frame.steps.saturating_add(1);
+    frame.gathering = false;
+    frame.exits = Vec::new();
     frame.used = Used::default();
     frame.entered_seq = seq;
     frame.entered_ms = at_ms;
@@ -606,6 +623,8 @@ impl Child {
             frame,
             ended: None,
             cause: None,
+            base: None,
+            exit: None,
         }
     }
 }

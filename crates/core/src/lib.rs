@@ -7,6 +7,7 @@
 pub mod briefing;
 pub mod call;
 pub mod command;
+pub mod dialogue;
 pub mod event;
 pub mod expression;
 pub mod facts;

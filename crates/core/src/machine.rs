@@ -14,7 +14,10 @@ use crate::{
 };
 
 mod seal;
+mod spread;
 mod stage;
+
+pub use spread::{OnItemError, Spread};
 
 pub use stage::{
     ApprovalBefore, Assertion, Budget, Ending, Mode, ModeRules, ModelOptions, ModelStage,
@@ -81,6 +84,12 @@ pub struct Limits {
     pub queue_max: usize,
     /// Bytes of the context, as JSON text.
     pub context_bytes_max: usize,
+    /// States at work at the same time in the whole run; `None`: no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<usize>,
+    /// States that one line of execution enters; `None`: no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_states_max: Option<u64>,
     /// States that one run enters; `None`: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states_max: Option<u64>,
@@ -96,6 +105,8 @@ impl Default for Limits {
             queue_max: 256,
             context_bytes_max: 1_048_576,
             states_max: None,
+            at_once: None,
+            line_states_max: None,
         }
     }
 }
@@ -136,6 +147,9 @@ pub struct State {
     /// What follows when the runner died while the activity ran.
     #[serde(default, skip_serializing_if = "OnCrash::is_default")]
     pub on_crash: OnCrash,
+    /// Whether a line of a spread goes on in its own way from here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_item: bool,
     /// What a person is asked before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_before: Option<ApprovalBefore>,
@@ -214,6 +228,8 @@ pub enum Activity {
     Fork(Fork),
     /// One branch runs for each item of a list.
     Map(MapOver),
+    /// One line runs for each item of the last output.
+    Spread(Spread),
     /// Another machine runs for each line of the last output, one after the other.
     Each(Each),
     /// Time passes.
@@ -352,6 +368,10 @@ pub enum Join {
     Settle,
     /// The same, but the first failure in time ends the others and is the fork's.
     FailFast,
+    /// When every line ended. Lines that can come to one state wait for each other there and go on as one.
+    ///
+    /// After a failure no further state begins; what is at work ends and is kept.
+    Meet,
 }
 
 /// One branch for each item of a list in the context.

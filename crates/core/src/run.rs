@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::{
     call::WrittenPath,
+    dialogue::Dialogue,
     event::{
         BranchOutcome, CallMarks, Cause, GrantThen, InterruptHit, ProtectedChange, ToolChange,
     },
@@ -181,6 +182,24 @@ pub struct Frame {
     /// Whether a person has let the state begin.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub let_in: bool,
+    /// Whether it waits for other lines before its state begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gathering: bool,
+    /// The branches of its fork that are opened; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exits: Vec<StateName>,
+    /// What its line carries along beside the context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<Arc<Dialogue>>,
+    /// Context keys that its line has appended to since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub appended: BTreeSet<String>,
+    /// Context keys that its line has removed since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub removed: BTreeSet<String>,
+    /// States that its line has entered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub steps: u64,
     /// The items that a machine runs for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
@@ -348,6 +367,12 @@ pub struct Child {
     pub ended: Option<BranchOutcome>,
     /// The first cause of a failure.
     pub cause: Option<Cause>,
+    /// The context that it began with; `None`: that of the frame above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Arc<Object>>,
+    /// Where the line of an item would lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<StateName>,
 }
 
 /// What was seen of one evidence guard.
@@ -539,6 +564,12 @@ impl Frame {
             acting: None,
             held: None,
             let_in: false,
+            gathering: false,
+            exits: Vec::new(),
+            dialogue: None,
+            appended: BTreeSet::new(),
+            removed: BTreeSet::new(),
+            steps: 0,
             items: None,
             caught: None,
             captured: BTreeSet::new(),

@@ -86,14 +86,16 @@ pub(crate) fn activity(machine: &Machine, state: &State) -> Option<String> {
             Join::Any => "fork, joins when one succeeds".to_owned(),
             Join::Settle => "fork, joins when all ended".to_owned(),
             Join::FailFast => "fork, joins when all ended or one failed".to_owned(),
+            Join::Meet => "fork, lines meet".to_owned(),
         },
         Activity::Map(map) => {
             let join = match map.join {
-                Join::All | Join::Settle | Join::FailFast => "",
+                Join::All | Join::Settle | Join::FailFast | Join::Meet => "",
                 Join::Any => ", until one succeeds",
             };
             format!("for each {} of {}{join}", map.item, map.items)
         }
+        Activity::Spread(spread) => format!("for each of {}", spread.items),
         Activity::Wait { wait_ms } => format!("waits {}", duration(*wait_ms)),
     };
     Some(one_line(&words))

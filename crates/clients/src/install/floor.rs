@@ -76,6 +76,7 @@ const fn an_agent_may_stand_in(state: &State) -> bool {
             | Activity::Call(_)
             | Activity::Fork(_)
             | Activity::Map(_)
+            | Activity::Spread(_)
             | Activity::Final { .. }
     )
 }

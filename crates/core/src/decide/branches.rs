@@ -38,6 +38,8 @@ impl Work<'_> {
         let frame = self.run.frame(&parent)?;
         let machine = self.machine.called(frame.machine.as_ref())?;
         match &machine.states.get(&frame.at)?.activity {
+            // Lines that meet end where the machine does, whatever the name of the state.
+            Activity::Fork(fork) if fork.join == Join::Meet => None,
             Activity::Fork(fork) => fork.branches.get(name).cloned(),
             Activity::Map(map) => Some(map.branch.clone()),
             _ => None,
@@ -171,6 +173,9 @@ impl Work<'_> {
         let Activity::Fork(fork) = &state_of(machine, frame)?.activity else {
             return Ok(());
         };
+        if fork.join == Join::Meet {
+            return Ok(());
+        }
         let running = frame
             .children
             .iter()
@@ -224,7 +229,10 @@ impl Work<'_> {
                     ..Cause::default()
                 }
             })),
-            BranchOutcome::Succeeded | BranchOutcome::Cancelled | BranchOutcome::Waiting => None,
+            BranchOutcome::Succeeded
+            | BranchOutcome::Cancelled
+            | BranchOutcome::Waiting
+            | BranchOutcome::Merged => None,
         };
         self.emit(Event::BranchEnded {
             path: path.clone(),
@@ -247,8 +255,10 @@ impl Work<'_> {
     fn try_join(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let join = match &state_of(machine, frame)?.activity {
+            Activity::Fork(fork) if fork.join == Join::Meet => return self.line_ended(path),
             Activity::Fork(fork) => fork.join,
             Activity::Map(map) => map.join,
+            Activity::Spread(_) => return self.line_ended(path),
             _ => return Ok(()),
         };
         let whole = match &state_of(machine, frame)?.activity {
@@ -269,7 +279,7 @@ impl Work<'_> {
             Join::Any if ended(BranchOutcome::Succeeded).next().is_some() => Some(Outcome::Success),
             Join::Any => all(BranchOutcome::Failed).then_some(Outcome::Failure),
             Join::FailFast if failed.is_some() => Some(Outcome::Failure),
-            Join::Settle | Join::FailFast => {
+            Join::Settle | Join::FailFast | Join::Meet => {
                 let open = frame
                     .children
                     .iter()

@@ -40,7 +40,7 @@ impl Work<'_> {
     pub(super) fn begin(&mut self, path: &FramePath, files: &Files) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        if frame.effect.is_some() {
+        if frame.effect.is_some() || !self.has_room() {
             return Ok(());
         }
         if matches!(state.activity, Activity::Stage(_)) {

@@ -271,7 +271,11 @@ impl Work<'_> {
                     }
                     cause = of_item(index, cause);
                 }
-                Some(Activity::Fork(_) | Activity::Map(_)) if !through_forks => return None,
+                Some(Activity::Fork(_) | Activity::Map(_) | Activity::Spread(_))
+                    if !through_forks =>
+                {
+                    return None;
+                }
                 Some(_) => {}
                 None => return Some(cause),
             }

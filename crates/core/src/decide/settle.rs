@@ -8,7 +8,7 @@ use super::{
 use crate::{
     event::{BranchOutcome, Cause, Event},
     holds::{Scope, unmet},
-    machine::{Activity, Object, Outcome, Target},
+    machine::{Activity, Join, Object, Outcome, Target},
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
     text::Files,
@@ -51,6 +51,21 @@ impl Work<'_> {
         if let Some(outcome) = self.branch_outcome(path) {
             return self.end_branch(path, outcome, None);
         }
+        if self.gathers(path)? || self.line_too_long(path)? {
+            return Ok(());
+        }
+        self.begin_state(path)
+    }
+
+    /// Goes on with a line that waited for others.
+    pub(super) fn settle_met(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        if self.line_too_long(path)? {
+            return Ok(());
+        }
+        self.begin_state(path)
+    }
+
+    fn begin_state(&mut self, path: &FramePath) -> Result<(), Refusal> {
         if self.hold_before(path)? {
             return Ok(());
         }
@@ -58,7 +73,9 @@ impl Work<'_> {
         match &state_of(machine, frame)?.activity {
             Activity::Final { outcome } => self.end_frame(path, *outcome, None),
             Activity::Choice => self.raise_own(path, &done(), None),
+            Activity::Fork(fork) if fork.join == Join::Meet => self.open_lines(path, &fork.clone()),
             Activity::Fork(fork) => self.open_fork(path, fork),
+            Activity::Spread(spread) => self.spread(path, &spread.clone()),
             Activity::Map(map) => self.open_map(path, map),
             Activity::Call(call) => self.call_machine(path, machine, call),
             Activity::Each(each) => self.list_items(path, each),
@@ -240,6 +257,9 @@ impl Work<'_> {
         self.moves += 1;
         if self.is_durable() && self.states_used_up() {
             return self.stop_used_up();
+        }
+        if *event != error() && self.ends_item(path, target)? {
+            return Ok(());
         }
         self.take(path, target, taking)
     }

@@ -150,6 +150,8 @@ pub enum BranchOutcome {
     Cancelled,
     /// It failed and goes on when the fork has room for it.
     Waiting,
+    /// It goes on as another line, or as several.
+    Merged,
 }
 
 /// The first cause of a failure.

@@ -174,6 +174,8 @@ pub(super) fn open_branch(frame: &mut Frame, branch: &BranchStart, seq: u64, ms:
         ms,
     );
     child.caught.clone_from(&frame.caught);
+    child.dialogue.clone_from(&frame.dialogue);
+    child.steps = frame.steps.saturating_add(1);
     frame.children.push(Child::open(&branch.name, child));
 }
 

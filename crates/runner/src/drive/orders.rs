@@ -62,7 +62,10 @@ fn label(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
     let mut path = path.clone();
     while let Some((parent, name)) = path.split_last() {
         let forks = stand(machine, run, &parent).is_some_and(|outer| {
-            matches!(outer.state.activity, Activity::Fork(_) | Activity::Map(_))
+            matches!(
+                outer.state.activity,
+                Activity::Fork(_) | Activity::Map(_) | Activity::Spread(_)
+            )
         });
         if forks {
             names.push(name.to_owned());

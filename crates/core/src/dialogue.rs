@@ -1,0 +1,64 @@
+//! What the lines of a run with a conversation carry along: what was said, and what they work on.
+
+mod items;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use items::{NoItems, items};
+
+/// What one line of execution carries along beside its context.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Dialogue {
+    /// The conversation, oldest first.
+    pub history: Vec<Said>,
+    /// What the next state is given: the output of the one before, a list where lines met, or the item.
+    pub task: Value,
+    /// The item that the line is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<Item>,
+}
+
+/// One message of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// Who said it.
+    pub by: Speaker,
+    /// What.
+    pub text: String,
+}
+
+/// Who said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    /// A person, or what stands for one.
+    Person,
+    /// A model.
+    Model,
+}
+
+/// The item that a line is for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// The item.
+    pub value: Value,
+    /// Its number, from 1.
+    pub index: usize,
+    /// How many there are.
+    pub total: usize,
+    /// The context keys that came with it; they are not brought back unless a state wrote them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
+}
+
+impl Dialogue {
+    /// Writes a value as people and models read it: text as it is, anything else as JSON.
+    #[must_use]
+    pub fn text_of(value: &Value) -> String {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    }
+}
