@@ -466,7 +466,8 @@ fn take_transition(
 
 fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.at = to.clone();
-    frame.steps = frame.steps.saturating_add(1);
+    // Only lines with a conversation count what they enter.
+    frame.steps += u64::from(frame.dialogue.is_some());
     frame.gathering = false;
     frame.exits = Vec::new();
     frame.used = Used::default();

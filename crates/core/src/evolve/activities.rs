@@ -175,7 +175,7 @@ pub(super) fn open_branch(frame: &mut Frame, branch: &BranchStart, seq: u64, ms:
     );
     child.caught.clone_from(&frame.caught);
     child.dialogue.clone_from(&frame.dialogue);
-    child.steps = frame.steps.saturating_add(1);
+    child.steps = frame.steps + u64::from(frame.dialogue.is_some());
     frame.children.push(Child::open(&branch.name, child));
 }
 

@@ -74,7 +74,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                             seq,
                             frame.entered_ms,
                         );
-                        child.steps = frame.steps.saturating_add(1);
+                        child.steps = frame.steps + u64::from(frame.dialogue.is_some());
                         child.dialogue = Some(Arc::new(of_item(frame, value, at + 1, total)));
                         Child::open(&(at + 1).to_string(), child)
                     })

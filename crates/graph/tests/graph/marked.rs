@@ -116,6 +116,8 @@ fn what_waits_for_a_person_says_so() {
 #[test]
 fn every_open_branch_and_called_machine_is_marked() {
     let child = |name: &str, frame| Child {
+        base: None,
+        exit: None,
         name: name.to_owned(),
         frame,
         ended: None,
