@@ -40,6 +40,10 @@ pub enum Piece {
 pub enum Expr {
     /// The value of this context key.
     Key(String),
+    /// What this path of names and indexes leads to in the context; nothing where it leads nowhere.
+    ///
+    /// Null is nothing too, text as it is, anything else compact JSON.
+    Value(Vec<String>),
     /// A text, which may have holes itself.
     Text(Text),
     /// A part of the error that was handled last.

@@ -102,6 +102,7 @@ pub(super) fn text(text: &Text, sources: &Sources<'_>) -> Result<String, Lack> {
 fn value(expr: &Expr, sources: &Sources<'_>) -> Result<String, Lack> {
     match expr {
         Expr::Key(key) => of_key(key, sources.context),
+        Expr::Value(path) => Ok(of_path(path, sources.context)),
         Expr::Text(inner) => text(inner, sources),
         Expr::Error(part) => of_error(*part, sources.caught),
         Expr::File(path) => {
@@ -133,6 +134,32 @@ fn of_key(key: &str, context: &Object) -> Result<String, Lack> {
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             Err(Lack::wrong(format!("`{key}` has no value here{near}")))
         }
+    }
+}
+
+fn of_path(path: &[String], context: &Object) -> String {
+    let Some((first, rest)) = path.split_first() else {
+        return String::new();
+    };
+    let found = context
+        .get(first)
+        .and_then(|value| rest.iter().try_fold(value, |value, part| step(value, part)));
+    match found {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
+}
+
+/// Returns the member of an object or the item of a list that `part` names.
+fn step<'v>(value: &'v Value, part: &str) -> Option<&'v Value> {
+    match value {
+        Value::Object(fields) => fields.get(part),
+        // As in a JSON Pointer, an index has no sign and no leading zero.
+        Value::Array(items) if part == "0" || !part.starts_with(['0', '+']) => {
+            items.get(part.parse::<usize>().ok()?)
+        }
+        _ => None,
     }
 }
 
@@ -174,7 +201,44 @@ fn integer(text: String) -> Result<String, Lack> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lack, integer, quote};
+    use serde_json::{Value, json};
+
+    use super::{Lack, integer, of_path, quote};
+
+    #[test]
+    fn a_path_leads_into_objects_and_lists() {
+        let context = json!({
+            "task": "do ${ctx.this} {{ x }}",
+            "n": null,
+            "big": 9_007_199_254_740_993_u64,
+            "yes": true,
+            "upstream": { "Plan-1": { "steps": [{ "b": 1, "a": [] }, "two"], "0": "key" } },
+        });
+        let Value::Object(context) = context else {
+            return;
+        };
+        for (path, wanted) in [
+            ("task", "do ${ctx.this} {{ x }}"),
+            ("n", ""),
+            ("n.x", ""),
+            ("none", ""),
+            ("big", "9007199254740993"),
+            ("yes", "true"),
+            ("yes.x", ""),
+            ("task.0", ""),
+            ("upstream.Plan-1.steps", r#"[{"b":1,"a":[]},"two"]"#),
+            ("upstream.Plan-1.steps.0", r#"{"b":1,"a":[]}"#),
+            ("upstream.Plan-1.steps.1", "two"),
+            ("upstream.Plan-1.steps.01", ""),
+            ("upstream.Plan-1.steps.+1", ""),
+            ("upstream.Plan-1.steps.2", ""),
+            ("upstream.Plan-1.0", "key"),
+        ] {
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+            assert_eq!(of_path(&path, &context), wanted, "{path:?}");
+        }
+        assert_eq!(of_path(&[], &context), "");
+    }
 
     #[test]
     fn a_quoted_word_stays_one() {
