@@ -143,6 +143,10 @@ pub enum GuardRoot {
         /// Which of its guards.
         nth: usize,
     },
+    /// Before a stage, as one of its guards.
+    Gate(StateName, usize),
+    /// Behind a stage, as one of its assertions.
+    Assertion(StateName, usize),
 }
 
 impl GuardRoot {

@@ -108,6 +108,11 @@ impl Report {
         &mut self.problems[index]
     }
 
+    /// Returns how many things were found so far.
+    pub(crate) const fn count(&self) -> usize {
+        self.problems.len()
+    }
+
     /// Tells whether anything stops the workflow.
     pub(crate) fn has_errors(&self) -> bool {
         self.problems

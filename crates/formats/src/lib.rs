@@ -17,6 +17,7 @@ mod render;
 mod schema;
 mod source;
 mod source_map;
+mod stage;
 mod table;
 mod yaml_text;
 

@@ -11,6 +11,11 @@ mod scope;
 mod state;
 mod transition;
 
-pub(crate) use fields::{GATEWAY, STATE, TABLES, WORKFLOW, WRAPPER};
+pub(crate) use fields::{
+    EVIDENCE, GATEWAY, GUARD, GUARD_FIELDS, META, PIPELINE_GUARD, PIPELINE_GUARD_FIELDS, STAGE, STATE,
+    TABLES, WORKFLOW, WRAPPER, joined,
+};
 pub(crate) use findings::add_findings;
-pub(crate) use machine::{Reading, Start, empty, read};
+pub(crate) use guard::placeholder;
+pub(crate) use machine::{Current, Reader, Reading, Reads, Start, empty, read};
+pub(crate) use names::check as check_name;

@@ -112,6 +112,9 @@ fn outer(location: Location) -> Option<Location> {
             (None, GuardRoot::Transition { state, event, .. }) => {
                 Place::Event(state.clone(), event.clone())
             }
+            (None, GuardRoot::Gate(state, _) | GuardRoot::Assertion(state, _)) => {
+                Place::State(state.clone())
+            }
         },
     };
     Some(Location {

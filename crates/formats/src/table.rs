@@ -11,7 +11,7 @@ use crate::{
     node::{Entry, Kind, Node},
 };
 
-pub(crate) use shape::Shape;
+pub(crate) use shape::{Shape, milliseconds};
 
 /// One kind of object and its fields.
 #[derive(Debug)]
@@ -39,10 +39,10 @@ pub(crate) enum Choice {
 }
 
 /// One field of an object.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    /// Other spellings; two of them at once are an error.
+    /// Other spellings, by which it is found too; two of them at once are an error.
     pub(crate) aliases: &'static [&'static str],
     pub(crate) required: bool,
     pub(crate) shape: Shape,
@@ -176,10 +176,13 @@ impl Table {
                 .help("keep one of the two");
             return;
         }
-        if field.shape.check(&entry.key, &entry.value, report) {
-            fields.found.insert(field.name, entry);
-        } else {
-            fields.broken.push(field.name);
+        let fits = field.shape.check(&entry.key, &entry.value, report);
+        for name in std::iter::once(field.name).chain(field.aliases.iter().copied()) {
+            if fits {
+                fields.found.insert(name, entry);
+            } else {
+                fields.broken.push(name);
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 //! Every field of the native format. The reference for people is made of these lines.
 
-use crate::table::{Choice, Field, Shape, Table};
+use crate::{
+    stage::keys::of_native,
+    table::{Choice, Field, Shape, Table},
+};
 
 /// A field that may be left out.
 const fn field(name: &'static str, shape: Shape, doc: &'static str) -> Field {
@@ -128,7 +131,11 @@ pub(crate) static STATE: Table = Table {
     doc: "A phase of the work: what may be done in it, and what leads on.",
     open: false,
     choice: Choice::Free,
-    fields: &[
+    fields: &STATE_FIELDS,
+};
+
+/// The fields of every state.
+pub(crate) const STATE_FIELDS: [Field; 20] = [
         field(
             "type",
             Shape::By("state_type"),
@@ -231,65 +238,35 @@ pub(crate) static STATE: Table = Table {
             Shape::Name,
             "Accepted; does nothing here.",
         ),
-    ],
-};
+];
 
-/// What a stage state has beside the fields of every state; not in the schema while stages cannot run.
+/// A state in which Interlock itself calls a model.
 pub(crate) static STAGE: Table = Table {
     name: "a stage",
     key: "stage",
-    doc: "A model that is called for a state, in a fresh transcript.",
+    doc: "A state in which a model is called, in a fresh transcript: `type: stage`.",
     open: false,
     choice: Choice::Free,
-    fields: &[
-        field("body", Shape::Text, "The system prompt, a template."),
-        field(
-            "body_file",
-            Shape::Name,
-            "A file that holds it, relative to the workflow.",
-        ),
-        required(
-            "completion_tool",
-            Shape::Name,
-            "The tool the model calls to finish.",
-        ),
-        required(
-            "completion_schema",
-            Shape::Object,
-            "The JSON Schema of what it finishes with.",
-        ),
-        required(
-            "turn_cap",
-            Shape::Count,
-            "Messages of the model in one attempt.",
-        ),
-        field(
-            "gate",
-            Shape::Any,
-            "A guard that must hold before the model is called.",
-        ),
-        field(
-            "assert",
-            Shape::List("guards"),
-            "Guards over what the model finishes with.",
-        ),
-        field(
-            "model_options",
-            Shape::Object,
-            "Temperature, output tokens and thinking.",
-        ),
-        field(
-            "retry",
-            Shape::Object,
-            "How often a failed attempt is tried again.",
-        ),
-        field(
-            "approval_before",
-            Shape::Text,
-            "A question a person answers before the stage starts.",
-        ),
-    ],
+    fields: &joined::<20, 10, 30>(STATE_FIELDS, of_native::STAGE),
 };
+
+/// Puts two lists of fields together.
+pub(crate) const fn joined<const A: usize, const B: usize, const ALL: usize>(
+    first: [Field; A],
+    second: [Field; B],
+) -> [Field; ALL] {
+    assert!(A + B == ALL, "as many fields as both have");
+    let mut all = [PLACEHOLDER; ALL];
+    let mut at = 0;
+    #[expect(clippy::indexing_slicing, reason = "computed when it is compiled")]
+    while at < ALL {
+        all[at] = if at < A { first[at] } else { second[at - A] };
+        at += 1;
+    }
+    all
+}
+
+const PLACEHOLDER: Field = field("", Shape::Any, "");
 
 pub(crate) static TRANSITION: Table = Table {
     name: "a transition",
@@ -402,31 +379,44 @@ pub(crate) static BRANCH: Table = Table {
     ],
 };
 
-pub(crate) static GUARD: Table = Table {
-    name: "a guard",
-    key: "guard",
-    doc: "A condition: on a value, composed of others, or on what was seen to happen.",
-    open: false,
-    choice: Choice::OneOf(&[
-        &["field", "op"],
-        &["all"],
-        &["any"],
-        &["not"],
-        &["evidence"],
-    ]),
-    fields: &[
+pub(crate) static GUARD: Table = guard_table(&GUARD_FIELDS);
+
+/// The guard of a pipeline, which may call the context `ctx`.
+pub(crate) static PIPELINE_GUARD: Table = guard_table(&PIPELINE_GUARD_FIELDS);
+
+const fn guard_table(fields: &'static [Field]) -> Table {
+    Table {
+        name: "a guard",
+        key: "guard",
+        doc: "A condition: on a value, composed of others, or on what was seen to happen.",
+        open: false,
+        choice: Choice::OneOf(&[
+            &["field", "op"],
+            &["all"],
+            &["any"],
+            &["not"],
+            &["evidence"],
+        ]),
+        fields,
+    }
+}
+
+/// The fields of a guard.
+pub(crate) const GUARD_FIELDS: [Field; 8] = guard_fields(&["context", "output"]);
+
+/// The fields of a guard of a pipeline.
+pub(crate) const PIPELINE_GUARD_FIELDS: [Field; 8] = guard_fields(&["ctx", "context", "output"]);
+
+const fn guard_fields(from: &'static [&'static str]) -> [Field; 8] {
+    [
         field(
             "field",
             Shape::Name,
-            "The key of the context to read, or a JSON Pointer that begins with `/`.",
+            "The key to read, or a JSON Pointer that begins with `/`.",
         ),
         field("op", Shape::OneOf(OPERATORS), "How it is compared."),
         field("value", Shape::Any, "What it is compared with."),
-        field(
-            "from",
-            Shape::OneOf(&["context", "output"]),
-            "What `field` is looked up in.",
-        ),
+        field("from", Shape::OneOf(from), "What `field` is looked up in."),
         field("all", Shape::List("guards"), "Guards that must all hold."),
         field(
             "any",
@@ -439,8 +429,8 @@ pub(crate) static GUARD: Table = Table {
             Shape::Of(&EVIDENCE),
             "A call that must have been seen to succeed.",
         ),
-    ],
-};
+    ]
+}
 
 /// The operators of guards.
 pub(crate) const OPERATORS: &[&str] = &[

@@ -7,7 +7,7 @@ use interlock_core::{
 };
 
 use super::{
-    fields::{EVIDENCE, GUARD},
+    fields::EVIDENCE,
     machine::{Current, Reader},
 };
 use crate::{
@@ -20,7 +20,7 @@ const KINDS: &[&str] = &["field", "all", "any", "not", "evidence"];
 
 impl Reader<'_, '_> {
     /// Reads a guard by name or in place.
-    pub(super) fn guard_ref(
+    pub(crate) fn guard_ref(
         &mut self,
         current: &Current<'_>,
         node: &Node,
@@ -58,16 +58,27 @@ impl Reader<'_, '_> {
     ) -> Option<Guard> {
         self.spans
             .note(current.key.as_ref(), Place::Guard(site.clone()), node.span);
-        let fields = GUARD.read(node, &mut self.report)?;
+        let fields = self.reads.table.read(node, &mut self.report)?;
+        self.guard_of(current, &fields, site)
+    }
+
+    /// Makes a guard of its fields.
+    pub(crate) fn guard_of(
+        &mut self,
+        current: &Current<'_>,
+        fields: &Fields<'_>,
+        site: &GuardSite,
+    ) -> Option<Guard> {
+        let node = fields.node;
         let kinds: Vec<&str> = KINDS
             .iter()
             .copied()
             .filter(|kind| fields.has(kind))
             .collect();
         match *kinds.as_slice() {
-            ["field"] => self.field_guard(current, &fields, site),
+            ["field"] => self.field_guard(current, fields, site),
             ["all"] => {
-                self.refuse_beside(&fields, "all");
+                self.refuse_beside(fields, "all");
                 Some(Guard::All(self.guard_items(
                     current,
                     fields.get("all")?,
@@ -75,7 +86,7 @@ impl Reader<'_, '_> {
                 )))
             }
             ["any"] => {
-                self.refuse_beside(&fields, "any");
+                self.refuse_beside(fields, "any");
                 Some(Guard::Any(self.guard_items(
                     current,
                     fields.get("any")?,
@@ -83,12 +94,12 @@ impl Reader<'_, '_> {
                 )))
             }
             ["not"] => {
-                self.refuse_beside(&fields, "not");
+                self.refuse_beside(fields, "not");
                 let item = self.guard_ref(current, fields.get("not")?, &site.item(0))?;
                 Some(Guard::Not(Box::new(item)))
             }
             [_] => {
-                self.refuse_beside(&fields, "evidence");
+                self.refuse_beside(fields, "evidence");
                 self.evidence(fields.get("evidence")?)
             }
             [] => {
@@ -168,10 +179,10 @@ impl Reader<'_, '_> {
             self.spans
                 .note(key, Place::GuardValue(site.clone()), value.span);
         }
-        let from = if fields.text("from") == Some("output") {
-            Source::Output
-        } else {
-            Source::Context
+        let from = match fields.text("from") {
+            Some("output") => Source::Output,
+            Some(_) => Source::Context,
+            None => self.reads.from,
         };
         Some(Guard::Field(FieldGuard {
             field: field.text()?.to_owned(),
@@ -256,7 +267,7 @@ impl Reader<'_, '_> {
 }
 
 /// Stands for a guard that could not be read; the checks have nothing to say about it.
-pub(super) fn placeholder() -> Guard {
+pub(crate) fn placeholder() -> Guard {
     let of = EvidenceOf::Tool {
         tool: "*".to_owned(),
         path: None,

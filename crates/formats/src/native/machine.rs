@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use interlock_core::{
-    guard::Guard,
+    guard::{Guard, Source as GuardSource},
     machine::{Interrupt, Machine, State},
     names::{GuardName, InterruptName, MachineId, StateName},
     validate::{GuardRoot, Place},
 };
 
 use super::{
-    fields::{INTERRUPT, MACHINE, TRIGGER, WORKFLOW},
+    fields::{GUARD, INTERRUPT, MACHINE, TRIGGER, WORKFLOW},
     guard::placeholder,
     names,
     scope::{Called, Scope},
@@ -29,22 +29,9 @@ use crate::{
 /// There is a machine even where there are errors, so that the checks can find
 /// more of them.
 pub(crate) fn read<'w>(start: Start<'_, 'w>, files: Files, report: Report) -> Reading {
-    let mut reader = Reader {
-        files,
-        report,
-        spans: Spans::default(),
-        others: start.others,
-        siblings: start.siblings,
-        machines: IndexMap::new(),
-        taken: HashSet::new(),
-        asked: HashMap::new(),
-        sibling_keys: HashMap::new(),
-        pending: Vec::new(),
-        root_name: start.name,
-        root_key: None,
-        incomplete: HashSet::new(),
-        unread: HashSet::new(),
-    };
+    let mut reader = Reader::new(files, report, start.others);
+    reader.siblings = start.siblings;
+    reader.root_name = start.name;
     let root = reader.definition(
         Task {
             node: start.node,
@@ -89,11 +76,11 @@ pub(crate) struct Reading {
 }
 
 /// Reads definitions, one after the other.
-pub(super) struct Reader<'n, 'w> {
-    pub(super) files: Files,
-    pub(super) report: Report,
-    pub(super) spans: Spans,
-    pub(super) others: &'w dyn Workflows,
+pub(crate) struct Reader<'n, 'w> {
+    pub(crate) files: Files,
+    pub(crate) report: Report,
+    pub(crate) spans: Spans,
+    pub(crate) others: &'w dyn Workflows,
     pub(super) siblings: &'n [Entry],
     pub(super) machines: IndexMap<MachineId, Machine>,
     /// Keys given away.
@@ -106,6 +93,17 @@ pub(super) struct Reader<'n, 'w> {
     pub(super) root_key: Option<MachineId>,
     pub(super) incomplete: HashSet<Option<MachineId>>,
     pub(super) unread: HashSet<Option<MachineId>>,
+    /// How guards are read at the moment.
+    pub(crate) reads: Reads,
+}
+
+/// How a guard is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reads {
+    /// The fields that guards have.
+    pub(crate) table: &'static Table,
+    /// What `field` is looked up in where the guard does not say.
+    pub(crate) from: GuardSource,
 }
 
 /// A definition that something invokes and that is still to be read.
@@ -124,14 +122,55 @@ pub(super) struct Task<'t> {
 }
 
 /// The machine that is being read.
-pub(super) struct Current<'s> {
+pub(crate) struct Current<'s> {
     /// Its key; `None`: it is the outermost.
-    pub(super) key: Option<MachineId>,
+    pub(crate) key: Option<MachineId>,
     pub(super) scope: Scope<'s>,
     /// States made for forks and calls.
     pub(super) generated: IndexMap<StateName, State>,
     /// Names of states that are taken.
     pub(super) state_names: HashSet<StateName>,
+}
+
+impl Current<'_> {
+    /// Returns the outermost machine of a file that names no others.
+    pub(crate) fn alone() -> Self {
+        Self {
+            key: None,
+            scope: Scope {
+                outer: None,
+                known: Vec::new(),
+            },
+            generated: IndexMap::new(),
+            state_names: HashSet::new(),
+        }
+    }
+}
+
+impl<'w> Reader<'_, 'w> {
+    /// Begins with nothing read.
+    pub(crate) fn new(files: Files, report: Report, others: &'w dyn Workflows) -> Self {
+        Self {
+            files,
+            report,
+            spans: Spans::default(),
+            others,
+            siblings: &[],
+            machines: IndexMap::new(),
+            taken: HashSet::new(),
+            asked: HashMap::new(),
+            sibling_keys: HashMap::new(),
+            pending: Vec::new(),
+            root_name: None,
+            root_key: None,
+            incomplete: HashSet::new(),
+            unread: HashSet::new(),
+            reads: Reads {
+                table: &GUARD,
+                from: GuardSource::Context,
+            },
+        }
+    }
 }
 
 impl Reader<'_, '_> {
@@ -272,7 +311,8 @@ impl Reader<'_, '_> {
             .unwrap_or_else(|| StateName::new(""))
     }
 
-    fn guards(&mut self, current: &Current<'_>, fields: &Fields<'_>) -> IndexMap<GuardName, Guard> {
+    /// Reads the guards that have names.
+    pub(crate) fn guards(&mut self, current: &Current<'_>, fields: &Fields<'_>) -> IndexMap<GuardName, Guard> {
         let entries = fields.get("guards").map(Node::entries).unwrap_or_default();
         let mut guards = IndexMap::with_capacity(entries.len());
         for entry in entries {
@@ -334,7 +374,8 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn finish(mut self, mut root: Machine) -> Reading {
+    /// Puts the machines that were read below the outermost one.
+    pub(crate) fn finish(mut self, mut root: Machine) -> Reading {
         if let Some(key) = &self.root_key {
             self.machines.insert(key.clone(), root.clone());
         }

@@ -6,7 +6,7 @@ use crate::{diagnostic::Report, source::Span};
 pub(super) const RETURN: &str = "$return";
 
 /// Reports a name that paths or messages could not carry.
-pub(super) fn check(what: &str, name: &str, span: Span, report: &mut Report) {
+pub(crate) fn check(what: &str, name: &str, span: Span, report: &mut Report) {
     let reason = if name.is_empty() {
         "is empty"
     } else if name.contains('/') {

@@ -210,7 +210,8 @@ impl Reader<'_, '_> {
         Activity::Await
     }
 
-    fn policy(&mut self, current: &Current<'_>, name: &StateName, fields: &Fields<'_>) -> Policy {
+    /// Reads what the state allows.
+    pub(crate) fn policy(&mut self, current: &Current<'_>, name: &StateName, fields: &Fields<'_>) -> Policy {
         // A field that could not be read restricts, so that no doubt is cast on what it would have let pass.
         let nothing = |field| fields.is_broken(field).then(Vec::new);
         Policy {

@@ -25,6 +25,12 @@ pub(crate) enum Shape {
     Integer,
     /// A whole number from 1.
     Count,
+    /// A whole number from 1 to this one.
+    CountTo(u64),
+    /// A number that is not negative.
+    Number,
+    /// A time such as `30s`, `5m` or `1h`.
+    Time,
     /// One of these words.
     OneOf(&'static [&'static str]),
     /// A list of texts that are not empty.
@@ -57,6 +63,11 @@ impl Shape {
             (Self::Name, Kind::Text(text)) => !text.is_empty(),
             (Self::Integer, Kind::Number(number)) => number.is_i64(),
             (Self::Count, Kind::Number(number)) => number.as_u64().is_some_and(|count| count > 0),
+            (Self::CountTo(max), Kind::Number(number)) => number
+                .as_u64()
+                .is_some_and(|count| (1..=max).contains(&count)),
+            (Self::Number, Kind::Number(number)) => !number.as_str().starts_with('-'),
+            (Self::Time, Kind::Text(text)) => milliseconds(text).is_some(),
             (Self::OneOf(words), Kind::Text(text)) => {
                 if let (false, Some(near)) = (
                     words.contains(&text.as_str()),
@@ -83,8 +94,11 @@ impl Shape {
 
     fn refuse(self, name: &str, node: &Node, report: &mut Report) {
         let code = match (self, &node.kind) {
-            (Self::Name | Self::OneOf(_), Kind::Text(_))
-            | (Self::Count | Self::Integer, Kind::Number(_)) => "wrong_value",
+            (Self::Name | Self::OneOf(_) | Self::Time, Kind::Text(_))
+            | (
+                Self::Count | Self::CountTo(_) | Self::Number | Self::Integer,
+                Kind::Number(_),
+            ) => "wrong_value",
             _ => "wrong_type",
         };
         let found = if node.text() == Some("") {
@@ -121,6 +135,9 @@ impl Shape {
             Self::Bool => "true or false".to_owned(),
             Self::Integer => "a whole number".to_owned(),
             Self::Count => "a whole number from 1".to_owned(),
+            Self::CountTo(max) => format!("a whole number from 1 to {max}"),
+            Self::Number => "a number from 0".to_owned(),
+            Self::Time => "a time such as `30s`, `5m` or `1h`".to_owned(),
             Self::Names => "a list of text".to_owned(),
             Self::List(of) => format!("a list of {of}"),
             Self::Texts => "an object of text".to_owned(),
@@ -134,6 +151,23 @@ impl Shape {
             }
         }
     }
+}
+
+/// Reads a time: digits and one of `s`, `m`, `h`; in milliseconds.
+pub(crate) fn milliseconds(text: &str) -> Option<u64> {
+    let unit = match text.as_bytes().last()? {
+        b's' => 1_000,
+        b'm' => 60_000,
+        b'h' => 3_600_000,
+        _ => return None,
+    };
+    let digits = text.get(..text.len() - 1)?;
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits
+        .parse::<u64>()
+        .ok()
+        .filter(|_| plain)?
+        .checked_mul(unit)
 }
 
 /// Checks every item of a list of texts; those that are none are left out later.

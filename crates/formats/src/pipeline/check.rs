@@ -1,0 +1,53 @@
+//! What a pipeline must be: names that exist, forks that join, ends that can be reached.
+
+mod flow;
+mod forks;
+mod holds;
+mod models;
+mod names;
+mod reach;
+mod tools;
+mod uses;
+
+use indexmap::IndexMap;
+use interlock_core::{
+    guard::Guard,
+    names::GuardName,
+    nearest::nearest,
+};
+
+use super::syntax::Pipeline;
+use crate::{diagnostic::Report, source_map::Spans};
+use flow::Flow;
+
+/// A pipeline while it is checked.
+pub(super) struct Check<'p> {
+    pub(super) pipeline: &'p Pipeline,
+    pub(super) guards: &'p IndexMap<GuardName, Guard>,
+    pub(super) report: &'p mut Report,
+    pub(super) spans: &'p Spans,
+}
+
+impl Check<'_> {
+    /// Reports everything that only the whole file shows.
+    pub(super) fn run(mut self) {
+        let named = self.names();
+        let flow = Flow::of(self.pipeline);
+        let forked = self.forks(&flow);
+        // What follows from a name that does not exist is left out.
+        if named && forked && !self.pipeline.incomplete {
+            self.reach(&flow);
+        }
+        self.uses(&flow, named && forked && !self.pipeline.incomplete);
+        self.holds();
+        self.tools();
+        self.writers(&flow);
+        self.models();
+    }
+
+    /// Says which stage was likely meant.
+    fn near_stage(&self, name: &str) -> String {
+        let known = self.pipeline.stages.keys().map(String::as_str);
+        nearest(name, known).map_or_else(String::new, |near| format!(": did you mean `{near}`?"))
+    }
+}
