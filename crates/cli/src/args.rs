@@ -87,6 +87,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   interlock schema > interlock.schema.json
   interlock schema flowstate > flowstate.schema.json
+  interlock schema pipeline > pipeline.schema.json
 
 With the YAML language server, the first line of a file names its schema:
   # yaml-language-server: $schema=./flowstate.schema.json")]
@@ -371,6 +372,8 @@ pub(crate) enum FormatName {
     Flowstate,
     /// States in which assistants work.
     Codemie,
+    /// Stages that call a model.
+    Pipeline,
 }
 
 #[derive(Debug, Args)]

@@ -60,6 +60,17 @@ pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec
         steps(tree, &mut report);
         return Err(report.into_diagnostics(&opened.files));
     }
+    if let Some(stages) = tree.get("stages") {
+        let mut report = Report::default();
+        report
+            .error(
+                stages.key_span,
+                "not_native",
+                "a pipeline cannot be said: a native workflow has no settings, inputs and branches of stages",
+            )
+            .help("keep the file as it is; a native state with `type: stage` has the same keys in snake_case");
+        return Err(report.into_diagnostics(&opened.files));
+    }
     let mut value = tree.to_value();
     spell_file(&mut value);
     Ok(Converted { value })

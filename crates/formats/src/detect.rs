@@ -17,6 +17,8 @@ pub(crate) enum Found<'n> {
     Wrapper(Fields<'n>),
     /// Several by name.
     Gateway(Fields<'n>),
+    /// A pipeline.
+    Pipeline(&'n Node),
 }
 
 /// A field or two that only one format has.
@@ -57,12 +59,13 @@ pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n
         None => {
             report
                 .error(tree.span, "no_format", "no format is recognised: none of `states`, `stages`, `start-at`, `extends`, `definition`, `workflows` is there")
-                .help("a workflow has `id`, `initial` and `states`");
+                .help("a workflow has `id`, `initial` and `states`; a pipeline has `id` and `stages`");
             None
         }
         Some(("native", "definition", _)) => WRAPPER.read(tree, report).map(Found::Wrapper),
         Some(("native", "workflows", _)) => GATEWAY.read(tree, report).map(Found::Gateway),
         Some(("native", _, _)) => Some(Found::Definition(tree)),
+        Some(("pipeline", _, _)) => Some(Found::Pipeline(tree)),
         Some((format, _, span)) => {
             report
                 .error(

@@ -13,6 +13,7 @@ mod load;
 mod native;
 mod node;
 mod parse;
+mod pipeline;
 mod render;
 mod schema;
 mod source;
@@ -28,8 +29,9 @@ pub use flowstate::{Misfit, fit_arguments, schema_fault};
 pub use load::{
     Loaded, check, check_strictly, description_of, is_of_steps, load, parent_of, workflow_names,
 };
+pub use pipeline::{Input, InputKind};
 pub use render::render;
-pub use schema::{codemie_schema, flowstate_schema, schema};
+pub use schema::{codemie_schema, flowstate_schema, pipeline_schema, schema};
 pub use source::{NoWorkflows, Source, Workflows};
 pub use source_map::{Position, SourceMap};
 

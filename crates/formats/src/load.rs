@@ -12,6 +12,7 @@ use crate::{
     native::{self, Reading, Start},
     node::{Entry, Node},
     parse::{parse, parse_as_written},
+    pipeline::{self, Input},
     source::{Files, Source, Span, Workflows},
     source_map::SourceMap,
     table::Fields,
@@ -30,8 +31,10 @@ pub struct Loaded {
     pub name: Option<String>,
     /// The MCP servers the file wraps it with.
     pub upstream_servers: Option<Value>,
-    /// The variables that a durable workflow declares, captures or reads.
+    /// The variables that a workflow of steps declares, captures or reads, or that a pipeline is started with.
     pub variables: Vec<String>,
+    /// What a pipeline is started with.
+    pub inputs: Vec<Input>,
     /// Every file that was read for it.
     pub bundle: Bundle,
 }
@@ -101,10 +104,10 @@ fn said(loaded: Result<Loaded, Vec<Diagnostic>>) -> Vec<Diagnostic> {
     loaded.map_or_else(|diagnostics| diagnostics, |loaded| loaded.warnings)
 }
 
-/// Tells whether a file holds a workflow of steps, whether it is in order or not.
+/// Tells whether a file holds a workflow that Interlock carries out itself, whether it is in order or not.
 #[must_use]
 pub fn is_of_steps(source: &Source) -> bool {
-    Opened::new(source).format == Format::FlowState
+    Opened::new(source).format.is_of_steps()
 }
 
 /// Returns what the file of a workflow of steps names as its parent; `None`: it has none.
@@ -125,7 +128,7 @@ fn written(source: &Source, key: &str) -> Option<String> {
     let tree = opened
         .tree
         .as_ref()
-        .filter(|_| opened.format == Format::FlowState)?;
+        .filter(|_| opened.format.is_of_steps())?;
     let text = tree.get(key)?.value.text()?;
     Some(text.to_owned())
 }
@@ -157,6 +160,15 @@ pub(crate) enum Format {
     FlowState,
     /// CodeMie, whose scalars are kept as written.
     CodeMie,
+    /// The pipeline format.
+    Pipeline,
+}
+
+impl Format {
+    /// Tells whether Interlock itself carries out what such a file says.
+    const fn is_of_steps(self) -> bool {
+        matches!(self, Self::FlowState | Self::Pipeline)
+    }
 }
 
 impl Opened {
@@ -181,11 +193,18 @@ impl Opened {
         }
         let mut report = Report::default();
         let tree = parse(&files, file, &mut report);
+        let found = tree
+            .as_ref()
+            .and_then(|tree| detect(tree, &mut Report::default()));
+        let format = match found {
+            Some(Found::Pipeline(_)) => Format::Pipeline,
+            _ => Format::Native,
+        };
         Self {
             files,
             report,
             tree,
-            format: Format::Native,
+            format,
         }
     }
 
@@ -221,6 +240,7 @@ impl Opened {
         let mut loaded = match self.format {
             Format::FlowState => self.load_flowstate(which, &recorder),
             Format::CodeMie => self.load_codemie(&recorder),
+            Format::Pipeline => self.load_pipeline(which, &recorder),
             Format::Native => self.load_native(which, &recorder),
         }?;
         loaded.bundle = recorder.into_bundle();
@@ -280,8 +300,43 @@ impl Opened {
             name: chosen.name.map(str::to_owned),
             upstream_servers: chosen.upstream_servers.map(Node::to_value),
             variables: Vec::new(),
+            inputs: Vec::new(),
             bundle: Bundle::default(),
         })
+    }
+
+    fn load_pipeline(
+        &self,
+        which: Option<&str>,
+        others: &dyn Workflows,
+    ) -> Result<Loaded, Vec<Diagnostic>> {
+        let Some(tree) = &self.tree else {
+            return Err(self.report.clone().into_diagnostics(&self.files));
+        };
+        let mut reading = pipeline::read(tree, self.files.clone(), self.report.clone(), others);
+        if let Some(which) = which.filter(|which| *which != reading.id) {
+            let message = format!(
+                "there is no workflow `{which}` in this file: it holds `{}`",
+                reading.id
+            );
+            reading.report.error(start_of(tree), NO_CHOICE, message);
+        }
+        let failed = reading.report.has_errors();
+        let diagnostics = reading.report.into_diagnostics(&reading.files);
+        let names = reading.inputs.iter().map(|input| input.name.clone());
+        match reading.machine.filter(|_| !failed) {
+            Some(machine) => Ok(Loaded {
+                machine: machine.seal(),
+                source_map: reading.spans.into_map(&reading.files),
+                warnings: diagnostics,
+                name: None,
+                upstream_servers: None,
+                variables: names.collect(),
+                inputs: reading.inputs,
+                bundle: Bundle::default(),
+            }),
+            None => Err(diagnostics),
+        }
     }
 
     fn load_flowstate(
@@ -310,6 +365,7 @@ impl Opened {
                 name: None,
                 upstream_servers: None,
                 variables: reading.variables,
+                inputs: Vec::new(),
                 bundle: Bundle::default(),
             }),
             None => Err(diagnostics),
@@ -382,6 +438,7 @@ pub(crate) fn fault_of_guard(source: &Source, others: &dyn Workflows) -> Option<
     let format = match opened.format {
         Format::FlowState => Some("FlowState"),
         Format::CodeMie => Some("CodeMie"),
+        Format::Pipeline => Some("pipeline"),
         Format::Native => None,
     };
     if let Some(format) = format {
@@ -413,7 +470,7 @@ fn choose<'n>(
 ) -> Option<Chosen<'n>> {
     let (node, upstream_servers) = match found {
         Found::Gateway(fields) => return choose_named(&fields, which, report),
-        Found::Definition(node) => (node, None),
+        Found::Definition(node) | Found::Pipeline(node) => (node, None),
         Found::Wrapper(fields) => (fields.get("definition")?, fields.get("upstream_servers")),
     };
     let id = node.get("id").and_then(|entry| entry.value.text());

@@ -12,10 +12,10 @@ mod state;
 mod transition;
 
 pub(crate) use fields::{
-    EVIDENCE, GATEWAY, GUARD, GUARD_FIELDS, META, PIPELINE_GUARD, PIPELINE_GUARD_FIELDS, STAGE, STATE,
-    TABLES, WORKFLOW, WRAPPER, joined,
+    EVIDENCE, GATEWAY, GUARD_FIELDS, META, PIPELINE_GUARD, PIPELINE_GUARD_FIELDS, STATE, TABLES,
+    WORKFLOW, WRAPPER, joined,
 };
-pub(crate) use findings::add_findings;
+pub(crate) use findings::{add_all, add_findings};
 pub(crate) use guard::placeholder;
 pub(crate) use machine::{Current, Reader, Reading, Reads, Start, empty, read};
 pub(crate) use names::check as check_name;

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     native::{GATEWAY, TABLES, WORKFLOW, WRAPPER},
+    pipeline,
     table::{Choice, Field, Shape, Table},
 };
 
@@ -19,22 +20,83 @@ pub fn codemie_schema() -> Value {
     crate::codemie::schema()
 }
 
+/// Returns the JSON Schema (draft 2020-12) of a pipeline.
+#[must_use]
+pub fn pipeline_schema() -> Value {
+    let text = json!({ "type": "string", "minLength": 1 });
+    let by_hand = [
+        ("guard_ref", guard_ref()),
+        (
+            "gate",
+            json!({ "anyOf": [
+                reference("guard_ref"),
+                { "type": "array", "items": reference("guard_ref") },
+            ] }),
+        ),
+        (
+            "assertion_ref",
+            json!({ "anyOf": [text, reference("assertion")] }),
+        ),
+        (
+            "next",
+            json!({ "anyOf": [
+                text,
+                { "type": "array", "minItems": 1, "items": reference("branch") },
+                reference("parallel"),
+                reference("stages"),
+            ] }),
+        ),
+    ];
+    let tables = pipeline::tables();
+    document("Interlock pipeline", tables, by_hand, reference("pipeline"))
+}
+
 /// Returns the JSON Schema (draft 2020-12) of a workflow file in the native format.
 #[must_use]
 pub fn schema() -> Value {
-    let mut definitions: Map<String, Value> = TABLES
+    let any = json!([
+        reference(WORKFLOW.key),
+        reference(WRAPPER.key),
+        reference(GATEWAY.key)
+    ]);
+    document(
+        "Interlock workflow",
+        TABLES,
+        by_hand(),
+        json!({ "oneOf": any }),
+    )
+}
+
+/// Puts a schema together of tables and of the shapes that are read by hand.
+fn document<const N: usize>(
+    title: &str,
+    tables: &[&Table],
+    by_hand: [(&str, Value); N],
+    root: Value,
+) -> Value {
+    let mut definitions: Map<String, Value> = tables
         .iter()
         .map(|table| (table.key.to_owned(), object(table)))
         .collect();
-    for (name, definition) in by_hand() {
+    for (name, definition) in by_hand {
         definitions.insert(name.to_owned(), definition);
     }
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Interlock workflow",
-        "oneOf": [reference(WORKFLOW.key), reference(WRAPPER.key), reference(GATEWAY.key)],
-        "$defs": definitions,
-    })
+    let mut document = Map::from_iter([
+        (
+            "$schema".to_owned(),
+            json!("https://json-schema.org/draft/2020-12/schema"),
+        ),
+        ("title".to_owned(), json!(title)),
+    ]);
+    if let Value::Object(root) = root {
+        document.extend(root);
+    }
+    document.insert("$defs".to_owned(), Value::Object(definitions));
+    Value::Object(document)
+}
+
+fn guard_ref() -> Value {
+    json!({ "anyOf": [{ "type": "string", "minLength": 1 }, reference("guard")] })
 }
 
 fn reference(key: &str) -> Value {
@@ -42,12 +104,25 @@ fn reference(key: &str) -> Value {
 }
 
 /// The shapes that are read by hand.
-fn by_hand() -> [(&'static str, Value); 3] {
+fn by_hand() -> [(&'static str, Value); 6] {
+    let is_stage = json!({ "properties": { "type": { "const": "stage" } }, "required": ["type"] });
     [
-        ("state_type", json!({ "enum": ["final"] })),
+        ("state_type", json!({ "enum": ["final", "stage"] })),
         (
-            "guard_ref",
-            json!({ "anyOf": [{ "type": "string", "minLength": 1 }, reference("guard")] }),
+            "any_state",
+            json!({ "if": is_stage, "then": reference("stage"), "else": reference("state") }),
+        ),
+        ("guard_ref", guard_ref()),
+        (
+            "gate",
+            json!({ "anyOf": [
+                reference("guard_ref"),
+                { "type": "array", "items": reference("guard_ref") },
+            ] }),
+        ),
+        (
+            "assertion_ref",
+            json!({ "anyOf": [{ "type": "string", "minLength": 1 }, reference("assertion")] }),
         ),
         (
             "transition",
@@ -70,7 +145,7 @@ fn object(table: &Table) -> Value {
     let required: Vec<&str> = table
         .fields
         .iter()
-        .filter(|field| field.required)
+        .filter(|field| field.required && field.aliases.is_empty())
         .map(|field| field.name)
         .collect();
     let mut object = Map::from_iter([
@@ -82,18 +157,9 @@ fn object(table: &Table) -> Value {
     if !required.is_empty() {
         object.insert("required".to_owned(), json!(required));
     }
-    let excluded: Vec<Value> = table
-        .fields
-        .iter()
-        .flat_map(|field| {
-            field
-                .aliases
-                .iter()
-                .map(|alias| json!({ "not": { "required": [field.name, alias] } }))
-        })
-        .collect();
-    if !excluded.is_empty() {
-        object.insert("allOf".to_owned(), Value::Array(excluded));
+    let spelled: Vec<Value> = table.fields.iter().flat_map(spellings).collect();
+    if !spelled.is_empty() {
+        object.insert("allOf".to_owned(), Value::Array(spelled));
     }
     if let Choice::OneOf(ways) = table.choice {
         let ways: Vec<Value> = ways
@@ -103,6 +169,26 @@ fn object(table: &Table) -> Value {
         object.insert("oneOf".to_owned(), Value::Array(ways));
     }
     Value::Object(object)
+}
+
+/// Says that a field has one of its spellings at a time, and one at least where it must be there.
+fn spellings(field: &Field) -> Vec<Value> {
+    let mut said: Vec<Value> = Vec::new();
+    let names: Vec<&str> = std::iter::once(field.name)
+        .chain(field.aliases.iter().copied())
+        .collect();
+    for (at, name) in names.iter().enumerate() {
+        let others = names.iter().skip(at + 1);
+        said.extend(others.map(|other| json!({ "not": { "required": [name, other] } })));
+    }
+    if field.required && names.len() > 1 {
+        let ways: Vec<Value> = names
+            .iter()
+            .map(|name| json!({ "required": [name] }))
+            .collect();
+        said.push(json!({ "anyOf": ways }));
+    }
+    said
 }
 
 fn property(field: &Field) -> Value {
@@ -122,15 +208,23 @@ fn shape(shape: Shape) -> Value {
         Shape::Bool => json!({ "type": "boolean" }),
         Shape::Integer => json!({ "type": "integer" }),
         Shape::Count => json!({ "type": "integer", "minimum": 1 }),
+        Shape::CountTo(Shape::ANY) => json!({ "type": "integer", "minimum": 1 }),
         Shape::CountTo(max) => json!({ "type": "integer", "minimum": 1, "maximum": max }),
         Shape::Number => json!({ "type": "number", "minimum": 0 }),
         Shape::Time => json!({ "type": "string", "pattern": "^[0-9]+[smh]$" }),
         Shape::OneOf(words) => json!({ "enum": words }),
         Shape::Names => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
+        Shape::List("assertions") => {
+            json!({ "type": "array", "items": reference("assertion_ref") })
+        }
         Shape::List("guards") => json!({ "type": "array", "items": reference("guard_ref") }),
         Shape::List(_) => json!({ "type": "array" }),
         Shape::Texts => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Shape::Of(table) => reference(table.key),
+        // A state of a native workflow may be a stage.
+        Shape::MapOf(table) if table.key == "state" => {
+            json!({ "type": "object", "additionalProperties": reference("any_state") })
+        }
         Shape::MapOf(table) => {
             json!({ "type": "object", "additionalProperties": reference(table.key) })
         }
@@ -138,3 +232,6 @@ fn shape(shape: Shape) -> Value {
         Shape::MapBy(key) => json!({ "type": "object", "additionalProperties": reference(key) }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,12 +7,15 @@
 use interlock_core::policy::wildcard_matches;
 
 pub(crate) mod keys;
+mod lower;
 mod payload;
 mod read;
 mod template;
+mod uses;
 
 pub(crate) use payload::{Declared, declared};
 pub(crate) use read::{Assertion, Keys, Stage, Use, retry};
+pub(crate) use uses::Names;
 
 /// The tools that every stage may be given.
 pub(crate) const BUILT_IN: &[&str] = &[

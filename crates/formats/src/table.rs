@@ -148,11 +148,6 @@ impl Table {
         Some(fields)
     }
 
-    /// Tells whether there is a field of this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.field(name).is_some()
-    }
-
     fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields
             .iter()

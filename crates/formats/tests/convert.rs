@@ -190,7 +190,7 @@ fn a_file_that_is_not_in_order_is_not_converted() {
     );
     let found = refused("stages: []\n");
     assert!(
-        found[0].contains("the pipeline format is not supported yet"),
+        found.iter().any(|line| line.contains("must be an object")),
         "{found:?}"
     );
     assert!(!refused("a: [\n").is_empty());

@@ -316,10 +316,10 @@ fn mistakes_in_other_files_are_told_by_their_names() {
         errors,
         [
             ("w.yaml", 4, "unreadable_workflow"),
+            ("w.yaml", 4, "undefined_machine"),
             ("bad.yaml", 3, "undefined_state"),
             ("bad.yaml", 3, "unreachable_state"),
             ("broken.yaml", 1, "syntax"),
-            ("pipe.yaml", 1, "unsupported"),
         ],
         "{}",
         render(&said, false)

@@ -11,6 +11,7 @@ pub(crate) fn run(app: &App, args: &SchemaArgs) -> Done {
         FormatName::Native => interlock_formats::schema(),
         FormatName::Flowstate => interlock_formats::flowstate_schema(),
         FormatName::Codemie => interlock_formats::codemie_schema(),
+        FormatName::Pipeline => interlock_formats::pipeline_schema(),
     };
     app.output.line(&serde_json::to_string_pretty(&schema)?)
 }

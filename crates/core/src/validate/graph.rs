@@ -287,6 +287,8 @@ pub(super) fn branches(state: &State) -> Vec<(&str, &Branch)> {
 }
 
 /// Tells whether an event is one that the state's own activity raises.
-pub(super) fn own_event(event: &EventName) -> bool {
-    matches!(event.as_str(), "done" | "error")
+pub(super) fn own_event(state: &State, event: &EventName) -> bool {
+    let of_stage = matches!(state.activity, Activity::Stage(_))
+        && matches!(event.as_str(), "CAP" | "FAIL" | "SKIP" | "ERROR");
+    of_stage || (state.raises_own_events() && matches!(event.as_str(), "done" | "error"))
 }

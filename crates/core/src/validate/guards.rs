@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Check, FindingCode, GuardRoot, GuardSite, Place, circles::circles, graph::own_event};
 use crate::{
     guard::{FieldGuard, Guard, GuardRef, Op, Source},
-    machine::{Machine, State},
+    machine::{Activity, Machine, State},
     names::{EventName, GuardName},
     nearest::nearest,
 };
@@ -20,6 +20,12 @@ impl<'m> Check<'m, '_> {
         for (at, guard) in transition_guards(machine) {
             self.guard_ref(guard, &at.site);
             self.output_is_there(&at, guard);
+        }
+        for (site, guard) in stage_guards(machine) {
+            self.guard_ref(guard, &site);
+            if matches!(site.root, GuardRoot::Gate(..)) {
+                self.no_output_before(&site, guard);
+            }
         }
         self.guard_circles();
     }
@@ -146,7 +152,7 @@ impl<'m> Check<'m, '_> {
 
     /// Reports a guard that reads an output where there is none.
     fn output_is_there(&mut self, at: &GuardUse<'m>, guard: &GuardRef) {
-        if at.state.raises_own_events() && own_event(at.event) {
+        if own_event(at.state, at.event) {
             return;
         }
         let mut seen = Vec::new();
@@ -159,6 +165,19 @@ impl<'m> Check<'m, '_> {
                     at.event
                 ),
                 "ask it in a transition on `done` or `error`, or read the context",
+            );
+        }
+    }
+
+    /// Reports a guard before a stage that reads what only comes of it.
+    fn no_output_before(&mut self, site: &GuardSite, guard: &GuardRef) {
+        let mut seen = Vec::new();
+        if reads_output(self.machine, guard, &mut seen) {
+            self.error(
+                FindingCode::NeverHolds,
+                Place::Guard(site.clone()),
+                "a guard before a stage can never hold when it reads the output: there is none by then".to_owned(),
+                "read the context, or ask it in `assert`",
             );
         }
     }
@@ -222,6 +241,24 @@ pub(super) fn transition_guards(machine: &Machine) -> Vec<(GuardUse<'_>, &GuardR
                     found.push((GuardUse { state, event, site }, guard));
                 }
             }
+        }
+    }
+    found
+}
+
+/// Returns every guard before and behind a stage, in the order of the machine.
+pub(super) fn stage_guards(machine: &Machine) -> Vec<(GuardSite, &GuardRef)> {
+    let mut found = Vec::new();
+    for (name, state) in &machine.states {
+        let Activity::Stage(stage) = &state.activity else {
+            continue;
+        };
+        for (nth, guard) in stage.gate.iter().enumerate() {
+            found.push((GuardRoot::Gate(name.clone(), nth).whole(), guard));
+        }
+        for (nth, assertion) in stage.assert.iter().enumerate() {
+            let site = GuardRoot::Assertion(name.clone(), nth).whole();
+            found.push((site, &assertion.guard));
         }
     }
     found

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, FindingCode, GuardRoot, GuardSite, Place, guards::transition_guards};
+use super::{
+    Check, FindingCode, GuardRoot, GuardSite, Place,
+    guards::{stage_guards, transition_guards},
+};
 use crate::{
     guard::{FieldGuard, Guard, GuardRef, Source},
     machine::{Activity, Call, Machine},
@@ -28,6 +31,9 @@ impl Check<'_, '_> {
         }
         for (at, guard) in transition_guards(machine) {
             fields_of_ref(guard, &at.site, &mut look);
+        }
+        for (site, guard) in stage_guards(machine) {
+            fields_of_ref(guard, &site, &mut look);
         }
         for (site, key) in unset {
             self.warning(
@@ -66,7 +72,9 @@ impl Check<'_, '_> {
         for state in self.machine.states.values() {
             match &state.activity {
                 Activity::Map(map) => drop(known.insert(map.item.clone())),
-                Activity::Stage(_) => drop(known.insert("upstream".to_owned())),
+                Activity::Stage(_) => {
+                    known.extend(["upstream", "error"].map(str::to_owned));
+                }
                 _ => {}
             }
         }

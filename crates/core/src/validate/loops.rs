@@ -74,7 +74,8 @@ impl Check<'_, '_> {
                 self.graph
                     .leads_to(&starts, |node| node.state.policy.iterations_max.is_some())
             }
-            Activity::Final { .. } => true,
+            // Attempts of stages are bounded for the whole run.
+            Activity::Final { .. } | Activity::Stage(_) => true,
             _ => node.state.policy.iterations_max.is_some(),
         }
     }

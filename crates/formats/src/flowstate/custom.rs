@@ -282,6 +282,7 @@ pub(super) enum Found<'e> {
 pub(super) fn look<'e>(expr: &'e Expr, see: &mut impl FnMut(Found<'e>)) {
     match expr {
         Expr::Key(key) => see(Found::Key(key)),
+        Expr::Value(_) => {}
         Expr::Text(text) => look_in(text, see),
         Expr::Path(text, _) => look_in(text, see),
         Expr::Error(_) => see(Found::Other("error")),

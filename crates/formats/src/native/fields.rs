@@ -48,6 +48,10 @@ pub(crate) const TABLES: &[&Table] = &[
     &WORKFLOW,
     &MACHINE,
     &STATE,
+    &STAGE,
+    &of_native::RETRY,
+    &of_native::OPTIONS,
+    &of_native::ASSERTION,
     &TRANSITION,
     &FORK,
     &BRANCH,
@@ -136,108 +140,108 @@ pub(crate) static STATE: Table = Table {
 
 /// The fields of every state.
 pub(crate) const STATE_FIELDS: [Field; 20] = [
-        field(
-            "type",
-            Shape::By("state_type"),
-            "`final`: the run ends here.",
-        ),
-        field(
-            "outcome",
-            Shape::OneOf(&["success", "failure"]),
-            "How a run that ends here ended; `success` unless the name says otherwise.",
-        ),
-        field(
-            "allowed_tools",
-            Shape::Names,
-            "The tools that pass, `*` as wildcard; left out: all, empty: none.",
-        ),
-        field(
-            "disallowed_tools",
-            Shape::Names,
-            "Tools that are denied even when the list allows them.",
-        ),
-        field(
-            "on_denied",
-            Shape::OneOf(&["deny", "ask"]),
-            "What becomes of a call outside `allowed_tools`: denied, or a person is asked.",
-        ),
-        field(
-            "instructions",
-            Shape::Text,
-            "What the agent is told in every turn here.",
-        ),
-        field(
-            "max_iterations",
-            Shape::Count,
-            "Tool calls in one stay; then only a transition is left.",
-        ),
-        field(
-            "safe_next",
-            Shape::Name,
-            "Where an event leads that `on` does not have.",
-        ),
-        field(
-            "max_edit_lines",
-            Shape::Count,
-            "Lines that one edit may touch.",
-        ),
-        field(
-            "max_files_per_state",
-            Shape::Count,
-            "Distinct files that may be written in one stay.",
-        ),
-        field(
-            "allowed_commands",
-            Shape::Names,
-            "Beginnings of shell commands that may run; empty: none.",
-        ),
-        aliased(
-            "blocked_env",
-            &["deny_env"],
-            Shape::Names,
-            "Environment variables that a shell line may not use.",
-        ),
-        aliased(
-            "env_overrides",
-            &["env"],
-            Shape::Texts,
-            "Environment variables the agent is told to set for shell lines.",
-        ),
-        field(
-            "context_budget_bytes",
-            Shape::Count,
-            "Bytes of tool results in one stay.",
-        ),
-        field(
-            "on",
-            Shape::MapBy("transition"),
-            "What each event leads to.",
-        ),
-        field(
-            "model",
-            Shape::Name,
-            "The model to work with here, for clients that can change it.",
-        ),
-        field(
-            "thinking_level",
-            Shape::Name,
-            "How hard the model should think, for clients that can change it.",
-        ),
-        field(
-            "direct_execution",
-            Shape::Bool,
-            "Accepted; does nothing here.",
-        ),
-        field(
-            "model_ladder",
-            Shape::List("models"),
-            "Accepted; does nothing here.",
-        ),
-        field(
-            "allowed_commands_tool",
-            Shape::Name,
-            "Accepted; does nothing here.",
-        ),
+    field(
+        "type",
+        Shape::By("state_type"),
+        "`final`: the run ends here; `stage`: a model is called here.",
+    ),
+    field(
+        "outcome",
+        Shape::OneOf(&["success", "failure"]),
+        "How a run that ends here ended; `success` unless the name says otherwise.",
+    ),
+    field(
+        "allowed_tools",
+        Shape::Names,
+        "The tools that pass, `*` as wildcard; left out: all, empty: none.",
+    ),
+    field(
+        "disallowed_tools",
+        Shape::Names,
+        "Tools that are denied even when the list allows them.",
+    ),
+    field(
+        "on_denied",
+        Shape::OneOf(&["deny", "ask"]),
+        "What becomes of a call outside `allowed_tools`: denied, or a person is asked.",
+    ),
+    field(
+        "instructions",
+        Shape::Text,
+        "What the agent is told in every turn here.",
+    ),
+    field(
+        "max_iterations",
+        Shape::Count,
+        "Tool calls in one stay; then only a transition is left.",
+    ),
+    field(
+        "safe_next",
+        Shape::Name,
+        "Where an event leads that `on` does not have.",
+    ),
+    field(
+        "max_edit_lines",
+        Shape::Count,
+        "Lines that one edit may touch.",
+    ),
+    field(
+        "max_files_per_state",
+        Shape::Count,
+        "Distinct files that may be written in one stay.",
+    ),
+    field(
+        "allowed_commands",
+        Shape::Names,
+        "Beginnings of shell commands that may run; empty: none.",
+    ),
+    aliased(
+        "blocked_env",
+        &["deny_env"],
+        Shape::Names,
+        "Environment variables that a shell line may not use.",
+    ),
+    aliased(
+        "env_overrides",
+        &["env"],
+        Shape::Texts,
+        "Environment variables the agent is told to set for shell lines.",
+    ),
+    field(
+        "context_budget_bytes",
+        Shape::Count,
+        "Bytes of tool results in one stay.",
+    ),
+    field(
+        "on",
+        Shape::MapBy("transition"),
+        "What each event leads to.",
+    ),
+    field(
+        "model",
+        Shape::Name,
+        "The model to work with here, for clients that can change it.",
+    ),
+    field(
+        "thinking_level",
+        Shape::Name,
+        "How hard the model should think, for clients that can change it.",
+    ),
+    field(
+        "direct_execution",
+        Shape::Bool,
+        "Accepted; does nothing here.",
+    ),
+    field(
+        "model_ladder",
+        Shape::List("models"),
+        "Accepted; does nothing here.",
+    ),
+    field(
+        "allowed_commands_tool",
+        Shape::Name,
+        "Accepted; does nothing here.",
+    ),
 ];
 
 /// A state in which Interlock itself calls a model.

@@ -3,7 +3,7 @@
 use interlock_core::validate::{Finding, FindingCode, Location, Severity, validate};
 
 use super::machine::Reading;
-use crate::source::Span;
+use crate::{diagnostic::Report, source::Span, source_map::Spans};
 
 /// What cannot be told of a machine of which a part could not be read.
 const NEEDS_THE_WHOLE: &[FindingCode] = &[
@@ -22,7 +22,7 @@ pub(crate) fn add_findings(reading: &mut Reading) {
 }
 
 fn add(reading: &mut Reading, finding: Finding) {
-    let Location { machine, place } = finding.at;
+    let Location { machine, place } = finding.at.clone();
     // The copy of the outermost machine was written where the original was.
     let machine = machine.filter(|key| reading.root_key.as_ref() != Some(key));
     if reading.unread.contains(&machine) {
@@ -32,12 +32,27 @@ fn add(reading: &mut Reading, finding: Finding) {
         return;
     }
     let at = Location { machine, place };
-    let span = reading.spans.find(&at).unwrap_or(Span::new(0, 0, 0));
+    tell(
+        Finding { at, ..finding },
+        &reading.spans,
+        &mut reading.report,
+    );
+}
+
+/// Adds findings of a machine that was written in one file.
+pub(crate) fn add_all(findings: impl Iterator<Item = Finding>, spans: &Spans, report: &mut Report) {
+    for finding in findings {
+        tell(finding, spans, report);
+    }
+}
+
+fn tell(finding: Finding, spans: &Spans, report: &mut Report) {
+    let span = spans.find(&finding.at).unwrap_or(Span::new(0, 0, 0));
     let code = finding.code.as_str();
     let problem = match finding.severity {
-        Severity::Error => reading.report.error(span, code, finding.message),
-        Severity::Warning => reading.report.warning(span, code, finding.message),
-        Severity::Note => reading.report.note(span, code, finding.message),
+        Severity::Error => report.error(span, code, finding.message),
+        Severity::Warning => report.warning(span, code, finding.message),
+        Severity::Note => report.note(span, code, finding.message),
     };
     problem.help = finding.help;
 }

@@ -158,6 +158,16 @@ impl<'n> Reader<'n, '_> {
     fn choose<'t>(&mut self, found: Found<'t>, id: &str, span: Span) -> Option<&'t Node> {
         match found {
             Found::Definition(node) => Some(node),
+            Found::Pipeline(_) => {
+                self.report
+                    .error(
+                        span,
+                        "undefined_machine",
+                        format!("`{id}` is a pipeline, and only native workflows are invoked"),
+                    )
+                    .help("name a workflow with `initial` and `states`");
+                None
+            }
             Found::Wrapper(fields) => fields.get("definition"),
             Found::Gateway(fields) => {
                 let workflows = fields.get("workflows")?;

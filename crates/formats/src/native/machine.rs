@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use interlock_core::{
     guard::{Guard, Source as GuardSource},
-    machine::{Interrupt, Machine, State},
+    machine::{Activity, Ending, Interrupt, Machine, State},
     names::{GuardName, InterruptName, MachineId, StateName},
     validate::{GuardRoot, Place},
 };
@@ -21,6 +21,7 @@ use crate::{
     node::{Entry, Node},
     source::{Files, Span, Workflows},
     source_map::Spans,
+    stage::{Names, Use},
     table::{Fields, Table},
 };
 
@@ -95,6 +96,8 @@ pub(crate) struct Reader<'n, 'w> {
     pub(super) unread: HashSet<Option<MachineId>>,
     /// How guards are read at the moment.
     pub(crate) reads: Reads,
+    /// What texts of the stages of the machine that is being read take from its context.
+    pub(super) uses: Vec<Use>,
 }
 
 /// How a guard is read.
@@ -169,6 +172,7 @@ impl<'w> Reader<'_, 'w> {
                 table: &GUARD,
                 from: GuardSource::Context,
             },
+            uses: Vec::new(),
         }
     }
 }
@@ -208,7 +212,10 @@ impl Reader<'_, '_> {
             generated: IndexMap::new(),
             state_names: HashSet::new(),
         };
+        let uses = std::mem::take(&mut self.uses);
         let states = self.states(&mut current, &fields);
+        let used = std::mem::replace(&mut self.uses, uses);
+        self.check_uses(&used, &fields, &states);
         let machine = Machine {
             id: MachineId::new(id),
             initial: self.initial(&current, &fields, &states),
@@ -233,6 +240,38 @@ impl Reader<'_, '_> {
             self.machines.insert(key, machine);
         }
         machine
+    }
+
+    /// Reports paths of texts that lead to nothing in the context.
+    fn check_uses(
+        &mut self,
+        used: &[Use],
+        fields: &Fields<'_>,
+        states: &IndexMap<StateName, State>,
+    ) {
+        let context = fields.get("context").map(Node::entries).unwrap_or_default();
+        let known: Vec<&str> = context.iter().map(|entry| entry.key.as_str()).collect();
+        let stages = states.iter().filter_map(|(name, state)| {
+            let Activity::Stage(stage) = &state.activity else {
+                return None;
+            };
+            match &stage.ending {
+                Ending::Tool { schema, .. } => Some((name.as_str(), schema)),
+                Ending::Answer { .. } => None,
+            }
+        });
+        let stages: Vec<_> = stages.collect();
+        let names = Names {
+            declared: &known,
+            remedy: "add it to `context` with its first value, `null` where that is not known yet",
+            // An agent of another state, and whoever starts the run, may add to the context.
+            open: true,
+            schema_key: "completion_schema",
+            stages: &stages,
+        };
+        for used in used {
+            names.check(used, &mut self.report);
+        }
     }
 
     /// Gives a key to each machine of `machines`.
@@ -312,7 +351,11 @@ impl Reader<'_, '_> {
     }
 
     /// Reads the guards that have names.
-    pub(crate) fn guards(&mut self, current: &Current<'_>, fields: &Fields<'_>) -> IndexMap<GuardName, Guard> {
+    pub(crate) fn guards(
+        &mut self,
+        current: &Current<'_>,
+        fields: &Fields<'_>,
+    ) -> IndexMap<GuardName, Guard> {
         let entries = fields.get("guards").map(Node::entries).unwrap_or_default();
         let mut guards = IndexMap::with_capacity(entries.len());
         for entry in entries {

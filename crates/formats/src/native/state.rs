@@ -1,11 +1,10 @@
 //! A state: its policy and what leads on.
 
 use interlock_core::{
-    machine::{Activity, Ending, ModelOptions, ModelStage, Outcome, State},
+    machine::{Activity, Outcome, State},
     names::{EventName, StateName},
     nearest::nearest,
     policy::{CommandEntry, OnDenied, Policy},
-    text::Text,
     validate::Place,
 };
 use interlock_shell::split_entry;
@@ -15,8 +14,16 @@ use super::{
     machine::{Current, Reader},
 };
 use crate::{
-    node::{Kind, Node},
+    node::Node,
+    stage::{Keys, Stage, keys::of_native},
     table::Fields,
+};
+
+/// The tables of a stage's keys.
+const KEYS: Keys = Keys {
+    assertion: &of_native::ASSERTION,
+    retry: &of_native::RETRY,
+    options: &of_native::OPTIONS,
 };
 
 /// Names of final states that mean failure where nothing else is said.
@@ -53,14 +60,28 @@ impl Reader<'_, '_> {
         name: &StateName,
         node: &Node,
     ) -> State {
-        let rest = self.stage(node);
-        let node = rest.as_ref().unwrap_or(node);
-        let Some(fields) = STATE.read(node, &mut self.report) else {
+        let kind = node.get("type").and_then(|entry| entry.value.text());
+        let table = if kind == Some("stage") {
+            &STAGE
+        } else {
+            &STATE
+        };
+        let Some(fields) = table.read(node, &mut self.report) else {
             self.incomplete.insert(current.key.clone());
             return State::default();
         };
+        let stage = (kind == Some("stage")).then(|| self.stage_of(current, name, &fields, KEYS));
+        if let Some(stage) = &stage {
+            self.uses.extend(stage.uses.iter().cloned());
+        }
         let mut state = State {
-            activity: self.activity(name, &fields),
+            activity: match &stage {
+                // The gate names guards of its machine, which are read later.
+                Some(stage) => Activity::Stage(Box::new(stage.model_stage(None))),
+                None => self.activity(name, &fields),
+            },
+            retry: stage.as_ref().and_then(|stage| stage.retry.clone()),
+            approval_before: stage.as_ref().and_then(Stage::approval_before),
             policy: self.policy(current, name, &fields),
             instructions: fields.string("instructions"),
             model: fields.string("model"),
@@ -113,36 +134,6 @@ impl Reader<'_, '_> {
         state
     }
 
-    /// Checks the keys of a stage, which this version cannot carry out, and returns the others.
-    fn stage(&mut self, node: &Node) -> Option<Node> {
-        let entry = node
-            .get("type")
-            .filter(|entry| entry.value.text() == Some("stage"))?;
-        self.report
-            .error(
-                entry.value.span,
-                "unsupported",
-                "stages are not supported yet",
-            )
-            .help("leave out `type: stage` to have an agent work in this state");
-        let (own, rest): (Vec<_>, Vec<_>) = node
-            .entries()
-            .iter()
-            .cloned()
-            .partition(|entry| STAGE.has(&entry.key));
-        STAGE.read(
-            &Node {
-                span: node.span,
-                kind: Kind::Map(own),
-            },
-            &mut self.report,
-        );
-        Some(Node {
-            span: node.span,
-            kind: Kind::Map(rest),
-        })
-    }
-
     fn activity(&mut self, name: &StateName, fields: &Fields<'_>) -> Activity {
         let written = fields.entry("outcome");
         match fields.get("type").map(|node| (node, node.text())) {
@@ -159,22 +150,6 @@ impl Reader<'_, '_> {
                     },
                 };
             }
-            Some((_, Some("stage"))) => {
-                return Activity::Stage(Box::new(ModelStage {
-                    body: Text::default(),
-                    task: None,
-                    history: false,
-                    ending: Ending::Answer {
-                        schema: None,
-                        again_max: 0,
-                    },
-                    turns_max: 1,
-                    gate: Vec::new(),
-                    assert: Vec::new(),
-                    options: ModelOptions::default(),
-                    timeout_ms: None,
-                }));
-            }
             None => {}
             Some((node, text)) => {
                 let near = text.and_then(|text| nearest(text, ["final", "stage"]));
@@ -185,10 +160,10 @@ impl Reader<'_, '_> {
                     .error(
                         node.span,
                         "wrong_value",
-                        format!("`type` must be `final`, not {}{hint}", node.describe()),
+                        format!("`type` must be `final` or `stage`, not {}{hint}", node.describe()),
                     )
                     .help(
-                        "write `type: final` where the workflow ends, and leave it out elsewhere",
+                        "write `type: final` where the workflow ends, `type: stage` where a model is called, and leave it out elsewhere",
                     );
                 // A near miss is read as what was meant, so that the checks do not miss an end.
                 if near == Some("final") {
@@ -211,7 +186,12 @@ impl Reader<'_, '_> {
     }
 
     /// Reads what the state allows.
-    pub(crate) fn policy(&mut self, current: &Current<'_>, name: &StateName, fields: &Fields<'_>) -> Policy {
+    pub(crate) fn policy(
+        &mut self,
+        current: &Current<'_>,
+        name: &StateName,
+        fields: &Fields<'_>,
+    ) -> Policy {
         // A field that could not be read restricts, so that no doubt is cast on what it would have let pass.
         let nothing = |field| fields.is_broken(field).then(Vec::new);
         Policy {

@@ -9,12 +9,10 @@ mod reach;
 mod tools;
 mod uses;
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
-use interlock_core::{
-    guard::Guard,
-    names::GuardName,
-    nearest::nearest,
-};
+use interlock_core::{guard::Guard, names::GuardName, nearest::nearest};
 
 use super::syntax::Pipeline;
 use crate::{diagnostic::Report, source_map::Spans};
@@ -28,9 +26,11 @@ pub(super) struct Check<'p> {
     pub(super) spans: &'p Spans,
 }
 
-impl Check<'_> {
+impl<'p> Check<'p> {
     /// Reports everything that only the whole file shows.
-    pub(super) fn run(mut self) {
+    ///
+    /// Returns the stages that only run in a branch which another stage joins.
+    pub(super) fn run(mut self) -> HashSet<&'p str> {
         let named = self.names();
         let flow = Flow::of(self.pipeline);
         let forked = self.forks(&flow);
@@ -43,6 +43,7 @@ impl Check<'_> {
         self.tools();
         self.writers(&flow);
         self.models();
+        flow.inside()
     }
 
     /// Says which stage was likely meant.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{
     keys::{BRANCH, BUDGET, ENDS, INPUT, PARALLEL, SETTINGS, STAGE, STAGES, WORKFLOW},
+    lower::fork_name,
     settings::pico_usd,
     syntax::{Branch, END, FAIL, Fork, Input, InputKind, Named, Next, Pipeline, Settings, Stage},
 };
@@ -79,7 +80,12 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
             incomplete: self.incomplete,
         };
         if let Some(entry) = fields.entry("id") {
-            crate::native::check_name("the workflow", &pipeline.id, entry.value.span, &mut self.reader.report);
+            crate::native::check_name(
+                "the workflow",
+                &pipeline.id,
+                entry.value.span,
+                &mut self.reader.report,
+            );
         }
         Some(Read {
             pipeline,
@@ -200,7 +206,9 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
 
     fn settings(&mut self, fields: &Fields<'_>) -> Settings {
         let report = &mut self.reader.report;
-        let Some(fields) = fields.get("settings").and_then(|node| SETTINGS.read(node, report))
+        let Some(fields) = fields
+            .get("settings")
+            .and_then(|node| SETTINGS.read(node, report))
         else {
             return Settings::default();
         };
@@ -209,7 +217,9 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
             let names = fields.names(name)?;
             Some(names.into_iter().map(|(name, _)| name.to_owned()).collect())
         };
-        let budget = fields.get("budget").and_then(|node| BUDGET.read(node, report));
+        let budget = fields
+            .get("budget")
+            .and_then(|node| BUDGET.read(node, report));
         let usd = budget.as_ref().and_then(|budget| budget.get("usd"));
         let pico = usd.and_then(|node| pico_usd(node, report));
         if let Some(entry) = fields.entry("allowlist")
@@ -284,6 +294,7 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
         } else {
             return;
         };
+        self.incomplete = true;
         let shown = id.escape_debug();
         self.reader
             .report
@@ -297,14 +308,16 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
             .spans
             .note(None, Place::State(name.clone()), entry.key_span);
         let fields = STAGE.read(&entry.value, &mut self.reader.report)?;
-        let parts = self
-            .reader
-            .stage_of(&self.current, &name, &fields, KEYS);
+        let parts = self.reader.stage_of(&self.current, &name, &fields, KEYS);
         let policy = self.reader.policy(&self.current, &name, &fields);
         let next = match fields.entry("next") {
             Some(entry) => self.next(&name, entry),
             None => Next::Broken,
         };
+        if let Next::Fork(fork) = &next {
+            let made = Place::State(fork_name(&entry.key));
+            self.reader.spans.note(None, made, fork.span);
+        }
         self.incomplete |= matches!(next, Next::Broken) || fields.is_broken("on");
         Some(Stage {
             span: entry.key_span,
@@ -409,7 +422,10 @@ impl<'r, 'n, 'w> Document<'r, 'n, 'w> {
                 .error(
                     item.span,
                     "wrong_type",
-                    format!("a branch is an object with `target`, not {}", item.describe()),
+                    format!(
+                        "a branch is an object with `target`, not {}",
+                        item.describe()
+                    ),
                 )
                 .help(format!(
                     "write {{target: {text}}}; for stages beside each other `{{parallel: […]}}`"

@@ -65,9 +65,7 @@ pub(super) static INPUT: Table = Table {
 };
 
 /// The types of inputs.
-pub(super) const TYPES: &[&str] = &[
-    "string", "number", "integer", "boolean", "array", "object",
-];
+pub(super) const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object"];
 
 pub(super) static SETTINGS: Table = Table {
     name: "`settings`",
@@ -82,10 +80,10 @@ pub(super) static SETTINGS: Table = Table {
         camel!("parallelStageCap" "parallel_stage_cap", false, Shape::CountTo(64), "Stages that run at once; 4 when left out."),
         camel!("model" "model", false, Shape::Name, "The model of stages that name none, as `provider/model`."),
         camel!("retry" "retry", false, Shape::Of(&of_pipelines::RETRY), "How often a failed attempt is made again, in stages that do not say."),
-        camel!("stageExecutions" "stage_executions", false, Shape::Count, "Attempts of all stages in one run; 100 when left out."),
+        camel!("stageExecutions" "stage_executions", false, Shape::CountTo(Shape::ANY), "Attempts of all stages in one run; 100 when left out."),
         camel!("stageTimeout" "stage_timeout", false, Shape::Time, "The time of one attempt, waiting for people not counted; `30m` when left out."),
         camel!("grantTimeout" "grant_timeout", false, Shape::Time, "How long a request for a grant waits; left out: for ever."),
-        camel!("resultBytes" "result_bytes", false, Shape::Count, "Bytes of one tool result that the model is shown; 30000 when left out."),
+        camel!("resultBytes" "result_bytes", false, Shape::CountTo(Shape::ANY), "Bytes of one tool result that the model is shown; 30000 when left out."),
         camel!("budget" "budget", false, Shape::Of(&BUDGET), "What a run may spend; once reached, no model is called."),
     ],
 };

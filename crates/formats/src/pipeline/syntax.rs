@@ -133,7 +133,12 @@ impl Stage {
         let mut all: Vec<&Named> = match &self.next {
             Next::To(target) => vec![target],
             Next::Branches(branches) => branches.iter().map(|branch| &branch.target).collect(),
-            Next::Fork(fork) => fork.siblings.iter().chain(&fork.join).chain(&fork.on_fail).collect(),
+            Next::Fork(fork) => fork
+                .siblings
+                .iter()
+                .chain(&fork.join)
+                .chain(&fork.on_fail)
+                .collect(),
             Next::Broken => Vec::new(),
         };
         all.extend(self.ends.iter().map(|(_, target)| target));
@@ -142,7 +147,8 @@ impl Stage {
 
     /// Tells whether it can end without a payload and go on as `next` says.
     pub(super) fn may_be_skipped(&self) -> bool {
-        let by_assertion = |assertion: &stage::Assertion| assertion.otherwise.as_deref() == Some("skip");
+        let by_assertion =
+            |assertion: &stage::Assertion| assertion.otherwise.as_deref() == Some("skip");
         let skips = !self.parts.gate.is_empty() || self.parts.assert.iter().any(by_assertion);
         skips && self.ends.iter().all(|(end, _)| *end != "SKIP")
     }

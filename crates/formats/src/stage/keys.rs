@@ -59,7 +59,7 @@ macro_rules! tables {
             $field!("bodyFile" "body_file", false, Shape::Name, "The file that holds it, a path from the workflow file."),
             $field!("completionTool" "completion_tool", true, Shape::Name, "The tool that the model calls to finish."),
             $field!("completionSchema" "completion_schema", true, Shape::Object, "The JSON Schema of what it hands in with it, an object."),
-            $field!("turnCap" "turn_cap", true, Shape::CountTo(u32::MAX as u64), "Messages of the model in one attempt."),
+            $field!("turnCap" "turn_cap", true, Shape::CountTo(Shape::ANY), "Messages of the model in one attempt."),
             $field!("gate" "gate", false, Shape::By("gate"), "Guards over the context that must hold before the model is called; else the stage is skipped."),
             $field!("assert" "assert", false, Shape::List("assertions"), "Guards over what the model handed in, asked in order."),
             $field!("modelOptions" "model_options", false, Shape::Of(&OPTIONS), "Temperature, tokens of one message, thinking."),
@@ -97,10 +97,7 @@ macro_rules! snake {
 }
 
 /// Returns the other spelling of a field; none where it is the same.
-pub(crate) const fn other(
-    name: &str,
-    others: &'static [&'static str],
-) -> &'static [&'static str] {
+pub(crate) const fn other(name: &str, others: &'static [&'static str]) -> &'static [&'static str] {
     match others {
         [first] if same(name, first) => &[],
         _ => others,

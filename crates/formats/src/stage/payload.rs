@@ -56,7 +56,10 @@ fn root(node: &Node, report: &mut Report) {
             .error(
                 entry.value.span,
                 "invalid_schema",
-                format!("the root of the schema is an object, not {}", entry.value.describe()),
+                format!(
+                    "the root of the schema is an object, not {}",
+                    entry.value.describe()
+                ),
             )
             .help("write `type: object`, or leave it out; put other values below `properties`");
     }
@@ -67,7 +70,10 @@ fn root(node: &Node, report: &mut Report) {
                 .error(
                     entry.value.span,
                     "invalid_schema",
-                    format!("{} is not the dialect that is read here", entry.value.describe()),
+                    format!(
+                        "{} is not the dialect that is read here",
+                        entry.value.describe()
+                    ),
                 )
                 .help(format!("leave `$schema` out, or write `{DIALECT}`"));
         }
@@ -92,7 +98,10 @@ fn references(node: &Node, depth: usize, report: &mut Report) {
                     .help("put what it names below `$defs`, and write `#/$defs/NAME`");
             }
             // These hold values, not schemas.
-            _ if matches!(entry.key.as_str(), "const" | "enum" | "default" | "examples") => {}
+            _ if matches!(
+                entry.key.as_str(),
+                "const" | "enum" | "default" | "examples"
+            ) => {}
             _ => references(&entry.value, depth + 1, report),
         }
     }
@@ -108,7 +117,10 @@ fn place(node: &Node, pointer: &str) -> Span {
         let part = part.replace("~1", "/").replace("~0", "~");
         let next = match &at.kind {
             Kind::Map(_) => at.get(&part).map(|entry| &entry.value),
-            Kind::List(items) => part.parse::<usize>().ok().and_then(|index| items.get(index)),
+            Kind::List(items) => part
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get(index)),
             _ => None,
         };
         match next {
@@ -140,7 +152,10 @@ pub(crate) fn declared<'s>(schema: &'s Value, path: &[String]) -> Declared<'s> {
         let Value::Object(keywords) = at else {
             return Declared::Open;
         };
-        if COMPOSED.iter().any(|keyword| keywords.contains_key(*keyword)) {
+        if COMPOSED
+            .iter()
+            .any(|keyword| keywords.contains_key(*keyword))
+        {
             return Declared::Open;
         }
         let next = match keywords.get("type").and_then(Value::as_str) {

@@ -11,7 +11,10 @@ use interlock_core::{
 };
 use serde_json::Value;
 
-use super::{BUILT_IN, payload, template::{self, Template}};
+use super::{
+    BUILT_IN, payload,
+    template::{self, Template},
+};
 use crate::{
     native::{Current, Reader, Reads, placeholder},
     node::{Entry, Kind, Node},
@@ -40,6 +43,8 @@ pub(crate) struct Stage {
     pub(crate) output_tokens_max: Option<u64>,
     /// How hard to think.
     pub(crate) thinking: Option<Value>,
+    /// Where these options stand.
+    pub(crate) options_span: Option<Span>,
     /// How often it is tried.
     pub(crate) retry: Option<Retry>,
     /// What a person is asked before it.
@@ -116,6 +121,7 @@ impl Reader<'_, '_> {
                 .as_ref()
                 .and_then(|options| options.count("max_output_tokens")),
             thinking: option("thinking").map(Node::to_value),
+            options_span: fields.entry("model_options").map(|entry| entry.key_span),
             retry: fields
                 .get("retry")
                 .and_then(|node| keys.retry.read(node, &mut self.report))
@@ -250,7 +256,10 @@ impl Reader<'_, '_> {
                 "is the name of a tool of an MCP server",
                 "choose a name of its own, such as `submit_result`",
             )
-        } else if ["interlock_", "statewright_"].iter().any(|prefix| name.starts_with(prefix)) {
+        } else if ["interlock_", "statewright_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        {
             (
                 "taken_name",
                 "is the name of a control tool",
@@ -268,21 +277,20 @@ impl Reader<'_, '_> {
     fn check_thinking(&mut self, node: &Node) {
         let fits = match &node.kind {
             Kind::Bool(_) => true,
-            Kind::Text(text) => !text.is_empty(),
-            Kind::Number(number) => number.as_u64().is_some_and(|tokens| tokens > 0),
+            Kind::Text(text) => ["off", "low", "medium", "high"].contains(&text.as_str()),
+            Kind::Number(number) => number
+                .as_u64()
+                .is_some_and(|tokens| u32::try_from(tokens).is_ok()),
             _ => false,
         };
         if !fits {
             self.report
                 .error(
                     node.span,
-                    "wrong_type",
-                    format!(
-                        "`thinking` must be true or false, a word or a number of tokens, not {}",
-                        node.describe()
-                    ),
+                    "wrong_value",
+                    format!("`thinking` cannot be {}", node.describe()),
                 )
-                .help("write a word such as `low`, `medium` or `high`");
+                .help("write `true`, `false`, `low`, `medium`, `high`, or a number of tokens");
         }
     }
 
@@ -335,8 +343,7 @@ impl Reader<'_, '_> {
                 continue;
             }
             let key = current.key.as_ref();
-            self.spans
-                .note(key, Place::Guard(site.clone()), item.span);
+            self.spans.note(key, Place::Guard(site.clone()), item.span);
             let Some(fields) = table.read(item, &mut self.report) else {
                 continue;
             };

@@ -135,7 +135,8 @@ fn path(written: &str) -> Result<Vec<String>, String> {
     };
     let mut path = Vec::new();
     for (at, part) in parts.split('.').enumerate() {
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || at > 0 && byte == b'-';
+        let fits =
+            |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || at > 0 && byte == b'-';
         if part.is_empty() {
             return Err("has a name that is empty".to_owned());
         }
@@ -156,7 +157,12 @@ mod tests {
         let template = Template::parse(text);
         let mistakes = template.mistakes.iter();
         let mistakes: Vec<String> = mistakes
-            .map(|mistake| format!("{}-{} {}", mistake.at.start, mistake.at.end, mistake.message))
+            .map(|mistake| {
+                format!(
+                    "{}-{} {}",
+                    mistake.at.start, mistake.at.end, mistake.message
+                )
+            })
             .collect();
         if mistakes.is_empty() {
             serde_json::to_string(&template.text).unwrap_or_default()
@@ -170,14 +176,29 @@ mod tests {
         for (text, wanted) in [
             ("", "[]"),
             ("plain $ {x}", r#"[{"plain":"plain $ {x}"}]"#),
-            ("${HOME} ${ctxs.x} ${ ctx.x}", r#"[{"plain":"${HOME} ${ctxs.x} ${ ctx.x}"}]"#),
+            (
+                "${HOME} ${ctxs.x} ${ ctx.x}",
+                r#"[{"plain":"${HOME} ${ctxs.x} ${ ctx.x}"}]"#,
+            ),
             ("$${HOME}", r#"[{"plain":"$${HOME}"}]"#),
-            ("a${ctx.task}b", r#"[{"plain":"a"},{"hole":{"value":["task"]}},{"plain":"b"}]"#),
-            ("${ctx.a.b-c.0}${ctx.d}", r#"[{"hole":{"value":["a","b-c","0"]}},{"hole":{"value":["d"]}}]"#),
+            (
+                "a${ctx.task}b",
+                r#"[{"plain":"a"},{"hole":{"value":["task"]}},{"plain":"b"}]"#,
+            ),
+            (
+                "${ctx.a.b-c.0}${ctx.d}",
+                r#"[{"hole":{"value":["a","b-c","0"]}},{"hole":{"value":["d"]}}]"#,
+            ),
             ("$${ctx.x}", r#"[{"plain":"${ctx.x}"}]"#),
             ("$$${ctx.x} $${ctx}", r#"[{"plain":"$${ctx.x} ${ctx}"}]"#),
-            ("$${ctx.x}${ctx.y}", r#"[{"plain":"${ctx.x}"},{"hole":{"value":["y"]}}]"#),
-            ("${${ctx.y}}", r#"[{"plain":"${"},{"hole":{"value":["y"]}},{"plain":"}"}]"#),
+            (
+                "$${ctx.x}${ctx.y}",
+                r#"[{"plain":"${ctx.x}"},{"hole":{"value":["y"]}}]"#,
+            ),
+            (
+                "${${ctx.y}}",
+                r#"[{"plain":"${"},{"hole":{"value":["y"]}},{"plain":"}"}]"#,
+            ),
             ("é${ctx.y}", r#"[{"plain":"é"},{"hole":{"value":["y"]}}]"#),
         ] {
             assert_eq!(read(text), wanted, "{text}");
@@ -188,15 +209,24 @@ mod tests {
     fn every_mistake_is_found_where_it_is() {
         for (text, wanted) in [
             ("${ctx}", "0-6 `${ctx}` names nothing in the context"),
-            ("a ${ctx.x[0]}", "2-13 `${ctx.x[0]}` has brackets: an item is named by its number behind a dot"),
+            (
+                "a ${ctx.x[0]}",
+                "2-13 `${ctx.x[0]}` has brackets: an item is named by its number behind a dot",
+            ),
             ("${ctx.x", "0-5 `${ctx` is not closed"),
             ("${ctx.x\n}", "0-5 `${ctx` is not closed"),
             ("${ctx.x ${ctx.y}", "0-5 `${ctx` is not closed"),
             ("${ctx.}", "0-7 `${ctx.}` has a name that is empty"),
             ("${ctx..a}", "0-9 `${ctx..a}` has a name that is empty"),
             ("${ctx-1}", "0-8 `${ctx-1}` has no dot behind `ctx`"),
-            ("${ctx.a-b}", "0-10 `${ctx.a-b}` has `a-b`, which is no name"),
-            ("${ctx.a b}${ctx}", "0-10 `${ctx.a b}` has `a b`, which is no name; 10-16 `${ctx}` names nothing in the context"),
+            (
+                "${ctx.a-b}",
+                "0-10 `${ctx.a-b}` has `a-b`, which is no name",
+            ),
+            (
+                "${ctx.a b}${ctx}",
+                "0-10 `${ctx.a b}` has `a b`, which is no name; 10-16 `${ctx}` names nothing in the context",
+            ),
         ] {
             assert_eq!(read(text), wanted, "{text}");
         }

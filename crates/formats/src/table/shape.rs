@@ -50,6 +50,9 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
+    /// A count whose bound nobody reaches, for fields that are not without limit when left out.
+    pub(crate) const ANY: u64 = u32::MAX as u64;
+
     /// Tells whether `node` has this shape, and reports it where it has not.
     pub(crate) fn check(self, name: &str, node: &Node, report: &mut Report) -> bool {
         let fits = match (self, &node.kind) {
@@ -95,10 +98,9 @@ impl Shape {
     fn refuse(self, name: &str, node: &Node, report: &mut Report) {
         let code = match (self, &node.kind) {
             (Self::Name | Self::OneOf(_) | Self::Time, Kind::Text(_))
-            | (
-                Self::Count | Self::CountTo(_) | Self::Number | Self::Integer,
-                Kind::Number(_),
-            ) => "wrong_value",
+            | (Self::Count | Self::CountTo(_) | Self::Number | Self::Integer, Kind::Number(_)) => {
+                "wrong_value"
+            }
             _ => "wrong_type",
         };
         let found = if node.text() == Some("") {
@@ -135,6 +137,7 @@ impl Shape {
             Self::Bool => "true or false".to_owned(),
             Self::Integer => "a whole number".to_owned(),
             Self::Count => "a whole number from 1".to_owned(),
+            Self::CountTo(Self::ANY) => "a whole number from 1".to_owned(),
             Self::CountTo(max) => format!("a whole number from 1 to {max}"),
             Self::Number => "a number from 0".to_owned(),
             Self::Time => "a time such as `30s`, `5m` or `1h`".to_owned(),

@@ -1,6 +1,6 @@
 //! What leads where, and in which branch of which fork.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::pipeline::syntax::{END, FAIL, Fork, Next, Pipeline, Stage};
 
@@ -166,6 +166,19 @@ impl<'p> Flow<'p> {
                 }
             }
         }
+    }
+
+    /// Returns the stages that only run in a branch which another stage joins.
+    pub(super) fn inside(&self) -> HashSet<&'p str> {
+        let joined = |chain: &Vec<Branch>| {
+            let last = chain.last();
+            last.is_some_and(|(owner, _)| self.join(*owner).is_some())
+        };
+        let stages = self.chains.iter().enumerate();
+        stages
+            .filter(|(_, chains)| !chains.is_empty() && chains.iter().all(joined))
+            .map(|(at, _)| self.id(at))
+            .collect()
     }
 
     /// Tells whether anything leads to the stage.

@@ -23,7 +23,7 @@ impl Check<'_> {
         }
         if self.report.count() == before {
             for at in 0..stages {
-                self.out_of_branches(flow, at);
+                self.out_of_branches(flow, at, before);
             }
         }
         self.report.count() == before
@@ -37,7 +37,11 @@ impl Check<'_> {
                     "one_sibling",
                     format!(
                         "two stages or more start at once, and here {}",
-                        if fork.siblings.is_empty() { "is none" } else { "is one" }
+                        if fork.siblings.is_empty() {
+                            "is none"
+                        } else {
+                            "is one"
+                        }
                     ),
                 )
                 .help("add a stage, or lead to the one alone: `next: STAGE`");
@@ -84,7 +88,10 @@ impl Check<'_> {
                 if std::mem::replace(&mut told, true) {
                     continue;
                 }
-                let name = fork.siblings.iter().find(|name| name.text == flow.id(sibling));
+                let name = fork
+                    .siblings
+                    .iter()
+                    .find(|name| name.text == flow.id(sibling));
                 self.report
                     .error(
                         name.map_or(fork.span, |name| name.span),
@@ -102,13 +109,18 @@ impl Check<'_> {
     }
 
     /// Reports targets of a stage that cannot be told to be inside its branch or outside of it.
-    fn out_of_branches(&mut self, flow: &Flow<'_>, at: usize) {
+    ///
+    /// `before`: what was reported when forks were in order so far.
+    fn out_of_branches(&mut self, flow: &Flow<'_>, at: usize, before: usize) {
         let Some((id, stage)) = flow.stage(at) else {
             return;
         };
         let chains = flow.chains.get(at).map(Vec::as_slice).unwrap_or_default();
         for chain in chains {
-            let outer = chain.split_last().map(|(_, outer)| outer).unwrap_or_default();
+            let outer = chain
+                .split_last()
+                .map(|(_, outer)| outer)
+                .unwrap_or_default();
             for target in stage.targets() {
                 let to = flow.find(&target.text);
                 let joins = |(owner, _): &&(usize, usize)| match to {
@@ -133,18 +145,27 @@ impl Check<'_> {
                 }
             }
         }
+        if self.report.count() > before {
+            return;
+        }
         let joined = |chain: &Vec<(usize, usize)>| {
             let last = chain.last();
             last.is_some_and(|(owner, _)| flow.join(*owner).is_some())
         };
         let mixed = chains.iter().any(joined) && !chains.iter().all(joined);
-        let ends = stage.targets().into_iter().find(|target| [END, FAIL].contains(&target.text.as_str()));
+        let ends = stage
+            .targets()
+            .into_iter()
+            .find(|target| [END, FAIL].contains(&target.text.as_str()));
         if let Some(target) = ends.filter(|_| mixed) {
             self.report
                 .error(
                     target.span,
                     "two_ends",
-                    format!("`{id}` runs in a branch and outside of one, so `{}` would mean two things", target.text),
+                    format!(
+                        "`{id}` runs in a branch and outside of one, so `{}` would mean two things",
+                        target.text
+                    ),
                 )
                 .help("write a stage of its own for one of the two");
         }

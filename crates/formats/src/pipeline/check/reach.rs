@@ -48,7 +48,10 @@ fn leads_to_an_end(flow: &Flow<'_>) -> Vec<bool> {
         }
         for to in all {
             match to {
-                To::Stage(next) => before.get_mut(next).into_iter().for_each(|list| list.push(at)),
+                To::Stage(next) => before
+                    .get_mut(next)
+                    .into_iter()
+                    .for_each(|list| list.push(at)),
                 To::End | To::Fail | To::Nowhere => open.push(at),
             }
         }

@@ -27,13 +27,16 @@ impl Check<'_> {
 
     fn missing(&mut self, tool: &str, span: Span) {
         let of_run = self.pipeline.settings.tools.as_ref();
-        let overlaps = |listed: &String| wildcard_matches(listed, tool) || wildcard_matches(tool, listed);
+        let overlaps =
+            |listed: &String| wildcard_matches(listed, tool) || wildcard_matches(tool, listed);
         if of_run.is_some_and(|tools| !tools.iter().any(overlaps)) {
             self.report
                 .warning(
                     span,
                     "missing_tool",
-                    format!("`{tool}` is not among the tools of the run, so the stage goes without it"),
+                    format!(
+                        "`{tool}` is not among the tools of the run, so the stage goes without it"
+                    ),
                 )
                 .help("add it to `tools` below `settings`, or remove it");
         } else if !stage::may_be_given(tool) {
@@ -84,5 +87,7 @@ impl Check<'_> {
 }
 
 fn may_write(stage: &Stage) -> bool {
-    WRITING_TOOLS.iter().any(|tool| stage.policy.lets_pass(&[tool]))
+    WRITING_TOOLS
+        .iter()
+        .any(|tool| stage.policy.lets_pass(&[tool]))
 }

@@ -1,101 +1,67 @@
 //! What the texts of stages take from the context: whether it is declared, and whether it is there by then.
 
-use interlock_core::nearest::nearest;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Check,
     flow::{Branch, Flow, To},
 };
-use crate::stage::{Declared, ERROR_PARTS, RESERVED, Use, declared};
+use crate::stage::Names;
 
 impl Check<'_> {
     /// Checks every path into the context; `whole`: the stages can be followed.
     pub(super) fn uses(&mut self, flow: &Flow<'_>, whole: bool) {
-        for at in 0..flow.chains.len() {
-            let Some((_, stage)) = flow.stage(at) else {
-                continue;
-            };
-            for used in &stage.parts.uses {
-                self.used(flow, at, used, whole);
-            }
-        }
-    }
-
-    fn used(&mut self, flow: &Flow<'_>, at: usize, used: &Use, whole: bool) {
-        match used.path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            ["upstream", of, ..] => self.upstream(flow, at, of, used, whole),
-            ["error", part, rest @ ..] if !ERROR_PARTS.contains(part) || !rest.is_empty() => {
-                let message = format!("an error has no `{}`", used.path.get(1..).unwrap_or_default().join("."));
-                let parts: Vec<String> = ERROR_PARTS.iter().map(|part| format!("`{part}`")).collect();
-                self.report
-                    .error(used.span, "ctx_unresolved", message)
-                    .help(format!("it has {}", parts.join(", ")));
-            }
-            [name, ..] if !self.pipeline.context.contains_key(*name) && !RESERVED.contains(name) => {
-                let known = self.pipeline.context.keys().map(String::as_str);
-                let known = known.chain(RESERVED.iter().copied());
-                let near = nearest(name, known)
-                    .map_or_else(String::new, |near| format!(": did you mean `ctx.{near}`?"));
-                self.report
-                    .error(
-                        used.span,
-                        "ctx_unresolved",
-                        format!("`ctx.{name}` is not declared{near}"),
-                    )
-                    .help("declare it below `input` or `context`");
-            }
-            _ => {}
-        }
-    }
-
-    fn upstream(&mut self, flow: &Flow<'_>, at: usize, of: &str, used: &Use, whole: bool) {
-        let Some((index, _, stage)) = self.pipeline.stages.get_full(of) else {
-            let near = self.near_stage(of);
-            self.report
-                .error(
-                    used.span,
-                    "ctx_unresolved",
-                    format!("there is no stage `{of}`{near}"),
-                )
-                .help("name a stage below `stages`");
-            return;
+        let stages = self.pipeline.stages.iter();
+        let stages: Vec<_> = stages
+            .map(|(id, stage)| (id.as_str(), &stage.parts.schema))
+            .collect();
+        let known: Vec<&str> = self.pipeline.context.keys().map(String::as_str).collect();
+        let names = Names {
+            declared: &known,
+            remedy: "declare it below `input` or `context`",
+            open: false,
+            schema_key: "completionSchema",
+            stages: &stages,
         };
-        let fields = used.path.get(2..).unwrap_or_default();
-        if let Declared::Not(part, near) = declared(&stage.parts.schema, fields) {
-            let name = fields.get(..=part).unwrap_or_default().join(".");
-            let near = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
-            self.report
-                .error(
-                    used.span,
-                    "ctx_unresolved",
-                    format!("the schema of `{of}` declares no `{name}`{near}"),
-                )
-                .help("add it to the `properties` of its `completionSchema`, or name another field");
-            return;
-        }
-        if whole && flow.is_reached(at) && may_lack(flow, index, at) {
-            self.report
-                .note(
-                    used.span,
-                    "not_yet_run",
-                    format!("`{of}` may not have run by then: the text stays empty there"),
-                )
-                .help("nothing needs to be done where that is meant");
+        let mut without: HashMap<usize, Vec<bool>> = HashMap::new();
+        for (at, (_, stage)) in self.pipeline.stages.iter().enumerate() {
+            for used in &stage.parts.uses {
+                let Some(of) = names.check(used, self.report) else {
+                    continue;
+                };
+                if !whole || !flow.is_reached(at) {
+                    continue;
+                }
+                let entered = without
+                    .entry(of)
+                    .or_insert_with(|| entered_without(flow, of));
+                if entered.get(at) == Some(&true) {
+                    let id = flow.id(of);
+                    self.report
+                        .note(
+                            used.span,
+                            "not_yet_run",
+                            format!("`{id}` may not have run by then: the text stays empty there"),
+                        )
+                        .help("nothing needs to be done where that is meant");
+                }
+            }
         }
     }
 }
 
-/// Tells whether the stage at `at` can be entered while the one at `of` has handed nothing in.
-fn may_lack(flow: &Flow<'_>, of: usize, at: usize) -> bool {
+/// Tells which stages can be entered while the one at `of` has handed nothing in.
+fn entered_without(flow: &Flow<'_>, of: usize) -> Vec<bool> {
     let mut walk = Walk {
         flow,
         of,
         entered: vec![false; flow.chains.len()],
-        done: Vec::new(),
+        done: HashSet::new(),
+        ended: HashMap::new(),
         open: flow.entry().into_iter().collect(),
     };
     walk.run();
-    walk.entered.get(at) == Some(&true)
+    walk.entered
 }
 
 /// Follows every way on which one stage hands nothing in.
@@ -104,7 +70,9 @@ struct Walk<'f, 'p> {
     of: usize,
     entered: Vec<bool>,
     /// Branches that can end.
-    done: Vec<Branch>,
+    done: HashSet<Branch>,
+    /// How many of them each fork has.
+    ended: HashMap<usize, usize>,
     open: Vec<usize>,
 }
 
@@ -146,8 +114,8 @@ impl Walk<'_, '_> {
                 continue;
             }
             let Some(branch) = chain.last() else { continue };
-            if !self.done.contains(branch) {
-                self.done.push(*branch);
+            if self.done.insert(*branch) {
+                *self.ended.entry(branch.0).or_default() += 1;
                 self.joined(branch.0);
             }
         }
@@ -158,9 +126,8 @@ impl Walk<'_, '_> {
         if self.entered.get(owner) != Some(&true) || self.flow.fork(owner).is_none() {
             return;
         }
-        let siblings = self.flow.siblings(owner);
-        let all = siblings.iter().all(|sibling| self.done.contains(&(owner, *sibling)));
-        if all {
+        let siblings = self.flow.fork(owner).map_or(0, |fork| fork.siblings.len());
+        if self.ended.get(&owner).copied().unwrap_or_default() >= siblings {
             let to = self.flow.join(owner).map_or(To::End, To::Stage);
             self.follow(owner, to);
         }

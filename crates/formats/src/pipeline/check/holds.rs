@@ -1,0 +1,286 @@
+//! Guards that can never hold over what a stage may hand in.
+
+use interlock_core::{
+    guard::{FieldGuard, Guard, GuardRef, Op, Source},
+    names::{EventName, StateName},
+    number,
+    validate::{GuardRoot, GuardSite, Place},
+};
+use serde_json::Value;
+
+use super::Check;
+use crate::{
+    pipeline::syntax::{Next, Stage},
+    stage::{Declared, declared},
+};
+
+/// Guards within guards that are followed by their names.
+const DEPTH_MAX: usize = 64;
+
+/// Why a guard can never hold.
+struct Never {
+    site: GuardSite,
+    why: String,
+}
+
+impl Check<'_> {
+    /// Reports guards behind stages that no payload of their schema meets.
+    pub(super) fn holds(&mut self) {
+        let pipeline = self.pipeline;
+        for (id, stage) in &pipeline.stages {
+            let name = StateName::new(id.clone());
+            let assertions = stage.parts.assert.iter().enumerate();
+            for (nth, assertion) in assertions {
+                let site = GuardRoot::Assertion(name.clone(), nth).whole();
+                self.hold(&assertion.guard, site, stage, false);
+            }
+            let Next::Branches(branches) = &stage.next else {
+                continue;
+            };
+            for (index, branch) in branches.iter().enumerate() {
+                for (nth, guard) in branch.guards.iter().enumerate() {
+                    let root = GuardRoot::Transition {
+                        state: name.clone(),
+                        event: EventName::new("done"),
+                        index,
+                        nth,
+                    };
+                    self.hold(guard, root.whole(), stage, stage.may_be_skipped());
+                }
+            }
+        }
+    }
+
+    /// Reports one guard; `skips`: it may be asked of an empty payload as well.
+    fn hold(&mut self, guard: &GuardRef, site: GuardSite, stage: &Stage, skips: bool) {
+        let Some(never) = self.never(guard, &site, stage, skips, 0) else {
+            return;
+        };
+        let span = self.span(Place::Guard(never.site), stage.span);
+        self.report
+            .error(span, "never_holds", never.why)
+            .help("mend the guard, or `completionSchema`");
+    }
+
+    /// Says why a guard never holds; `None`: it may.
+    fn never(
+        &self,
+        guard: &GuardRef,
+        site: &GuardSite,
+        stage: &Stage,
+        skips: bool,
+        depth: usize,
+    ) -> Option<Never> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        let known = match guard {
+            GuardRef::Inline(guard) => guard.as_ref(),
+            GuardRef::Named(name) => self.guards.get(name)?,
+        };
+        // What is within a named guard is told where it is asked.
+        let part = |index: usize| match guard {
+            GuardRef::Inline(_) => site.item(index),
+            GuardRef::Named(_) => site.clone(),
+        };
+        match known {
+            Guard::Field(field) if field.from == Source::Output => {
+                let why = never_of(field, &stage.parts.schema, skips)?;
+                Some(Never {
+                    site: site.clone(),
+                    why,
+                })
+            }
+            Guard::All(items) => items
+                .iter()
+                .enumerate()
+                .find_map(|(index, item)| self.never(item, &part(index), stage, skips, depth + 1)),
+            Guard::Any(items) => {
+                let mut first = None;
+                for (index, item) in items.iter().enumerate() {
+                    let never = self.never(item, &part(index), stage, skips, depth + 1)?;
+                    first.get_or_insert(never);
+                }
+                first
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the names that a field of a guard leads through.
+fn path_of(field: &str) -> Vec<String> {
+    match field.strip_prefix('/') {
+        None => vec![field.to_owned()],
+        Some(pointer) => pointer
+            .split('/')
+            .map(|part| part.replace("~1", "/").replace("~0", "~"))
+            .collect(),
+    }
+}
+
+/// Says why no payload of `schema` meets a comparison.
+fn never_of(guard: &FieldGuard, schema: &Value, skips: bool) -> Option<String> {
+    let path = path_of(&guard.field);
+    let field = &guard.field;
+    let op = guard.op.as_str();
+    if guard.op == Op::NotExists {
+        let always = !skips && is_always_there(schema, &path);
+        return always.then(|| format!("`{field}` is required by the schema, so it always exists"));
+    }
+    if let Closed::No(name) = admits(schema, &path) {
+        return Some(format!(
+            "the schema admits no `{name}`, so `{op}` on `{field}` can never hold"
+        ));
+    }
+    let Declared::Schema(of) = declared(schema, &path) else {
+        return None;
+    };
+    let wanted = guard.value.as_ref();
+    let types = types(of);
+    let only = |admitted: &[&str]| {
+        types
+            .as_ref()
+            .is_some_and(|types| types.iter().all(|kind| !admitted.contains(kind)))
+    };
+    let never = match (guard.op, wanted) {
+        (Op::Exists, _) => only(&["string", "number", "integer", "boolean", "array", "object"]),
+        (Op::Gt | Op::Gte | Op::Lt | Op::Lte, Some(value)) => {
+            only(&["number", "integer"]) || out_of_bounds(guard.op, value, of)
+        }
+        (Op::Contains, Some(_)) => only(&["string", "array"]),
+        (Op::Eq, Some(value)) => !may_be(of, value),
+        (Op::In, Some(Value::Array(values))) => {
+            !values.is_empty() && values.iter().all(|value| !may_be(of, value))
+        }
+        (Op::Neq, Some(value)) => {
+            let constant = of.get("const");
+            let single = of
+                .get("enum")
+                .and_then(Value::as_array)
+                .filter(|all| all.len() == 1);
+            let one = constant.or_else(|| single.and_then(|all| all.first()));
+            one.is_some_and(|one| number::deep_equal(one, value))
+        }
+        _ => false,
+    };
+    let shown = wanted.map_or_else(String::new, |value| format!(" `{}`", short(value)));
+    never.then(|| format!("`{field}` can never be `{op}`{shown} by the schema of the stage"))
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 40 {
+        return text;
+    }
+    text.chars().take(37).chain("...".chars()).collect()
+}
+
+/// Whether a schema lets a path be there at all.
+enum Closed<'p> {
+    /// It may.
+    Maybe,
+    /// Not this part of it.
+    No(&'p str),
+}
+
+/// Tells whether a payload may have anything at `path`: only `additionalProperties: false` says no.
+fn admits<'p>(schema: &Value, path: &'p [String]) -> Closed<'p> {
+    for (at, part) in path.iter().enumerate() {
+        let above = path.get(..at).unwrap_or_default();
+        let Declared::Schema(of) = declared(schema, above) else {
+            return Closed::Maybe;
+        };
+        let next = path.get(..=at).unwrap_or_default();
+        if !matches!(declared(schema, next), Declared::Not(..)) {
+            continue;
+        }
+        let is_object = types(of).is_some_and(|types| types == ["object"]);
+        let closed = of.get("additionalProperties") == Some(&Value::Bool(false));
+        let scalar =
+            types(of).is_some_and(|types| !types.contains(&"object") && !types.contains(&"array"));
+        let word = types(of).is_some_and(|types| types == ["array"]);
+        return if (is_object && closed) || scalar || word {
+            Closed::No(part)
+        } else {
+            Closed::Maybe
+        };
+    }
+    Closed::Maybe
+}
+
+/// Tells whether every payload has something at `path` that is not null.
+fn is_always_there(schema: &Value, path: &[String]) -> bool {
+    for at in 0..path.len() {
+        let above = path.get(..at).unwrap_or_default();
+        let Declared::Schema(of) = declared(schema, above) else {
+            return false;
+        };
+        let required = of.get("required").and_then(Value::as_array);
+        let named = path.get(at).is_some_and(|part| {
+            required.is_some_and(|all| all.iter().any(|name| name.as_str() == Some(part)))
+        });
+        if !named || types(of).is_none_or(|types| types != ["object"]) {
+            return false;
+        }
+    }
+    let Declared::Schema(of) = declared(schema, path) else {
+        return false;
+    };
+    match (types(of), of.get("enum").and_then(Value::as_array)) {
+        (Some(types), _) => !types.contains(&"null"),
+        (None, Some(values)) => !values.contains(&Value::Null),
+        (None, None) => of.get("const").is_some_and(|only| !only.is_null()),
+    }
+}
+
+/// Returns the types that a schema admits; `None`: any, or not told.
+fn types(schema: &Value) -> Option<Vec<&str>> {
+    match schema.get("type")? {
+        Value::String(one) => Some(vec![one.as_str()]),
+        Value::Array(all) => all.iter().map(Value::as_str).collect(),
+        _ => None,
+    }
+}
+
+/// Tells whether a value may be one of a schema's; unsure is yes.
+fn may_be(schema: &Value, value: &Value) -> bool {
+    if refers(schema, 0) {
+        return true;
+    }
+    jsonschema::validator_for(schema).map_or(true, |validator| validator.is_valid(value))
+}
+
+/// Tells whether a schema names other parts of the file it was taken from.
+fn refers(schema: &Value, depth: usize) -> bool {
+    match schema {
+        _ if depth > DEPTH_MAX => true,
+        Value::Object(fields) => fields.iter().any(|(key, value)| {
+            key.ends_with("ref") || key.ends_with("Ref") || refers(value, depth + 1)
+        }),
+        Value::Array(items) => items.iter().any(|item| refers(item, depth + 1)),
+        _ => false,
+    }
+}
+
+/// Tells whether no number within the bounds of a schema compares so.
+fn out_of_bounds(op: Op, value: &Value, schema: &Value) -> bool {
+    let Value::Number(wanted) = value else {
+        return false;
+    };
+    let bound = |name: &str| match schema.get(name) {
+        Some(Value::Number(bound)) => number::compare(bound, wanted),
+        _ => None,
+    };
+    let below = |name: &str| bound(name).is_some_and(std::cmp::Ordering::is_lt);
+    let at_most = |name: &str| bound(name).is_some_and(std::cmp::Ordering::is_le);
+    let above = |name: &str| bound(name).is_some_and(std::cmp::Ordering::is_gt);
+    let at_least = |name: &str| bound(name).is_some_and(std::cmp::Ordering::is_ge);
+    match op {
+        Op::Gt => at_most("maximum") || at_most("exclusiveMaximum"),
+        Op::Gte => below("maximum") || at_most("exclusiveMaximum"),
+        Op::Lt => at_least("minimum") || at_least("exclusiveMinimum"),
+        Op::Lte => above("minimum") || at_least("exclusiveMinimum"),
+        _ => false,
+    }
+}
