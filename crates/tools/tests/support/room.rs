@@ -15,7 +15,7 @@ use interlock_core::{
     policy::Policy,
 };
 use interlock_facts::{RealDisk, Surroundings};
-use interlock_sandbox::Level;
+use interlock_sandbox::{Level, Plan};
 use interlock_tools::{Arguments, Around, Cancel, Carrier, Datasource, Seen, Tool, ToolEnd};
 use serde_json::Value;
 
@@ -122,8 +122,45 @@ impl Room {
 
     /// Runs a call by facts that were found before.
     pub(crate) fn run(&self, tool: Tool, arguments: &Arguments, facts: &CallFacts) -> ToolEnd {
+        let plan = self.plan(arguments);
+        let carrier = plan.as_ref().map(|plan| Carrier {
+            program: Self::program(),
+            plan,
+            level_max: Level::Full,
+        });
+        tool.run(
+            arguments,
+            &Around {
+                carrier,
+                ..self.around(facts)
+            },
+        )
+    }
+
+    /// Returns what a call is given, but for what carries a line.
+    pub(crate) fn around<'a>(&'a self, facts: &'a CallFacts) -> Around<'a> {
+        Around {
+            surroundings: &self.surroundings,
+            facts,
+            seen: &self.seen,
+            cancel: &self.cancel,
+            carrier: None,
+            datasources: &self.datasources,
+            environment: &self.environment,
+            result_bytes_max: self.result_bytes_max,
+            progress: None,
+        }
+    }
+
+    /// Returns what carries a line here.
+    pub(crate) fn program() -> &'static Path {
+        Path::new(env!("CARGO_BIN_EXE_carry-line"))
+    }
+
+    /// Makes the plan of a call's line.
+    pub(crate) fn plan(&self, arguments: &Arguments) -> Option<Plan> {
         let root = Path::new(&self.surroundings.project_root);
-        let line = arguments.value().get("command").and_then(Value::as_str);
+        let text = arguments.value().get("command").and_then(Value::as_str)?;
         let directory = arguments.value().get("cwd").and_then(Value::as_str);
         let directory = directory.map_or(root.to_owned(), |cwd| root.join(cwd));
         let host = Host {
@@ -135,31 +172,13 @@ impl Room {
                 ("TMPDIR".into(), self.path.join("tmp").into()),
             ],
         };
-        let plan = line.map(|text| {
-            let asked = PersonsLine {
-                text,
-                policy: &self.policy,
-                project: root,
-                directory: &directory.canonicalize().unwrap_or(directory.clone()),
-            };
-            plan_for_person(&host, &asked).unwrap()
-        });
-        let around = Around {
-            surroundings: &self.surroundings,
-            facts,
-            seen: &self.seen,
-            cancel: &self.cancel,
-            carrier: plan.as_ref().map(|plan| Carrier {
-                program: Path::new(env!("CARGO_BIN_EXE_carry-line")),
-                plan,
-                level_max: Level::Full,
-            }),
-            datasources: &self.datasources,
-            environment: &self.environment,
-            result_bytes_max: self.result_bytes_max,
-            progress: None,
+        let asked = PersonsLine {
+            text,
+            policy: &self.policy,
+            project: root,
+            directory: &directory.canonicalize().unwrap_or(directory.clone()),
         };
-        tool.run(arguments, &around)
+        Some(plan_for_person(&host, &asked).unwrap())
     }
 
     /// Returns everything below the room, with what tells a change.

@@ -1,0 +1,16 @@
+//! Calls of tools that need more than files and answers to tell: servers, threads, generated texts.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+#[path = "support/room.rs"]
+mod room;
+
+#[path = "calls/arguments.rs"]
+mod arguments;
+#[path = "calls/http.rs"]
+mod http;
+#[path = "calls/line.rs"]
+mod line;
+#[path = "calls/properties.rs"]
+mod properties;
+#[path = "calls/summary.rs"]
+mod summary;
