@@ -16,6 +16,7 @@ fn machine() -> Machine {
             "body": [{"plain": body}],
             "ending": {"tool": {"name": tool, "schema": schema}},
             "turns_max": 3,
+            "timeout_ms": 1_800_000,
         }})
     };
     let to =
@@ -25,7 +26,7 @@ fn machine() -> Machine {
         "initial": "Plan",
         "durable": true,
         "limits": interlock_core::machine::Limits::default(),
-        "stages": {},
+        "stages": {"grant_timeout_ms": 60000},
         "states": {
             "Plan": {
                 "activity": stage("plan", "submit_plan", json!({"type": "object", "required": ["steps"]})),
@@ -208,4 +209,33 @@ fn a_failed_sibling_cancels_the_other_and_fails_the_run() {
         .filter(|name| *name == "StageExited")
         .count();
     assert_eq!(exits, 2, "{line}");
+}
+
+#[test]
+fn time_ends_a_request_and_an_attempt_but_not_while_a_person_is_asked() {
+    let mut play = play();
+    let edit = json!({"message": [{"tool": "Edit", "input": {"file_path": "a.rs", "old_string": "a", "new_string": "b"}}]});
+    play.say(edit);
+    let line = play.say(json!({"advance": "59s"}));
+    assert_eq!(line["status"], "awaiting_approval", "{line}");
+    let line = play.say(json!({"advance": "1s"}));
+    assert_eq!(
+        line["log"],
+        json!(["GrantDenied", "ToolDenied", "TurnEnded"]),
+        "{line}"
+    );
+    let line = play.say(json!({"advance": "1799s"}));
+    assert_eq!(
+        line["log"],
+        json!([]),
+        "the minute of waiting does not count: {line}"
+    );
+    let line = play.say(json!({"advance": "1s"}));
+    assert!(
+        line["log"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("AttemptFailed")),
+        "{line}"
+    );
 }

@@ -62,7 +62,7 @@ impl Work<'_> {
     pub(super) fn advance(&mut self) -> Answered {
         self.open()?;
         for path in self.run.open_leaves() {
-            if !self.is_open(&path) {
+            if !self.is_open(&path) || self.stage_is_due(&path)? {
                 continue;
             }
             let (frame, machine) = self.stand(&path)?;

@@ -13,7 +13,7 @@ use crate::{
     policy::wildcard_matches,
     refusal::{Code, Refusal},
     run::{Frame, Run, RunningAt},
-    stage::{Acting, StageAsk, stage_of},
+    stage::{Acting, NoAnswer, StageAsk, stage_of},
     text::{Files, Places, Sources, Text},
 };
 pub(in crate::decide) use end::End;
@@ -160,6 +160,43 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         self.exit(path, End::Skipped)
+    }
+
+    /// Ends what of the stage at `path` has waited or worked too long; tells whether it did.
+    pub(super) fn stage_is_due(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+        if self.run.paused.is_some() {
+            return Ok(false);
+        }
+        let (frame, _) = self.stand(path)?;
+        let Some((stage, acting)) = stage_of(self.machine, frame).zip(frame.acting.as_ref()) else {
+            return Ok(false);
+        };
+        let asked_ms = self
+            .run
+            .grants
+            .iter()
+            .find(|grant| grant.path == *path && grant.call.is_some())
+            .and_then(|grant| grant.asked.as_ref())
+            .map(|asked| asked.at_ms);
+        if let Some(asked_ms) = asked_ms {
+            // While a person is asked, the attempt's own time stands still.
+            let limit = self.rules().grant_timeout_ms;
+            let over = limit.is_some_and(|limit| self.at_ms.saturating_sub(asked_ms) >= limit);
+            if over {
+                self.close_grant(path, NoAnswer::Timeout)?;
+            }
+            return Ok(over);
+        }
+        let worked = self
+            .at_ms
+            .saturating_sub(acting.started_ms)
+            .saturating_sub(acting.waited_ms);
+        let Some(limit) = stage.timeout_ms.filter(|limit| worked >= *limit) else {
+            return Ok(false);
+        };
+        let message = format!("the attempt took longer than {limit} ms");
+        self.exit(path, End::failed("timeout", &message))?;
+        Ok(true)
     }
 
     /// A person is asked before the state at `path` begins; tells whether it has to wait.

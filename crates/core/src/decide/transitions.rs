@@ -280,6 +280,7 @@ impl Work<'_> {
         taking: Taking,
     ) -> Result<(), Refusal> {
         self.check_context(path, &taking.data)?;
+        self.cancel_stages(path)?;
         let (frame, _) = self.stand(path)?;
         let from = frame.at.clone();
         let (to, how) = match target {
