@@ -12,6 +12,7 @@ mod engine;
 mod gateway;
 mod log;
 mod memory;
+mod models;
 mod process;
 mod reader;
 mod sample;
@@ -40,6 +41,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("hook", process::hook),
     ("exec", process::exec),
     ("memory", memory::peak),
+    ("models", models::turns),
     ("stdio", gateway::stdio),
     ("http", gateway::http),
     ("beside", beside::transitions),

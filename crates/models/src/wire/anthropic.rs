@@ -9,6 +9,7 @@ use super::{Names, assembly::Assembly, broken, parse};
 use crate::{
     Answer, Call, Finish, Heard, Kind, Opaque, Part, Usage,
     error::{Code, Failure},
+    refusal,
 };
 
 /// An event, with what is read of any.
@@ -329,14 +330,14 @@ fn trouble(error: Option<Trouble>) -> Failure {
             | "request_too_large"
             | "billing_error"
     );
-    let code = if crate::refusal::is_overflow(&kind, &said) {
-        Code::ContextOverflow
-    } else {
-        Code::ModelError
-    };
+    let is_too_long = refusal::is_overflow(&kind, &said);
     Failure {
-        code,
-        is_passing,
+        code: if is_too_long {
+            Code::ContextOverflow
+        } else {
+            Code::ModelError
+        },
+        is_passing: is_passing && !is_too_long,
         ..Failure::passing(format!("the provider broke off ({kind}): {said}"))
     }
 }

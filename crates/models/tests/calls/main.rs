@@ -8,3 +8,4 @@ mod conversation;
 mod faults;
 mod requests;
 mod support;
+mod values;
