@@ -454,9 +454,10 @@ impl Simulation {
         let denied = calls
             .iter()
             .find(|call| call.verdict == Some(Verdict::Deny) && call.code.is_some());
-        let said = match denied {
-            Some(call) => call.message.clone(),
-            None => wording::accepted(
+        let said = match (denied, failed_attempt(&events)) {
+            (Some(call), _) => call.message.clone(),
+            (None, Some(failed)) => failed,
+            (None, None) => wording::accepted(
                 &self.machine,
                 &self.run,
                 &events,
@@ -476,6 +477,25 @@ impl Simulation {
 /// Finds a built-in tool of any format.
 fn built_in(name: &str) -> Option<Tool> {
     Tool::named(&Tool::PIPELINE, name).or_else(|| Tool::named(&Tool::CODEMIE, name))
+}
+
+/// Says why an attempt ended without what was wanted; `None`: none did.
+fn failed_attempt(events: &[Event]) -> Option<String> {
+    events.iter().find_map(|event| match event {
+        Event::StageExited {
+            stage,
+            attempt,
+            error: Some(cause),
+            ..
+        } => {
+            let code = cause.code.as_str().unwrap_or_default();
+            Some(format!(
+                "attempt {attempt} of `{stage}` ended with {code}: {}",
+                cause.message
+            ))
+        }
+        _ => None,
+    })
 }
 
 fn fault_kind(code: Code, message: String) -> MessageCallKind {
