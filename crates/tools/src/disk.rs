@@ -345,3 +345,57 @@ pub(crate) fn split(real: &str) -> (&Path, &Path) {
     let name = path.file_name().map_or(Path::new("."), Path::new);
     (path.parent().unwrap_or(Path::new("/")), name)
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use std::{fs, os::unix::fs::symlink, path::Path};
+
+    use super::{Directory, Trouble};
+
+    /// Whoever writes the file between the look and the end of the call keeps what they wrote.
+    #[test]
+    fn what_somebody_else_has_just_written_is_not_written_over() {
+        let room = tempfile::tempdir().unwrap();
+        let real = room.path().canonicalize().unwrap();
+        let name = Path::new("a.txt");
+        let directory = Directory::open(&real).unwrap();
+        let path = real.join(name);
+        fs::write(&path, "one").unwrap();
+        let before = directory.look(name).unwrap();
+        fs::write(&path, "three").unwrap();
+        let placed = directory.replace(name, before.as_ref(), b"two");
+        assert_eq!(placed, Err(Trouble::Changed));
+        let placed = directory.replace(name, None, b"two");
+        assert_eq!(placed, Err(Trouble::Changed));
+        fs::remove_file(&path).unwrap();
+        let placed = directory.replace(name, before.as_ref(), b"two");
+        assert_eq!(placed, Err(Trouble::Changed));
+        assert_eq!(fs::read_dir(&real).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn no_link_is_followed_wherever_it_stands() {
+        let room = tempfile::tempdir().unwrap();
+        let real = room.path().canonicalize().unwrap();
+        fs::create_dir_all(real.join("d/e")).unwrap();
+        fs::write(real.join("d/e/f"), "x").unwrap();
+        symlink("d", real.join("l")).unwrap();
+        symlink("f", real.join("d/e/g")).unwrap();
+        let opened = |path: &str| Directory::open(&real.join(path)).map(|_| ());
+        assert_eq!(opened("d/e"), Ok(()));
+        assert_eq!(opened("l/e"), Err(Trouble::Link));
+        assert_eq!(opened("l"), Err(Trouble::Link));
+        assert_eq!(
+            Directory::make(&real.join("l/new")).map(|_| ()),
+            Err(Trouble::Link)
+        );
+        let directory = Directory::open(&real.join("d/e")).unwrap();
+        assert!(directory.file(Path::new("f")).is_ok());
+        assert_eq!(
+            directory.file(Path::new("g")).map(|_| ()),
+            Err(Trouble::Link)
+        );
+        assert!(!real.join("d/new").exists());
+    }
+}

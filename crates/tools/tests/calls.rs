@@ -10,6 +10,8 @@ mod arguments;
 mod http;
 #[path = "calls/line.rs"]
 mod line;
+#[path = "calls/odd_files.rs"]
+mod odd_files;
 #[path = "calls/properties.rs"]
 mod properties;
 #[path = "calls/summary.rs"]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Around, Code, SeenFile, ToolEnd,
+    Around, Cancel, Code, SeenFile, ToolEnd,
     disk::{self, Directory, OpenFile, Trouble},
     end::{Failure, length},
     input::{count, text},
@@ -90,7 +90,7 @@ impl Page {
                 return Err(Trouble::Cancelled);
             }
             line.clear();
-            let more = read_line(&mut reader, &mut line, &mut digest)?;
+            let more = read_line(&mut reader, &mut line, &mut digest, around.cancel)?;
             if more == 0 {
                 return Ok(is_whole.then(|| disk::hex(&digest.finalize())));
             }
@@ -180,9 +180,14 @@ fn read_line(
     reader: &mut BufReader<std::fs::File>,
     line: &mut Vec<u8>,
     digest: &mut Sha256,
+    cancel: &Cancel,
 ) -> Result<u64, Trouble> {
     let mut read = 0_u64;
     loop {
+        // One line may be as long as the disk.
+        if read > 0 && cancel.is_pulled() {
+            return Err(Trouble::Cancelled);
+        }
         let bytes = match reader.fill_buf() {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -197,13 +202,14 @@ fn read_line(
         digest.update(part);
         let room = (KEPT_BYTES + 1).saturating_sub(line.len());
         line.extend_from_slice(part.get(..room.min(count)).unwrap_or_default());
-        // A file without lines is told by its first bytes that are none of text.
-        if part.contains(&0) && !line.contains(&0) {
+        read = read.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+        // What is no text is not read to its end.
+        let is_binary = part.contains(&0);
+        if is_binary {
             line.push(0);
         }
-        read = read.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
         reader.consume(count);
-        if end.is_some() {
+        if is_binary || end.is_some() {
             return Ok(read);
         }
     }
