@@ -189,3 +189,30 @@ fn the_key_goes_where_its_kind_wants_it_and_own_headers_beside() {
         assert!(!asked.path.contains(support::KEY));
     }
 }
+
+#[test]
+fn a_hundred_calls_at_once_share_a_client() {
+    let model = Strict::start(Script::new(|asked| {
+        let begun = asked.body["messages"][0]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_default();
+        interlock_testkit::provider::Reply::say(vec![text(begun)]).in_pieces(7)
+    }));
+    let client = Client::new().unwrap();
+    let provider = at(Kind::Anthropic, &model.url());
+    std::thread::scope(|scope| {
+        for number in 0..100 {
+            let (client, provider) = (&client, &provider);
+            scope.spawn(move || {
+                let mut request = request(Kind::Anthropic);
+                request.messages =
+                    vec![interlock_models::Message::user(format!("branch {number}"))];
+                let (answer, heard) =
+                    support::call(client, provider, &request, &Patience::default());
+                assert_eq!(answer.unwrap().text(), format!("branch {number}"));
+                assert_eq!(heard.concat(), format!("branch {number}"));
+            });
+        }
+    });
+    assert_eq!(model.asked().len(), 100);
+}
