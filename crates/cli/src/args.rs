@@ -6,7 +6,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use steps::{CarryArgs, ProceedArgs};
+pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 
 /// A state machine between an AI agent and its tools.
 ///

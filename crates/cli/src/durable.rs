@@ -6,10 +6,14 @@ mod carry;
 mod describe;
 mod guard;
 mod halted;
+mod inputs;
+mod models;
 mod origin;
 mod proceed;
 mod screen;
 mod signals;
+mod stages;
+mod trust;
 mod variables;
 
 pub(crate) use begin::{begin, of_steps};

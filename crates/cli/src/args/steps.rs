@@ -1,7 +1,7 @@
 //! What the commands that carry runs of steps out take.
 
-use clap::Args;
-use interlock_core::command::EffectFate;
+use clap::{Args, ValueEnum};
+use interlock_core::{command::EffectFate, machine::Mode};
 use interlock_store::name_fault;
 use serde_json::Value;
 
@@ -19,15 +19,17 @@ pub(crate) struct CarryArgs {
     /// Set a variable; may be repeated.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) variables: Vec<(String, String)>,
-    /// The text to work on: as it is, from a file, or from standard input.
-    #[arg(long, value_name = "TEXT|@FILE|-", conflicts_with_all = ["text", "resume"])]
+    /// What to work on, an object for pipelines: as it is, from a file, or from standard input.
+    #[arg(long, value_name = "JSON|TEXT|@FILE|-", conflicts_with = "resume")]
     pub(crate) input: Option<String>,
     /// Go on with this run in place of starting one, as `interlock resume` does.
     #[arg(long, short, value_name = "N")]
     pub(crate) resume: Option<String>,
-    /// Ask nobody, even at a terminal: the run waits where a person is needed.
+    /// Ask nobody, even at a terminal: calls that need a yes are denied, and the run waits where a person is needed.
     #[arg(long)]
     pub(crate) headless: bool,
+    #[command(flatten)]
+    pub(crate) stages: StageArgs,
     /// Print what happens as JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
@@ -81,6 +83,57 @@ pub(crate) struct ProceedArgs {
     /// Ask nobody, even at a terminal.
     #[arg(long)]
     pub(crate) headless: bool,
+    #[command(flatten)]
+    pub(crate) stages: StageArgs,
+}
+
+/// How model stages are carried out.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Model stages")]
+pub(crate) struct StageArgs {
+    /// The model of stages that name none, as provider/model.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// What becomes of calls in stages that list no tools.
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Option<ModeWord>,
+    /// Where people are asked: `remote` is `interlock approve` and the console, from any terminal.
+    #[arg(long, value_enum, value_name = "WHERE", conflicts_with = "headless")]
+    pub(crate) ask: Option<Asking>,
+    /// End with 75 where a person is needed, in place of waiting for them.
+    #[arg(long, conflicts_with = "headless")]
+    pub(crate) no_wait: bool,
+}
+
+/// What becomes of calls in stages that list no tools, as a person says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeWord {
+    /// A person is asked once for each kind of call.
+    Ask,
+    /// What a list holds passes, nobody is asked.
+    Allowlist,
+    /// Everything passes that the rest of the policy allows.
+    Yolo,
+}
+
+impl ModeWord {
+    /// Returns the mode.
+    pub(crate) const fn mode(self) -> Mode {
+        match self {
+            Self::Ask => Mode::Ask,
+            Self::Allowlist => Mode::Allowlist,
+            Self::Yolo => Mode::Yolo,
+        }
+    }
+}
+
+/// Where people are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Asking {
+    /// At this terminal.
+    Here,
+    /// From any other, with `interlock approve` and `interlock reject`.
+    Remote,
 }
 
 impl ProceedArgs {

@@ -15,27 +15,28 @@ pub(crate) fn run(app: &App, args: &CarryArgs) -> Done {
     let terms = Terms {
         headless: args.headless,
         json: args.json,
+        stages: args.stages.clone(),
     };
     if let Some(name) = &args.resume {
-        return resume(app, args, name, terms);
+        return resume(app, args, name, &terms);
     }
     authority::not_below_an_agent(app)?;
     let Some(workflow) = &args.workflow else {
         return Err(Failure::usage(anyhow::anyhow!("name a workflow")));
     };
     let steps = durable::of_steps(app, workflow)?;
-    if args.text.is_some() || args.input.is_some() {
+    if (args.text.is_some() || args.input.is_some()) && !steps.takes_text() {
         return Err(Failure::usage(anyhow::anyhow!(
             "`{}` takes no text: its variables are set with `--var NAME=VALUE`",
             steps.loaded.machine.id
         )));
     }
     let started = durable::begin(app, &steps, args)?;
-    durable::carry(app, started.log, &steps.loaded.machine, terms)
+    durable::carry(app, started.log, &steps.loaded.machine, &terms)
 }
 
 /// Goes on with a run in place of starting one; only a person does.
-fn resume(app: &App, args: &CarryArgs, name: &str, terms: Terms) -> Done {
+fn resume(app: &App, args: &CarryArgs, name: &str, terms: &Terms) -> Done {
     let by = authority::person(app)?;
     let wanted = match &args.workflow {
         Some(workflow) => format!("{}/{name}", called(app, workflow)),

@@ -6,7 +6,11 @@ use interlock_formats::{Loaded, Severity, Source, is_of_steps};
 use interlock_project::Config;
 use interlock_store::{NewDurable, NewRun, SourceFile, StartError, Started, StoreError};
 
-use super::{origin, variables};
+use super::{
+    inputs, origin,
+    stages::{self, Configured},
+    variables,
+};
 use crate::{
     app::{self, App},
     args::CarryArgs,
@@ -22,6 +26,13 @@ pub(crate) struct Steps {
     source: Source,
     /// The root of the project that its paths are resolved against.
     project: PathBuf,
+}
+
+impl Steps {
+    /// Tells whether it is started with inputs, not with variables.
+    pub(crate) fn takes_text(&self) -> bool {
+        !self.loaded.inputs.is_empty() || stages::has_stages(&self.loaded.machine)
+    }
 }
 
 /// Loads a workflow that Interlock can carry out itself.
@@ -53,8 +64,19 @@ pub(crate) fn of_steps(app: &App, wanted: &str) -> Result<Steps, Failure> {
 /// Starts a run of `steps`; its programs wait for whoever carries it out.
 pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Started, Failure> {
     let machine = &steps.loaded.machine;
-    let input = variables::checked(&args.variables, &steps.loaded.variables)?;
+    let input = if steps.takes_text() {
+        inputs::of_pipeline(args, &steps.loaded.inputs)?
+    } else {
+        variables::checked(&args.variables, &steps.loaded.variables)?
+    };
     remark(app, steps, args);
+    let mut mode = None;
+    if stages::has_stages(machine) {
+        let configured = Configured::read(app, &steps.project, args.headless)?;
+        mode = configured.mode(machine, &args.stages)?;
+        // Every name and key is found before anything starts.
+        configured.models(machine, &args.stages)?;
+    }
     let home = app.home()?;
     let config = Config::of_project(&steps.project)?;
     let person = app::home_of_person().unwrap_or_else(|| PathBuf::from("/"));
@@ -73,7 +95,7 @@ pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Starte
         new,
         home: &person,
         origin: &origin::of_loaded(&app.directory, &steps.loaded, args.clean_on_end),
-        mode: None,
+        mode,
     };
     let started = home
         .start_durable(&durable, input, &authority::name())

@@ -14,9 +14,10 @@ use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::json;
 
-use super::{guard::Guards, halted::Halted, screen::Lines, signals::Cancelling};
+use super::{guard::Guards, halted::Halted, screen::Lines, signals::Cancelling, stages::Making};
 use crate::{
     app::App,
+    args::StageArgs,
     commands::telemetry,
     failure::{Done, Exit, Failure},
     progress::Progress,
@@ -26,12 +27,14 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How a run is carried out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Terms {
     /// Nobody is asked.
     pub(crate) headless: bool,
     /// What happens is printed as JSON lines.
     pub(crate) json: bool,
+    /// How model stages are carried out.
+    pub(crate) stages: StageArgs,
 }
 
 /// What shows a run while it goes on.
@@ -56,7 +59,7 @@ pub(crate) struct Carrying {
 }
 
 /// Carries the run of `log`, which has just begun, out and ends as it does.
-pub(crate) fn carry(app: &App, log: RunLog, machine: &Machine, terms: Terms) -> Done {
+pub(crate) fn carry(app: &App, log: RunLog, machine: &Machine, terms: &Terms) -> Done {
     let mut carrying = Carrying::take(app, log, machine, terms, 0)?;
     carrying.drive(machine)?;
     carrying.end(app, machine)
@@ -70,7 +73,7 @@ impl Carrying {
         app: &App,
         log: RunLog,
         machine: &Machine,
-        terms: Terms,
+        terms: &Terms,
         since: u64,
     ) -> Result<Self, Failure> {
         let name = log.name()?.unwrap_or_else(|| log.run().to_string());
@@ -81,7 +84,7 @@ impl Carrying {
             Shown::Progress(Progress::new(app.output))
         };
         let id = log.run().clone();
-        let host = take(app, log, &shown, terms)?;
+        let host = take(app, log, machine, &shown, terms)?;
         match &shown {
             Shown::Progress(_) => app.output.remark(&format!("run {name}\n")),
             Shown::Lines(lines) => lines
@@ -133,7 +136,13 @@ impl Carrying {
 }
 
 /// Takes the run, or says who has it.
-fn take(app: &App, log: RunLog, shown: &Shown, terms: Terms) -> Result<Embedded, Failure> {
+fn take(
+    app: &App,
+    log: RunLog,
+    machine: &Machine,
+    shown: &Shown,
+    terms: &Terms,
+) -> Result<Embedded, Failure> {
     let run = log.load()?;
     let places = run.places.as_deref().cloned();
     let places = places.ok_or_else(|| anyhow::anyhow!("run `{}` has no steps", run.id))?;
@@ -143,6 +152,14 @@ fn take(app: &App, log: RunLog, shown: &Shown, terms: Terms) -> Result<Embedded,
     if !terms.headless {
         around.terminal = Terminal::of_stdin().map(Arc::new);
     }
+    let making = Making {
+        app,
+        machine,
+        terms,
+        screen: &around.screen,
+        terminal: around.terminal.as_ref(),
+    };
+    around.stages = making.stages(&log, &run)?;
     Ok(Embedded::take(log.kept(), around)?)
 }
 

@@ -49,6 +49,7 @@ pub(crate) fn proceed_as(app: &App, live: Live, by: String, args: ProceedArgs, j
         // Whoever answers beforehand does not wait for what is asked next.
         headless: args.headless || args.answer.is_some(),
         json,
+        stages: args.stages.clone(),
     };
     let wishes = Wishes {
         by,
@@ -58,11 +59,11 @@ pub(crate) fn proceed_as(app: &App, live: Live, by: String, args: ProceedArgs, j
         state: args.state,
         adopt: args.adopt,
     };
-    proceed(app, live, &wishes, terms)
+    proceed(app, live, &wishes, &terms)
 }
 
 /// Goes on with a run of steps, and carries it out from there.
-pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: Terms) -> Done {
+pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> Done {
     if let Some(over) = completed(&live.run) {
         return Err(refused(app, &over, terms)?);
     }
@@ -71,6 +72,7 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: Terms) -> D
         let by = wishes.by.clone();
         return people::answer(app, live, Ask::Resume { by }, terms.json);
     }
+    same_mode(&live.run, terms)?;
     let Live {
         log, machine, run, ..
     } = live;
@@ -91,6 +93,17 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: Terms) -> D
         going.carrying.drive(&going.machine)?;
     }
     going.carrying.end(app, &going.machine)
+}
+
+/// Refuses another mode than the run began with.
+fn same_mode(run: &Run, terms: &Terms) -> Done {
+    let begun = run.mode.as_ref().map(|rules| rules.mode);
+    match terms.stages.mode.map(crate::args::ModeWord::mode) {
+        Some(said) if begun != Some(said) => Err(Failure::usage(anyhow::anyhow!(
+            "the mode of a run is fixed when it starts: leave `--mode` out"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 impl Wishes {
@@ -118,7 +131,7 @@ fn completed(run: &Run) -> Option<Refusal> {
 }
 
 /// Says no, and makes it the exit code.
-fn refused(app: &App, refusal: &Refusal, terms: Terms) -> Result<Failure, Failure> {
+fn refused(app: &App, refusal: &Refusal, terms: &Terms) -> Result<Failure, Failure> {
     let code = refusal.code.as_str();
     if terms.json {
         let line = json!({ "event": "Refused", "code": code, "message": refusal.message });
@@ -135,7 +148,7 @@ struct Going<'a> {
     app: &'a App,
     carrying: Carrying,
     machine: Machine,
-    terms: Terms,
+    terms: &'a Terms,
     /// Whether it had failed or was cancelled before the person came.
     was_over: bool,
 }

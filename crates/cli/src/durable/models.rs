@@ -1,0 +1,126 @@
+//! The models that stages of a run may call: found, and ready, before the first stage.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use interlock_core::machine::{Activity, Machine};
+use interlock_models::{Answer, Cancel, Client, Heard, ModelError, Patience, Request, Usage};
+use interlock_project::{Config, Models as Configured, ReadyModel};
+use interlock_runner::{Model, Models};
+
+use crate::{app::variable, failure::Failure};
+
+/// The models of a run, as the person has configured them.
+pub(super) struct OfPerson {
+    client: Client,
+    configured: Configured,
+    /// By the name that a workflow has for it; empty: the configured one.
+    ready: Mutex<BTreeMap<String, ReadyModel>>,
+}
+
+impl OfPerson {
+    /// Makes every model that `machine` names ready; `said` is for stages that name none.
+    ///
+    /// Refused before anything starts: a name that is none, a key that is missing.
+    pub(super) fn of(
+        machine: &Machine,
+        said: Option<&str>,
+        person: &Config,
+        project: &Config,
+    ) -> Result<Self, Failure> {
+        let models = Self {
+            client: Client::new()?,
+            configured: Configured::of(person, project),
+            ready: Mutex::default(),
+        };
+        for wanted in wanted(machine, said) {
+            models
+                .ready(wanted)
+                .map_err(|why| Failure::usage(anyhow::anyhow!(why)))?;
+        }
+        Ok(models)
+    }
+
+    fn ready(&self, wanted: Option<&str>) -> Result<ReadyModel, String> {
+        let key = wanted.unwrap_or_default().to_owned();
+        let mut known = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ready) = known.get(&key) {
+            return Ok(ready.clone());
+        }
+        let look = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+        let ready = self
+            .configured
+            .ready(wanted, look)
+            .map_err(|error| error.to_string())?;
+        known.insert(key, ready.clone());
+        Ok(ready)
+    }
+
+    fn ready_model(&self, model: &Model) -> Option<ReadyModel> {
+        let known = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let is = |ready: &&ReadyModel| {
+            ready.name.provider == model.provider && ready.name.model == model.name
+        };
+        known.values().find(is).cloned()
+    }
+}
+
+/// Lists the models that the stages of `machine` name; `None`: one that nobody names.
+fn wanted<'m>(machine: &'m Machine, said: Option<&'m str>) -> Vec<Option<&'m str>> {
+    let of_run = machine.stages.as_ref();
+    let of_run = of_run.and_then(|rules| rules.model.as_deref());
+    let machines = std::iter::once(machine).chain(machine.machines.values());
+    let stages = machines
+        .flat_map(|machine| machine.states.values())
+        .filter(|state| matches!(state.activity, Activity::Stage(_)));
+    let mut wanted = Vec::new();
+    for state in stages {
+        let name = state.model.as_deref().or(said).or(of_run);
+        if !wanted.contains(&name) {
+            wanted.push(name);
+        }
+    }
+    wanted
+}
+
+impl Models for OfPerson {
+    fn find(&self, wanted: Option<&str>) -> Result<Model, String> {
+        let name = self.ready(wanted)?.name;
+        Ok(Model {
+            provider: name.provider,
+            kind: name.kind,
+            name: name.model,
+        })
+    }
+
+    fn call(
+        &self,
+        model: &Model,
+        request: &Request,
+        cancel: &Cancel,
+        heard: &mut dyn FnMut(Heard<'_>),
+    ) -> Result<Answer, ModelError> {
+        let Some(ready) = self.ready_model(model) else {
+            // Found before it is called.
+            return Err(ModelError {
+                failure: interlock_models::Failure {
+                    code: interlock_models::Code::ModelError,
+                    message: format!("`{}` is not ready", model.name),
+                    status: None,
+                    is_passing: false,
+                    retry_after: None,
+                },
+                tries: 0,
+            });
+        };
+        let patience = Patience::default();
+        self.client
+            .call(&ready.provider, request, &patience, cancel, heard)
+    }
+
+    fn cost(&self, model: &Model, usage: &Usage) -> Option<u64> {
+        self.ready_model(model)?.price?.pico_usd(usage)
+    }
+}

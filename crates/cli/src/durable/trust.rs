@@ -1,0 +1,137 @@
+//! Whether the files of a project count for a run: the person is asked on first use.
+
+use std::{
+    io::{self, BufRead as _, IsTerminal as _},
+    path::Path,
+};
+
+use anyhow::anyhow;
+use interlock_project::Config;
+use interlock_store::TrustWord;
+use serde_json::{Value, json};
+
+use crate::{app::App, authority, failure::Failure, live::now_ms};
+
+/// What a person says about a project.
+enum Word {
+    /// Its files count, from now on.
+    Trust,
+    /// They count for this run.
+    ThisTime,
+    /// The run goes on without them.
+    No,
+    /// There is no run.
+    Stop,
+}
+
+/// Returns of the configuration of the project at `root` what counts.
+///
+/// What only narrows always does.
+pub(super) fn counted(
+    app: &App,
+    root: &Path,
+    person: &Config,
+    project: Config,
+    headless: bool,
+) -> Result<Config, Failure> {
+    let widens = widening(&project);
+    if widens == json!({}) || person.trusts(root) {
+        return Ok(project);
+    }
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let home = app.home()?;
+    let known = home.trust_word(&root)?;
+    if let Some(word) = known.as_ref().filter(|word| word.widens == widens) {
+        return Ok(if word.trusted { project } else { narrowed(project) });
+    }
+    if headless || !io::stdin().is_terminal() {
+        return Err(anyhow!(
+            "the project's `{}` widens what an agent may do, and you have not said that you trust it: \
+             start it once at a terminal, or add `{}` to `projects` under `[trust]` in your own `config.toml`",
+            root.join(".interlock/config.toml").display(),
+            root.display()
+        )
+        .into());
+    }
+    authority::not_below_an_agent(app)?;
+    let said = ask(app, &root, known.as_ref(), &widens)?;
+    let trusted = match said {
+        Word::ThisTime => return Ok(project),
+        Word::Stop => return Err(anyhow!("stopped: nothing was started").into()),
+        Word::Trust => true,
+        Word::No => false,
+    };
+    home.keep_trust_word(&TrustWord {
+        project: root.to_string_lossy().into_owned(),
+        trusted,
+        widens,
+        at_ms: now_ms(),
+        by: authority::name(),
+    })?;
+    Ok(if trusted { project } else { narrowed(project) })
+}
+
+/// Takes of a project's configuration what only narrows.
+fn narrowed(project: Config) -> Config {
+    let mut kept = Config {
+        workflow: project.workflow,
+        ..Config::default()
+    };
+    kept.sandbox.require = project.sandbox.require;
+    kept
+}
+
+/// Writes what of a project's configuration can widen what an agent may do; `{}`: nothing.
+fn widening(project: &Config) -> Value {
+    let mut widens = json!({});
+    if let Some(mode) = project.stages.mode {
+        widens["mode"] = json!(mode);
+    }
+    if !project.stages.allowlist.is_empty() {
+        widens["allowlist"] = json!(project.stages.allowlist);
+    }
+    if !project.mcp.is_empty() {
+        let servers = project.mcp.iter();
+        let servers = servers.map(|(name, server)| (name.to_string(), json!(format!("{server:?}"))));
+        widens["mcp"] = Value::Object(servers.collect());
+    }
+    widens
+}
+
+fn ask(
+    app: &App,
+    root: &Path,
+    known: Option<&TrustWord>,
+    widens: &Value,
+) -> Result<Word, Failure> {
+    let mut text = format!(
+        "interlock: `{}` sets what can widen what an agent may do:\n",
+        root.join(".interlock/config.toml").display()
+    );
+    let before = known.map(|word| &word.widens);
+    for (key, value) in widens.as_object().into_iter().flatten() {
+        let was = before.and_then(|before| before.get(key));
+        let note = match (before, was) {
+            (Some(_), Some(was)) if was != value => format!(" (was {was})"),
+            (Some(_), None) => " (new)".to_owned(),
+            _ => String::new(),
+        };
+        text.push_str(&format!("  {key} = {value}{note}\n"));
+    }
+    app.output.remark(&text);
+    loop {
+        app.output
+            .remark("Do you trust this project? [t]rust, this ti[m]e, [n]o, [s]top > ");
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line)? == 0 {
+            return Ok(Word::Stop);
+        }
+        match line.trim().to_lowercase().as_str() {
+            "t" | "trust" => return Ok(Word::Trust),
+            "m" | "this time" => return Ok(Word::ThisTime),
+            "n" | "no" => return Ok(Word::No),
+            "s" | "stop" => return Ok(Word::Stop),
+            _ => {}
+        }
+    }
+}
