@@ -123,7 +123,10 @@ fn wrong(input: &Input, text: &str) -> Failure {
         InputKind::Array => "a JSON list",
         InputKind::Object => "a JSON object",
     };
-    usage(format!("the input `{}` is {kind}, not `{shown}`", input.name))
+    usage(format!(
+        "the input `{}` is {kind}, not `{shown}`",
+        input.name
+    ))
 }
 
 fn usage(message: String) -> Failure {

@@ -8,7 +8,7 @@ use std::{
 use anyhow::anyhow;
 use interlock_project::Config;
 use interlock_store::TrustWord;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{app::App, authority, failure::Failure, live::now_ms};
 
@@ -42,7 +42,11 @@ pub(super) fn counted(
     let home = app.home()?;
     let known = home.trust_word(&root)?;
     if let Some(word) = known.as_ref().filter(|word| word.widens == widens) {
-        return Ok(if word.trusted { project } else { narrowed(project) });
+        return Ok(if word.trusted {
+            project
+        } else {
+            narrowed(project)
+        });
     }
     if headless || !io::stdin().is_terminal() {
         return Err(anyhow!(
@@ -83,27 +87,23 @@ fn narrowed(project: Config) -> Config {
 
 /// Writes what of a project's configuration can widen what an agent may do; `{}`: nothing.
 fn widening(project: &Config) -> Value {
-    let mut widens = json!({});
+    let mut widens = Map::new();
     if let Some(mode) = project.stages.mode {
-        widens["mode"] = json!(mode);
+        widens.insert("mode".to_owned(), json!(mode));
     }
     if !project.stages.allowlist.is_empty() {
-        widens["allowlist"] = json!(project.stages.allowlist);
+        let list = json!(project.stages.allowlist);
+        widens.insert("allowlist".to_owned(), list);
     }
-    if !project.mcp.is_empty() {
-        let servers = project.mcp.iter();
-        let servers = servers.map(|(name, server)| (name.to_string(), json!(format!("{server:?}"))));
-        widens["mcp"] = Value::Object(servers.collect());
+    for (name, server) in &project.mcp {
+        // Of a server only whether it is the same: what it is started with may hold secrets.
+        let digest = interlock_facts::control_digest(&json!(format!("{server:?}")));
+        widens.insert(format!("mcp.{name}"), json!(digest));
     }
-    widens
+    Value::Object(widens)
 }
 
-fn ask(
-    app: &App,
-    root: &Path,
-    known: Option<&TrustWord>,
-    widens: &Value,
-) -> Result<Word, Failure> {
+fn ask(app: &App, root: &Path, known: Option<&TrustWord>, widens: &Value) -> Result<Word, Failure> {
     let mut text = format!(
         "interlock: `{}` sets what can widen what an agent may do:\n",
         root.join(".interlock/config.toml").display()

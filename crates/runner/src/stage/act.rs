@@ -31,8 +31,10 @@ use super::{
     transcript::Transcript,
 };
 use crate::{
+    carry::mark,
     order::{Failed, Order, Outcome},
     screen::{Piece, Screen},
+    surroundings::EFFECT_VARIABLE,
 };
 
 /// Code of a stage that cannot go on here.
@@ -476,7 +478,10 @@ impl<'a> Attempt<'a> {
             .stages
             .as_ref()
             .map_or(30_000, |rules| rules.result_bytes);
+        let mark = mark(&self.line.id, self.line.attempt);
+        let environment = [(EFFECT_VARIABLE.to_owned(), mark)];
         let bench = Bench {
+            environment: &environment,
             stages: self.stages,
             transcript: &self.transcript,
             brake: self.brake,

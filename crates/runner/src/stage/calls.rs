@@ -137,6 +137,8 @@ pub(super) struct Bench<'a> {
     pub(super) transcript: &'a Transcript,
     pub(super) brake: &'a Brake,
     pub(super) result_bytes: usize,
+    /// By which what outlives a crash is found.
+    pub(super) environment: &'a [(String, String)],
     /// Is told what a line prints.
     pub(super) printed: &'a (dyn Fn(&[u8]) + Sync),
 }
@@ -221,7 +223,7 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
             cancel: bench.brake.tool(),
             carrier,
             datasources: &[],
-            environment: &[],
+            environment: bench.environment,
             result_bytes_max: WHOLE_MAX,
             progress: Some(&progress),
         },

@@ -1,0 +1,17 @@
+//! Pipelines through the built program: scripted providers, real tools, a real project.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+#[path = "stages/crash.rs"]
+mod crash;
+#[path = "stages/grants.rs"]
+mod grants;
+#[path = "stages/place.rs"]
+mod place;
+#[path = "stages/starts.rs"]
+mod starts;
+#[path = "stages/trace.rs"]
+mod trace;

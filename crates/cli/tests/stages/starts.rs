@@ -1,0 +1,121 @@
+//! What is refused before the first stage.
+
+use std::fs;
+
+use interlock_testkit::provider::{Script, call};
+use serde_json::json;
+
+use crate::place::{CODE_REVIEW, Place};
+
+const SMALL: &str = "id: flow
+input: { task: { type: string }, times: { type: integer, default: 1 } }
+stages:
+  Only:
+    body: 'Do ${ctx.task} ${ctx.times} times.'
+    completionTool: submit
+    completionSchema: {}
+    turnCap: 3
+    next: end
+";
+
+fn script() -> Script {
+    Script::turns(vec![vec![call("submit", &json!({"ok": true}))]])
+}
+
+#[test]
+fn inputs_are_checked_before_anything_starts() {
+    let place = Place::new("anthropic", SMALL, script());
+    for (arguments, word) in [
+        (&["run", "flow"][..], "the input `task` is missing"),
+        (
+            &["run", "flow", "x", "--var", "tmes=2"],
+            "did you mean `times`?",
+        ),
+        (
+            &["run", "flow", "x", "--var", "times=two"],
+            "is a whole number",
+        ),
+        (&["run", "flow", "--input", "{\"task\": 1}"], "is text"),
+        (&["run", "flow", "--input", "words"], "wants a JSON object"),
+        (&["run", "flow", "x", "--model", "nowhere/m"], "nowhere"),
+    ] {
+        place.call(arguments).ended(2).says(&[word]);
+    }
+    assert!(place.provider.asked().is_empty());
+    place
+        .call(&["run", "flow", "--input", "{\"task\": \"it\", \"times\": 2}"])
+        .ended(0);
+    assert!(place.sent().contains("Do it 2 times."));
+}
+
+#[test]
+fn a_missing_key_is_found_before_the_first_stage() {
+    let place = Place::new("anthropic", CODE_REVIEW, script());
+    let output = place
+        .room
+        .command(crate::place::INTERLOCK)
+        .args(["run", "flow", "x"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("ANTHROPIC_API_KEY"), "{said}");
+}
+
+#[test]
+fn a_project_that_widens_does_not_start_where_nobody_is_asked() {
+    let place = Place::new("anthropic", SMALL, script());
+    place
+        .room
+        .write(".interlock/config.toml", "[stages]\nmode = \"yolo\"\n")
+        .unwrap();
+    for headless in [
+        &["run", "flow", "x"][..],
+        &["run", "flow", "x", "--headless", "--mode", "yolo"],
+    ] {
+        place
+            .call(headless)
+            .ended(1)
+            .says(&["widens what an agent may do"]);
+    }
+    assert!(place.provider.asked().is_empty());
+    let root = place.project().canonicalize().unwrap();
+    let config = place.room.config().join("interlock/config.toml");
+    let trusted = format!(
+        "{}[trust]\nprojects = [{root:?}]\n",
+        fs::read_to_string(&config).unwrap()
+    );
+    fs::write(&config, trusted).unwrap();
+    place.call(&["run", "flow", "x"]).ended(0);
+}
+
+#[test]
+fn the_mode_of_a_run_is_fixed() {
+    let write = call("Write", &json!({"file_path": "x", "content": "x"}));
+    let place = Place::new(
+        "openai",
+        SMALL,
+        Script::turns(vec![vec![write], vec![call("submit", &json!({}))]]),
+    );
+    place
+        .call(&[
+            "run",
+            "flow",
+            "x",
+            "-n",
+            "one",
+            "--ask",
+            "remote",
+            "--no-wait",
+        ])
+        .ended(75);
+    place
+        .by_person(&["resume", "one", "--mode", "yolo"])
+        .ended(2)
+        .says(&["fixed when it starts"]);
+    place.by_person(&["approve", "one"]).ended(0);
+    place
+        .by_person(&["resume", "one", "--mode", "ask", "--headless"])
+        .ended(0);
+    assert_eq!(place.room.read("x").as_deref(), Some("x"));
+}
