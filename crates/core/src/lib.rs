@@ -7,6 +7,7 @@
 pub mod briefing;
 pub mod call;
 pub mod command;
+pub mod data;
 pub mod dialogue;
 pub mod event;
 pub mod expression;

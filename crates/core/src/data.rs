@@ -1,0 +1,147 @@
+//! What the output of a state does to the context and to the conversation.
+//!
+//! One pure function, so that all of it is one event: after a crash all of it
+//! happened, or nothing.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::machine::Object;
+
+mod literal;
+mod output;
+
+pub use output::parse_output;
+
+/// What becomes of an output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DataFlags {
+    /// Whether its keys enter the context.
+    pub store: bool,
+    /// The context key that gets all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_key: Option<String>,
+    /// What is left of the context.
+    pub clear: Clear,
+    /// Context keys that are removed before it is stored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reset: Vec<String>,
+    /// Whether each key given extends a list.
+    pub append: bool,
+    /// Whether it enters the conversation.
+    pub in_history: bool,
+    /// Whether the conversation before it is forgotten.
+    pub clear_messages: bool,
+    /// Whether it enters the conversation as a person's message.
+    pub as_person: bool,
+}
+
+impl Default for DataFlags {
+    fn default() -> Self {
+        Self {
+            store: true,
+            output_key: None,
+            clear: Clear::Nothing,
+            reset: Vec::new(),
+            append: false,
+            in_history: true,
+            clear_messages: false,
+            as_person: false,
+        }
+    }
+}
+
+/// What an output removes from the context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clear {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Everything, what the output itself gives included.
+    Everything,
+    /// Everything but what the output gives.
+    KeepCurrent,
+}
+
+/// Applies an output to the context and to the conversation.
+///
+/// `text` is the output as it came, `output` what [`parse_output`] made of it, `said` the
+/// message that it is in the conversation. The order is conversation, clearing, removal of
+/// keys, what the output gives, `output_key`. Context and conversation never touch each other.
+pub fn apply<M>(
+    flags: &DataFlags,
+    context: &mut Object,
+    history: &mut Vec<M>,
+    said: M,
+    (output, text): (&Value, &str),
+) {
+    if flags.clear_messages {
+        history.clear();
+    }
+    if flags.in_history {
+        history.push(said);
+    }
+    if flags.clear != Clear::Nothing {
+        context.clear();
+    }
+    for key in &flags.reset {
+        context.shift_remove(key);
+    }
+    if flags.clear == Clear::Everything {
+        return;
+    }
+    if flags.store {
+        for (key, value) in contribution(output) {
+            put(context, key, value, flags.append);
+        }
+    }
+    if let Some(key) = &flags.output_key {
+        let whole = match output {
+            Value::Object(_) | Value::Array(_) => output.clone(),
+            _ => Value::String(text.to_owned()),
+        };
+        put(context, key.clone(), whole, flags.append);
+    }
+}
+
+/// Returns what an output gives to the context.
+///
+/// Of an object its keys, of a list its objects merged from left to right, of anything else nothing.
+#[must_use]
+pub fn contribution(output: &Value) -> Object {
+    match output {
+        Value::Object(fields) => fields.clone(),
+        Value::Array(items) => {
+            let objects = items.iter().filter_map(Value::as_object);
+            let mut merged = Object::new();
+            for (key, value) in objects.flatten() {
+                merged.insert(key.clone(), value.clone());
+            }
+            merged
+        }
+        _ => Object::new(),
+    }
+}
+
+/// Stores a value, or makes a list longer by it.
+fn put(context: &mut Object, key: String, value: Value, append: bool) {
+    if !append {
+        context.insert(key, value);
+        return;
+    }
+    let mut list = match context.get_mut(&key).map(Value::take) {
+        None => Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(former) => vec![former],
+    };
+    match value {
+        Value::Array(items) => list.extend(items),
+        value => list.push(value),
+    }
+    context.insert(key, Value::Array(list));
+}
+
+#[cfg(test)]
+mod tests;
