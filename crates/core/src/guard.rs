@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::names::GuardName;
+use crate::{expression::Expression, names::GuardName};
 
 /// A condition that a transition needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,17 @@ pub enum Guard {
     Code(i64),
     /// The activity failed, and not because somebody cancelled it.
     Uncancelled,
+    /// An expression over the output and the context holds.
+    Expression(ExpressionGuard),
+}
+
+/// A condition that a workflow writes as text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExpressionGuard {
+    /// As written, for people.
+    pub text: String,
+    /// What was read of it.
+    pub expression: Expression,
 }
 
 /// A guard by name, or written in place.

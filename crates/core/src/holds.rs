@@ -5,7 +5,11 @@ use std::cmp::Ordering;
 use serde_json::{Value, json};
 
 use crate::{
-    guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
+    data::parse_output,
+    expression::{AfterState, holds},
+    guard::{
+        EvidenceGuard, EvidenceOf, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source,
+    },
     machine::Machine,
     number::{compare, deep_equal},
     run::{Frame, Run},
@@ -95,6 +99,12 @@ fn read_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize, seen: &mut Vec<Val
         }
         Guard::Output(_) => seen.push(scope.frame.output.as_ref().clone()),
         Guard::Code(_) | Guard::Uncancelled => seen.push(json!(scope.frame.failure)),
+        Guard::Expression(guard) => {
+            seen.push(scope.frame.output.as_ref().clone());
+            for name in guard.expression.names() {
+                seen.push(json!(scope.frame.context.get(name)));
+            }
+        }
     }
 }
 
@@ -156,6 +166,25 @@ fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
             Some(_) => Err(Unmet::new("code", "the state was cancelled")),
             None => Err(Unmet::new("code", "nothing failed")),
         },
+        Guard::Expression(guard) => check_expression(scope.frame, guard),
+    }
+}
+
+/// Evaluates an expression; one without a value does not hold.
+fn check_expression(frame: &Frame, guard: &ExpressionGuard) -> Result<(), Unmet> {
+    let parsed = frame.output.as_str().map(parse_output);
+    let names = AfterState {
+        output: parsed.as_ref().unwrap_or(&frame.output),
+        context: &frame.context,
+    };
+    let shown: String = guard.text.chars().take(80).collect();
+    match holds(&guard.expression, &names) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Unmet::new(&shown, "it does not hold")),
+        Err(failure) => Err(Unmet::new(
+            &shown,
+            format!("it cannot be evaluated: {failure}"),
+        )),
     }
 }
 

@@ -25,6 +25,7 @@ pub mod refusal;
 pub mod report;
 pub mod run;
 pub mod stage;
+pub mod template;
 pub mod text;
 pub mod tools;
 pub mod validate;

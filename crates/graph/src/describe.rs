@@ -228,6 +228,7 @@ fn guard_ref(guard: &GuardRef, depth: usize) -> String {
             Guard::Output(text) => text.clone(),
             Guard::Code(code) => format!("code {code}"),
             Guard::Uncancelled => "any other code".to_owned(),
+            Guard::Expression(guard) => guard.text.clone(),
             Guard::Evidence(evidence) => {
                 let since = match evidence.since {
                     Since::LastEdit => "since the last edit",

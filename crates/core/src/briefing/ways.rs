@@ -126,6 +126,7 @@ fn guard_name(guard: &GuardRef) -> String {
             Guard::Output(text) => cut(&plain(&format!("on the output `{text}`")), 60),
             Guard::Code(code) => format!("on code {code}"),
             Guard::Uncancelled => "unless cancelled".to_owned(),
+            Guard::Expression(guard) => cut(&plain(&format!("on `{}`", guard.text)), 60),
         },
     }
 }

@@ -247,7 +247,11 @@ fn evidence_of(guard: &Guard) -> Vec<&EvidenceOf> {
             }
             Guard::All(items) | Guard::Any(items) => items,
             Guard::Not(item) => std::slice::from_ref(item.as_ref()),
-            Guard::Field(_) | Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => &[],
+            Guard::Field(_)
+            | Guard::Output(_)
+            | Guard::Code(_)
+            | Guard::Uncancelled
+            | Guard::Expression(_) => &[],
         };
         pending.extend(items.iter().filter_map(in_place_of));
     }

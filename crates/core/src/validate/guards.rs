@@ -74,7 +74,11 @@ impl<'m> Check<'m, '_> {
                 }
             }
             Guard::Not(item) => self.guard_ref(item, &site.item(0)),
-            Guard::Evidence(_) | Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => {}
+            Guard::Evidence(_)
+            | Guard::Output(_)
+            | Guard::Code(_)
+            | Guard::Uncancelled
+            | Guard::Expression(_) => {}
         }
     }
 
@@ -277,7 +281,8 @@ fn collect_names<'g>(guard: &'g Guard, names: &mut Vec<&'g GuardName>) {
         | Guard::Evidence(_)
         | Guard::Output(_)
         | Guard::Code(_)
-        | Guard::Uncancelled => {}
+        | Guard::Uncancelled
+        | Guard::Expression(_) => {}
     }
 }
 
@@ -307,7 +312,8 @@ fn reads_output<'g>(
         }
         Guard::Not(item) => reads_output(machine, item, seen),
         Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => true,
-        Guard::Evidence(_) => false,
+        // It may read the context alone.
+        Guard::Evidence(_) | Guard::Expression(_) => false,
     }
 }
 

@@ -101,7 +101,11 @@ fn fields(guard: &Guard, site: &GuardSite, look: &mut impl FnMut(&FieldGuard, &G
             }
         }
         Guard::Not(item) => fields_of_ref(item, &site.item(0), look),
-        Guard::Evidence(_) | Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => {}
+        Guard::Evidence(_)
+        | Guard::Output(_)
+        | Guard::Code(_)
+        | Guard::Uncancelled
+        | Guard::Expression(_) => {}
     }
 }
 

@@ -208,7 +208,7 @@ fn holds(machine: &Machine, context: &Object, guard: &GuardRef) -> bool {
     match guard {
         Guard::Not(inner) => !holds(machine, context, inner),
         Guard::Evidence(_) => true,
-        Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => false,
+        Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled | Guard::Expression(_) => false,
         Guard::Field(field) => {
             let seen = context.get(&field.field).filter(|value| !value.is_null());
             let number = seen.and_then(Value::as_i64);

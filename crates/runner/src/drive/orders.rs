@@ -135,7 +135,7 @@ fn guard_reads(guard: &GuardRef, machine: &Machine, depth: usize) -> bool {
     match guard {
         _ if depth > DEPTH_MAX => true,
         None | Some(Guard::Evidence(_) | Guard::Code(_) | Guard::Uncancelled) => false,
-        Some(Guard::Field(_) | Guard::Output(_)) => true,
+        Some(Guard::Field(_) | Guard::Output(_) | Guard::Expression(_)) => true,
         Some(Guard::All(guards) | Guard::Any(guards)) => guards
             .iter()
             .any(|guard| guard_reads(guard, machine, depth + 1)),

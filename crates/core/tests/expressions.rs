@@ -1,0 +1,89 @@
+//! Conditions written as text route a run, over the output and the context.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use interlock_core::{
+    command::{Ask, Command},
+    decide,
+    event::Event,
+    evolve,
+    expression::{Comparison, Expression, Node},
+    machine::{Machine, Outcome},
+    names::RunId,
+    run::{Phase, Run},
+};
+use serde_json::{Value, json};
+
+/// Returns the expression `NAME > 10`.
+fn over_ten(name: &str) -> Expression {
+    let mut expression = Expression::default();
+    let name = expression.push(Node::Name(name.to_owned()));
+    let ten = expression.push(Node::Literal(json!(10)));
+    expression.push(Node::Compare(name, vec![(Comparison::Greater, ten)]));
+    expression
+}
+
+/// Starts a run that ends well where the guard holds, and tells how it ended.
+fn outcome(expression: &Expression, context: &Value) -> Outcome {
+    let guard =
+        json!({ "inline": { "expression": { "text": "n > 10", "expression": expression } } });
+    let end = |outcome: &str| json!({ "activity": { "final": { "outcome": outcome } } });
+    let machine = json!({
+        "id": "m", "initial": "a", "context": context,
+        "states": {
+            "a": { "activity": "choice", "on": { "done": { "transitions": [
+                { "guards": [guard], "target": { "state": "yes" } },
+                { "target": { "state": "no" } },
+            ] } } },
+            "yes": end("success"),
+            "no": end("failure"),
+        },
+    });
+    let machine: Machine = serde_json::from_value(machine).unwrap();
+    let run = Run::new(RunId::new("r"));
+    let ask = Ask::Start {
+        input: json!({}).as_object().unwrap().clone(),
+        by: "ana".to_owned(),
+        places: None,
+        mode: None,
+    };
+    let decision = decide(&machine, &run, &Command { at_ms: 1, ask });
+    let ended = decision.events.iter().fold(run, |run, event| {
+        let text = serde_json::to_string(event).unwrap();
+        evolve(run, &serde_json::from_str::<Event>(&text).unwrap())
+    });
+    match ended.phase {
+        Phase::Ended { outcome, .. } => Some(outcome),
+        _ => None,
+    }
+    .unwrap()
+}
+
+#[test]
+fn an_expression_chooses_the_way() {
+    let n = over_ten("n");
+    assert_eq!(outcome(&n, &json!({ "n": 15 })), Outcome::Success);
+    assert_eq!(outcome(&n, &json!({ "n": "15" })), Outcome::Success);
+    assert_eq!(outcome(&n, &json!({ "n": 9 })), Outcome::Failure);
+}
+
+#[test]
+fn an_expression_without_a_value_does_not_hold() {
+    assert_eq!(
+        outcome(&over_ten("missing"), &json!({ "n": 15 })),
+        Outcome::Failure
+    );
+    assert_eq!(
+        outcome(&over_ten("n"), &json!({ "n": "prose" })),
+        Outcome::Failure
+    );
+    assert_eq!(
+        outcome(&Expression::default(), &json!({})),
+        Outcome::Failure
+    );
+}
+
+#[test]
+fn a_damaged_expression_ends_as_one_that_does_not_hold() {
+    let circle: Expression = serde_json::from_value(json!([{ "not": 0 }])).unwrap();
+    assert_eq!(outcome(&circle, &json!({})), Outcome::Failure);
+}

@@ -1,0 +1,124 @@
+//! Templates: blocks that cannot be read, and names that nothing sets.
+
+use std::collections::BTreeSet;
+
+use interlock_core::{nearest::nearest, template::Template};
+use serde_json::Value;
+
+use crate::codemie::{
+    notes::{Notes, shown},
+    syntax::{Does, Named, Server, Shape, Start, State, Way, Workflow},
+};
+
+pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
+    for assistant in &workflow.assistants {
+        for text in &assistant.system_prompt {
+            notes.template(text);
+        }
+        assistant.servers.iter().for_each(|one| server(one, notes));
+    }
+    for tool in &workflow.tools {
+        let texts = tool.arguments.iter().flat_map(|one| &one.texts);
+        texts.for_each(|text| notes.template(text));
+        tool.server.iter().for_each(|one| server(one, notes));
+    }
+    for node in &workflow.nodes {
+        node.system_prompt.iter().for_each(|text| notes.template(text));
+    }
+    let known = known(workflow);
+    for state in &workflow.states {
+        for text in texts(state) {
+            notes.template(text);
+            if let Some(known) = &known {
+                unset(text, known, notes);
+            }
+        }
+    }
+}
+
+/// Returns the templates of a state.
+fn texts(state: &State) -> impl Iterator<Item = &Named> {
+    let task = state.task.iter().filter(|_| state.fills_prompt);
+    let arguments = state.arguments.iter().flat_map(|one| &one.texts);
+    task.chain(arguments)
+}
+
+fn server(server: &Server, notes: &mut Notes<'_>) {
+    match &server.start {
+        Some(Start::Program {
+            command,
+            arguments,
+            env,
+        }) => {
+            notes.template(command);
+            arguments.iter().for_each(|text| notes.template(text));
+            env.iter().for_each(|(_, text)| notes.template(text));
+        }
+        Some(Start::Address {
+            url,
+            headers,
+            token,
+            ..
+        }) => {
+            notes.template(url);
+            headers.iter().for_each(|(_, text)| notes.template(text));
+            token.iter().for_each(|text| notes.template(text));
+        }
+        _ => {}
+    }
+}
+
+/// Returns every name that a state sets; `None`: some state may set any.
+fn known(workflow: &Workflow) -> Option<BTreeSet<String>> {
+    let mut known: BTreeSet<String> = ["task", "interlock"].map(str::to_owned).into();
+    for state in &workflow.states {
+        let next = state.next.as_ref()?;
+        // An item may have any key.
+        if matches!(next.way, Way::Items { .. } | Way::Broken) {
+            return None;
+        }
+        known.extend(next.flags.output_key.iter().map(|key| key.text.clone()));
+        if !next.flags.store {
+            continue;
+        }
+        known.extend(given(state)?);
+    }
+    Some(known)
+}
+
+/// Returns the keys of a state's output; `None`: not known.
+fn given(state: &State) -> Option<Vec<String>> {
+    let Some(Does::Assistant(_)) = &state.does else {
+        return None;
+    };
+    let Shape::Enforced(schema) = &state.schema.as_ref()?.shape else {
+        return None;
+    };
+    let is_open = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
+    let properties = schema.get("properties")?.as_object().filter(|_| !is_open)?;
+    Some(properties.keys().cloned().collect())
+}
+
+/// Says which names of a template are close to one that is set, and none themselves.
+///
+/// Others may come with the input of the run.
+fn unset(text: &Named, known: &BTreeSet<String>, notes: &mut Notes<'_>) {
+    for name in Template::new(text.text.as_str()).names() {
+        if known.contains(&name) {
+            continue;
+        }
+        let Some(near) = nearest(&name, known.iter().map(String::as_str)) else {
+            continue;
+        };
+        let at = text.text.find(name.as_str()).unwrap_or_default();
+        let span = notes.within(text.span, &text.text, at, name.len());
+        notes
+            .report
+            .warning(
+                span,
+                "unset_variable",
+                format!("no state sets `{}`: did you mean `{near}`?", shown(&name)),
+            )
+            .help(format!("write `{near}`, or give `{}` with the input", shown(&name)));
+    }
+}
