@@ -364,7 +364,7 @@ fn nothing_is_unbounded() {
         ("{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}", ""),
         (
             "{% for a in range(9000) %}{{ 'x' * 10000 }}{% endfor %}",
-            "too much",
+            "steps",
         ),
     ] {
         for missing in [Missing::Stays, Missing::Fails] {

@@ -3,6 +3,7 @@
 mod data;
 mod graph;
 mod references;
+mod templates;
 mod writes;
 
 use super::{notes::Notes, syntax::Workflow};
@@ -13,5 +14,6 @@ pub(super) fn check(workflow: &Workflow, others: &dyn Workflows, notes: &mut Not
     references::check(workflow, others, notes);
     graph::check(workflow, notes);
     data::check(workflow, notes);
+    templates::check(workflow, notes);
     writes::check(workflow, notes);
 }

@@ -312,6 +312,11 @@ pub(super) fn check(
     match known {
         "transform_node" => transform(&fields, notes),
         "generate_documents_tree" => tree(&what, &fields, notes),
+        "state_processor_node" => {
+            if let Some(text) = named(&fields, "output_template") {
+                notes.template(&text);
+            }
+        }
         _ => {}
     }
 }
@@ -361,6 +366,9 @@ fn transform(fields: &Fields<'_>, notes: &mut Notes<'_>) {
         };
         if mapping.has("type") && mapping.text("type").is_none() {
             continue;
+        }
+        if let Some(text) = named(&mapping, "template") {
+            notes.template(&text);
         }
         for name in ["condition", "script", "filter_condition"] {
             if let Some(text) = named(&mapping, name) {

@@ -1,6 +1,6 @@
 //! What is said about a file, and how much it weighs.
 
-use interlock_core::expression::Expression;
+use interlock_core::{expression::Expression, template::Template};
 
 use super::{expression, syntax::Named};
 use crate::{
@@ -87,6 +87,21 @@ impl Notes<'_> {
         }
     }
 
+    /// Reads a template; a block that cannot be read is told where it stands.
+    pub(super) fn template(&mut self, text: &Named) {
+        for fault in Template::new(text.text.as_str()).faults() {
+            let at = self.within(text.span, &text.text, fault.at, fault.length);
+            let block = text.text.get(fault.at..fault.at + fault.length);
+            let block = shown(block.unwrap_or_default());
+            self.doubt(
+                at,
+                "template",
+                format!("the block `{block}` cannot be read: {}", fault.reason),
+            )
+            .help("correct it, or put it between `{% raw %}` and `{% endraw %}`");
+        }
+    }
+
     /// Finds in the file what stands at the byte `at` of the decoded text of a scalar.
     ///
     /// Blanks differ between what is written and what is read, the rest does not unless it
@@ -137,7 +152,12 @@ pub(super) fn describe(node: &Node) -> String {
 
 /// Returns a text short enough for a message, on one line.
 pub(super) fn shown(text: &str) -> String {
-    let mut line: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+    let plain = |letter: char| {
+        let escaped = letter.is_control().then(|| letter.escape_debug());
+        let kept = (!letter.is_control()).then_some(letter);
+        escaped.into_iter().flatten().chain(kept)
+    };
+    let mut line: String = text.chars().take(60).flat_map(plain).collect();
     if text.chars().nth(60).is_some() {
         line.push('…');
     }

@@ -12,9 +12,8 @@ use crate::codemie::{
 
 pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
     for assistant in &workflow.assistants {
-        for text in &assistant.system_prompt {
-            notes.template(text);
-        }
+        let prompt = assistant.system_prompt.iter();
+        prompt.for_each(|text| notes.template(text));
         assistant.servers.iter().for_each(|one| server(one, notes));
     }
     for tool in &workflow.tools {
@@ -23,7 +22,9 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
         tool.server.iter().for_each(|one| server(one, notes));
     }
     for node in &workflow.nodes {
-        node.system_prompt.iter().for_each(|text| notes.template(text));
+        node.system_prompt
+            .iter()
+            .for_each(|text| notes.template(text));
     }
     let known = known(workflow);
     for state in &workflow.states {
@@ -94,7 +95,9 @@ fn given(state: &State) -> Option<Vec<String>> {
     let Shape::Enforced(schema) = &state.schema.as_ref()?.shape else {
         return None;
     };
-    let is_open = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
+    let is_open = schema
+        .get("additionalProperties")
+        .is_some_and(|more| *more != Value::Bool(false));
     let properties = schema.get("properties")?.as_object().filter(|_| !is_open)?;
     Some(properties.keys().cloned().collect())
 }
@@ -119,6 +122,9 @@ fn unset(text: &Named, known: &BTreeSet<String>, notes: &mut Notes<'_>) {
                 "unset_variable",
                 format!("no state sets `{}`: did you mean `{near}`?", shown(&name)),
             )
-            .help(format!("write `{near}`, or give `{}` with the input", shown(&name)));
+            .help(format!(
+                "write `{near}`, or give `{}` with the input",
+                shown(&name)
+            ));
     }
 }
