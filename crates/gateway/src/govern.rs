@@ -5,11 +5,11 @@
 
 mod asking;
 mod cached;
-mod files;
+pub(crate) mod files;
 mod governor;
 mod lists;
 mod opened;
-mod pins;
+pub(crate) mod pins;
 mod policy;
 mod results;
 

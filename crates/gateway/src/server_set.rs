@@ -22,6 +22,7 @@ use crate::{
     notes::Notes,
     session::{Bounds, Gateway},
     settings::Settings,
+    tool_servers::Reach,
     upstream::{
         Dial, Running, Server,
         http::{HttpServer, Speaks},
@@ -182,15 +183,23 @@ impl ServerSet {
 
 fn server(name: &str, config: &ServerConfig, root: &Path) -> Result<Server, GatewayError> {
     let failed = |why: String| GatewayError::Settings(format!("the server `{name}`: {why}"));
-    let dial: Box<dyn Dial> = match &config.transport {
-        Transport::Stdio(stdio) => Box::new(process(stdio, root).map_err(failed)?),
-        Transport::Http(http) => Box::new(called(http, Speaks::Any).map_err(failed)?),
-        Transport::Sse(http) => Box::new(called(http, Speaks::OneStream).map_err(failed)?),
+    let dial: Box<dyn Dial> = match reached(&config.transport, root).map_err(failed)? {
+        Reach::Process(process) => Box::new(process),
+        Reach::Http(http) => http,
     };
     let mut server = Server::new(name, dial);
     server.shared = config.shared;
     server.timeout = config.timeout_ms.map(Duration::from_millis);
     Ok(server)
+}
+
+/// Finds out how a server is reached, with the variables of the environment that are named.
+pub(crate) fn reached(transport: &Transport, root: &Path) -> Result<Reach, String> {
+    match transport {
+        Transport::Stdio(stdio) => process(stdio, root).map(Reach::Process),
+        Transport::Http(http) => Ok(Reach::Http(Box::new(called(http, Speaks::Any)?))),
+        Transport::Sse(http) => Ok(Reach::Http(Box::new(called(http, Speaks::OneStream)?))),
+    }
 }
 
 fn called(http: &HttpConfig, speaks: Speaks) -> Result<HttpServer, String> {

@@ -21,21 +21,21 @@ const PROMPT: &str = "prompts/get";
 
 /// Where servers work, and what is set about their tools.
 #[derive(Debug, Clone)]
-pub(super) struct Files {
+pub(crate) struct Files {
     around: Surroundings,
     servers: Servers,
 }
 
 /// A call to be judged: who makes it, and under which id.
 #[derive(Debug, Clone)]
-pub(super) struct Identity {
-    pub(super) id: CallId,
-    pub(super) agent: Option<AgentId>,
+pub(crate) struct Identity {
+    pub(crate) id: CallId,
+    pub(crate) agent: Option<AgentId>,
 }
 
 impl Files {
     /// Describes where the servers of the project at `root` work.
-    pub(super) fn new(
+    pub(crate) fn new(
         setting: &HookSetting,
         root: &Path,
         person: &Config,
@@ -57,7 +57,7 @@ impl Files {
     }
 
     /// Finds what a call would do.
-    pub(super) fn call(&self, tool: &ListedTool<'_>, input: &Value, who: Identity) -> ToolCall {
+    pub(crate) fn call(&self, tool: &ListedTool<'_>, input: &Value, who: Identity) -> ToolCall {
         let names = served_names(tool.server, tool.name);
         let read_only = says_read_only(tool.definition);
         let files = file_use(tool.name, self.set(tool), input, read_only);

@@ -51,7 +51,7 @@ impl Pins {
 }
 
 /// Takes the digests of a definition; `None`: the server lists no such tool.
-fn pin(tool: &ListedTool<'_>) -> Option<ToolPin> {
+pub(crate) fn pin(tool: &ListedTool<'_>) -> Option<ToolPin> {
     let definition = tool.definition.as_object()?;
     let bound = definition
         .iter()
@@ -69,7 +69,7 @@ fn pin(tool: &ListedTool<'_>) -> Option<ToolPin> {
 }
 
 /// Says how a tool differs from its pin; one that its server lists no more differs in everything.
-fn change(pinned: &ToolPin, seen: Option<&ToolPin>) -> Option<ToolChange> {
+pub(crate) fn change(pinned: &ToolPin, seen: Option<&ToolPin>) -> Option<ToolChange> {
     let gone = BTreeMap::new();
     let (found, now) = seen.map_or((Digest::new(""), &gone), |seen| {
         (seen.digest.clone(), &seen.parts)
@@ -93,7 +93,7 @@ fn change(pinned: &ToolPin, seen: Option<&ToolPin>) -> Option<ToolChange> {
     })
 }
 
-fn is_accepted(run: &Run, change: &ToolChange) -> bool {
+pub(crate) fn is_accepted(run: &Run, change: &ToolChange) -> bool {
     run.tools_accepted.iter().any(|known| {
         known.server == change.server && known.tool == change.tool && known.digest == change.found
     })
@@ -103,20 +103,38 @@ fn name(pin: &ToolPin) -> (String, String) {
     (pin.server.clone(), pin.tool.clone())
 }
 
-fn by_name(pins: Vec<ToolPin>) -> BTreeMap<(String, String), ToolPin> {
+pub(crate) fn by_name(pins: Vec<ToolPin>) -> BTreeMap<(String, String), ToolPin> {
     pins.into_iter().map(|pin| (name(&pin), pin)).collect()
+}
+
+/// Says that a tool is another one now, and how a person accepts it where a run has pinned it.
+pub(crate) fn different(change: &ToolChange, run: Option<&str>) -> String {
+    let ToolChange { server, tool, .. } = change;
+    match run {
+        Some(run) => format!(
+            "{}; a person who has looked accepts it with `interlock tools {run} --accept {server} {tool}`",
+            other(change)
+        ),
+        None => other(change),
+    }
+}
+
+fn other(change: &ToolChange) -> String {
+    let tool = &change.tool;
+    let what = if change.found.as_str().is_empty() {
+        "its server lists it no more".to_owned()
+    } else {
+        format!("{} changed", change.parts.join(", "))
+    };
+    format!("`{tool}` is not the tool it was when the run began ({what})")
 }
 
 /// Says of a changed tool why it is protected, to stand before "is protected".
 pub(super) fn thing(change: &ToolChange, run: &RunId) -> String {
     let ToolChange { server, tool, .. } = change;
     let server_word = if server.is_empty() { "\"\"" } else { server };
-    let what = if change.found.as_str().is_empty() {
-        "its server lists it no more".to_owned()
-    } else {
-        format!("{} changed", change.parts.join(", "))
-    };
     format!(
-        "`{tool}` is not the tool it was when the run began ({what}); until a person has looked and accepts it (`interlock tools {run} --accept {server_word} {tool}`) it"
+        "{}; until a person has looked and accepts it (`interlock tools {run} --accept {server_word} {tool}`) it",
+        other(change)
     )
 }

@@ -1,0 +1,51 @@
+//! A call that is under way.
+
+use std::{
+    sync::mpsc::{Receiver, RecvTimeoutError},
+    time::Duration,
+};
+
+use tokio::task::AbortHandle;
+
+use super::{CallError, ToolResult};
+
+/// A call of a tool that is under way; dropped, it is cancelled at its server.
+#[derive(Debug)]
+pub struct Call<T = ToolResult> {
+    pub(super) answered: Receiver<Result<T, CallError>>,
+    pub(super) task: Option<AbortHandle>,
+}
+
+impl<T> Call<T> {
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    /// There is no result of the tool, with the reason.
+    pub fn wait(self) -> Result<T, CallError> {
+        self.answered.recv().unwrap_or(Err(CallError::Cancelled))
+    }
+
+    /// Waits for it, but no longer than `time`; `None`: it has not ended.
+    ///
+    /// What has been returned once is not returned again.
+    pub fn wait_for(&self, time: Duration) -> Option<Result<T, CallError>> {
+        match self.answered.recv_timeout(time) {
+            Ok(ended) => Some(ended),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(CallError::Cancelled)),
+        }
+    }
+
+    /// Cancels it at its server.
+    pub fn cancel(self) {
+        drop(self);
+    }
+}
+
+impl<T> Drop for Call<T> {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Tools held to the definitions that the run saw first.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use interlock_core::{command::Ask, event::ToolChange, names::RunId};
+use interlock_store::{Home, StoreError, ToolPin};
+
+use crate::{
+    govern::{
+        ListedTool,
+        pins::{by_name, change, is_accepted, pin},
+    },
+    live::Live,
+    now_ms,
+};
+
+/// Pins by server and tool.
+type Pinned = BTreeMap<(String, String), ToolPin>;
+
+/// What is pinned, for all sessions of a run's servers.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    /// Where it is kept beside the log; `None`: it is kept as long as the servers are.
+    run: Option<(Home, RunId)>,
+    known: Arc<Mutex<Option<Pinned>>>,
+}
+
+impl Held {
+    pub(super) fn new(run: Option<(Home, RunId)>) -> Self {
+        Self {
+            run,
+            known: Arc::default(),
+        }
+    }
+
+    /// Pins what is seen for the first time, and finds for each tool whether it is another now.
+    pub(super) fn compare(
+        &self,
+        tools: &[ListedTool<'_>],
+    ) -> Result<Vec<Option<ToolChange>>, StoreError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let pins = match known.take() {
+            Some(pins) => pins,
+            None => self.read()?,
+        };
+        let seen: Vec<Option<ToolPin>> = tools.iter().map(pin).collect();
+        let name = |pin: &ToolPin| (pin.server.clone(), pin.tool.clone());
+        let is_new = |pin: &&ToolPin| !pins.contains_key(&name(pin));
+        let new: Vec<ToolPin> = seen.iter().flatten().filter(is_new).cloned().collect();
+        let pins = if new.is_empty() {
+            pins
+        } else {
+            self.add(pins, new)?
+        };
+        let mut changes = Vec::new();
+        for (tool, seen) in tools.iter().zip(seen) {
+            let pinned = pins.get(&(tool.server.to_owned(), tool.name.to_owned()));
+            let changed = pinned.and_then(|pinned| change(pinned, seen.as_ref()));
+            changes.push(match changed {
+                Some(changed) if !self.is_accepted(&changed)? => Some(changed),
+                _ => None,
+            });
+        }
+        *known = Some(pins);
+        Ok(changes)
+    }
+
+    fn read(&self) -> Result<Pinned, StoreError> {
+        match &self.run {
+            Some((home, run)) => Ok(by_name(home.open_run(run)?.tool_pins()?)),
+            None => Ok(BTreeMap::new()),
+        }
+    }
+
+    fn add(&self, mut pins: Pinned, new: Vec<ToolPin>) -> Result<Pinned, StoreError> {
+        match &self.run {
+            Some((home, run)) => Ok(by_name(home.open_run(run)?.pin_tools(new)?)),
+            None => {
+                pins.extend(by_name(new));
+                Ok(pins)
+            }
+        }
+    }
+
+    /// Tells whether a person has accepted the definition since; the run is told of one that nobody has.
+    fn is_accepted(&self, change: &ToolChange) -> Result<bool, StoreError> {
+        let Some((home, run)) = &self.run else {
+            return Ok(false);
+        };
+        let mut live = Live::open(home, run)?;
+        if is_accepted(&live.run, change) {
+            return Ok(true);
+        }
+        // In the log it can be seen, and accepted.
+        live.ask(now_ms(), Ask::ReportTool(change.clone()))?;
+        Ok(false)
+    }
+}
