@@ -12,7 +12,7 @@
 //!     println!("{} of {}", tool.name, tool.server);
 //! }
 //! // `servers.proposed` gives the facts by which the run judges the call; then:
-//! let call = servers.call("look", arguments.into_iter().collect(), None);
+//! let call = servers.call("look", arguments, None);
 //! let result = loop {
 //!     match call.wait_for(std::time::Duration::from_millis(50)) {
 //!         Some(ended) => break ended?,
