@@ -7,6 +7,7 @@ mod check;
 mod document;
 mod keys;
 mod lower;
+mod next;
 mod settings;
 mod syntax;
 

@@ -44,6 +44,34 @@ states:
   end: {type: final, outcome: failure}
 "#;
 
+/// A pipeline with something of everything.
+const PIPELINE: &str = r#"
+id: everything
+entry: A
+settings: {mode: ask, tools: [Read, Edit], parallelStageCap: 2, retry: {maxAttempts: 2, initialInterval: 1s}, budget: {usd: 1.5}}
+input: {task: {type: string}, n: {type: integer, default: 3}}
+context: {lang: {name: rust}}
+guards: {good: {field: v, op: eq, value: yes}}
+stages:
+  A:
+    body: |
+      Do ${ctx.task} in ${ctx.lang.name}, $${ctx.x} and ${HOME}.
+    allowedTools: [Read]
+    completionTool: submit
+    completionSchema: {$defs: {d: {type: string}}, properties: {v: {enum: [yes, no]}, d: {$ref: '#/$defs/d'}, l: {type: array, items: {type: object, properties: {f: {}}}}}, required: [v]}
+    turnCap: 3
+    gate: [{field: task, op: exists}]
+    assert: [{any: [good, {field: /l/0/f, op: exists}], else: retry, message: none}]
+    modelOptions: {thinking: low}
+    approvalBefore: "Begin ${ctx.task}?"
+    on: {CAP: fail, SKIP: J}
+    next: {parallel: [B, C], join: J, onFail: fail}
+  B: {body: "${ctx.upstream.A.l.0.f}", allowedTools: [], completionTool: b, completionSchema: {}, turnCap: 1, next: {stages: [D], execution: sequential}}
+  D: {body: "", allowedTools: [], completionTool: b, completionSchema: {}, turnCap: 1, next: end}
+  C: {body: "${ctx.error.code}", allowed_tools: [], completion_tool: c, completion_schema: {}, turn_cap: 1, next: J}
+  J: {body: "${ctx.upstream.B} ${ctx.upstream.C}", allowedTools: [], completionTool: j, completionSchema: {}, turnCap: 1, next: [{guard: {not: good}, target: A}, {target: end}]}
+"#;
+
 static JSON: LazyLock<String> = LazyLock::new(|| {
     let text = include_str!("cases/pages/complete.json");
     text.replace("\"id\"", "\"x\\u00e9\\n\": -1.5e3, \"id\"")
@@ -102,6 +130,15 @@ fn the_workflow_the_mutations_start_from_is_in_order() {
     );
 }
 
+#[test]
+fn the_pipeline_the_mutations_start_from_is_in_order() {
+    let said = check(&Source::new("w.yaml", PIPELINE), &NoWorkflows);
+    let errors = said
+        .iter()
+        .filter(|found| found.severity == interlock_formats::Severity::Error);
+    assert_eq!(errors.count(), 0, "{}", render(&said, false));
+}
+
 proptest! {
     #[test]
     fn any_text_is_answered(text in "\\PC*") {
@@ -117,6 +154,11 @@ proptest! {
 
     #[test]
     fn any_mutated_yaml_is_answered(text in mutated(YAML)) {
+        survives("w.yaml", text);
+    }
+
+    #[test]
+    fn any_mutated_pipeline_is_answered(text in mutated(PIPELINE)) {
         survives("w.yaml", text);
     }
 
