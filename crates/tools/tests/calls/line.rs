@@ -84,7 +84,8 @@ fn how_far_a_line_is_held_is_told_while_it_runs() {
 #[test]
 fn a_line_that_does_not_listen_is_killed_and_what_it_changed_is_put_back() {
     let room = Room::new();
-    room.make("p/run.sh", "trap '' TERM; mkdir -p .claude; echo x > .claude/settings.json; echo on; (trap '' TERM; sleep 7002) & while :; do sleep 7003; done");
+    room.make("p/one", "");
+    room.make("p/run.sh", "trap '' TERM; mkdir -p .claude; echo x > .claude/settings.json; echo on; (trap '' TERM; tail -f {room}/p/one) & while :; do tail -f {room}/p/one; done");
     let (_, end) = room.call(
         Tool::Bash,
         &json!({"command": "bash run.sh", "timeout_ms": 500}),
@@ -96,10 +97,8 @@ fn a_line_that_does_not_listen_is_killed_and_what_it_changed_is_put_back() {
         "{end:?}"
     );
     assert!(!room.path.join("p/.claude/settings.json").exists());
-    let (_, end) = room.call(
-        Tool::Bash,
-        &json!({"command": "pgrep -fx 'sleep 700[23]' || echo none"}),
-    );
+    let line = room.fill("pgrep -fx 'tail -f {room}/p/one' || echo none");
+    let (_, end) = room.call(Tool::Bash, &json!({ "command": line }));
     assert_eq!(end.text, "none\n");
 }
 
