@@ -239,3 +239,24 @@ fn time_ends_a_request_and_an_attempt_but_not_while_a_person_is_asked() {
         "{line}"
     );
 }
+
+#[test]
+fn a_command_has_a_key_although_nobody_knows_what_it_does() {
+    let mut machine = machine();
+    let rules = machine.stages.get_or_insert_default();
+    rules.mode = interlock_core::machine::Mode::Allowlist;
+    rules.allowlist = vec!["Bash:npm test".to_owned(), "Bash:git *".to_owned()];
+    machine.initial = interlock_core::names::StateName::new("Lint");
+    let machine = machine.seal();
+    for (line, verdict) in [
+        ("npm test", "allow"),
+        ("npm test -- --watch && git status", "allow"),
+        ("npm run x", "deny"),
+        ("npm test; $X", "deny"),
+        ("git status | tee a", "deny"),
+    ] {
+        let mut play = Play(Simulation::new(machine.clone(), Setting::default()));
+        let said = play.say(json!({"tool": "Bash", "input": {"command": line}}));
+        assert_eq!(said["verdict"], verdict, "{line}: {said}");
+    }
+}

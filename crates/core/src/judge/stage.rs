@@ -133,9 +133,6 @@ pub fn keys(call: &ToolCall) -> Option<Vec<String>> {
 }
 
 fn command_key(command: &SimpleCommand) -> Option<String> {
-    if command.opaque.is_some() {
-        return None;
-    }
     let mut words = command.words.iter();
     let program = words.next()?.literal()?;
     let subcommand = words
