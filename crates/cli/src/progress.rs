@@ -11,6 +11,7 @@ mod clean;
 mod live;
 mod plain;
 mod rows;
+mod stages;
 mod words;
 
 use std::{

@@ -5,7 +5,7 @@ use interlock_core::{
     effects,
     event::Cause,
     machine::{Machine, Outcome},
-    report::{StandsFor, Status, report, standing},
+    report::{About, StandsFor, Status, pending, report, standing},
     run::{Phase, Run},
 };
 use interlock_store::{EventLog as _, RunLog};
@@ -40,7 +40,7 @@ pub(crate) struct Halted {
 pub(crate) struct Wait {
     /// The state's path.
     pub(crate) path: String,
-    /// What kind: `question`, `pause`, `lost`, `terminal`.
+    /// What kind: `question`, `pause`, `lost`, `terminal`, `approval`; of the last the path is its id.
     pub(crate) kind: &'static str,
     /// The question, the reason, or what was lost.
     pub(crate) text: String,
@@ -155,14 +155,38 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
             since_ms: run.frame(&effect.frame).map_or(0, |frame| frame.entered_ms),
             path: effect.path,
         });
-    stands.chain(at_terminal).collect()
+    stands
+        .chain(at_terminal)
+        .chain(asked(machine, run))
+        .collect()
+}
+
+/// Lists what a person is asked about stages: calls, and whether one may begin.
+fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
+    let all = pending(machine, run).into_iter();
+    all.filter_map(|one| {
+        let text = match &one.about {
+            About::Call { tool, summary, .. } => format!("`{tool}`: {summary}"),
+            About::Entry { message } => message.clone(),
+            About::Transition { .. } => return None,
+        };
+        Some(Wait {
+            kind: "approval",
+            text,
+            since_ms: one.asked.as_ref().map_or(0, |asked| asked.at_ms),
+            path: one.id.map_or(one.shown, |id| id.to_string()),
+        })
+    })
+    .collect()
 }
 
 impl Wait {
     /// Reads what [`Wait::line`] wrote.
     pub(crate) fn of(line: &Value) -> Self {
         let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
-        let kinds = ["question", "pause", "lost", "terminal", "stopped"];
+        let kinds = [
+            "question", "pause", "lost", "terminal", "stopped", "approval",
+        ];
         Self {
             path: get("path").to_owned(),
             kind: kinds
@@ -184,6 +208,9 @@ impl Wait {
             "pause" => format!("`{path}`: {text} (`interlock resume {name}`)"),
             "lost" => format!(
                 "{text} at `{path}`: `interlock resume {name}` runs it again, with `--fail-with CODE` it counts as failed"
+            ),
+            "approval" => format!(
+                "{text} (`interlock approve {name} {path}` or `reject`, then `interlock resume {name}`)"
             ),
             "terminal" => format!("{text} at `{path}` (`interlock resume {name}` at one)"),
             _ => format!("{text} (`interlock resume {name}`)"),

@@ -14,13 +14,14 @@ use std::{
 use interlock_core::{
     command::Effect, event::Event, machine::Machine, names::FramePath, report::shown_path, run::Run,
 };
-use interlock_runner::{Order, Outcome, Screen, Stream, Terminal};
+use interlock_runner::{Order, Outcome, Piece, Screen, Stream, Terminal};
 
 use super::{
     area::{Area, Look, Part, painted},
     clean::{Cleaner, cleaned, last_line, one_line},
     plain,
     rows::{Kind, Row, rows},
+    stages::line,
     words::{End, elapsed, end_of, ended, owns_terminal, reason},
 };
 use crate::{live::now_ms, output::Output};
@@ -374,6 +375,13 @@ impl Screen for Live {
 
     fn happened(&self, machine: &Machine, before: &Run, events: &[Event]) {
         for event in events {
+            if let Some((path, line)) = line(machine, before, event) {
+                let parts = [
+                    Part::new(Look::Dim, format!("  {path}  ")),
+                    Part::new(Look::Plain, line),
+                ];
+                self.shared.state().say(&parts);
+            }
             let (path, failed, how) = match event {
                 Event::ItemsEnded {
                     path,
@@ -403,6 +411,29 @@ impl Screen for Live {
         state.rows = rows;
         if state.closed {
             state.rows.clear();
+        }
+    }
+
+    fn said(&self, path: &str, piece: Piece<'_>) {
+        match piece {
+            Piece::Text(text) => self.show(path, Stream::Err, text.as_bytes()),
+            Piece::End if self.shared.state().open => self.show(path, Stream::Err, b"\n"),
+            Piece::Calling(tool) => {
+                let mut state = self.shared.state();
+                state.said.insert(path.to_owned(), one_line(tool));
+            }
+            Piece::End | Piece::Thinking(_) => {}
+        }
+    }
+
+    fn asking(&self, _: &str, begins: bool) {
+        let mut state = self.shared.state();
+        if begins {
+            state.erase();
+            state.owners += 1;
+        } else {
+            state.owners = state.owners.saturating_sub(1);
+            state.open = false;
         }
     }
 

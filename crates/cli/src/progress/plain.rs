@@ -7,10 +7,12 @@ use std::{
     time::Instant,
 };
 
-use interlock_runner::{Order, Outcome, Screen, Stream};
+use interlock_core::{event::Event, machine::Machine, run::Run};
+use interlock_runner::{Order, Outcome, Piece, Screen, Stream};
 
 use super::{
     clean::{Cleaner, cleaned, one_line},
+    stages::line,
     words::{elapsed, ended, reason},
 };
 use crate::output::Output;
@@ -92,6 +94,33 @@ impl Screen for Plain {
             one_line(&order.path),
             ended(order, outcome)
         ));
+    }
+
+    fn happened(&self, machine: &Machine, before: &Run, events: &[Event]) {
+        for (path, line) in events
+            .iter()
+            .filter_map(|event| line(machine, before, event))
+        {
+            self.state().say(&format!("[{path}] {line}"));
+        }
+    }
+
+    fn said(&self, _: &str, piece: Piece<'_>) {
+        let mut state = self.state();
+        match piece {
+            Piece::Text(text) => {
+                state.open = !text.ends_with('\n');
+                match &mut state.err {
+                    Some(cleaner) => error(cleaner.take(text.as_bytes()).as_bytes()),
+                    None => error(text.as_bytes()),
+                }
+            }
+            Piece::End if state.open => {
+                state.open = false;
+                error(b"\n");
+            }
+            Piece::End | Piece::Thinking(_) | Piece::Calling(_) => {}
+        }
     }
 
     fn show(&self, _: &str, stream: Stream, bytes: &[u8]) {
