@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, path::Path, process::Command};
 /// Every crate of the house, from the ground up: a crate knows only what stands before it.
 const LAYERS: &[&str] = &[
     "interlock-core",
+    "interlock-models",
     "interlock-shell",
     "interlock-graph",
     "interlock-telemetry",
@@ -14,6 +15,8 @@ const LAYERS: &[&str] = &[
     "interlock-project",
     "interlock-store",
     "interlock-sandbox",
+    "interlock-confine",
+    "interlock-tools",
     "interlock-clients",
     "interlock-simulate",
     "interlock-runner",
@@ -50,6 +53,8 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     (
         "tokio",
         &[
+            "interlock-models",
+            "interlock-tools",
             "interlock-runner",
             "interlock-gateway",
             "interlock-console",
