@@ -427,7 +427,7 @@ fn first_failure(holder: &Frame, spread: Option<&Spread>) -> Option<Cause> {
     })
 }
 
-fn spread_of<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m State> {
+fn state_at<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m State> {
     machine
         .called(frame.machine.as_ref())?
         .states
@@ -435,7 +435,7 @@ fn spread_of<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m State> {
 }
 
 fn failure_below(machine: &Machine, frame: &Frame) -> Option<Cause> {
-    let own = match spread_of(machine, frame).map(|state| &state.activity) {
+    let own = match state_at(machine, frame).map(|state| &state.activity) {
         Some(Activity::Spread(spread)) => first_failure(frame, Some(spread)),
         Some(Activity::Fork(fork)) if fork.join == Join::Meet => first_failure(frame, None),
         _ => None,

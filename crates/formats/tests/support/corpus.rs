@@ -1,0 +1,78 @@
+//! Cases of a format: a file, and beside it all that is said about it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use interlock_formats::{Diagnostic, Severity, Source, Workflows, check, render};
+
+/// A folder with fewer cases is not where it should be.
+const CASES_LEAST: usize = 10;
+
+/// Returns the cases of a folder, in order.
+pub(crate) fn cases(folder: &str, kind: &str) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(Path::new(folder).join(kind))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|end| end == "yaml" || end == "json")
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Compares everything said about each case with the file beside it.
+///
+/// `INTERLOCK_BLESS=1` writes the files anew, to be read before they are kept.
+pub(crate) fn compare(folder: &str, kind: &str, others: &dyn Workflows, wants_errors: bool) {
+    let bless = std::env::var_os("INTERLOCK_BLESS").is_some();
+    let mut wrong = Vec::new();
+    let cases = cases(folder, kind);
+    assert!(cases.len() > CASES_LEAST, "too few cases in {kind}");
+    for path in cases {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        let said = check(&Source::new(name.clone(), text), others);
+        let lines: String = said.iter().map(|found| shown(found, &name)).collect();
+        let expect = path.with_extension("expect");
+        if bless {
+            fs::write(&expect, &lines).unwrap();
+        }
+        let wanted = fs::read_to_string(&expect).unwrap_or_default();
+        let fails = said.iter().any(|found| found.severity == Severity::Error);
+        if lines != wanted || fails != wants_errors {
+            wrong.push(format!(
+                "== {name}\nwanted:\n{wanted}said:\n{lines}{}",
+                render(&said, false)
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+/// Writes what was found as `.expect` files have it; its file only where that is another one.
+fn shown(found: &Diagnostic, case: &str) -> String {
+    let file = if found.file == case {
+        String::new()
+    } else {
+        format!("{}:", found.file)
+    };
+    let help = found.help.as_ref();
+    format!(
+        "{file}{}:{} {} {}: {}{}\n",
+        found.line,
+        found.column,
+        found.severity,
+        found.code,
+        found.message,
+        help.map_or_else(String::new, |help| format!(" | {help}")),
+    )
+}
