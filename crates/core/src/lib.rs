@@ -19,6 +19,7 @@ pub mod instant;
 pub mod machine;
 pub mod names;
 pub mod nearest;
+pub mod node;
 pub mod number;
 pub mod policy;
 pub mod refusal;

@@ -20,6 +20,8 @@ mod state;
 mod syntax;
 mod table;
 mod tools;
+#[expect(dead_code, reason = "what makes a machine of a file calls it")]
+mod works;
 
 use crate::{
     diagnostic::Report,

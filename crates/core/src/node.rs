@@ -1,0 +1,354 @@
+//! What states do that call no model: tools with written arguments, transforms, lists of documents, records.
+//!
+//! A format puts one of these structs, as JSON, into the `input` of a
+//! [`Work`](crate::machine::Work) whose `kind` is the constant beside it
+//! ([`work`] does both). Templates and expressions ride along unevaluated:
+//! they are computed over [`Given`] when the work is carried out, because an
+//! argument's type is known only then. Context and conversation are those of
+//! the frame, so the log does not repeat them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    dialogue::Dialogue,
+    expression::Expression,
+    machine::{Object, Work},
+    template::{Template, Values},
+    text::Form,
+};
+
+mod convert;
+mod path;
+mod transform;
+
+pub use transform::transform;
+
+/// [`ToolWork`]: a tool runs with written arguments.
+pub const TOOL: &str = "codemie_tool";
+/// [`TransformNode`]: an object is made of another.
+pub const TRANSFORM: &str = "transform";
+/// [`TreeNode`]: the documents of datasources are listed.
+pub const DOCUMENTS_TREE: &str = "documents_tree";
+/// [`RecordsNode`]: what ended states gave is put together.
+pub const RECORDS: &str = "state_records";
+
+/// Makes the work of a state.
+///
+/// `kind` is one of the constants here, `node` the struct beside it.
+///
+/// # Errors
+/// The struct holds a value that JSON has not, which no file brings about.
+pub fn work(kind: &str, node: &impl Serialize) -> Result<Work, serde_json::Error> {
+    Ok(Work {
+        kind: kind.to_owned(),
+        input: Form::Plain(serde_json::to_value(node)?),
+    })
+}
+
+/// Tells whether work of this kind wants [`Given`].
+#[must_use]
+pub fn is_node(kind: &str) -> bool {
+    [TOOL, TRANSFORM, DOCUMENTS_TREE, RECORDS].contains(&kind)
+}
+
+/// What such work is computed over: the frame as it was when the state was entered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Given {
+    /// The context.
+    pub context: Arc<Object>,
+    /// The conversation, and what the state is given as its task.
+    pub dialogue: Arc<Dialogue>,
+    /// The input of the run: an object, or text.
+    pub input: Value,
+    /// What templates have beside the context: `task` and `interlock`.
+    pub beside: Object,
+}
+
+impl Given {
+    /// Returns what names mean in a template.
+    #[must_use]
+    pub fn values(&self) -> Values<'_> {
+        Values {
+            context: &self.context,
+            beside: &self.beside,
+        }
+    }
+}
+
+/// A tool that a state runs with written arguments.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolWork {
+    /// As written: a built-in tool, `server/tool`, or a tool that one server alone has.
+    pub tool: String,
+    /// The tool's, with the state's laid over them key by key; `None`: neither wrote any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Object>,
+    /// The context key whose object the arguments are resolved against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_key: Option<String>,
+    /// The part of the result that is the output, a JSON Pointer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// Whether templates in the result are filled.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fills_response: bool,
+    /// Tokens of the output; what is beyond is cut, with a notice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_max: Option<u64>,
+    /// The integration of the configuration that it alone gets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integration: Option<String>,
+    /// The server that has the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerWork>,
+    /// Whether a block without a value is an error.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+}
+
+/// An MCP server that a workflow brings along. Every text may have templates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerWork {
+    /// Its name.
+    pub name: String,
+    /// How it is started or reached.
+    pub start: ServerStart,
+    /// Whether each call has a fresh one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub single_usage: bool,
+    /// The only tools that are taken; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// Tokens of one result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_max: Option<u64>,
+    /// The integration of the configuration that it alone gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integration: Option<String>,
+}
+
+/// How a server is started or reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerStart {
+    /// A program, without a shell.
+    Program {
+        /// The program.
+        command: Template,
+        /// Its arguments.
+        arguments: Vec<Template>,
+        /// Its variables.
+        env: Vec<(String, Template)>,
+    },
+    /// An address.
+    Address {
+        /// The address.
+        url: Template,
+        /// Headers sent along.
+        headers: Vec<(String, Template)>,
+        /// Sent as `Authorization: Bearer`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<Template>,
+        /// Streamable HTTP, else HTTP with a stream of events beside it.
+        streams: bool,
+    },
+    /// `[mcp_servers.ID]` of the configuration.
+    Configured(String),
+}
+
+/// A `transform_node`: an object is made of another, field by field.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TransformNode {
+    /// Where the values come from.
+    pub source: Source,
+    /// The part of the source that is taken: `a`, `a.b`, `a[0]`, `a[-1].b`, `a[0:2]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_key: Option<String>,
+    /// The fields, in order.
+    pub mappings: Vec<Mapping>,
+    /// The JSON Schema that the output is converted to and held to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// What follows an error.
+    pub on_error: OnError,
+    /// The output where `on_error` is [`OnError::Default`].
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    pub default_output: Object,
+    /// Whether an input that is not there is an error, and a block without a value too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+}
+
+/// Where the values of a transform come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The context.
+    #[default]
+    ContextStore,
+    /// The input of the run.
+    UserInput,
+    /// The last message of a person.
+    Messages,
+    /// The input of the run, the context over it.
+    Combined,
+    /// Everything: context keys, and `user_input`, `messages`, `task`, `context_store`.
+    StateSchema,
+}
+
+/// What follows an error of a transform.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// The state fails.
+    #[default]
+    Fail,
+    /// The output is `{}`.
+    Skip,
+    /// The output is [`TransformNode::default_output`].
+    Default,
+    /// The output has what worked.
+    Partial,
+}
+
+/// How one field is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mapping {
+    /// The field.
+    pub field: String,
+    /// How.
+    pub rule: Rule,
+}
+
+/// How a field is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// What lies at a path.
+    Extract {
+        /// Names with dots, and indexes.
+        path: String,
+        /// Where nothing or null lies there.
+        #[serde(default)]
+        default: Value,
+    },
+    /// This value.
+    Constant(Value),
+    /// One of two values.
+    Condition {
+        /// What decides.
+        condition: Expression,
+        /// Where it holds.
+        then: Value,
+        /// Where it does not, or cannot be evaluated.
+        #[serde(default)]
+        otherwise: Value,
+    },
+    /// The value of an expression.
+    Script(Expression),
+    /// A text.
+    Template(Template),
+    /// A list made of the items of another.
+    ArrayMap {
+        /// Where the list is.
+        path: String,
+        /// The field taken of each item; `None`: the item. Without the field it drops out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_field: Option<String>,
+        /// What must hold of `item`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        filter: Option<Expression>,
+    },
+}
+
+/// A `generate_documents_tree`: the documents of datasources.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TreeNode {
+    /// The datasources, in the order written.
+    pub datasources: Vec<String>,
+    /// Lines as in a gitignore file, or paths: what they name is listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filter: Vec<String>,
+    /// A regular expression, or else a glob.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// The key of the list.
+    pub output_key: String,
+    /// Whether texts are in the list.
+    pub content: bool,
+    /// Whether sizes and times are in the list.
+    pub metadata: bool,
+    /// How deep folders are followed; `None`: all the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth_max: Option<u64>,
+}
+
+/// A `state_processor_node`: what ended states gave, put together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordsNode {
+    /// What the ids of the states begin with.
+    pub state: String,
+    /// Another run whose records are taken; a template.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Template>,
+    /// How a state must have ended, in small letters.
+    pub statuses: Vec<String>,
+    /// What a model is asked of each record; `None`: the record's own output is taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Template>,
+    /// The model; `None`: that of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What the model is told before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<Template>,
+    /// The output, a template over `items`; `None`: the items as JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Template>,
+    /// Whether a block without a value is an error.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeOutput {
+    /// The output.
+    pub output: Value,
+    /// What the log must tell, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Why it has no output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeError {
+    /// A stable word, such as `transform_error`.
+    pub code: &'static str,
+    /// One sentence.
+    pub message: String,
+}
+
+impl NodeError {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+impl std::fmt::Display for NodeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Values brought to the types that a schema names.
+
+use serde_json::{Number, Value};
+
+/// Brings the fields of an object to the types that the properties of `schema` name.
+///
+/// What cannot be brought there stays, and does not fit then.
+pub(super) fn fields(value: &mut Value, schema: &Value) {
+    let (Value::Object(fields), Some(Value::Object(properties))) =
+        (value, schema.get("properties"))
+    else {
+        return;
+    };
+    for (name, property) in properties {
+        if let Some(value) = fields.get_mut(name) {
+            convert(value, property);
+            self::fields(value, property);
+        }
+    }
+}
+
+/// Brings one value to the type that its schema names.
+pub(super) fn convert(value: &mut Value, schema: &Value) {
+    let Some(wanted) = schema.get("type").and_then(Value::as_str) else {
+        return;
+    };
+    let made = match wanted {
+        "string" => text(value),
+        "integer" => integer(value),
+        "number" => number(value),
+        "boolean" => truth(value),
+        _ => None,
+    };
+    if let Some(made) = made {
+        *value = made;
+    }
+}
+
+fn text(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(_) | Value::Null => None,
+        other => Some(Value::String(crate::dialogue::Dialogue::text_of(other))),
+    }
+}
+
+fn integer(value: &Value) -> Option<Value> {
+    match value {
+        Value::Bool(flag) => Some(Value::from(u8::from(*flag))),
+        Value::String(text) => whole(text.trim()),
+        Value::Number(number) => whole(number.as_str()),
+        _ => None,
+    }
+}
+
+/// Reads a whole number, also one that is written with a fraction of nothing.
+fn whole(text: &str) -> Option<Value> {
+    let digits = match text.split_once('.') {
+        Some((digits, zeros)) if !zeros.is_empty() && zeros.bytes().all(|b| b == b'0') => digits,
+        Some(_) => return None,
+        None => text,
+    };
+    let digits = digits.strip_prefix('+').unwrap_or(digits);
+    let bare = digits.strip_prefix('-').unwrap_or(digits);
+    if bare.is_empty() || !bare.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<Number>().ok().map(Value::Number)
+}
+
+fn number(value: &Value) -> Option<Value> {
+    match value {
+        Value::Bool(flag) => Some(Value::from(u8::from(*flag))),
+        Value::String(text) => {
+            let text = text.trim();
+            let text = text.strip_prefix('+').unwrap_or(text);
+            text.parse::<Number>().ok().map(Value::Number)
+        }
+        _ => None,
+    }
+}
+
+fn truth(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

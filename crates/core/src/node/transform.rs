@@ -1,0 +1,310 @@
+//! `transform_node`: an object made of another, field by field, without any model.
+
+use serde_json::Value;
+
+use super::{
+    Given, Mapping, NodeError, NodeOutput, OnError, Rule, Source, TransformNode, convert, path,
+};
+use crate::{
+    data::parse_output,
+    dialogue::{Dialogue, Speaker},
+    expression::{evaluate, holds},
+    machine::Object,
+    template::{Missing, Template, Values},
+};
+
+/// The code of every failure of a transform.
+const FAILED: &str = "transform_error";
+
+/// Makes the output of a transform.
+///
+/// `faults` says what of a value does not fit a schema; empty: it fits.
+///
+/// # Errors
+/// A mapping fails or the output does not fit, and `on_error` is [`OnError::Fail`];
+/// the input is not there, and the node is strict.
+pub fn transform(
+    node: &TransformNode,
+    given: &Given,
+    faults: impl Fn(&Value, &Value) -> Vec<String>,
+) -> Result<NodeOutput, NodeError> {
+    let mut made = Made {
+        node,
+        output: Object::new(),
+        warnings: Vec::new(),
+    };
+    let output = match made.whole(given, faults) {
+        Ok(()) => made.output,
+        Err(error) => match node.on_error {
+            OnError::Fail | OnError::Partial => return Err(error),
+            OnError::Skip => made.instead(&error, Object::new()),
+            OnError::Default => made.instead(&error, node.default_output.clone()),
+        },
+    };
+    Ok(NodeOutput {
+        output: Value::Object(output),
+        warnings: made.warnings,
+    })
+}
+
+/// A transform under way.
+struct Made<'n> {
+    node: &'n TransformNode,
+    output: Object,
+    warnings: Vec<String>,
+}
+
+impl Made<'_> {
+    fn whole(
+        &mut self,
+        given: &Given,
+        faults: impl Fn(&Value, &Value) -> Vec<String>,
+    ) -> Result<(), NodeError> {
+        let source = self.source(given)?;
+        // The fields made so far come first; names of the run's own last.
+        let mut names = source;
+        for mapping in &self.node.mappings {
+            match self.value(mapping, &names, &given.beside) {
+                Ok(value) => {
+                    names.insert(mapping.field.clone(), value.clone());
+                    self.output.insert(mapping.field.clone(), value);
+                }
+                Err(why) => {
+                    let why = format!("`{}` has no value: {why}", mapping.field);
+                    if self.node.on_error != OnError::Partial {
+                        return Err(NodeError::new(FAILED, why));
+                    }
+                    self.warnings.push(why);
+                }
+            }
+        }
+        let Some(schema) = &self.node.output_schema else {
+            return Ok(());
+        };
+        let mut output = Value::Object(std::mem::take(&mut self.output));
+        convert::fields(&mut output, schema);
+        let faults = faults(&output, schema);
+        if let Value::Object(fields) = output {
+            self.output = fields;
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let why = format!("the output does not fit: {}", faults.join("; "));
+        if self.node.on_error == OnError::Partial {
+            self.warnings.push(why);
+            return Ok(());
+        }
+        Err(NodeError::new(FAILED, why))
+    }
+
+    fn instead(&mut self, error: &NodeError, output: Object) -> Object {
+        self.warnings.push(error.message.clone());
+        output
+    }
+
+    /// Returns the object that mappings see.
+    fn source(&mut self, given: &Given) -> Result<Object, NodeError> {
+        let (all, bare) = whole_source(self.node.source, given);
+        let Some(key) = &self.node.input_key else {
+            return match (all.is_empty(), bare) {
+                (true, false) => self.nothing("the input is empty or not there"),
+                _ => Ok(all),
+            };
+        };
+        let steps = path::steps(key).ok_or_else(|| {
+            NodeError::new(
+                FAILED,
+                format!("`{key}` is no path: write `a`, `a.b`, `a[0]` or `a[0:2]`"),
+            )
+        })?;
+        let found = path::find(&Value::Object(all), &steps).map(read);
+        match (found, steps.as_slice()) {
+            (None | Some(Value::Null), _) => self.nothing(&format!("the input has no `{key}`")),
+            (Some(Value::Object(fields)), [path::Step::Name(_)]) => Ok(fields),
+            (Some(value), steps) => Ok(named(path::last_name(steps), value)),
+        }
+    }
+
+    fn nothing(&mut self, why: &str) -> Result<Object, NodeError> {
+        if self.node.strict {
+            return Err(NodeError::new(FAILED, why));
+        }
+        self.warnings.push(format!("{why}: `{{}}` is taken"));
+        Ok(Object::new())
+    }
+
+    fn value(
+        &mut self,
+        mapping: &Mapping,
+        names: &Object,
+        beside: &Object,
+    ) -> Result<Value, String> {
+        match &mapping.rule {
+            Rule::Constant(value) => Ok(value.clone()),
+            Rule::Extract { path, default } => {
+                let found = at(names, path)?.filter(|value| !value.is_null());
+                Ok(found.unwrap_or_else(|| default.clone()))
+            }
+            Rule::Condition {
+                condition,
+                then,
+                otherwise,
+            } => match holds(condition, names) {
+                Ok(true) => Ok(then.clone()),
+                Ok(false) => Ok(otherwise.clone()),
+                Err(failure) => {
+                    self.warnings.push(format!(
+                        "the condition of `{}` cannot be evaluated, so `else_value` is taken: {failure}",
+                        mapping.field
+                    ));
+                    Ok(otherwise.clone())
+                }
+            },
+            Rule::Script(script) => evaluate(script, names).map_err(|failure| failure.to_string()),
+            Rule::Template(template) => self.text(template, names, beside),
+            Rule::ArrayMap {
+                path,
+                item_field,
+                filter,
+            } => {
+                let Some(Value::Array(items)) = at(names, path)? else {
+                    return Ok(Value::Array(Vec::new()));
+                };
+                let mut scope = names.clone();
+                let kept = items.into_iter().filter_map(|item| {
+                    if let Some(filter) = filter {
+                        scope.insert("item".to_owned(), item.clone());
+                        // A filter that cannot be evaluated keeps nothing.
+                        if !holds(filter, &scope).unwrap_or(false) {
+                            return None;
+                        }
+                    }
+                    match item_field {
+                        None => Some(item),
+                        Some(field) => {
+                            let steps = path::steps(field)?;
+                            path::find(&item, &steps)
+                        }
+                    }
+                });
+                Ok(Value::Array(kept.collect()))
+            }
+        }
+    }
+
+    fn text(
+        &mut self,
+        template: &Template,
+        names: &Object,
+        beside: &Object,
+    ) -> Result<Value, String> {
+        let values = Values {
+            context: names,
+            beside,
+        };
+        let missing = match self.node.strict {
+            true => Missing::Fails,
+            false => Missing::Stays,
+        };
+        let rendered = template
+            .render(values, missing)
+            .map_err(|failure| failure.to_string())?;
+        for left in rendered.left {
+            self.warnings.push(format!(
+                "`{}` stays as it is written: {}",
+                left.block, left.reason
+            ));
+        }
+        Ok(Value::String(rendered.result))
+    }
+}
+
+/// Returns what a source holds, and whether it may well be empty.
+fn whole_source(source: Source, given: &Given) -> (Object, bool) {
+    let input = || object(read(given.input.clone()));
+    match source {
+        Source::ContextStore => ((*given.context).clone(), true),
+        Source::UserInput => (input(), false),
+        Source::Messages => {
+            let mut said = given.dialogue.history.iter().rev();
+            let last = said.find(|said| said.by == Speaker::Person);
+            let text = last.map(|said| Value::String(said.text.clone()));
+            (
+                text.map(|text| object(read(text))).unwrap_or_default(),
+                false,
+            )
+        }
+        Source::Combined => {
+            let mut all = input();
+            all.extend((*given.context).clone());
+            (all, true)
+        }
+        Source::StateSchema => {
+            let mut all = (*given.context).clone();
+            let messages = given.dialogue.history.iter();
+            let messages = messages.map(|said| Value::String(said.text.clone()));
+            all.insert("user_input".to_owned(), given.input.clone());
+            all.insert("messages".to_owned(), messages.collect());
+            all.insert("task".to_owned(), given.dialogue.task.clone());
+            let context = Value::Object((*given.context).clone());
+            all.insert("context_store".to_owned(), context);
+            (all, true)
+        }
+    }
+}
+
+/// Reads a text that holds an object or a list, as outputs are read.
+fn read(value: Value) -> Value {
+    match value {
+        Value::String(text) => match parse_output(&text) {
+            parsed @ (Value::Object(_) | Value::Array(_)) => parsed,
+            _ => Value::String(text),
+        },
+        other => other,
+    }
+}
+
+/// Makes an object of any value: what is none lies under `data`, nothing is empty.
+fn object(value: Value) -> Object {
+    match value {
+        Value::Object(fields) => fields,
+        Value::Null => Object::new(),
+        Value::String(text) if text.is_empty() => Object::new(),
+        other => named(None, other),
+    }
+}
+
+/// Puts a value under a name; a list or a scalar under `data`, too.
+fn named(name: Option<&str>, value: Value) -> Object {
+    let mut fields = Object::new();
+    if !value.is_object() {
+        fields.insert("data".to_owned(), value.clone());
+    }
+    if let Some(name) = name {
+        fields.insert(name.to_owned(), value);
+    }
+    fields
+}
+
+/// Returns what lies at a path of the names.
+fn at(names: &Object, text: &str) -> Result<Option<Value>, String> {
+    // A field may have dots in its name.
+    if let Some(value) = names.get(text) {
+        return Ok(Some(value.clone()));
+    }
+    let steps = path::steps(text).ok_or_else(|| format!("`{text}` is no path"))?;
+    let Some((path::Step::Name(first), rest)) = steps.split_first() else {
+        return Err(format!("`{text}` begins with no name"));
+    };
+    Ok(names.get(*first).and_then(|value| path::find(value, rest)))
+}
+
+/// Writes an output as the runner hands it on.
+impl super::NodeOutput {
+    /// Returns the output as text: text as it is, anything else as JSON.
+    #[must_use]
+    pub fn text(&self) -> String {
+        Dialogue::text_of(&self.output)
+    }
+}

@@ -1,0 +1,226 @@
+//! Tool states and custom nodes as the work that core has structs for.
+//!
+//! What is read here was checked when the file was read; what is missing
+//! nevertheless is left out, never guessed.
+
+use interlock_core::{
+    dialogue::Dialogue,
+    machine::Object,
+    node::{
+        Mapping, OnError, RecordsNode, Rule, ServerStart, ServerWork, Source, ToolWork,
+        TransformNode, TreeNode,
+    },
+    template::Template,
+};
+use serde_json::Value;
+
+use super::{
+    expression,
+    syntax::{Arguments, CustomNode, Named, Server, Start, Tool},
+};
+
+/// Makes the work of a state that runs a tool; `over` are the state's own arguments.
+pub(super) fn tool(tool: &Tool, over: Option<&Arguments>, strict: bool) -> ToolWork {
+    let own = tool.arguments.as_ref();
+    let written = own.is_some() || over.is_some();
+    let mut arguments = Object::new();
+    for part in own.into_iter().chain(over) {
+        arguments.extend(part.values.clone());
+    }
+    ToolWork {
+        tool: tool.tool.text.clone(),
+        // `{}` is no argument at all.
+        arguments: (written && !arguments.is_empty()).then_some(arguments),
+        input_key: tool.input_key.clone(),
+        pointer: text_of(tool.pointer.as_ref()),
+        fills_response: tool.fills_response,
+        tokens_max: tool.tokens,
+        integration: text_of(tool.alias.as_ref()),
+        server: tool.server.as_ref().and_then(server),
+        strict,
+    }
+}
+
+/// Makes what is known of a server; `None`: it is switched off, or nothing says how it starts.
+pub(super) fn server(server: &Server) -> Option<ServerWork> {
+    let template = |text: &Named| Template::new(text.text.clone());
+    let pairs = |pairs: &[(String, Named)]| -> Vec<(String, Template)> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, text)| (name.clone(), template(text)))
+            .collect()
+    };
+    let start = match server.start.as_ref().filter(|_| server.enabled)? {
+        Start::Program {
+            command,
+            arguments,
+            env,
+        } => ServerStart::Program {
+            command: template(command),
+            arguments: arguments.iter().map(template).collect(),
+            env: pairs(env),
+        },
+        Start::Address {
+            url,
+            headers,
+            token,
+            streams,
+        } => ServerStart::Address {
+            url: template(url),
+            headers: pairs(headers),
+            token: token.as_ref().map(template),
+            streams: *streams,
+        },
+        Start::Configured(id) => ServerStart::Configured(id.text.clone()),
+    };
+    let tools = server.tools.as_ref();
+    Some(ServerWork {
+        name: server.name.text.clone(),
+        start,
+        single_usage: server.single_usage,
+        tools: tools.map(|tools| tools.iter().map(|tool| tool.text.clone()).collect()),
+        tokens_max: server.tokens,
+        integration: text_of(server.alias.as_ref()),
+    })
+}
+
+/// Makes the work of a `transform_node`; `None`: an expression in it cannot be read, which is told.
+pub(super) fn transform(config: &Value, strict: bool) -> Option<TransformNode> {
+    let items = config.get("mappings").and_then(Value::as_array);
+    let mappings = items.into_iter().flatten().map(mapping);
+    Some(TransformNode {
+        source: match text(config, "input_source").as_deref() {
+            Some("user_input") => Source::UserInput,
+            Some("messages") => Source::Messages,
+            Some("combined") => Source::Combined,
+            Some("state_schema") => Source::StateSchema,
+            _ => Source::ContextStore,
+        },
+        input_key: text(config, "input_key"),
+        mappings: mappings.collect::<Option<_>>()?,
+        output_schema: value(config, "output_schema").map(schema),
+        on_error: match text(config, "on_error").as_deref() {
+            Some("skip") => OnError::Skip,
+            Some("default") => OnError::Default,
+            Some("partial") => OnError::Partial,
+            _ => OnError::Fail,
+        },
+        default_output: match value(config, "default_output") {
+            Some(Value::Object(fields)) => fields.clone(),
+            _ => Object::new(),
+        },
+        strict,
+    })
+}
+
+fn mapping(mapping: &Value) -> Option<Mapping> {
+    let path = || text(mapping, "source_path").unwrap_or_default();
+    let given = |name: &str| value(mapping, name).cloned().unwrap_or_default();
+    let expression = |name: &str| expression::parse(&text(mapping, name).unwrap_or_default()).ok();
+    let kind = text(mapping, "type");
+    let rule = match kind.as_deref().unwrap_or("extract") {
+        "constant" => Rule::Constant(given("value")),
+        "condition" => Rule::Condition {
+            condition: expression("condition")?,
+            then: given("then_value"),
+            otherwise: given("else_value"),
+        },
+        "script" => Rule::Script(expression("script")?),
+        "template" => Rule::Template(Template::new(text(mapping, "template").unwrap_or_default())),
+        "array_map" => Rule::ArrayMap {
+            path: path(),
+            item_field: text(mapping, "item_field"),
+            filter: match text(mapping, "filter_condition") {
+                Some(_) => Some(expression("filter_condition")?),
+                None => None,
+            },
+        },
+        _ => Rule::Extract {
+            path: path(),
+            default: given("default"),
+        },
+    };
+    Some(Mapping {
+        field: text(mapping, "output_field")?,
+        rule,
+    })
+}
+
+/// Makes the work of a `generate_documents_tree`.
+pub(super) fn tree(config: &Value) -> TreeNode {
+    let flag = |name: &str| match value(config, name) {
+        Some(Value::Bool(flag)) => *flag,
+        Some(Value::String(word)) => super::scalars::truth(word).unwrap_or_default(),
+        _ => false,
+    };
+    let mut datasources: Vec<String> = text(config, "datasource_id").into_iter().collect();
+    for id in texts(config, "datasource_ids") {
+        if !datasources.contains(&id) {
+            datasources.push(id);
+        }
+    }
+    TreeNode {
+        datasources,
+        filter: texts(config, "documents_filter"),
+        pattern: text(config, "documents_filtering_pattern"),
+        output_key: text(config, "output_key").unwrap_or_else(|| "documents_tree".to_owned()),
+        content: flag("include_content"),
+        metadata: flag("include_metadata"),
+        depth_max: text(config, "max_depth").and_then(|depth| depth.parse().ok()),
+    }
+}
+
+/// Makes the work of a `state_processor_node`; `task` is that of the state.
+pub(super) fn records(node: &CustomNode, task: Option<&Named>, strict: bool) -> RecordsNode {
+    let empty = Value::Null;
+    let config = node.config.as_ref().unwrap_or(&empty);
+    let mut statuses = texts(config, "states_status_filter");
+    for status in &mut statuses {
+        *status = status.to_lowercase();
+    }
+    if statuses.is_empty() {
+        statuses.push("succeeded".to_owned());
+    }
+    let template = |text: &Named| Template::new(text.text.clone());
+    RecordsNode {
+        state: text(config, "state_id").unwrap_or_default(),
+        run: text(config, "workflow_execution_id").map(Template::new),
+        statuses,
+        task: task
+            .filter(|task| !task.text.trim().is_empty())
+            .map(template),
+        model: text_of(node.model.as_ref()),
+        system_prompt: node.system_prompt.as_ref().map(template),
+        output: text(config, "output_template").map(Template::new),
+        strict,
+    }
+}
+
+fn value<'v>(config: &'v Value, name: &str) -> Option<&'v Value> {
+    config.get(name).filter(|value| !value.is_null())
+}
+
+/// Returns a text; a number or a truth value as it is written.
+fn text(config: &Value, name: &str) -> Option<String> {
+    value(config, name).map(Dialogue::text_of)
+}
+
+fn texts(config: &Value, name: &str) -> Vec<String> {
+    let items = value(config, name).and_then(Value::as_array);
+    items.into_iter().flatten().map(Dialogue::text_of).collect()
+}
+
+/// Returns a schema; JSON as text is read.
+fn schema(value: &Value) -> Value {
+    let read = value
+        .as_str()
+        .and_then(|text| serde_json::from_str(text).ok());
+    read.unwrap_or_else(|| value.clone())
+}
+
+fn text_of(named: Option<&Named>) -> Option<String> {
+    named.map(|named| named.text.clone())
+}
+
+#[cfg(test)]
+mod tests;
