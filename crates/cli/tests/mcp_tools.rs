@@ -18,7 +18,7 @@ use interlock_core::{
     names::{CallId, RunId},
 };
 use interlock_gateway::{
-    Settings, ToolPrefix,
+    Settings, StartedFor, ToolPrefix,
     tool_servers::{CallError, ToolServers, ToolServersSettings, WantedServer},
 };
 use interlock_project::Servers;
@@ -75,6 +75,7 @@ impl World {
                 tool_prefix: ToolPrefix::default(),
                 person: "ana".to_owned(),
                 ancestors: Vec::new(),
+                started_for: StartedFor::Anything,
             },
             wanted,
             configured: Servers::new(),

@@ -51,7 +51,7 @@ pub use control::{Control, Incoming};
 pub use error::GatewayError;
 pub use refused::Word;
 pub use server_set::ServerSet;
-pub use settings::{Settings, ToolPrefix, UnknownPrefix};
+pub use settings::{Settings, StartedFor, ToolPrefix, UnknownPrefix};
 pub use tools::{ToolText, control_tool, instructions, listed_tools};
 
 /// Returns the time, in milliseconds since 1970.

@@ -2,6 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+use interlock_core::names::RunId;
 use interlock_store::{ClientProcess, Home};
 
 /// What a server is told when it starts.
@@ -19,6 +20,22 @@ pub struct Settings {
     pub person: String,
     /// The processes above this one; the client is among them.
     pub ancestors: Vec<ClientProcess>,
+    /// The run of a step that has started the client above this process.
+    pub started_for: StartedFor,
+}
+
+/// The run that a client was started for, as the credential in its environment says.
+///
+/// It chooses among what the client could reach anyway, and opens nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum StartedFor {
+    /// There is no credential.
+    #[default]
+    Anything,
+    /// The run of its credential.
+    Run(RunId),
+    /// A run whose credential counts no more, or one that never was.
+    Over,
 }
 
 /// What the names of the listed tools begin with; both are answered.

@@ -2,8 +2,12 @@
 
 use std::ffi::OsString;
 
-use interlock_gateway::{ServerSet, Settings, stdio::serve_stdio, upstream::stdio::Process};
+use interlock_clients::GUARD;
+use interlock_gateway::{
+    ServerSet, Settings, StartedFor, stdio::serve_stdio, upstream::stdio::Process,
+};
 use interlock_project::configuration_directory;
+use interlock_store::Home;
 
 use crate::{
     app::{App, variable},
@@ -14,9 +18,11 @@ use crate::{
 };
 
 pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
+    let home = app.home()?;
     let settings = Settings {
         project_directory: app.directory.clone(),
-        home: app.home()?,
+        started_for: started_for(&home)?,
+        home,
         configuration: configuration_directory(variable),
         tool_prefix: args
             .tool_prefix
@@ -43,6 +49,15 @@ pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
     // No hook need have seen what passed here.
     telemetry::nudge();
     Ok(served?)
+}
+
+/// Finds the run of the step that has started the client.
+fn started_for(home: &Home) -> Result<StartedFor, Failure> {
+    let Some(credential) = variable(GUARD) else {
+        return Ok(StartedFor::Anything);
+    };
+    let run = home.run_of_credential(&credential.to_string_lossy())?;
+    Ok(run.map_or(StartedFor::Over, StartedFor::Run))
 }
 
 /// Says which servers are not started, and what a person can do.

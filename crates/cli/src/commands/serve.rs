@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
 use interlock_gateway::{
-    ServerSet, Settings,
+    ServerSet, Settings, StartedFor,
     serve::{Access, Limits, Resource, ServeSettings, serve_http},
 };
 use interlock_project::configuration_directory;
@@ -35,6 +35,7 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
         person: authority::name(),
         // Its clients are not above it: who they are is told by what they show.
         ancestors: Vec::new(),
+        started_for: StartedFor::Anything,
     };
     let mut behind = ServerSet::configured(&settings)?;
     if let Some(workflow) = &args.servers_of {

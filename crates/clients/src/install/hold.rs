@@ -19,6 +19,7 @@ use crate::{
     app_server::{self, ListedHook},
     client::ClientId,
     doctor,
+    session::GUARD,
 };
 
 /// A client that is about to be started.
@@ -108,7 +109,8 @@ fn codex(start: &Start<'_>) -> Result<Hold, String> {
     let mut flags = vec![("features.hooks".to_owned(), json!(true))];
     let mut server = (client.server)(start.site, Scope::User);
     if let Value::Object(server) = &mut server {
-        server.insert("env_vars".to_owned(), json!(VARIABLES));
+        let [state, configuration] = VARIABLES;
+        server.insert("env_vars".to_owned(), json!([state, configuration, GUARD]));
         server.insert("default_tools_approval_mode".to_owned(), json!("approve"));
     }
     flags.push((format!("mcp_servers.{SERVER}"), server));

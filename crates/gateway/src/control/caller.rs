@@ -14,6 +14,7 @@ use crate::{
     govern,
     live::Live,
     refused::{Refused, Word},
+    settings::StartedFor,
 };
 
 /// How often a note is looked for again because another server took it.
@@ -163,6 +164,11 @@ impl Control {
         {
             return None;
         }
+        match &self.settings.started_for {
+            StartedFor::Anything => {}
+            StartedFor::Run(run) if note.run.as_ref() == Some(run) => {}
+            StartedFor::Run(_) | StartedFor::Over => return None,
+        }
         if let (Some(noted), Some(call)) = (&note.call, &incoming.call) {
             return (noted == call).then_some(Fit::Call);
         }
@@ -192,6 +198,9 @@ impl Control {
         if let govern::Caller::Run(run) = &self.who {
             return Ok(Held::Run(run.clone()));
         }
+        if let Some(run) = self.started_for()? {
+            return Ok(Held::Run(run));
+        }
         match &caller.note {
             Some(Note { run: Some(run), .. }) => Ok(Held::Run(run.clone())),
             Some(note) => self.held_by_session(note, incoming.at_ms),
@@ -203,7 +212,30 @@ impl Control {
     ///
     /// One that cannot be read and may hold this session is among them: opening it will refuse.
     pub(crate) fn held_by_what_is_open(&self) -> Result<Held, Refused> {
+        if let Some(run) = self.started_for()? {
+            return Ok(Held::Run(run));
+        }
         self.held_unseen(Damaged::OfWhomItNames)
+    }
+
+    /// Returns the run that the client above was started for, if it was for one.
+    ///
+    /// A credential that another client's process has shown to its hooks opens nothing here: who
+    /// read it somewhere is not the one it was given to.
+    pub(crate) fn started_for(&self) -> Result<Option<RunId>, Refused> {
+        let run = match &self.settings.started_for {
+            StartedFor::Anything => return Ok(None),
+            StartedFor::Run(run) => run,
+            StartedFor::Over => {
+                let message = "the step that this agent was started by is over";
+                return Err(Refused::new(Word::NoRun, message));
+            }
+        };
+        if self.holder_of(run) == Holder::OtherClient {
+            let message = format!("run `{run}` holds an agent in another process");
+            return Err(Refused::new(Word::NoRun, message));
+        }
+        Ok(Some(run.clone()))
     }
 
     fn held_unseen(&self, damaged: Damaged) -> Result<Held, Refused> {

@@ -47,6 +47,10 @@ impl Control {
             );
             return Err(Refused::new(Word::Engine(Code::RunOver), message));
         }
+        if let Some(run) = self.started_for()? {
+            let message = format!("run `{run}` is over, and with it what this agent is here for");
+            return Err(Refused::new(Word::Engine(Code::RunOver), message));
+        }
         let root = self.root_of(&caller).to_owned();
         let name = arguments.text("workflow").unwrap_or_default();
         let config = Config::of_project(&root)?;

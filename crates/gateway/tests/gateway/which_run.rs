@@ -3,6 +3,7 @@
 use std::fs;
 
 use interlock_core::call::ControlTool::{GetState, Start, Transition};
+use interlock_gateway::{Control, StartedFor};
 use interlock_store::Lookup;
 use serde_json::json;
 
@@ -291,4 +292,73 @@ fn a_session_takes_the_run_that_waits_for_it() {
         note.run = None;
     });
     assert_eq!(code(&call(&mut world.control(), Transition, GO)), "no_run");
+}
+
+/// A server below a client with that credential in its environment.
+fn below(world: &World, pid: u32, started_for: StartedFor) -> Control {
+    let mut settings = world.settings();
+    settings.ancestors = vec![process(pid), process(1)];
+    settings.started_for = started_for;
+    Control::new(settings)
+}
+
+/// Starts the workflow `w` for a session of the client process.
+fn held_by(world: &World, name: &str, pid: u32) -> interlock_core::names::RunId {
+    let arguments = r#"{"workflow": "w"}"#;
+    world.note(Start, arguments, |note| {
+        note.session = session(name);
+        note.run = None;
+        note.process = Some(process(pid));
+    });
+    assert_eq!(code(&call(&mut world.control(), Start, arguments)), "ok");
+    world.bound(name).unwrap()
+}
+
+#[test]
+fn of_equal_calls_each_is_for_the_run_its_client_was_started_for() {
+    let world = World::with(TWO);
+    let runs = [held_by(&world, "s1", 77), held_by(&world, "s2", 78)];
+    for (name, run, pid) in [("s1", &runs[0], 77), ("s2", &runs[1], 78)] {
+        world.note(Transition, GO, |note| {
+            note.session = session(name);
+            note.run = Some(run.clone());
+            note.process = Some(process(pid));
+            note.call = Some(interlock_core::names::CallId::new("toolu_1"));
+        });
+    }
+    for (run, pid) in [(&runs[1], 78), (&runs[0], 77)] {
+        let mut control = below(&world, pid, StartedFor::Run(run.clone()));
+        let answer = call_as(&mut control, Transition, GO, Some("toolu_1"));
+        assert_eq!(at(&answer, "/run"), json!(run), "{}", answer.text);
+        assert_eq!(world.run(run).root.at.as_str(), "b");
+    }
+}
+
+#[test]
+fn a_credential_read_somewhere_opens_nothing() {
+    let world = World::with(TWO);
+    let others = held_by(&world, "s2", 78);
+    let ours = held_by(&world, "s1", 77);
+    // The agent shows its server what was given to another.
+    let mut forged = below(&world, 77, StartedFor::Run(others.clone()));
+    for tool in [GetState, Transition] {
+        let arguments = if tool == Transition { GO } else { "{}" };
+        assert_eq!(code(&call(&mut forged, tool, arguments)), "no_run");
+    }
+    // Nor does what the hook has said of one run count for the other.
+    world.note(Transition, GO, |note| {
+        note.run = Some(ours.clone());
+        note.process = Some(process(77));
+    });
+    assert_eq!(code(&call(&mut forged, Transition, GO)), "no_run");
+    let mut none = below(&world, 77, StartedFor::Over);
+    assert_eq!(code(&call(&mut none, Transition, GO)), "no_run");
+    for run in [&others, &ours] {
+        assert_eq!(world.run(run).root.at.as_str(), "a");
+    }
+    // The end of the run it was started for sets nobody free to begin another.
+    world.cancel(&ours);
+    let mut control = below(&world, 77, StartedFor::Run(ours));
+    let start = r#"{"workflow": "w"}"#;
+    assert_eq!(code(&call(&mut control, Start, start)), "run_over");
 }

@@ -15,7 +15,7 @@ use interlock_core::{
     run::Run,
 };
 use interlock_facts::control_digest;
-use interlock_gateway::{Answer, Control, Incoming, Settings, ToolPrefix};
+use interlock_gateway::{Answer, Control, Incoming, Settings, StartedFor, ToolPrefix};
 use interlock_store::{ClientProcess, EventLog as _, Home, Lookup, Note, SessionKey, submit};
 use serde_json::Value;
 
@@ -67,6 +67,7 @@ impl World {
             tool_prefix: ToolPrefix::Interlock,
             person: "ana".to_owned(),
             ancestors: vec![process(77), process(1)],
+            started_for: StartedFor::Anything,
         }
     }
 
