@@ -1,0 +1,82 @@
+//! Workflows whose states call models, run by the program that is shipped against scripted models of two
+//! providers: what each file below `tests/cases/model-runs` says.
+//!
+//! `tests/cases/README.md` tells what a case may hold.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(clippy::panic, reason = "a failed case names itself")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+#[path = "model_runs/case.rs"]
+mod case;
+#[path = "model_runs/check.rs"]
+mod check;
+#[path = "model_runs/play.rs"]
+mod play;
+#[path = "model_runs/script.rs"]
+mod script;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use case::Case;
+
+const WORKERS: usize = 4;
+/// Fewer would mean that cases are no longer found.
+const PIPELINES_MIN: usize = 1;
+
+/// Plays every case of a folder below `tests/cases/model-runs`, some at once.
+///
+/// One area or case alone: `INTERLOCK_CASES=grant cargo test --test model_runs`.
+fn each(area: &str, cases_min: usize) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/cases/model-runs")
+        .join(area);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .collect();
+    files.sort();
+    if let Ok(wanted) = std::env::var("INTERLOCK_CASES") {
+        files.retain(|file| file.to_string_lossy().contains(&wanted));
+    } else {
+        assert!(files.len() >= cases_min, "only {} cases", files.len());
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut wrong = Vec::new();
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+            let found = match Case::read(&fs::read_to_string(file).unwrap()) {
+                Ok(case) => play::with_each_provider(&case),
+                Err(error) => vec![format!("is no case: {error}")],
+            };
+            wrong.extend(found.iter().map(|found| format!("{name}: {found}")));
+        }
+        wrong
+    };
+    let mut wrong: Vec<String> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
+        let found = workers.into_iter().map(|worker| worker.join().unwrap());
+        found.flatten().collect()
+    });
+    wrong.sort();
+    let count = wrong.len();
+    assert!(
+        wrong.is_empty(),
+        "{count} differences:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn every_pipeline_runs_as_its_case_says() {
+    each("pipeline", PIPELINES_MIN);
+}
