@@ -11,6 +11,7 @@ mod models;
 mod origin;
 mod proceed;
 mod screen;
+mod servers;
 mod signals;
 mod stages;
 mod trust;

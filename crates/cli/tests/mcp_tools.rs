@@ -80,6 +80,7 @@ impl World {
             wanted,
             configured: Servers::new(),
             run,
+            reserved: Vec::new(),
             message_bytes_max: 1_000_000,
             note: Box::new(move |line| notes.lock().unwrap().push(line)),
         })

@@ -11,6 +11,8 @@ mod crash;
 mod grants;
 #[path = "stages/place.rs"]
 mod place;
+#[path = "stages/servers.rs"]
+mod servers;
 #[path = "stages/shown.rs"]
 mod shown;
 #[path = "stages/starts.rs"]

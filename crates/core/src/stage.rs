@@ -3,6 +3,8 @@
 //! One attempt goes Setup, Init, Act, Assert, Exit, Next. [`step`] says what
 //! whoever carries the stage out does next; it answers with a [`StageAsk`].
 
+mod there;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,6 +16,9 @@ use crate::{
     run::{Frame, Run, RunningAt},
 };
 
+pub use there::ToolThere;
+pub(crate) use there::offered;
+
 /// Calls of one message that are looked at; the rest are answered with `too_many_calls`.
 pub const CALLS_MAX: usize = 64;
 /// The first message of a transcript.
@@ -24,8 +29,8 @@ pub const BEGIN: &str = "Begin.";
 pub enum StageAsk {
     /// Setup and Init: these tools are there now.
     Begin {
-        /// Names of all tools of the run that are there, built-in ones too.
-        tools: Vec<String>,
+        /// All tools of the run that are there, built-in ones too.
+        tools: Vec<ToolThere>,
     },
     /// A model is about to be called.
     CallModel {
@@ -309,12 +314,15 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
         return Some(Step::Person(at));
     }
     let running: Vec<usize> = acting.places(|fate| matches!(fate, CallFate::Running { .. }));
+    let reading = acting.places(|fate| matches!(fate, CallFate::Running { reads: true }));
     let waiting = acting.place(|fate| matches!(fate, CallFate::Waiting));
     if !running.is_empty() {
         // Calls that only read may run beside each other; judged one after the other all the same.
         return Some(match waiting {
             Some(at) if acting.may_overlap(&running, at) => Step::Propose(at),
-            _ => Step::Run(running),
+            // What may write runs alone, also behind calls that only read.
+            _ if reading.is_empty() => Step::Run(running),
+            _ => Step::Run(reading),
         });
     }
     Some(waiting.map_or(

@@ -47,6 +47,7 @@ use interlock_core::{
     names::{CallId, RunId},
 };
 use interlock_project::{Config, Servers, project_root};
+use interlock_store::{Home, StoreError};
 use serde_json::Value;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -105,6 +106,8 @@ pub struct ToolServersSettings {
     pub configured: Servers,
     /// The run beside whose log definitions are pinned; `None`: they are held as long as this lives.
     pub run: Option<RunId>,
+    /// Names of tools that the run has beside them: a server's tool of one stands behind its server's name.
+    pub reserved: Vec<String>,
     /// The longest message of a server, in bytes.
     pub message_bytes_max: usize,
     /// Gets lines for a person: what servers write to standard error, and which of them are down.
@@ -123,6 +126,7 @@ impl fmt::Debug for ToolServersSettings {
 /// The MCP servers of a run; dropped, they are ended with all that they started.
 pub struct ToolServers {
     inner: Arc<Inner>,
+    home: Home,
     files: Mutex<Files>,
     /// `true`: nothing is called any more.
     ending: watch::Sender<bool>,
@@ -164,12 +168,12 @@ impl ToolServers {
         let _inside = runtime.enter();
         let (notes, lines) = Notes::to_channel();
         runtime.spawn(pass_notes(lines, settings.note));
+        let home = settings.settings.home.clone();
         let run = settings.run;
         let taking = Taking {
             wanted: Arc::new(wanted),
             seen: Arc::default(),
-            run: run.as_ref().map(ToString::to_string),
-            held: Held::new(run.map(|run| (settings.settings.home.clone(), run))),
+            held: Held::new(run.map(|run| (home.clone(), run))),
             mark: mark.into(),
         };
         let bounds = Bounds {
@@ -188,7 +192,9 @@ impl ToolServers {
                 running: Mutex::new(Some(running)),
                 bounds,
                 named: Mutex::default(),
+                reserved: settings.reserved,
             }),
+            home,
             files: Mutex::new(files),
             ending: watch::Sender::new(false),
             running: Some((runtime, ended)),
@@ -206,6 +212,14 @@ impl ToolServers {
         let inner = Arc::clone(&self.inner);
         self.begin_with(Some(LIST_TIME), async move { inner.list().await })
             .wait()
+    }
+
+    /// Keeps the definitions that were seen, and those to come, beside the log of a run that has begun since.
+    ///
+    /// # Errors
+    /// They cannot be kept.
+    pub fn keep_with(&self, run: RunId) -> Result<(), StoreError> {
+        self.inner.taking.held.keep_with(&self.home, run)
     }
 
     /// Returns the names of servers of which no tool is known now: they are down, or have none.

@@ -31,8 +31,8 @@ pub(crate) fn run(app: &App, args: &CarryArgs) -> Done {
             steps.loaded.machine.id
         )));
     }
-    let started = durable::begin(app, &steps, args)?;
-    durable::carry(app, started.log, &steps.loaded.machine, &terms)
+    let begun = durable::begin(app, &steps, args, &terms)?;
+    durable::carry(app, begun, &steps.loaded.machine, &terms)
 }
 
 /// Goes on with a run in place of starting one; only a person does.

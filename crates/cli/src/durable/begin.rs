@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use interlock_formats::{Loaded, Severity, Source, is_of_steps};
 use interlock_project::Config;
-use interlock_store::{NewDurable, NewRun, SourceFile, StartError, Started, StoreError};
+use interlock_store::{NewDurable, NewRun, RunLog, SourceFile, StartError, StoreError};
 
 use super::{
-    inputs, origin,
-    stages::{self, Configured},
+    Terms, inputs, origin,
+    stages::{self, Prepared},
     variables,
 };
 use crate::{
@@ -61,8 +61,29 @@ pub(crate) fn of_steps(app: &App, wanted: &str) -> Result<Steps, Failure> {
     })
 }
 
+/// A run that nobody carries out yet.
+pub(crate) struct Begun {
+    pub(super) log: RunLog,
+    pub(super) prepared: Option<Prepared>,
+}
+
+impl Begun {
+    /// Takes a run that began earlier.
+    pub(super) const fn known(log: RunLog) -> Self {
+        Self {
+            log,
+            prepared: None,
+        }
+    }
+}
+
 /// Starts a run of `steps`; its programs wait for whoever carries it out.
-pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Started, Failure> {
+pub(crate) fn begin(
+    app: &App,
+    steps: &Steps,
+    args: &CarryArgs,
+    terms: &Terms,
+) -> Result<Begun, Failure> {
     let machine = &steps.loaded.machine;
     let input = if steps.takes_text() {
         inputs::of_pipeline(args, &steps.loaded.inputs)?
@@ -70,13 +91,12 @@ pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Starte
         variables::checked(&args.variables, &steps.loaded.variables)?
     };
     remark(app, steps, args);
-    let mut mode = None;
-    if stages::has_stages(machine) {
-        let configured = Configured::read(app, &steps.project, args.headless)?;
-        mode = configured.mode(machine, &args.stages)?;
-        // Every name and key is found before anything starts.
-        configured.models(machine, &args.stages)?;
-    }
+    // Every name and key is found before anything starts.
+    let prepared = Prepared::find(app, &steps.project, machine, terms, None)?;
+    let mode = match &prepared {
+        Some(prepared) => prepared.configured.mode(machine, &args.stages)?,
+        None => None,
+    };
     let home = app.home()?;
     let config = Config::of_project(&steps.project)?;
     let person = app::home_of_person().unwrap_or_else(|| PathBuf::from("/"));
@@ -101,7 +121,10 @@ pub(crate) fn begin(app: &App, steps: &Steps, args: &CarryArgs) -> Result<Starte
         .start_durable(&durable, input, &authority::name())
         .map_err(named)?;
     commands::telemetry::keep_parent(&home, started.log.run());
-    Ok(started)
+    Ok(Begun {
+        log: started.log,
+        prepared,
+    })
 }
 
 /// Names a failure as the command line has it.

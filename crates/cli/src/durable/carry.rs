@@ -11,10 +11,12 @@ use std::{
 
 use interlock_core::machine::Machine;
 use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
-use interlock_store::{EventLog as _, RunLog};
+use interlock_store::EventLog as _;
 use serde_json::json;
 
-use super::{guard::Guards, halted::Halted, screen::Lines, signals::Cancelling, stages::Making};
+use super::{
+    begin::Begun, guard::Guards, halted::Halted, screen::Lines, signals::Cancelling, stages::Making,
+};
 use crate::{
     app::App,
     args::StageArgs,
@@ -58,24 +60,25 @@ pub(crate) struct Carrying {
     shown: Shown,
 }
 
-/// Carries the run of `log`, which has just begun, out and ends as it does.
-pub(crate) fn carry(app: &App, log: RunLog, machine: &Machine, terms: &Terms) -> Done {
-    let mut carrying = Carrying::take(app, log, machine, terms, 0)?;
+/// Carries a run that has just begun out and ends as it does.
+pub(crate) fn carry(app: &App, begun: Begun, machine: &Machine, terms: &Terms) -> Done {
+    let mut carrying = Carrying::take(app, begun, machine, terms, 0)?;
     carrying.drive(machine)?;
     carrying.end(app, machine)
 }
 
 impl Carrying {
-    /// Takes the run of `log` and says which it is; events from number `since` on are shown.
+    /// Takes a run and says which it is; events from number `since` on are shown.
     ///
     /// Refused where another process has it, which is named.
     pub(crate) fn take(
         app: &App,
-        log: RunLog,
+        begun: Begun,
         machine: &Machine,
         terms: &Terms,
         since: u64,
     ) -> Result<Self, Failure> {
+        let log = &begun.log;
         let name = log.name()?.unwrap_or_else(|| log.run().to_string());
         let shown = if terms.json {
             let follower = app.home()?.open_run(log.run())?;
@@ -84,7 +87,7 @@ impl Carrying {
             Shown::Progress(Progress::new(app.output))
         };
         let id = log.run().clone();
-        let host = take(app, log, machine, &shown, terms)?;
+        let host = take(app, begun, machine, &shown, terms)?;
         match &shown {
             Shown::Progress(_) => app.output.remark(&format!("run {name}\n")),
             Shown::Lines(lines) => lines
@@ -138,11 +141,12 @@ impl Carrying {
 /// Takes the run, or says who has it.
 fn take(
     app: &App,
-    log: RunLog,
+    begun: Begun,
     machine: &Machine,
     shown: &Shown,
     terms: &Terms,
 ) -> Result<Embedded, Failure> {
+    let Begun { log, prepared } = begun;
     let run = log.load()?;
     let places = run.places.as_deref().cloned();
     let places = places.ok_or_else(|| anyhow::anyhow!("run `{}` has no steps", run.id))?;
@@ -158,6 +162,7 @@ fn take(
         terms,
         screen: &around.screen,
         terminal: around.terminal.as_ref(),
+        prepared,
     };
     around.stages = making.stages(&log, &run)?;
     Ok(Embedded::take(log.kept(), around)?)

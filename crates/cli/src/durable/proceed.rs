@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::{
     Terms,
+    begin::Begun,
     carry::Carrying,
     halted::{Wait, waits},
     origin::{self, Difference},
@@ -77,7 +78,7 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> 
         log, machine, run, ..
     } = live;
     let since = run.seq;
-    let carrying = Carrying::take(app, log, &machine, terms, since)?;
+    let carrying = Carrying::take(app, Begun::known(log), &machine, terms, since)?;
     let mut going = Going {
         app,
         carrying,

@@ -6,15 +6,16 @@ use interlock_clients::HookSetting;
 use interlock_confine::Decided;
 use interlock_core::{
     machine::{Activity, Machine, ModeRules},
+    names::RunId,
     run::Run,
 };
 use interlock_facts::RealDisk;
 use interlock_project::{Config, Modes, configuration_directory};
-use interlock_runner::{Channel, Desk, People, Screen, Stages, Terminal};
+use interlock_runner::{Channel, Desk, People, Screen, Servers, Stages, Terminal};
 use interlock_store::RunLog;
 use interlock_tools::Tool;
 
-use super::{Terms, models::OfPerson, trust};
+use super::{Terms, models::OfPerson, servers::OfRun, trust};
 use crate::{
     app::{self, App},
     args::{Asking, StageArgs},
@@ -71,6 +72,65 @@ impl Configured {
     }
 }
 
+/// What the stages of a run need from outside, found before a run begins or goes on.
+pub(crate) struct Prepared {
+    pub(super) configured: Configured,
+    models: OfPerson,
+    servers: Option<OfRun>,
+}
+
+impl Prepared {
+    /// Finds it; `None`: the machine has no stages.
+    ///
+    /// `run` has begun already. Refused: a model that is none, a key that is missing, a name that means two things.
+    pub(super) fn find(
+        app: &App,
+        root: &Path,
+        machine: &Machine,
+        terms: &Terms,
+        run: Option<&RunId>,
+    ) -> Result<Option<Self>, Failure> {
+        if !has_stages(machine) {
+            return Ok(None);
+        }
+        let configured = Configured::read(app, root, terms.headless)?;
+        let models = configured.models(machine, &terms.stages)?;
+        let servers = OfRun::start(app, root, (&configured.person, &configured.project), run)?;
+        if let Some(servers) = &servers {
+            servers.leave_free(machine)?;
+        }
+        Ok(Some(Self {
+            configured,
+            models,
+            servers,
+        }))
+    }
+
+    /// Refuses to go on with a stage whose tools are not there any more.
+    fn still_there(&self, run: &Run) -> Result<(), Failure> {
+        for path in run.open_leaves() {
+            let Some(frame) = run.frame(&path) else {
+                continue;
+            };
+            let tools = frame.acting.iter().flat_map(|acting| &acting.tools);
+            let gone = tools
+                .filter(|tool| Tool::named(&Tool::PIPELINE, tool).is_none())
+                .find(|tool| {
+                    let servers = self.servers.as_ref();
+                    servers.and_then(|servers| servers.known(tool)).is_none()
+                });
+            if let Some(tool) = gone {
+                return Err(anyhow::anyhow!(
+                    "`{}` works with the tool `{tool}`, which no MCP server has now: the run stays where it is",
+                    frame.at
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Makes what the stages of a run work with.
 pub(super) struct Making<'a> {
     pub(super) app: &'a App,
@@ -78,19 +138,37 @@ pub(super) struct Making<'a> {
     pub(super) terms: &'a Terms,
     pub(super) screen: &'a Arc<dyn Screen>,
     pub(super) terminal: Option<&'a Arc<Terminal>>,
+    /// What was found before the run began; `None`: it is found now.
+    pub(super) prepared: Option<Prepared>,
 }
 
 impl Making<'_> {
     /// Makes it; `None`: the run has no stages.
-    pub(super) fn stages(&self, log: &RunLog, run: &Run) -> Result<Option<Arc<Stages>>, Failure> {
-        if !has_stages(self.machine) {
-            return Ok(None);
-        }
+    pub(super) fn stages(self, log: &RunLog, run: &Run) -> Result<Option<Arc<Stages>>, Failure> {
         let places = run.places.as_deref();
         let root = places.map_or("/", |places| places.project.as_str());
         let args = &self.terms.stages;
-        let configured = Configured::read(self.app, Path::new(root), self.terms.headless)?;
-        let models = configured.models(self.machine, args)?;
+        let people = self.people(args);
+        let prepared = match self.prepared {
+            Some(prepared) => prepared,
+            None => {
+                let (root, id) = (Path::new(root), Some(&run.id));
+                let Some(found) = Prepared::find(self.app, root, self.machine, self.terms, id)?
+                else {
+                    return Ok(None);
+                };
+                found.still_there(run)?;
+                found
+            }
+        };
+        let Prepared {
+            configured,
+            models,
+            servers,
+        } = prepared;
+        if let Some(servers) = &servers {
+            servers.belong_to(run.id.clone(), Arc::clone(self.screen))?;
+        }
         let setting = HookSetting::of_process().map_err(|why| anyhow::anyhow!(why))?;
         let host = setting.host();
         let mut decided = Decided::read(Path::new(root), host.configuration.as_deref())?;
@@ -102,12 +180,12 @@ impl Making<'_> {
             models: Arc::new(models),
             model: args.model.clone(),
             tools: Tool::PIPELINE.to_vec(),
-            servers: None,
+            servers: servers.map(|servers| Arc::new(servers) as Arc<dyn Servers>),
             messages: log.messages(),
             place: place.resolved(&RealDisk),
             decided,
             program: app::program()?,
-            people: self.people(args),
+            people,
         })))
     }
 

@@ -1,15 +1,11 @@
 //! Killed at any time: what was said is not asked for again.
 
-use std::{
-    process::{Child, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::process::{Child, Stdio};
 
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::json;
 
-use crate::place::Place;
+use crate::place::{Place, wait_until};
 
 const FLOW: &str = "id: flow
 stages:
@@ -22,18 +18,6 @@ stages:
     turnCap: 6
     next: end
 ";
-
-/// Waits until `is`; the bound is there so that a broken test ends.
-fn wait_until(what: &str, is: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is() {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "waited for {what}"
-        );
-        thread::yield_now();
-    }
-}
 
 fn started(place: &Place) -> Child {
     let mut command = place.command(&["run", "flow", "it", "-n", "one", "--headless"]);

@@ -4,6 +4,8 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use interlock_testkit::{
@@ -158,6 +160,18 @@ fn said(command: &mut Command) -> Said {
         code: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Waits until `is`; the bound is there so that a broken test ends.
+pub(crate) fn wait_until(what: &str, is: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "waited for {what}"
+        );
+        thread::yield_now();
     }
 }
 

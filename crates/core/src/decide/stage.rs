@@ -9,11 +9,10 @@ use crate::{
     event::Event,
     holds::{Scope, unmet},
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
-    names::{Digest, FramePath, StateName},
-    policy::wildcard_matches,
+    names::{Digest, FramePath},
     refusal::{Code, Refusal},
     run::{Frame, Run, RunningAt},
-    stage::{Acting, NoAnswer, StageAsk, stage_of},
+    stage::{Acting, NoAnswer, StageAsk, ToolThere, offered, stage_of},
     text::{Files, Places, Sources, Text},
 };
 pub(in crate::decide) use end::End;
@@ -113,7 +112,7 @@ impl<'a> Work<'a> {
         &mut self,
         path: &FramePath,
         attempt: u32,
-        there: &[String],
+        there: &[ToolThere],
     ) -> Result<(), Refusal> {
         let limit = self.rules().executions_max;
         if self.run.executions >= limit {
@@ -132,7 +131,9 @@ impl<'a> Work<'a> {
             return Err(Refusal::new(Code::NothingPending, "the attempt has begun"));
         }
         let at = frame.at.clone();
-        let (tools, missing) = offered(machine, &at, stage, self.rules().tools.as_deref(), there);
+        let policy = machine.states.get(&at).map(|state| &state.policy);
+        let of_run = self.rules().tools;
+        let (tools, missing) = offered(policy, stage.completion_tool(), of_run.as_deref(), there);
         self.emit(Event::StageEntered {
             path: path.clone(),
             stage: at,
@@ -233,35 +234,6 @@ impl<'a> Work<'a> {
         });
         Ok(true)
     }
-}
-
-/// Finds the tools that a model is told of, and the listed ones that are not there.
-fn offered(
-    machine: &Machine,
-    at: &StateName,
-    stage: &ModelStage,
-    of_run: Option<&[String]>,
-    there: &[String],
-) -> (Vec<String>, Vec<String>) {
-    let policy = machine.states.get(at).map(|state| &state.policy);
-    let exists = |tool: &str| {
-        of_run.is_none_or(|tools| tools.iter().any(|pattern| wildcard_matches(pattern, tool)))
-    };
-    let listed = policy.and_then(|policy| policy.allowed_tools.as_deref());
-    let tools = there
-        .iter()
-        .filter(|tool| exists(tool))
-        .filter(|tool| policy.is_none_or(|policy| policy.lets_pass(&[tool.as_str()])))
-        .cloned()
-        .collect();
-    let missing = listed
-        .unwrap_or_default()
-        .iter()
-        .filter(|tool| !tool.contains('*') && stage.completion_tool() != Some(tool.as_str()))
-        .filter(|tool| !there.iter().any(|known| known == *tool) || !exists(tool))
-        .cloned()
-        .collect();
-    (tools, missing)
 }
 
 /// Returns the names of context keys that only a stage's texts see.

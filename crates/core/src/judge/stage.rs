@@ -119,6 +119,9 @@ pub fn keys(call: &ToolCall) -> Option<Vec<String>> {
         return None;
     }
     let tool = &call.tool;
+    if !call.served_as.is_empty() {
+        return Some(vec![tool.clone()]);
+    }
     let writes = call.facts.writes.iter();
     let paths: Option<Vec<&str>> = writes
         .map(|write| write.relative.as_deref().or(write.path.as_deref()))

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use interlock_core::{command::Ask, event::ToolChange, names::RunId};
@@ -22,18 +22,43 @@ type Pinned = BTreeMap<(String, String), ToolPin>;
 
 /// What is pinned, for all sessions of a run's servers.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct Held(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
     /// Where it is kept beside the log; `None`: it is kept as long as the servers are.
     run: Option<(Home, RunId)>,
-    known: Arc<Mutex<Option<Pinned>>>,
+    /// `None`: it has not been read yet.
+    known: Option<Pinned>,
 }
 
 impl Held {
     pub(super) fn new(run: Option<(Home, RunId)>) -> Self {
-        Self {
-            run,
-            known: Arc::default(),
+        Self(Arc::new(Mutex::new(State { run, known: None })))
+    }
+
+    /// Keeps what is pinned, and what will be, beside the log of `run`, unless a run has it already.
+    pub(super) fn keep_with(&self, home: &Home, run: RunId) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        if state.run.is_some() {
+            return Ok(());
         }
+        let seen = state.known.take().unwrap_or_default();
+        state.run = Some((home.clone(), run));
+        if !seen.is_empty() {
+            let pins = state.add(BTreeMap::new(), seen.into_values().collect())?;
+            state.known = Some(pins);
+        }
+        Ok(())
+    }
+
+    /// Names the run it is kept with.
+    pub(super) fn run(&self) -> Option<String> {
+        self.lock().run.as_ref().map(|(_, run)| run.to_string())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Pins what is seen for the first time, and finds for each tool whether it is another now.
@@ -41,10 +66,10 @@ impl Held {
         &self,
         tools: &[ListedTool<'_>],
     ) -> Result<Vec<Option<ToolChange>>, StoreError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let pins = match known.take() {
+        let mut state = self.lock();
+        let pins = match state.known.take() {
             Some(pins) => pins,
-            None => self.read()?,
+            None => state.read()?,
         };
         let seen: Vec<Option<ToolPin>> = tools.iter().map(pin).collect();
         let name = |pin: &ToolPin| (pin.server.clone(), pin.tool.clone());
@@ -53,21 +78,23 @@ impl Held {
         let pins = if new.is_empty() {
             pins
         } else {
-            self.add(pins, new)?
+            state.add(pins, new)?
         };
         let mut changes = Vec::new();
         for (tool, seen) in tools.iter().zip(seen) {
             let pinned = pins.get(&(tool.server.to_owned(), tool.name.to_owned()));
             let changed = pinned.and_then(|pinned| change(pinned, seen.as_ref()));
             changes.push(match changed {
-                Some(changed) if !self.is_accepted(&changed)? => Some(changed),
+                Some(changed) if !state.is_accepted(&changed)? => Some(changed),
                 _ => None,
             });
         }
-        *known = Some(pins);
+        state.known = Some(pins);
         Ok(changes)
     }
+}
 
+impl State {
     fn read(&self) -> Result<Pinned, StoreError> {
         match &self.run {
             Some((home, run)) => Ok(by_name(home.open_run(run)?.tool_pins()?)),

@@ -27,6 +27,8 @@ pub(super) struct Inner {
     pub(super) bounds: Bounds,
     /// What each name stands for, as of the newest list.
     pub(super) named: Mutex<HashMap<String, Named>>,
+    /// Names that belong to tools of the run's own.
+    pub(super) reserved: Vec<String>,
 }
 
 /// What a name stands for.
@@ -99,7 +101,7 @@ impl Inner {
         Ok(served)
     }
 
-    /// Names tools: a name that another has too, or that looks like one behind a server's, stands behind its own server's.
+    /// Names tools: a name that another has too, is reserved, or looks like one behind a server's, stands behind its own server's.
     fn names(&self, tools: &[Named]) -> Vec<String> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for tool in tools {
@@ -112,7 +114,11 @@ impl Inner {
             })
         };
         let name = |named: &Named| {
-            if counts.get(named.tool.as_str()) == Some(&1) && !looks_qualified(&named.tool) {
+            let is_free = !self.reserved.contains(&named.tool);
+            if is_free
+                && counts.get(named.tool.as_str()) == Some(&1)
+                && !looks_qualified(&named.tool)
+            {
                 named.tool.clone()
             } else {
                 format!("{}__{}", named.server, named.tool)

@@ -35,8 +35,6 @@ pub(super) struct Taking {
     /// Every tool that was listed, by the name the session shows it under.
     pub(super) seen: Arc<Mutex<HashMap<String, Seen>>>,
     pub(super) held: Held,
-    /// What the person is told to accept a change with.
-    pub(super) run: Option<String>,
     /// Marks refusals of ours.
     pub(super) mark: Arc<str>,
 }
@@ -103,9 +101,10 @@ impl Govern for Taking {
                 call: None,
                 bytes_max: None,
             }),
-            Ok(Some(Some(change))) => {
-                self.refuse("protected", &pins::different(&change, self.run.as_deref()))
-            }
+            Ok(Some(Some(change))) => self.refuse(
+                "protected",
+                &pins::different(&change, self.held.run().as_deref()),
+            ),
             Ok(None) => self.refuse("unavailable", "what the run has pinned is not known"),
             Err(error) => {
                 let message = format!("what the run has pinned cannot be read: {error}");

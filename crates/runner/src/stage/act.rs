@@ -161,7 +161,7 @@ impl<'a> Attempt<'a> {
             self.set_clock(&next);
             let told = match next.clone() {
                 Step::Begin => {
-                    let tools = self.stages.names();
+                    let tools = self.stages.there();
                     self.line.ask_stage(StageAsk::Begin { tools })?
                 }
                 Step::Model { logged, .. } => match self.model(logged)? {
@@ -378,12 +378,9 @@ impl<'a> Attempt<'a> {
 
     /// Describes the tools that the model is told of: those of the attempt, the one that ends it last.
     fn specs(&self) -> Result<Vec<ToolSpec>, Halt> {
-        let names = &self.acting()?.tools;
-        let all = self.stages.specs();
-        let mut specs: Vec<ToolSpec> = names
-            .iter()
-            .filter_map(|name| all.iter().find(|spec| spec.name == *name).cloned())
-            .collect();
+        let names = self.acting()?.tools.iter();
+        let known = names.filter_map(|name| self.stages.spec(name));
+        let mut specs: Vec<ToolSpec> = known.map(|(spec, _)| spec).collect();
         if let Ending::Tool { name, schema } = &self.stage.ending {
             specs.retain(|spec| spec.name != *name);
             specs.push(ToolSpec {

@@ -3,7 +3,6 @@
 use interlock_core::{
     machine::{Ending, ModelStage},
     names::Digest,
-    policy::wildcard_matches,
     refusal::{Code, Refusal},
     stage::{Finish, Handed, MessageCall, MessageCallKind, ModelMessage, Usage},
 };
@@ -93,12 +92,9 @@ impl Reader<'_> {
 
     /// Returns the schema of a tool that exists for this run.
     fn schema(&self, name: &str) -> Option<Value> {
-        let exists = self
-            .of_run
-            .is_none_or(|tools| tools.iter().any(|tool| wildcard_matches(tool, name)));
-        let mut specs = self.stages.specs().into_iter();
-        let spec = specs.find(|spec| exists && spec.name == name);
-        spec.map(|spec| spec.schema)
+        let (spec, there) = self.stages.spec(name)?;
+        let exists = self.of_run.is_none_or(|tools| there.is_of(tools));
+        exists.then_some(spec.schema)
     }
 
     /// Reads the text of a message as an answer, where the stage ends with one.

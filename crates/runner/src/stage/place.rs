@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use interlock_confine::Decided;
+use interlock_core::stage::ToolThere;
 use interlock_facts::Surroundings;
 use interlock_models::ToolSpec;
 use interlock_store::Messages;
@@ -52,20 +53,33 @@ impl People {
 }
 
 impl Stages {
-    /// Names all tools that are there now.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.specs().into_iter().map(|spec| spec.name).collect()
+    /// Finds all tools that are there now, built-in ones first.
+    pub(super) fn there(&self) -> Vec<ToolThere> {
+        let built_in = self.tools.iter().map(|tool| ToolThere::own(tool.name()));
+        let servers = self.servers.iter().flat_map(|servers| servers.tools());
+        let served = servers.map(|served| ToolThere {
+            name: served.spec.name,
+            served_as: served.served_as,
+        });
+        built_in.chain(served).collect()
     }
 
-    /// Describes all tools that are there now, built-in ones first.
-    pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        let built_in = self.tools.iter().map(|tool| ToolSpec {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            schema: tool.schema().clone(),
-        });
-        let servers = self.servers.iter().flat_map(|servers| servers.tools());
-        built_in.chain(servers.map(|served| served.spec)).collect()
+    /// Describes the tool that a model calls by `name`; `None`: there is none.
+    pub(super) fn spec(&self, name: &str) -> Option<(ToolSpec, ToolThere)> {
+        if let Some(tool) = Tool::named(&self.tools, name) {
+            let spec = ToolSpec {
+                name: tool.name().to_owned(),
+                description: tool.description().to_owned(),
+                schema: tool.schema().clone(),
+            };
+            return Some((spec, ToolThere::own(name)));
+        }
+        let served = self.servers.as_ref()?.known(name)?;
+        let there = ToolThere {
+            name: name.to_owned(),
+            served_as: served.served_as,
+        };
+        Some((served.spec, there))
     }
 }
 

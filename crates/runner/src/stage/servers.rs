@@ -6,8 +6,13 @@ use interlock_tools::Arguments;
 
 /// The MCP servers of a run.
 pub trait Servers: Send + Sync {
-    /// Lists their tools that are there now.
+    /// Lists their tools that are there now; waits for servers that are starting.
     fn tools(&self) -> Vec<Served>;
+
+    /// Finds a tool as it was listed last.
+    ///
+    /// An attempt goes on with what it was given, also while a server is gone.
+    fn known(&self, tool: &str) -> Option<Served>;
 
     /// Finds the facts of a call, for the judge.
     fn proposed(&self, id: CallId, tool: &str, arguments: &Arguments) -> ToolCall;
@@ -26,8 +31,8 @@ pub trait Servers: Send + Sync {
 pub struct Served {
     /// What the model is told of it.
     pub spec: ToolSpec,
-    /// The server.
-    pub server: String,
+    /// Its names with its server's, by which a stage may list it too.
+    pub served_as: Vec<String>,
 }
 
 /// How a call of a server's tool ended.

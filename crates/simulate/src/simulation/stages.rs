@@ -14,7 +14,7 @@ use interlock_core::{
     report::shown_path,
     stage::{
         CallFate, Finish, Handed, MessageCall, MessageCallKind, ModelMessage, StageAsk, Step,
-        Usage, stage_of, step,
+        ToolThere, Usage, stage_of, step,
     },
 };
 use interlock_tools::{Arguments, Fault, Tool};
@@ -65,6 +65,7 @@ impl Simulation {
                 return log;
             };
             let tools = self.tools_there();
+            let tools = tools.iter().map(|name| ToolThere::own(name)).collect();
             let events = self.ask_stage(&path, StageAsk::Begin { tools }).1;
             if events.is_empty() {
                 return log;
