@@ -14,7 +14,7 @@ use interlock_core::{
     tools::served_names,
 };
 use interlock_gateway::{
-    Settings, ToolPrefix,
+    Settings, StartedFor, ToolPrefix,
     tool_servers::{CallError, ServedTool, ToolServers, ToolServersSettings, WantedServer},
 };
 use interlock_models::ToolSpec;
@@ -93,6 +93,7 @@ impl OfRun {
                 tool_prefix: ToolPrefix::default(),
                 person: authority::name(),
                 ancestors: Vec::new(),
+                started_for: StartedFor::Anything,
             },
             wanted,
             configured,
