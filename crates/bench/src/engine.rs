@@ -58,6 +58,7 @@ pub(crate) fn begun(machine: &Machine) -> Run {
         by: "bench".to_owned(),
         places: None,
         mode: None,
+        opening: None,
     });
     let decision = answer(machine, &run, &start);
     decision.events.iter().fold(run, evolve)

@@ -488,6 +488,15 @@ pub(crate) struct ApproveArgs {
     /// An object that corrects the agent's data.
     #[arg(long, value_name = "JSON")]
     pub(crate) data: Option<String>,
+    /// What is said to the conversation before the state begins, where the run has one.
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub(crate) message: Option<String>,
+    /// The output of the state before, as it should be, where the run has a conversation.
+    #[arg(long, value_name = "TEXT|@FILE", conflicts_with = "data")]
+    pub(crate) edit: Option<String>,
+    /// Whose output is edited, where several are before.
+    #[arg(long, value_name = "STATE", requires = "edit")]
+    pub(crate) of: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -22,4 +22,5 @@ pub(crate) use cancel::cancel;
 pub(crate) use carry::{Terms, carry};
 pub(crate) use describe::describe;
 pub(crate) use halted::{Wait, waits};
+pub(crate) use inputs::text_of;
 pub(crate) use proceed::{Wishes, proceed, proceed_as};

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
+    dialogue::Opening,
     event::{Cause, ProtectedChange, ToolChange},
     machine::{Machine, ModeRules, Object},
     names::{AgentId, CallId, Digest, FramePath},
@@ -35,6 +36,8 @@ pub enum Ask {
         places: Option<Places>,
         /// What becomes of calls in stages that list no tools; `None`: as the machine says.
         mode: Option<ModeRules>,
+        /// What a conversation begins with; read where the machine has one.
+        opening: Option<Opening>,
     },
     /// May this call run?
     Propose(Box<ToolCall>),
@@ -230,6 +233,12 @@ pub struct Answer {
     pub path: Option<String>,
     /// Only what was asked before this event of the run; `None`: whatever waits.
     pub before: Option<u64>,
+    /// Said to the line before its state begins.
+    pub message: Option<String>,
+    /// The output of the state before, as it should be.
+    pub edit: Option<String>,
+    /// Which state's output is meant, where lines have met.
+    pub of: Option<String>,
 }
 
 /// How an activity ended.

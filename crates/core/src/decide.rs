@@ -6,6 +6,7 @@ mod adopt;
 mod branches;
 mod calls;
 mod carry;
+mod conversation;
 mod durable;
 mod interrupts;
 mod items;
@@ -23,10 +24,11 @@ pub(crate) use address::in_fork;
 pub(crate) use calls::bench_of;
 pub use calls::shell_finding;
 pub(crate) use carry::{Filled, fill, kind_of};
-pub use stage::stage_text;
+pub use stage::{stage_task, stage_text};
 
 use crate::{
     command::{Ask, Command, TransitionRequest},
+    dialogue::Opening,
     event::Event,
     evolve,
     machine::{Machine, ModeRules, Object},
@@ -91,7 +93,8 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
             by,
             places,
             mode,
-        } => work.start(input, by, places.as_ref(), mode.as_ref()),
+            opening,
+        } => work.start(input, by, places.as_ref(), mode.as_ref(), opening.as_ref()),
         Ask::Propose(_) => work.propose_outside_a_run(),
         Ask::Record(result) => work.record(result),
         Ask::StartLine(start) => work.start_line(start),
@@ -232,6 +235,7 @@ impl<'a> Work<'a> {
         by: &str,
         places: Option<&Places>,
         mode: Option<&ModeRules>,
+        opening: Option<&Opening>,
     ) -> Answered {
         if self.run.phase != Phase::New {
             return Err(Refusal::new(Code::RunOpen, "the run has begun already"));
@@ -258,6 +262,11 @@ impl<'a> Work<'a> {
             at_ms: self.at_ms,
             places: places.filter(|_| self.machine.durable).cloned(),
             mode: mode.cloned(),
+            opening: self
+                .machine
+                .conversation
+                .as_ref()
+                .map(|_| opening.cloned().unwrap_or_default()),
         });
         self.settle(&FramePath::root())?;
         Ok(Reply::Accepted)

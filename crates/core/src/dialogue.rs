@@ -7,6 +7,8 @@ use serde_json::Value;
 
 pub use items::{NoItems, items};
 
+use crate::data::parse_output;
+
 /// What one line of execution carries along beside its context.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -18,6 +20,20 @@ pub struct Dialogue {
     /// The item that the line is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<Item>,
+    /// Whether lines met since the last output, so that the task is the list of theirs.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gathered: bool,
+}
+
+/// What a person begins a conversation with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Opening {
+    /// What is said; empty: nothing. The keys of one that is an object enter the context.
+    pub text: String,
+    /// Names of the files that come with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<String>,
 }
 
 /// One message of the conversation.
@@ -54,6 +70,24 @@ pub struct Item {
 }
 
 impl Dialogue {
+    /// Returns what the next state is given: the item within an iteration, else the output before.
+    #[must_use]
+    pub fn given(&self) -> &Value {
+        match &self.item {
+            Some(item) if !self.gathered => &item.value,
+            _ => &self.task,
+        }
+    }
+
+    /// Returns an output as it stands in a list of several: a list or an object, else text.
+    pub(crate) fn listed(output: &Value) -> Value {
+        let parsed = output.as_str().map(parse_output);
+        match parsed {
+            Some(parsed @ (Value::Object(_) | Value::Array(_))) => parsed,
+            _ => output.clone(),
+        }
+    }
+
     /// Writes a value as people and models read it: text as it is, anything else as JSON.
     #[must_use]
     pub fn text_of(value: &Value) -> String {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     command::{Effect, Stage},
+    conversation::beside,
     decide::{Filled, fill, kind_of},
     machine::{Activity, Capture, Machine, State},
     names::FramePath,
@@ -35,7 +36,13 @@ pub fn lacking(machine: &Machine, run: &Run, path: &FramePath, files: &Files) ->
     let Some((frame, state)) = stand(machine, run, path) else {
         return Vec::new();
     };
-    match fill(state, frame, run.places.as_deref(), files) {
+    match fill(
+        state,
+        frame,
+        run.places.as_deref(),
+        files,
+        beside(machine, run, path).as_ref(),
+    ) {
         Err(Lack::File(file)) => vec![file],
         _ => Vec::new(),
     }
@@ -56,7 +63,13 @@ pub fn refill(
     let Some((frame, state)) = stand(machine, run, path) else {
         return Ok(None);
     };
-    match fill(state, frame, run.places.as_deref(), files)? {
+    match fill(
+        state,
+        frame,
+        run.places.as_deref(),
+        files,
+        beside(machine, run, path).as_ref(),
+    )? {
         Filled::Work(input, _) => Ok(Some(input)),
         Filled::Nothing | Filled::Tested(..) => Ok(None),
     }
@@ -143,7 +156,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
         | Activity::Ask(_)
         | Activity::Pause(_)
         | Activity::Test(_) => {
-            match fill(state, frame, run.places.as_deref(), &Files::new()) {
+            match fill(state, frame, run.places.as_deref(), &Files::new(), None) {
                 Err(Lack::File(file)) => effect.stage = Stage::Reading(vec![file]),
                 Ok(Filled::Work(input, file)) => {
                     effect.input = Arc::new(input);

@@ -5,7 +5,7 @@ mod parts;
 
 pub use parts::{
     AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen,
-    How, InterruptHit, ProtectedChange, ProtectedFate, ToolChange, WatchedFile,
+    How, InterruptHit, Passing, ProtectedChange, ProtectedFate, ToolChange, WatchedFile,
 };
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use crate::{
     call::WrittenPath,
+    data::DataFlags,
+    dialogue::Opening,
     machine::{ModeRules, Object, Outcome},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
@@ -48,6 +50,66 @@ pub enum Event {
         /// What becomes of calls in stages that list no tools; `None`: no stage of it needs to know.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<ModeRules>,
+        /// What a person began the conversation with; `None`: its lines carry none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opening: Option<Opening>,
+    },
+    /// The output of a state entered the context and the conversation of its line.
+    OutputKept {
+        /// The frame.
+        path: FramePath,
+        /// The state.
+        state: StateName,
+        /// What becomes of it.
+        flags: DataFlags,
+        /// Whether a person may still change it: what was before is then remembered.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_change: bool,
+    },
+    /// A person changed the output of the state that a line has just left: the line is back there.
+    OutputChanged {
+        /// The frame.
+        path: FramePath,
+        /// The state.
+        state: StateName,
+        /// The new output.
+        text: String,
+        /// Who.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// A person said something to a line.
+    PersonSaid {
+        /// The frame.
+        path: FramePath,
+        /// What; the keys of one that is an object entered the context.
+        text: String,
+        /// Who.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// The conversation of a line was condensed to its first message and a summary.
+    HistoryCondensed {
+        /// The frame.
+        path: FramePath,
+        /// The summary; `None`: none could be had, and the conversation is as it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+        /// The model's name.
+        model: String,
+        /// What it cost.
+        usage: Usage,
+    },
+    /// Something is not as the workflow wants it, and the run goes on all the same.
+    Noted {
+        /// The frame.
+        path: FramePath,
+        /// A stable code.
+        code: String,
+        /// One sentence.
+        message: String,
     },
     /// A stage was set up: what is there of its tools is known, and the context is what it will be given.
     StageEntered {
@@ -112,6 +174,9 @@ pub enum Event {
         code: String,
         /// One sentence.
         message: String,
+        /// When it is called again, in milliseconds since 1970; `None`: it is not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        again_ms: Option<u64>,
     },
     /// A call of a stage may run.
     ToolAllowed {

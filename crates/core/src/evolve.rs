@@ -2,6 +2,7 @@
 
 mod activities;
 mod approvals;
+mod conversation;
 mod lines;
 mod stage;
 
@@ -54,6 +55,7 @@ fn apply(run: &mut Run, event: &Event) {
             at_ms,
             places,
             mode,
+            opening,
             ..
         } => {
             run.id = id.clone();
@@ -63,7 +65,16 @@ fn apply(run: &mut Run, event: &Event) {
             run.entered += u64::from(run.places.is_some());
             let context = Arc::new(context.clone());
             run.root = Frame::entering(None, initial.clone(), context, run.seq, *at_ms);
+            if let Some(opening) = opening {
+                run.root.steps = 1;
+                conversation::open(&mut run.root, opening);
+                run.opening = Some(Arc::new(opening.clone()));
+            }
         }
+        Event::OutputKept { .. }
+        | Event::OutputChanged { .. }
+        | Event::PersonSaid { .. }
+        | Event::HistoryCondensed { .. } => conversation::apply_conversation(run, event),
         Event::CallAllowed {
             path, call, marks, ..
         } => allow(run, path, call, marks),
@@ -334,6 +345,7 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::PersonAsked { .. }
         | Event::PersonAnswered { .. } => stage::apply_stage(run, event),
         Event::CallDenied { .. }
+        | Event::Noted { .. }
         | Event::TransitionRejected { .. }
         | Event::EffectSettled { .. } => {}
     }

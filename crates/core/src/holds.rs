@@ -10,7 +10,7 @@ use crate::{
     guard::{
         EvidenceGuard, EvidenceOf, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source,
     },
-    machine::Machine,
+    machine::{Machine, Rule},
     number::{compare, deep_equal},
     run::{Frame, Run},
 };
@@ -27,6 +27,8 @@ pub struct Unmet {
     pub reason: String,
     /// The top-level context key it read, if it read one.
     pub key: Option<String>,
+    /// Whether it could not be evaluated at all.
+    pub unreadable: bool,
 }
 
 /// What guards are evaluated against.
@@ -47,6 +49,19 @@ pub fn unmet(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Unmet> {
         .iter()
         .filter_map(|guard| check_ref(scope, guard, 0).err())
         .collect()
+}
+
+/// Returns the guards of `rule` that cannot be evaluated, up to the transition whose guards hold.
+pub(crate) fn unreadable(scope: Scope<'_>, rule: &Rule) -> Vec<Unmet> {
+    let mut found = Vec::new();
+    for transition in &rule.transitions {
+        let unmet = unmet(scope, &transition.guards);
+        if unmet.is_empty() {
+            break;
+        }
+        found.extend(unmet.into_iter().filter(|unmet| unmet.unreadable));
+    }
+    found
 }
 
 /// Returns what `guards` read, in order: values of the context and the output, and evidence.
@@ -181,10 +196,10 @@ fn check_expression(frame: &Frame, guard: &ExpressionGuard) -> Result<(), Unmet>
     match holds(&guard.expression, &names) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Unmet::new(&shown, "it does not hold")),
-        Err(failure) => Err(Unmet::new(
-            &shown,
-            format!("it cannot be evaluated: {failure}"),
-        )),
+        Err(failure) => Err(Unmet {
+            unreadable: true,
+            ..Unmet::new(&shown, format!("it cannot be evaluated: {failure}"))
+        }),
     }
 }
 
@@ -194,6 +209,7 @@ impl Unmet {
             guard: guard.into(),
             reason: reason.into(),
             key: None,
+            unreadable: false,
         }
     }
 }
@@ -236,6 +252,7 @@ fn check_field(scope: Scope<'_>, guard: &FieldGuard) -> Result<(), Unmet> {
             guard.op.as_str()
         ),
         key: (guard.from == Source::Context).then(|| top_key(&guard.field)),
+        unreadable: false,
     })
 }
 

@@ -7,6 +7,7 @@
 pub mod briefing;
 pub mod call;
 pub mod command;
+pub mod conversation;
 pub mod data;
 pub mod dialogue;
 pub mod event;
@@ -38,7 +39,7 @@ mod judge;
 
 pub use briefing::{briefing, notice, teach};
 pub use decide::{
-    Decision, Question, Reply, addressed, decide, question, shell_finding, stage_text,
+    Decision, Question, Reply, addressed, decide, question, shell_finding, stage_task, stage_text,
 };
 pub use effects::{effects, lacking, refill};
 pub use evolve::evolve;

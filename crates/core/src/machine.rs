@@ -7,16 +7,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
+    data::DataFlags,
     guard::{Guard, GuardRef},
     names::{EventName, GuardName, InterruptName, MachineId, StateName},
     policy::Policy,
     text::{Form, Text},
 };
 
+mod conversation;
 mod seal;
 mod spread;
 mod stage;
 
+pub use conversation::{Condensing, Conversation};
 pub use spread::{OnItemError, Spread};
 
 pub use stage::{
@@ -67,6 +70,9 @@ pub struct Machine {
     /// What holds for all model stages; `None`: it has none. Only the outermost machine is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<StageRules>,
+    /// What holds where lines carry a conversation; `None`: they carry none. Only the outermost machine is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
 }
 
 /// The bounds of a run. Nothing is unbounded.
@@ -141,6 +147,9 @@ pub struct State {
     /// Where the output of the activity goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
+    /// What the output does to the context and to the conversation; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataFlags>,
     /// How often the activity is tried; `None`: once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
@@ -182,6 +191,12 @@ pub struct Retry {
     /// The codes that are tried again; `None`: all but 130.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codes: Option<Vec<i64>>,
+    /// Whether only what may pass by itself is tried again; see [`crate::event::Cause::passing`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_passing: bool,
+    /// Whether up to a second more is waited, so that many do not come back at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub jitter: bool,
 }
 
 /// What follows when the runner died while an activity ran.

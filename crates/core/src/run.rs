@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     call::WrittenPath,
-    dialogue::Dialogue,
+    dialogue::{Dialogue, Opening},
     event::{
         BranchOutcome, CallMarks, Cause, GrantThen, InterruptHit, ProtectedChange, ToolChange,
     },
@@ -91,6 +91,9 @@ pub struct Run {
     /// What calls of models have cost so far.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub spent: Usage,
+    /// What a person began the conversation with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<Arc<Opening>>,
 }
 
 /// A changed tool of a server as a person has accepted it.
@@ -191,6 +194,9 @@ pub struct Frame {
     /// What its line carries along beside the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<Arc<Dialogue>>,
+    /// What the line was before its last output, while a person may change that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<BeforeOutput>>,
     /// Context keys that its line has appended to since it began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub appended: BTreeSet<String>,
@@ -211,6 +217,27 @@ pub struct Frame {
     pub captured: BTreeSet<String>,
     /// Branches, or the called machine, in the order written.
     pub children: Vec<Child>,
+}
+
+/// What a line was before the last output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BeforeOutput {
+    /// The state that put it out.
+    pub state: StateName,
+    /// The context.
+    pub context: Arc<Object>,
+    /// What the line carries along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<Arc<Dialogue>>,
+    /// As in [`Frame`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub captured: BTreeSet<String>,
+    /// As in [`Frame`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub appended: BTreeSet<String>,
+    /// As in [`Frame`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub removed: BTreeSet<String>,
 }
 
 /// What is carried out for a state.
@@ -477,6 +504,7 @@ impl Run {
             keys: BTreeSet::new(),
             executions: 0,
             spent: Usage::default(),
+            opening: None,
         }
     }
 
@@ -567,6 +595,7 @@ impl Frame {
             gathering: false,
             exits: Vec::new(),
             dialogue: None,
+            before: None,
             appended: BTreeSet::new(),
             removed: BTreeSet::new(),
             steps: 0,

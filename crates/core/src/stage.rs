@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall},
+    conversation::is_too_long,
+    event::Passing,
     machine::{Activity, Machine, ModelStage},
     names::{CallId, Digest, FramePath},
     refusal::Refusal,
@@ -49,6 +51,17 @@ pub enum StageAsk {
         code: String,
         /// One sentence, without secrets.
         message: String,
+        /// Whether it may pass by itself.
+        passing: Option<Passing>,
+    },
+    /// The conversation was condensed, or could not be.
+    Condensed {
+        /// The summary; `None`: there is none.
+        summary: Option<String>,
+        /// The model's name.
+        model: String,
+        /// What it cost.
+        usage: Usage,
     },
     /// The next call of the message, with its facts.
     Propose(Box<ToolCall>),
@@ -184,6 +197,10 @@ pub struct Usage {
     pub pico_usd: Option<u64>,
 }
 
+fn is_none_yet(count: &u32) -> bool {
+    *count == 0
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -242,6 +259,15 @@ pub struct Acting {
     /// Answers that did not fit.
     #[serde(default)]
     pub refused: u32,
+    /// Calls of the model in a row that came to nothing.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub failed: u32,
+    /// When the model is called again, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_ms: Option<u64>,
+    /// Whether the conversation has been looked at, and condensed where it was too long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub condensed: bool,
 }
 
 /// One call of the last message.
@@ -290,6 +316,10 @@ pub enum Step {
         /// Whether the call is in the log already, and its end is not.
         logged: bool,
     },
+    /// The conversation is too long, and is to be condensed first: [`StageAsk::Condensed`].
+    Condense,
+    /// The model is called again at this time, in milliseconds since 1970, and not before.
+    Wait(u64),
     /// The call at this place of the last message is to be judged: [`StageAsk::Propose`].
     Propose(usize),
     /// The calls at these places run, or are to be run again after a crash: [`StageAsk::Record`].
@@ -325,13 +355,19 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
             _ => Step::Run(reading),
         });
     }
-    Some(waiting.map_or(
-        Step::Model {
-            turn: acting.turns.saturating_add(1),
-            logged: acting.calling,
-        },
-        Step::Propose,
-    ))
+    if let Some(at) = waiting {
+        return Some(Step::Propose(at));
+    }
+    if acting.turns == 0 && !acting.condensed && !acting.calling && is_too_long(machine, frame) {
+        return Some(Step::Condense);
+    }
+    if let Some(again_ms) = acting.again_ms {
+        return Some(Step::Wait(again_ms));
+    }
+    Some(Step::Model {
+        turn: acting.turns.saturating_add(1),
+        logged: acting.calling,
+    })
 }
 
 /// Tools that only read, and may run beside each other.

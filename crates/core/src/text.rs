@@ -10,10 +10,12 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::template::Template;
+
 mod fill;
 mod path;
 
-pub use fill::{Caught, Lack, Sources, TextError};
+pub use fill::{Beside, Caught, Lack, Sources, TextError};
 pub use path::{Base, Places};
 
 /// Text with holes.
@@ -60,6 +62,8 @@ pub enum Expr {
     Same(Box<Expr>, Text),
     /// The opposite.
     Differs(Box<Expr>, Text),
+    /// What a template becomes.
+    Template(Template),
 }
 
 /// A part of the error that was handled last.
@@ -86,6 +90,8 @@ pub enum Form {
     Plain(Value),
     /// A text to be filled.
     Text(Text),
+    /// A template; one block alone keeps the type of its value.
+    Template(Template),
     /// A list.
     List(Vec<Form>),
     /// An object, in the order written.
@@ -148,6 +154,7 @@ impl Form {
         Ok(match self {
             Self::Plain(value) => value.clone(),
             Self::Text(text) => Value::String(text.fill(sources)?),
+            Self::Template(template) => fill::value_of(template, sources)?,
             Self::List(items) => Value::Array(
                 items
                     .iter()

@@ -33,6 +33,7 @@ impl Driven {
             by: "ana".to_owned(),
             places: Some(Places::default()),
             mode: None,
+            opening: None,
         });
         driven
     }

@@ -45,6 +45,7 @@ impl Driven {
             by: "ana".to_owned(),
             places: Some(places),
             mode: None,
+            opening: None,
         });
         driven
     }
@@ -771,6 +772,7 @@ fn a_workflow_of_steps_holds_no_agent() {
         by: "ana".to_owned(),
         places: None,
         mode: None,
+        opening: None,
     };
     let decision = decide(
         &machine,

@@ -45,6 +45,7 @@ fn outcome(expression: &Expression, context: &Value) -> Outcome {
         by: "ana".to_owned(),
         places: None,
         mode: None,
+        opening: None,
     };
     let decision = decide(&machine, &run, &Command { at_ms: 1, ask });
     let ended = decision.events.iter().fold(run, |run, event| {

@@ -27,6 +27,7 @@ fn started() -> Run {
             by,
             places: None,
             mode: None,
+            opening: None,
         },
     );
     run

@@ -29,6 +29,7 @@ fn started() -> Run {
             by,
             places: None,
             mode: None,
+            opening: None,
         },
     )
     .0

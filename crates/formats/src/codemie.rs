@@ -23,6 +23,8 @@ mod tools;
 #[expect(dead_code, reason = "what makes a machine of a file calls it")]
 mod works;
 
+pub use shape::{answer_findings, answer_schema};
+
 use crate::{
     diagnostic::Report,
     node::Node,

@@ -43,7 +43,7 @@ pub use slots::Slots;
 pub use stage::{
     Answers, Channel, Desk, Heard as StageHeard, KeptAnswer, KeptResult, Model, Models, Open,
     People, Question as StageQuestion, Said, Served, ServedEnd, Servers, StageOrder, Stages, Told,
-    Transcript, Wanted,
+    Transcript, Tries, Wanted,
 };
 pub use surroundings::Surroundings;
 pub use tools::Question;

@@ -27,7 +27,7 @@ pub use channel::{Answers, Channel, Open, Said, Wanted};
 pub use desk::Desk;
 pub use kept::{KeptAnswer, KeptResult};
 pub use line::{Heard, Question, StageOrder, Told};
-pub use models::{Model, Models};
+pub use models::{Model, Models, Tries};
 pub use place::{People, Stages};
 pub use servers::{Served, ServedEnd, Servers};
 pub use transcript::Transcript;

@@ -135,6 +135,12 @@ pub struct AnswerLine {
     pub note: Option<String>,
     /// What is answered.
     pub path: Option<String>,
+    /// Said to the line before its state begins.
+    pub message: Option<String>,
+    /// The output of the state before, as it should be.
+    pub edit: Option<String>,
+    /// Which state's output is edited.
+    pub of: Option<String>,
 }
 
 /// The end of an activity.
@@ -262,12 +268,18 @@ fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> 
             data: fields.optional_object("data")?,
             note: None,
             path: fields.optional_text("path")?,
+            message: fields.optional_text("message")?,
+            edit: fields.optional_text("edit")?,
+            of: fields.optional_text("of")?,
         }),
         "reject" => InputLine::Reject(AnswerLine {
             by: fields.text("by")?,
             data: Object::new(),
             note: fields.optional_text("note")?,
             path: fields.optional_text("path")?,
+            message: None,
+            edit: None,
+            of: None,
         }),
         "activity" => InputLine::Activity(activity(&mut fields)?),
         "pause" => InputLine::Pause,

@@ -8,6 +8,7 @@ use interlock_core::{
     call::{ToolCall, WrittenPath},
     command::{ActivityOutcome, Answer, Ask, Command, TransitionRequest},
     decide,
+    dialogue::Opening,
     event::Event,
     evolve,
     machine::{Machine, Object},
@@ -37,6 +38,8 @@ pub struct Setting {
     pub client: String,
     /// Entries of the person's `[shell] allow`.
     pub allowed_by_person: Vec<String>,
+    /// What a conversation begins with; read where the workflow has one.
+    pub input: String,
 }
 
 impl Default for Setting {
@@ -47,6 +50,7 @@ impl Default for Setting {
             temporary: "/tmp".to_owned(),
             client: "claude-code".to_owned(),
             allowed_by_person: Vec::new(),
+            input: String::new(),
         }
     }
 }
@@ -89,6 +93,10 @@ impl Simulation {
             by: "simulate".to_owned(),
             places,
             mode: None,
+            opening: Some(Opening {
+                text: simulation.setting.input.clone(),
+                attached: Vec::new(),
+            }),
         });
         simulation.begin_stages();
         simulation
@@ -397,6 +405,9 @@ fn answer(line: AnswerLine) -> Answer {
         note: line.note,
         path: line.path,
         before: None,
+        message: line.message,
+        edit: line.edit,
+        of: line.of,
     }
 }
 

@@ -299,6 +299,7 @@ impl Begun {
             by: by.to_owned(),
             places,
             mode,
+            opening: None,
         };
         let command = Command {
             at_ms: new.at_ms,

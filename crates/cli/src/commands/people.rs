@@ -33,6 +33,11 @@ pub(crate) fn send(app: &App, args: SendArgs) -> Done {
 pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     let by = authority::person(app)?;
     let data = live::object("--data", args.data.as_deref())?;
+    let message = args
+        .message
+        .map(|text| durable::text_of(&text))
+        .transpose()?;
+    let edit = args.edit.map(|text| durable::text_of(&text)).transpose()?;
     let live = live::open(app, args.run.as_deref())?;
     let before = live.run.seq;
     answer(
@@ -45,6 +50,9 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
             path: args.path,
             // What is asked while the answer is on its way, nobody has seen.
             before: Some(before),
+            message,
+            edit,
+            of: args.of,
         }),
         args.json,
     )

@@ -56,7 +56,7 @@ fn missing_input(input: &Input) -> String {
 }
 
 /// Reads an option that is a text, a file or standard input.
-pub(super) fn text_of(input: &str) -> Result<String, Failure> {
+pub(crate) fn text_of(input: &str) -> Result<String, Failure> {
     if input == "-" {
         let mut text = String::new();
         io::stdin()

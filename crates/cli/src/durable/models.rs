@@ -8,7 +8,7 @@ use std::{
 use interlock_core::machine::{Activity, Machine};
 use interlock_models::{Answer, Cancel, Client, Heard, ModelError, Patience, Request, Usage};
 use interlock_project::{Config, Models as Configured, ReadyModel};
-use interlock_runner::{Model, Models};
+use interlock_runner::{Model, Models, Tries};
 
 use crate::{app::variable, failure::Failure};
 
@@ -99,6 +99,7 @@ impl Models for OfPerson {
         &self,
         model: &Model,
         request: &Request,
+        tries: Tries,
         cancel: &Cancel,
         heard: &mut dyn FnMut(Heard<'_>),
     ) -> Result<Answer, ModelError> {
@@ -115,9 +116,18 @@ impl Models for OfPerson {
                 tries: 0,
             });
         };
-        let patience = Patience::default();
-        self.client
-            .call(&ready.provider, request, &patience, cancel, heard)
+        let provider = &ready.provider;
+        match tries {
+            Tries::Several => {
+                let patience = Patience::default();
+                self.client
+                    .call(provider, request, &patience, cancel, heard)
+            }
+            Tries::Once => self
+                .client
+                .call_once(provider, request, cancel, heard)
+                .map_err(|failure| ModelError { failure, tries: 1 }),
+        }
     }
 
     fn cost(&self, model: &Model, usage: &Usage) -> Option<u64> {

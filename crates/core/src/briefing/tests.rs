@@ -24,6 +24,7 @@ fn started(machine: &Machine) -> Run {
             by: "test".to_owned(),
             places: None,
             mode: None,
+            opening: None,
         },
     };
     let run = Run::new(RunId::new("r"));

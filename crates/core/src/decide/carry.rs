@@ -1,12 +1,14 @@
 //! From the entry of a state to the end of its activity: texts filled, effects started, tries counted.
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     Work,
     transitions::{done, error, state_of},
 };
 use crate::{
+    conversation::beside,
     event::{Cause, Event},
     machine::{Activity, Capture, Retry, State, Test, TestOp},
     names::FramePath,
@@ -14,7 +16,7 @@ use crate::{
     refusal::{Code, Refusal},
     report::shown_path,
     run::Frame,
-    text::{Files, Lack, Places, Sources, TextError},
+    text::{Beside, Files, Lack, Places, Sources, TextError},
 };
 
 /// Characters that the reason of a pause may have.
@@ -58,12 +60,24 @@ impl Work<'_> {
         if !self.is_durable() {
             return Ok(());
         }
-        match fill(state, frame, self.run.places.as_deref(), files) {
+        let beside = beside(self.machine, &self.run, path);
+        let filled = fill(
+            state,
+            frame,
+            self.run.places.as_deref(),
+            files,
+            beside.as_ref(),
+        );
+        if let Some(beside) = beside {
+            self.note_left(path, beside.left.into_inner());
+        }
+        match filled {
             Ok(Filled::Nothing) | Err(Lack::File(_)) => Ok(()),
             Ok(Filled::Tested(output, None)) => self.finish(path, Value::String(output), ""),
             Ok(Filled::Tested(output, Some(file))) => self.write_output(path, output, file),
             Ok(Filled::Work(input, file)) => {
-                let kind = kind_of(&state.activity).to_owned();
+                let (frame, machine) = self.stand(path)?;
+                let kind = kind_of(&state_of(machine, frame)?.activity).to_owned();
                 self.emit(Event::EffectStarted {
                     path: path.clone(),
                     kind,
@@ -115,6 +129,7 @@ impl Work<'_> {
             key,
             stderr: stderr.to_owned(),
         });
+        self.keep_output(path)?;
         self.raise_own(path, &done(), None)
     }
 
@@ -122,10 +137,11 @@ impl Work<'_> {
     pub(super) fn fail(&mut self, path: &FramePath, cause: Cause) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
-        let wait = state_of(machine, frame)?
-            .retry
-            .as_ref()
-            .and_then(|retry| next_wait(retry, attempt, &cause));
+        let place = format!("{}/{path}/{attempt}", self.run.id);
+        let wait = state_of(machine, frame)?.retry.as_ref().and_then(|retry| {
+            let wait = next_wait(retry, attempt, &cause)?;
+            Some(wait.saturating_add(jitter(retry, &place, self.at_ms)))
+        });
         match wait {
             Some(wait_ms) => {
                 self.emit(Event::AttemptFailed {
@@ -136,7 +152,7 @@ impl Work<'_> {
                 });
                 Ok(())
             }
-            None => self.fail_for_good(path, cause),
+            None => self.fail_for_good(path, spent(cause, attempt)),
         }
     }
 
@@ -174,6 +190,14 @@ impl Work<'_> {
     }
 }
 
+/// Says how often something that may pass was tried.
+pub(super) fn spent(mut cause: Cause, attempts: u32) -> Cause {
+    if cause.passing.is_some() && attempts > 1 {
+        cause.message = format!("{} ({attempts} attempts)", cause.message);
+    }
+    cause
+}
+
 /// Gives a failure the code that the state has for all of its own.
 pub(super) fn counted(state: &State, cause: Cause) -> Cause {
     match state.fails_with {
@@ -208,6 +232,7 @@ pub(crate) fn fill(
     frame: &Frame,
     places: Option<&Places>,
     files: &Files,
+    beside: Option<&Beside>,
 ) -> Result<Filled, Lack> {
     let none = Places::default();
     let sources = Sources {
@@ -215,6 +240,7 @@ pub(crate) fn fill(
         caught: frame.caught.as_deref(),
         places: places.unwrap_or(&none),
         files,
+        beside,
     };
     match &state.activity {
         Activity::Task(work) | Activity::Ask(work) => {
@@ -259,6 +285,7 @@ fn wrong(reason: String) -> Lack {
     Lack::Wrong(TextError {
         place: String::new(),
         reason,
+        in_template: false,
     })
 }
 
@@ -318,7 +345,12 @@ fn text_cause(error: &TextError) -> Cause {
     } else {
         format!("argument `{}`: ", error.place)
     };
-    Cause::new(1, format!("{place}{}", error.reason))
+    let code = if error.in_template {
+        Value::from("template_error")
+    } else {
+        Value::from(1)
+    };
+    Cause::new(code, format!("{place}{}", error.reason))
 }
 
 /// Returns how long to wait before the next try; `None`: there is none.
@@ -328,7 +360,8 @@ pub(super) fn next_wait(retry: &Retry, attempt: u32, cause: &Cause) -> Option<u6
         Some(codes) => codes.contains(&code),
         None => code != 130,
     };
-    if attempt >= retry.attempts || !again || cause.cancelled {
+    let passes = !retry.only_passing || cause.passing.is_some();
+    if attempt >= retry.attempts || !again || !passes || cause.cancelled {
         return None;
     }
     let factor: f64 = retry.backoff.parse().unwrap_or(1.0);
@@ -348,7 +381,22 @@ pub(super) fn next_wait(retry: &Retry, attempt: u32, cause: &Cause) -> Option<u6
     } else {
         retry.wait_max_ms
     };
+    let asked = cause.passing.and_then(|passing| passing.after_ms);
+    let wait = wait.max(asked.unwrap_or_default());
     Some(wait.min(retry.wait_max_ms))
+}
+
+/// Returns up to a second, the same for the same place and time.
+pub(super) fn jitter(retry: &Retry, place: &str, at_ms: u64) -> u64 {
+    if !retry.jitter {
+        return 0;
+    }
+    let digest = Sha256::digest(format!("{place}\n{at_ms}").as_bytes());
+    let lot = digest
+        .iter()
+        .take(4)
+        .fold(0_u64, |lot, byte| (lot << 8) | u64::from(*byte));
+    lot % 1_000
 }
 
 /// Says that nothing of the kind is there to be settled.
@@ -373,6 +421,7 @@ pub(super) fn output_file(
         caught: frame.caught.as_deref(),
         places: places.unwrap_or(&none),
         files: &files,
+        beside: None,
     };
     file_of(state, &sources).map_err(|lack| Box::new(lack_cause(lack)))
 }

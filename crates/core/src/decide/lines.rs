@@ -172,6 +172,10 @@ impl Work<'_> {
             return self.raise_own(path, &error(), Some(cause));
         }
         let count = found.len();
+        if count == 0 && self.machine.conversation.is_some() {
+            let message = format!("`{}` has no items", spread.items);
+            self.note(path, "no_items", message);
+        }
         self.emit(Event::ItemsSpread {
             path: path.clone(),
             items: found,

@@ -68,6 +68,7 @@ impl Work<'_> {
             caught: frame.caught.as_deref(),
             places: self.run.places.as_deref().unwrap_or(&none),
             files: &files,
+            beside: None,
         };
         for (key, text) in &call.passed {
             let filled = text.fill(&sources).map_err(|lack| lack.below(key));

@@ -118,7 +118,11 @@ impl Work<'_> {
 
     /// A person lets a state begin.
     fn let_in(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
+        self.may_answer_with(&waiting.path, answer)?;
         self.answer_entry(waiting, answer, true);
+        if self.answer_with(&waiting.path, answer)? {
+            return Ok(());
+        }
         self.settle(&waiting.path)
     }
 

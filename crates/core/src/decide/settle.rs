@@ -153,6 +153,11 @@ impl Work<'_> {
         }
         let cause = cause.map(|cause| self.counted(path, cause));
         self.note_failure(path, cause.as_ref());
+        if *event == done()
+            && let Some(unreadable) = self.note_unreadable(path, event)?
+        {
+            return self.raise_own(path, &error(), Some(unreadable));
+        }
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
         let scope = Scope {

@@ -6,14 +6,17 @@ mod message;
 
 use super::{Answered, Reply, Work, transitions::state_of};
 use crate::{
+    conversation::{beside, complete_task, is_too_long},
+    dialogue::Dialogue,
     event::Event,
     holds::{Scope, unmet},
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
     refusal::{Code, Refusal},
     run::{Frame, Run, RunningAt},
-    stage::{Acting, NoAnswer, StageAsk, ToolThere, offered, stage_of},
-    text::{Files, Places, Sources, Text},
+    stage::{Acting, NoAnswer, StageAsk, ToolThere, Usage, offered, stage_of},
+    template::Left,
+    text::{Beside, Files, Places, Sources, Text},
 };
 pub(in crate::decide) use end::End;
 use serde_json::Value;
@@ -41,9 +44,16 @@ impl<'a> Work<'a> {
                 request,
             } => self.call_model(path, provider, model, request)?,
             StageAsk::Message(message) => self.take_message(path, message)?,
-            StageAsk::ModelFailed { code, message } => {
-                self.model_failed(path, code, message)?;
-            }
+            StageAsk::ModelFailed {
+                code,
+                message,
+                passing,
+            } => self.model_failed(path, code, message, *passing)?,
+            StageAsk::Condensed {
+                summary,
+                model,
+                usage,
+            } => self.condensed(path, summary.as_deref(), model, *usage)?,
             StageAsk::Propose(call) => return self.propose_in_stage(path, call),
             StageAsk::Record {
                 result,
@@ -142,10 +152,24 @@ impl<'a> Work<'a> {
             missing,
             at_ms: self.at_ms,
         });
-        let body = match stage_text(self.machine, &self.run, path, &stage.body) {
-            Some(Ok(body)) => body,
-            Some(Err(why)) => return self.exit(path, End::failed("stage_invalid", &why)),
-            None => return Ok(()),
+        let (body, mut left) = filled_text(self.machine, &self.run, path, &stage.body);
+        let (task, more) = match &stage.task {
+            Some(task) if stage.history => filled_text(self.machine, &self.run, path, task),
+            _ => (Some(Ok(String::new())), Vec::new()),
+        };
+        left.extend(more);
+        self.note_left(path, left);
+        let code = if self.machine.conversation.is_some() {
+            "template_error"
+        } else {
+            "stage_invalid"
+        };
+        let body = match (body, task) {
+            (Some(Ok(body)), Some(Ok(_))) => body,
+            (Some(Err(why)), _) | (_, Some(Err(why))) => {
+                return self.exit(path, End::failed(code, &why));
+            }
+            (None, _) | (_, None) => return Ok(()),
         };
         self.emit(Event::StageStarted {
             path: path.clone(),
@@ -214,8 +238,8 @@ impl<'a> Work<'a> {
         }
         let filled = stage_text(self.machine, &self.run, path, &before.message);
         let message = match filled {
-            Some(Ok(message)) => message,
-            Some(Err(_)) | None => format!("may `{}` begin?", machine.shown(&frame.at)),
+            Some(Ok(message)) if !message.is_empty() => message,
+            _ => self.entry_question(path)?,
         };
         let rests_on = serde_json::json!([
             self.run.id,
@@ -225,6 +249,7 @@ impl<'a> Work<'a> {
             frame.entered_seq,
             message,
             frame.context,
+            frame.dialogue,
         ]);
         self.emit(Event::PersonAsked {
             path: path.clone(),
@@ -233,6 +258,44 @@ impl<'a> Work<'a> {
             at_ms: self.at_ms,
         });
         Ok(true)
+    }
+
+    /// Says what a person is asked before the state at `path` begins, where the workflow does not.
+    fn entry_question(&self, path: &FramePath) -> Result<String, Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let mut question = format!("may `{}` begin?", machine.shown(&frame.at));
+        if let Some(dialogue) = frame.dialogue.as_deref() {
+            let given = Dialogue::text_of(dialogue.given());
+            let _ = write!(question, "\n\nThe output before:\n{given}");
+        }
+        if let Some(Ok(task)) = stage_task(self.machine, &self.run, path) {
+            let _ = write!(question, "\n\nIts task:\n{task}");
+        }
+        Ok(question)
+    }
+
+    /// The conversation of the line at `path` was condensed, or could not be.
+    fn condensed(
+        &mut self,
+        path: &FramePath,
+        summary: Option<&str>,
+        model: &str,
+        usage: Usage,
+    ) -> Result<(), Refusal> {
+        let (frame, ..) = self.acting(path)?;
+        if !is_too_long(self.machine, frame) {
+            return Err(Refusal::new(
+                Code::NothingPending,
+                "the conversation is not too long",
+            ));
+        }
+        self.emit(Event::HistoryCondensed {
+            path: path.clone(),
+            summary: summary.map(str::to_owned),
+            model: model.to_owned(),
+            usage,
+        });
+        Ok(())
     }
 }
 
@@ -249,6 +312,48 @@ pub fn stage_text(
     path: &FramePath,
     text: &Text,
 ) -> Option<Result<String, String>> {
+    filled_text(machine, run, path, text).0
+}
+
+/// Returns what the model of the stage at `path` is told first.
+///
+/// `None`: the run stands elsewhere, or the stage has no task of its own. The error is one clause.
+#[must_use]
+pub fn stage_task(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+) -> Option<Result<String, String>> {
+    let frame = run.frame(path)?;
+    let stage = stage_of(machine, frame)?;
+    let task = stage.task.as_ref()?;
+    let filled = stage_text(machine, run, path, task)?;
+    if !stage.history {
+        return Some(filled);
+    }
+    Some(filled.map(|filled| complete_task(run, frame, task, filled)))
+}
+
+/// Fills a text of a stage, and tells which blocks of templates stayed as they are written.
+fn filled_text(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    text: &Text,
+) -> (Option<Result<String, String>>, Vec<Left>) {
+    let beside = beside(machine, run, path);
+    let filled = fill_text(machine, run, path, text, beside.as_ref());
+    let left = beside.map(|beside| beside.left.into_inner());
+    (filled, left.unwrap_or_default())
+}
+
+fn fill_text(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    text: &Text,
+    beside: Option<&Beside>,
+) -> Option<Result<String, String>> {
     let frame = run.frame(path)?;
     let own = machine.called(frame.machine.as_ref())?;
     let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
@@ -258,8 +363,10 @@ pub fn stage_text(
         Value::from(attempt),
         Value::from(run.id.as_str()),
     ];
-    for (name, value) in OWN_NAMES.iter().zip(values) {
-        context.insert((*name).to_owned(), value);
+    if beside.is_none() {
+        for (name, value) in OWN_NAMES.iter().zip(values) {
+            context.insert((*name).to_owned(), value);
+        }
     }
     let none = Places::default();
     let files = Files::new();
@@ -268,6 +375,7 @@ pub fn stage_text(
         caught: frame.caught.as_deref(),
         places: run.places.as_deref().unwrap_or(&none),
         files: &files,
+        beside,
     });
     Some(match filled {
         Ok(body) if body.len() > BODY_MAX => Err(format!(

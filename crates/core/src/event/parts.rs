@@ -173,6 +173,17 @@ pub struct Cause {
     /// Whether somebody cancelled it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
+    /// Whether it may pass by itself; `None`: it does not say, or it will not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passing: Option<Passing>,
+}
+
+/// A failure that may pass by itself: a busy server, a lost connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passing {
+    /// How long it wants to be left alone, in milliseconds; `None`: it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_ms: Option<u64>,
 }
 
 impl Cause {
@@ -185,6 +196,7 @@ impl Cause {
             stderr: String::new(),
             stdout: String::new(),
             cancelled: false,
+            passing: None,
         }
     }
 

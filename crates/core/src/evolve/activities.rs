@@ -184,6 +184,10 @@ pub(super) fn catch(frame: &mut Frame) {
     if let Some(failure) = &frame.failure {
         frame.caught = Some(Arc::new(Caught {
             code: code_text(failure),
+            name: failure
+                .code
+                .as_str()
+                .map_or_else(|| failure.code.to_string(), str::to_owned),
             state: failure.state.clone(),
             stderr: failure.stderr.clone(),
             stdout: failure.stdout.clone(),

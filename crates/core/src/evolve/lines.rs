@@ -99,6 +99,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                         .item
                         .as_ref()
                         .map_or(Value::Null, |item| item.value.clone());
+                    dialogue.gathered = false;
                 }
             }
             approvals::forget_stay(run, path, *at_ms);
@@ -160,6 +161,7 @@ fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Dialogue
         text: value.to_string(),
     });
     dialogue.task = value.clone();
+    dialogue.gathered = false;
     dialogue.item = Some(Item {
         value: value.clone(),
         index,
@@ -182,7 +184,7 @@ fn meet(frame: &mut Frame, first: &str, others: &[String]) {
         .collect();
     let context = merge_contexts(&base, &arrived);
     let history = merge_histories(frame.dialogue.as_deref(), &arrived);
-    let tasks: Vec<Value> = arrived.iter().map(|child| task_of(&child.frame)).collect();
+    let tasks: Vec<Value> = arrived.iter().map(|child| listed(&child.frame)).collect();
     let steps = arrived
         .iter()
         .map(|child| child.frame.steps)
@@ -205,7 +207,9 @@ fn meet(frame: &mut Frame, first: &str, others: &[String]) {
                     let dialogue = Arc::make_mut(dialogue);
                     dialogue.history.clone_from(&history);
                     dialogue.task = Value::Array(tasks.clone());
+                    dialogue.gathered = true;
                 }
+                child.frame.before = None;
             }
         } else if others.contains(&child.name) {
             child.ended = Some(BranchOutcome::Merged);
@@ -221,6 +225,11 @@ fn task_of(frame: &Frame) -> Value {
         .map_or(Value::Null, |dialogue| dialogue.task.clone())
 }
 
+/// Returns the last output of a line as it stands in a list of several.
+fn listed(frame: &Frame) -> Value {
+    Dialogue::listed(&task_of(frame))
+}
+
 /// Ends a spread: what its lines wrote is merged in the order of the items.
 fn join_spread(frame: &mut Frame, collects: bool) {
     let counts: Vec<&Child> = frame
@@ -234,7 +243,7 @@ fn join_spread(frame: &mut Frame, collects: bool) {
         .children
         .iter()
         .filter_map(|child| match child.ended {
-            Some(BranchOutcome::Succeeded) => Some(task_of(&child.frame)),
+            Some(BranchOutcome::Succeeded) => Some(listed(&child.frame)),
             Some(BranchOutcome::Failed) if collects => {
                 let cause = child.cause.as_ref();
                 let message = cause.map(|cause| cause.message.clone()).unwrap_or_default();
@@ -258,10 +267,12 @@ fn join_spread(frame: &mut Frame, collects: bool) {
     );
     frame.context = Arc::new(context);
     frame.children = Vec::new();
+    frame.before = None;
     frame.output = Arc::new(Value::Array(outputs.clone()));
     let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_with(Arc::default));
     dialogue.history = history;
     dialogue.task = Value::Array(outputs);
+    dialogue.gathered = true;
 }
 
 /// Ends a fork whose lines have all ended: what they wrote is merged, and the run's result is what they put out.
@@ -273,10 +284,14 @@ pub(super) fn join_lines(frame: &mut Frame) {
         .collect();
     let context = merge_contexts(&frame.context, &ended);
     let history = merge_histories(frame.dialogue.as_deref(), &ended);
-    let mut tasks: Vec<Value> = ended.iter().map(|child| task_of(&child.frame)).collect();
+    let mut tasks: Vec<Value> = match ended.as_slice() {
+        [only] => vec![task_of(&only.frame)],
+        several => several.iter().map(|child| listed(&child.frame)).collect(),
+    };
     let steps = ended.iter().map(|child| child.frame.steps).max();
     frame.steps = steps.unwrap_or(frame.steps);
     frame.context = Arc::new(context);
+    frame.before = None;
     let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_with(Arc::default));
     dialogue.history = history;
     dialogue.task = if tasks.len() == 1 {

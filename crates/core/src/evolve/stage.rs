@@ -38,11 +38,21 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
                     calls: Vec::new(),
                     usage: Default::default(),
                     refused: 0,
+                    failed: 0,
+                    again_ms: None,
+                    condensed: false,
                 }));
             }
         }
-        Event::ModelCalled { path, .. } => act(run, path, |acting| acting.calling = true),
-        Event::ModelFailed { path, .. } => act(run, path, |acting| acting.calling = false),
+        Event::ModelCalled { path, .. } => act(run, path, |acting| {
+            acting.calling = true;
+            acting.again_ms = None;
+        }),
+        Event::ModelFailed { path, again_ms, .. } => act(run, path, |acting| {
+            acting.calling = false;
+            acting.failed += 1;
+            acting.again_ms = *again_ms;
+        }),
         Event::ModelResponded {
             path,
             turn,
@@ -53,6 +63,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             run.spent = run.spent.plus(*usage);
             act(run, path, |acting| {
                 acting.calling = false;
+                acting.failed = 0;
                 acting.turns = *turn;
                 acting.reminded = false;
                 acting.calls.clone_from(calls);
@@ -120,7 +131,9 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             code,
             message,
         } => {
-            if let Some(frame) = run.frame_mut(path) {
+            // Where lines carry a conversation, the context holds what the workflow puts there, and nothing else.
+            let frame = run.frame_mut(path).filter(|frame| frame.dialogue.is_none());
+            if let Some(frame) = frame {
                 let error = json!({
                     "stage": stage, "attempt": attempt, "code": code, "message": message,
                 });

@@ -13,7 +13,11 @@ pub struct ModelStage {
     /// What the model is told first, where that is no plain [`crate::stage::BEGIN`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Text>,
-    /// Whether it sees the conversation of the run so far.
+    /// Whether it takes part in the conversation of the run.
+    ///
+    /// It then sees what was said so far, its body is sent as it is, and a
+    /// model call that fails is made again, on the same transcript, as often
+    /// as the state's [`crate::machine::Retry`] says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
     /// How it says that it is done.
@@ -29,6 +33,9 @@ pub struct ModelStage {
     /// What the provider is told beside; what it lacks is left out.
     #[serde(default, skip_serializing_if = "ModelOptions::is_default")]
     pub options: ModelOptions,
+    /// Bytes of one tool result that the model is shown; `None`: as in [`StageRules`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_bytes: Option<u64>,
     /// Wall clock of one attempt in milliseconds, waiting for people not counted; `None`: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -50,6 +57,11 @@ pub enum Ending {
         /// JSON Schema of the answer; `None`: any text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         schema: Option<Value>,
+        /// The schema as a text with holes, where there is no `schema`; filled for each message.
+        ///
+        /// One that comes to no JSON Schema is shown to the model and not enforced.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema_text: Option<Text>,
         /// How often it is told what does not fit before the stage fails.
         again_max: u32,
     },

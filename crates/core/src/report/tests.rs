@@ -72,6 +72,7 @@ fn play(machine: &Machine, steps: &[&str]) -> Run {
         by: "test".to_owned(),
         places: None,
         mode: None,
+        opening: None,
     };
     let asks = steps.iter().map(|step| match *step {
         "pause" => Ask::Pause {

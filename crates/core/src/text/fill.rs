@@ -1,10 +1,16 @@
 //! Fills the holes of a text.
 
+use std::cell::RefCell;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ErrorPart, Expr, Files, Piece, Places, Text};
-use crate::{machine::Object, nearest::nearest};
+use crate::{
+    machine::Object,
+    nearest::nearest,
+    template::{Left, Missing, Rendered, Template, Values},
+};
 
 /// Bytes that one filled text may have.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -12,8 +18,11 @@ const BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The error that was handled last, as texts name its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caught {
-    /// Its code.
+    /// Its code, as a number.
     pub code: String,
+    /// Its code as it was given, a name or a number; empty in logs that do not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// The path of the state that failed.
     pub state: String,
     /// The end of what it wrote to standard error, trimmed.
@@ -37,6 +46,19 @@ pub struct Sources<'a> {
     pub places: &'a Places,
     /// The files that were read so far.
     pub files: &'a Files,
+    /// What templates see beside the context; `None`: nothing.
+    pub beside: Option<&'a Beside>,
+}
+
+/// What templates see beside the context, and what becomes of their blocks without a value.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// Values by name; a context key of the same name comes first.
+    pub values: Object,
+    /// Whether a block without a value is an error.
+    pub strict: bool,
+    /// Blocks that stayed as they are written so far.
+    pub left: RefCell<Vec<Left>>,
 }
 
 /// Why a text is not filled.
@@ -55,6 +77,8 @@ pub struct TextError {
     pub place: String,
     /// One clause.
     pub reason: String,
+    /// Whether a template is to blame.
+    pub in_template: bool,
 }
 
 impl Lack {
@@ -78,8 +102,46 @@ impl Lack {
         Self::Wrong(TextError {
             place: String::new(),
             reason: reason.into(),
+            in_template: false,
         })
     }
+}
+
+/// Renders a template to text.
+fn text_of(template: &Template, sources: &Sources<'_>) -> Result<String, Lack> {
+    render(sources, |values, missing| template.render(values, missing))
+}
+
+/// Renders a template to a value.
+pub(super) fn value_of(template: &Template, sources: &Sources<'_>) -> Result<Value, Lack> {
+    render(sources, |values, missing| template.value(values, missing))
+}
+
+fn render<T>(
+    sources: &Sources<'_>,
+    render: impl Fn(Values<'_>, Missing) -> Result<Rendered<T>, crate::template::Failure>,
+) -> Result<T, Lack> {
+    let none = Object::new();
+    let beside = sources.beside;
+    let values = Values {
+        context: sources.context,
+        beside: beside.map_or(&none, |beside| &beside.values),
+    };
+    let missing = match beside {
+        Some(beside) if beside.strict => Missing::Fails,
+        _ => Missing::Stays,
+    };
+    let rendered = render(values, missing).map_err(|failure| {
+        Lack::Wrong(TextError {
+            place: String::new(),
+            reason: failure.reason,
+            in_template: true,
+        })
+    })?;
+    if let Some(beside) = beside {
+        beside.left.borrow_mut().extend(rendered.left);
+    }
+    Ok(rendered.result)
 }
 
 pub(super) fn text(text: &Text, sources: &Sources<'_>) -> Result<String, Lack> {
@@ -121,6 +183,7 @@ fn value(expr: &Expr, sources: &Sources<'_>) -> Result<String, Lack> {
         Expr::Differs(left, right) => {
             Ok((value(left, sources)? != text(right, sources)?).to_string())
         }
+        Expr::Template(template) => text_of(template, sources),
     }
 }
 

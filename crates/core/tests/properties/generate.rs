@@ -88,6 +88,7 @@ fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
     );
     let mut machine = Machine {
         stages: None,
+        conversation: None,
         id: MachineId::new(id),
         hash: String::new(),
         initial: state_name(0),
@@ -312,6 +313,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
             by: "test".to_owned(),
             places: None,
             mode: None,
+            opening: None,
         }
     } else {
         match dice.below(20) {

@@ -35,6 +35,9 @@ const WORDS: [&str; 22] = [
     "format",
 ];
 
+/// Findings that a model is told of one answer.
+const FINDINGS_MAX: usize = 10;
+
 /// The types that a JSON Schema knows.
 const TYPES: [&str; 7] = [
     "object", "array", "string", "number", "integer", "boolean", "null",
@@ -96,6 +99,43 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
     }
     let shape = Shape::Enforced(value);
     Some(Schema { span, shape })
+}
+
+/// Returns the JSON Schema that a text is; `None`: it is only an example, or no lawful one.
+///
+/// For an `output_schema` with templates, whose text is known when it is used.
+#[must_use]
+pub fn answer_schema(text: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    if !is_schema(&value) || remote(&value).is_some() {
+        return None;
+    }
+    let value = with_dialect(value);
+    schema_fault(&value).is_none().then_some(value)
+}
+
+/// Says what of an answer does not fit `schema`, formats included: place, what was found and what was wanted.
+///
+/// At most 10 findings; none: it fits. A schema that is none fits nothing.
+#[must_use]
+pub fn answer_findings(answer: &Value, schema: &Value) -> Vec<String> {
+    let built = jsonschema::options()
+        .should_validate_formats(true)
+        .build(schema);
+    let validator = match built {
+        Ok(validator) => validator,
+        Err(error) => return vec![format!("the schema is none: {error}")],
+    };
+    let finding = |error: jsonschema::ValidationError<'_>| {
+        let place = error.instance_path().to_string();
+        let place = if place.is_empty() { "/" } else { &place };
+        format!("at `{place}`: {error}")
+    };
+    validator
+        .iter_errors(answer)
+        .take(FINDINGS_MAX)
+        .map(finding)
+        .collect()
 }
 
 fn doubt(span: Span, what: &str, notes: &mut Notes<'_>) {

@@ -196,6 +196,8 @@ impl Reader<'_> {
             backoff: "1".to_owned(),
             wait_max_ms: 300_000,
             codes: None,
+            only_passing: false,
+            jitter: false,
         };
         if node.kind == Kind::Null {
             return None;
@@ -282,7 +284,7 @@ pub(super) enum Found<'e> {
 pub(super) fn look<'e>(expr: &'e Expr, see: &mut impl FnMut(Found<'e>)) {
     match expr {
         Expr::Key(key) => see(Found::Key(key)),
-        Expr::Value(_) => {}
+        Expr::Value(_) | Expr::Template(_) => {}
         Expr::Text(text) => look_in(text, see),
         Expr::Path(text, _) => look_in(text, see),
         Expr::Error(_) => see(Found::Other("error")),

@@ -450,5 +450,6 @@ pub(crate) fn empty(id: &str) -> Machine {
         meta: serde_json::Map::new(),
         durable: false,
         stages: None,
+        conversation: None,
     }
 }

@@ -38,6 +38,7 @@ impl Stage {
                 max_output_tokens: self.output_tokens_max,
                 thinking: self.thinking.clone(),
             },
+            result_bytes: None,
             timeout_ms: Some(timeout_ms.unwrap_or(TIMEOUT_MS)),
         }
     }

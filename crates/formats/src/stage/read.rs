@@ -383,5 +383,7 @@ pub(crate) fn retry(fields: &Fields<'_>) -> Retry {
         backoff,
         wait_max_ms: time("max_interval", 60_000),
         codes: None,
+        only_passing: false,
+        jitter: false,
     }
 }

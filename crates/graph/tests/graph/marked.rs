@@ -26,6 +26,7 @@ fn run(root: Frame) -> Run {
 fn started(initial: &str) -> Event {
     Event::RunStarted {
         mode: None,
+        opening: None,
         run: "r".into(),
         machine: "m".into(),
         hash: String::new(),

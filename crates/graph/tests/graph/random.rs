@@ -41,6 +41,7 @@ fn made(
     };
     let mut machine = Machine {
         stages: None,
+        conversation: None,
         id: NAMES[states % NAMES.len()].into(),
         hash: String::new(),
         initial: name(0),

@@ -9,13 +9,15 @@ use std::{
 
 use interlock_core::{
     call::ToolCall,
-    event::Event,
+    conversation::seen_history,
+    dialogue::Speaker,
+    event::{Event, Passing},
     machine::{Ending, Machine, ModelStage},
     names::CallId,
     stage::{ActedCall, Acting, StageAsk, Step, stage_of, step},
-    stage_text,
+    stage_task, stage_text,
 };
-use interlock_models::{Heard, ModelError, Options, Request, ToolSpec};
+use interlock_models::{Heard, Message, ModelError, Options, Part, Request, ToolSpec};
 use interlock_tools::Arguments;
 
 use super::{
@@ -24,7 +26,7 @@ use super::{
     kept::{KeptAnswer, keep},
     line::{Cut, Line, Outbox, StageOrder, Told},
     messages::{Reader, sha256},
-    models::{Model, usage},
+    models::{Model, Tries, usage},
     person::Word,
     place::Stages,
     texts,
@@ -116,10 +118,7 @@ impl<'a> Attempt<'a> {
         let run = &given.told.run;
         let frame = run.frame(&given.path).ok_or(Halt::Cut)?;
         let stage = stage_of(&given.machine, frame).ok_or(Halt::Cut)?.clone();
-        let task = match &stage.task {
-            Some(task) => stage_text(&given.machine, run, &given.path, task),
-            None => None,
-        };
+        let task = stage_task(&given.machine, run, &given.path);
         let task = task.transpose().map_err(broken)?;
         let (answers, inbox) = channel();
         let mut attempt = Self {
@@ -163,6 +162,17 @@ impl<'a> Attempt<'a> {
                 Step::Begin => {
                     let tools = self.stages.there();
                     self.line.ask_stage(StageAsk::Begin { tools })?
+                }
+                Step::Condense => match self.condense()? {
+                    Some(told) => told,
+                    None => continue,
+                },
+                Step::Wait(until_ms) => {
+                    self.brake.rest(until_ms.saturating_sub(now_ms()));
+                    if self.brake.pulled().is_some() || now_ms() < until_ms {
+                        continue;
+                    }
+                    self.again()?
                 }
                 Step::Model { logged, .. } => match self.model(logged)? {
                     Some(told) => told,
@@ -305,6 +315,7 @@ impl<'a> Attempt<'a> {
                 return Ok(Some(self.line.ask_stage(StageAsk::ModelFailed {
                     code: error.code().as_str().to_owned(),
                     message: error.to_string(),
+                    passing: passing(&error),
                 })?));
             }
         };
@@ -332,9 +343,79 @@ impl<'a> Attempt<'a> {
                 self.screen.warn(&self.path, &text);
             }
         };
+        let tries = if self.stage.history {
+            Tries::Once
+        } else {
+            Tries::Several
+        };
         self.stages
             .models
-            .call(model, request, self.brake.model(), &mut heard)
+            .call(model, request, tries, self.brake.model(), &mut heard)
+    }
+
+    /// Calls the model whose last call came to nothing, now that its wait is over.
+    fn again(&mut self) -> Result<Told, Halt> {
+        self.model(false)?.ok_or(Halt::Cut)
+    }
+
+    /// Has the conversation condensed; `None`: it was given up.
+    fn condense(&mut self) -> Result<Option<Told>, Halt> {
+        let wanted = self.wanted_model();
+        let model = match self.stages.models.find(wanted.as_deref()) {
+            Ok(model) => model,
+            Err(why) => return self.end("model_error", why).map(Some),
+        };
+        let history = seen_history(self.machine, &self.told.run, &self.line.path);
+        let request = Request {
+            model: model.name.clone(),
+            system: texts::CONDENSE.to_owned(),
+            messages: vec![Message::user(texts::conversation(history))],
+            tools: Vec::new(),
+            options: Options::default(),
+        };
+        let mut silent = |_: Heard<'_>| {};
+        let said = self.stages.models.call(
+            &model,
+            &request,
+            Tries::Several,
+            self.brake.model(),
+            &mut silent,
+        );
+        if said.is_err() && self.brake.pulled().is_some() {
+            return Ok(None);
+        }
+        let answer = said.as_ref().ok();
+        if let Err(error) = &said {
+            let text =
+                format!("the conversation could not be condensed, and goes on as it is: {error}");
+            self.screen.warn(&self.path, &text);
+        }
+        let summary = answer.map(interlock_models::Answer::text);
+        let used = answer.map(|answer| usage(self.stages.models.as_ref(), &model, answer));
+        Ok(Some(self.line.ask_stage(StageAsk::Condensed {
+            summary: summary.filter(|summary| !summary.trim().is_empty()),
+            model: format!("{}/{}", model.provider, model.name),
+            usage: used.unwrap_or_default(),
+        })?))
+    }
+
+    /// Returns what stands before this stage's own transcript.
+    fn history(&self) -> Vec<Message> {
+        let said = seen_history(self.machine, &self.told.run, &self.line.path);
+        let mut messages: Vec<Message> = said
+            .iter()
+            .map(|said| match said.by {
+                Speaker::Person => Message::user(&said.text),
+                Speaker::Model => Message::Assistant {
+                    parts: vec![Part::Text(said.text.clone())],
+                },
+            })
+            .collect();
+        if matches!(messages.first(), Some(Message::Assistant { .. })) {
+            // No provider lets the model speak first.
+            messages.insert(0, Message::user(texts::BEFORE));
+        }
+        messages
     }
 
     fn wanted_model(&self) -> Option<String> {
@@ -357,6 +438,10 @@ impl<'a> Attempt<'a> {
             Err(why) => return Ok(Err(why)),
         };
         let system = match &self.stage.ending {
+            Ending::Answer { .. } if self.stage.history => {
+                let schema = self.reader().shown_schema();
+                texts::system_of_conversation(&body, schema.as_deref())
+            }
             Ending::Tool { name, .. } => texts::system(&body, name, self.stage.turns_max),
             Ending::Answer { schema, .. } => {
                 let schema = schema.as_ref().map(ToString::to_string);
@@ -370,7 +455,7 @@ impl<'a> Attempt<'a> {
         Ok(Ok(Request {
             model: model.name.clone(),
             system,
-            messages: self.transcript.messages().to_vec(),
+            messages: [self.history(), self.transcript.messages().to_vec()].concat(),
             tools: self.specs()?,
             options,
         }))
@@ -395,10 +480,24 @@ impl<'a> Attempt<'a> {
     fn reader(&self) -> Reader<'_> {
         let rules = self.machine.stages.as_ref();
         Reader {
+            schema_text: self.schema_text(),
             stage: &self.stage,
             of_run: rules.and_then(|rules| rules.tools.as_deref()),
             stages: self.stages,
         }
+    }
+
+    /// Fills the schema of an answer that has holes; a text that cannot be filled is no schema.
+    fn schema_text(&self) -> Option<String> {
+        let Ending::Answer {
+            schema: None,
+            schema_text: Some(text),
+            ..
+        } = &self.stage.ending
+        else {
+            return None;
+        };
+        stage_text(self.machine, &self.told.run, &self.line.path, text)?.ok()
     }
 
     /// Returns the call at a place of the last message, with its arguments.
@@ -475,6 +574,7 @@ impl<'a> Attempt<'a> {
             .stages
             .as_ref()
             .map_or(30_000, |rules| rules.result_bytes);
+        let bytes = self.stage.result_bytes.unwrap_or(bytes);
         let mark = mark(&self.line.id, self.line.attempt);
         let environment = [(EFFECT_VARIABLE.to_owned(), mark)];
         let bench = Bench {
@@ -524,6 +624,15 @@ impl<'a> Attempt<'a> {
 fn joined<T>(begun: io::Result<thread::ScopedJoinHandle<'_, T>>) -> Result<T, Halt> {
     let thread = begun.map_err(broken)?;
     thread.join().map_err(|_| broken("a tool broke"))
+}
+
+/// Tells whether a failed call may succeed later, and when.
+fn passing(error: &ModelError) -> Option<Passing> {
+    let failure = &error.failure;
+    let after_ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    failure.is_passing.then(|| Passing {
+        after_ms: failure.retry_after.map(after_ms),
+    })
 }
 
 /// Reads what the provider is told beside the transcript.

@@ -2,7 +2,10 @@
 
 use std::{
     io,
-    sync::{Arc, Condvar, Mutex, PoisonError, mpsc::Sender},
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        mpsc::{Sender, channel},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -69,6 +72,17 @@ impl Brake {
         // A tool that is told twice does not wait for its program to end by itself.
         let _ = at_once;
         self.pull(Why::Stopped);
+    }
+
+    /// Waits so many milliseconds, or until it is pulled.
+    pub(super) fn rest(&self, ms: u64) {
+        let (wake, woken) = channel();
+        self.wake(wake);
+        if self.pulled().is_none() {
+            // Pulled, or the time is over: whoever waits looks anew.
+            let _ = woken.recv_timeout(Duration::from_millis(ms));
+        }
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Returns why it was pulled; `None`: it was not.

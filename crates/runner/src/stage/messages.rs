@@ -1,11 +1,13 @@
 //! From what a model said to what the engine is told of it.
 
 use interlock_core::{
+    data::parse_output,
     machine::{Ending, ModelStage},
     names::Digest,
     refusal::{Code, Refusal},
     stage::{Finish, Handed, MessageCall, MessageCallKind, ModelMessage, Usage},
 };
+use interlock_formats::{answer_findings, answer_schema};
 use interlock_models::{Answer, Call};
 use interlock_tools::{Arguments, Fault};
 use serde_json::Value;
@@ -16,6 +18,8 @@ use super::{place::Stages, texts};
 /// What a message is taken apart with.
 pub(super) struct Reader<'a> {
     pub(super) stage: &'a ModelStage,
+    /// The schema of its answer, where that is a text with holes.
+    pub(super) schema_text: Option<String>,
     /// The tools that exist for any stage of the run; `None`: all there are.
     pub(super) of_run: Option<&'a [String]>,
     pub(super) stages: &'a Stages,
@@ -99,9 +103,10 @@ impl Reader<'_> {
 
     /// Reads the text of a message as an answer, where the stage ends with one.
     fn answer(&self, answer: &Answer) -> Option<Handed> {
-        let Ending::Answer { schema, .. } = &self.stage.ending else {
+        let Ending::Answer { .. } = &self.stage.ending else {
             return None;
         };
+        let schema = self.enforced_schema();
         let text = answer.text();
         if text.trim().is_empty() {
             return None;
@@ -112,7 +117,32 @@ impl Reader<'_> {
                 findings: Vec::new(),
             });
         };
-        Some(handed(Arguments::read(unfenced(&text)).as_ref(), schema))
+        if self.stage.history {
+            return Some(found(&text, &schema));
+        }
+        Some(handed(Arguments::read(unfenced(&text)).as_ref(), &schema))
+    }
+
+    /// Returns the schema that an answer must fit.
+    fn enforced_schema(&self) -> Option<Value> {
+        match &self.stage.ending {
+            Ending::Answer {
+                schema: Some(schema),
+                ..
+            } => Some(schema.clone()),
+            _ => self.schema_text.as_deref().and_then(answer_schema),
+        }
+    }
+
+    /// Returns the form of an answer as the model is shown it.
+    pub(super) fn shown_schema(&self) -> Option<String> {
+        match &self.stage.ending {
+            Ending::Answer {
+                schema: Some(schema),
+                ..
+            } => Some(schema.to_string()),
+            _ => self.schema_text.clone(),
+        }
     }
 }
 
@@ -131,6 +161,21 @@ fn handed(read: Result<&Arguments, &Fault>, schema: &Value) -> Handed {
             payload: Value::Null,
             findings: vec![why.to_string()],
         },
+    }
+}
+
+/// Takes the JSON out of an answer that may have prose around it, and checks it.
+fn found(text: &str, schema: &Value) -> Handed {
+    let parsed = parse_output(text);
+    if parsed.is_string() && serde_json::from_str::<Value>(text.trim()).is_err() {
+        return Handed {
+            payload: Value::Null,
+            findings: vec!["at `/`: there is no JSON in the answer".to_owned()],
+        };
+    }
+    Handed {
+        findings: answer_findings(&parsed, schema),
+        payload: parsed,
     }
 }
 

@@ -14,6 +14,15 @@ pub struct Model {
     pub name: String,
 }
 
+/// How often a call is made before it has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tries {
+    /// As often as the one who has the configuration thinks right.
+    Several,
+    /// Once: whoever calls waits and tries again in its own way.
+    Once,
+}
+
 /// The models that stages may call.
 pub trait Models: Send + Sync {
     /// Finds the model that a workflow names; `None`: the configured one.
@@ -30,6 +39,7 @@ pub trait Models: Send + Sync {
         &self,
         model: &Model,
         request: &Request,
+        tries: Tries,
         cancel: &Cancel,
         heard: &mut dyn FnMut(Heard<'_>),
     ) -> Result<Answer, ModelError>;

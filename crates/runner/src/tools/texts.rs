@@ -53,6 +53,7 @@ pub(super) fn fill(text: &Text, arguments: &Object, places: &Places) -> Result<S
             caught: None,
             places,
             files: &files,
+            beside: None,
         };
         match text.fill(&sources) {
             Ok(filled) => return Ok(filled),

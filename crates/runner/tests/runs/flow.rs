@@ -129,6 +129,7 @@ impl Room {
             by: "test".to_owned(),
             places: Some(places),
             mode: None,
+            opening: None,
         };
         let decision = command(&made.machine, &mut host, &start).unwrap();
         assert!(matches!(decision.reply, Reply::Accepted), "{decision:?}");

@@ -10,7 +10,7 @@ use interlock_models::{
     Answer, Cancel, Client, Heard, Key, Kind, ModelError, Patience, Provider, Request, Usage,
 };
 use interlock_runner::{
-    Answers, Channel, Halt, Model, Models, Open, People, Said, Stages, Surroundings, Wanted,
+    Answers, Channel, Halt, Model, Models, Open, People, Said, Stages, Surroundings, Tries, Wanted,
 };
 use interlock_testkit::provider::{self, Asked, Reply, Say, Script, call, text};
 use interlock_tools::Tool;
@@ -52,6 +52,7 @@ impl Models for Scripted {
         &self,
         model: &Model,
         request: &Request,
+        _: Tries,
         cancel: &Cancel,
         heard: &mut dyn FnMut(Heard<'_>),
     ) -> Result<Answer, ModelError> {

@@ -198,6 +198,7 @@ fn start() -> Ask {
             home: "/home".to_owned(),
         }),
         mode: None,
+        opening: None,
     }
 }
 

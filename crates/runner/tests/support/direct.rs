@@ -77,6 +77,7 @@ pub(crate) fn begin(
             home: "/home".to_owned(),
         }),
         mode: None,
+        opening: None,
     };
     match command(machine, &mut host, &start)?.reply {
         Reply::Accepted => Ok(Home::at(home.join("state")).open_run(&run)?),

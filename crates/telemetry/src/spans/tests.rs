@@ -42,6 +42,7 @@ fn log(asks: Vec<Ask>) -> Vec<Happened> {
         by: "ana".to_owned(),
         places: None,
         mode: None,
+        opening: None,
     };
     for (second, ask) in std::iter::once(start).chain(asks).enumerate() {
         let at_ms = u64::try_from(second).unwrap() * 1000;

@@ -178,14 +178,15 @@ impl Work<'_> {
         let wait = match &end {
             End::Failed {
                 code, asks_again, ..
-            } if *asks_again || may_mend(code) => {
+            } if (*asks_again || may_mend(code)) && state.data.is_none() => {
                 let retry = state.retry.as_ref().zip(cause.as_ref());
                 retry.and_then(|(retry, cause)| next_wait(retry, attempt, cause))
             }
             _ => None,
         };
         let upstream = match &end {
-            End::Ok(_) => Some(place_of(machine, frame)),
+            // Where lines carry a conversation, their data says what becomes of the output.
+            End::Ok(_) if state.data.is_none() => Some(place_of(machine, frame)),
             _ => None,
         };
         if began && !acted {
@@ -232,7 +233,10 @@ impl Work<'_> {
                 self.raise_own(path, &if own { skip } else { done() }, None)
             }
             (End::Cancelled, _) => Ok(()),
-            _ => self.raise_own(path, &done(), None),
+            _ => {
+                self.keep_output(path)?;
+                self.raise_own(path, &done(), None)
+            }
         }
     }
 

@@ -2,7 +2,11 @@
 
 use super::{End, Work};
 use crate::{
-    event::Event,
+    decide::{
+        carry::{jitter, next_wait, spent},
+        transitions::state_of,
+    },
+    event::{Cause, Event, Passing},
     machine::Ending,
     names::{CallId, Digest, FramePath},
     refusal::{Code, Refusal},
@@ -34,6 +38,15 @@ impl Work<'_> {
             return Err(Refusal::new(
                 Code::NothingPending,
                 "the calls of the last message come first",
+            ));
+        }
+        if acting
+            .again_ms
+            .is_some_and(|again_ms| self.at_ms < again_ms)
+        {
+            return Err(Refusal::new(
+                Code::NothingPending,
+                "the model is not called again yet",
             ));
         }
         let turn = acting.turns.saturating_add(1);
@@ -69,16 +82,34 @@ impl Work<'_> {
         path: &FramePath,
         code: &str,
         message: &str,
+        passing: Option<Passing>,
     ) -> Result<(), Refusal> {
-        let (.., acting) = self.acting(path)?;
+        let (frame, machine, stage, acting) = self.acting(path)?;
         let turn = acting.turns.saturating_add(1);
+        let tries = acting.failed.saturating_add(1);
+        let cause = Cause {
+            passing,
+            ..Cause::new(code, message)
+        };
+        let retry = state_of(machine, frame)?.retry.as_ref();
+        // Where the stage is part of a conversation, its transcript stays, and only the call is made again.
+        let wait = retry.filter(|_| stage.history).and_then(|retry| {
+            let place = format!("{}/{path}/{turn}/{tries}", self.run.id);
+            let wait = next_wait(retry, tries, &cause)?;
+            Some(wait.saturating_add(jitter(retry, &place, self.at_ms)))
+        });
+        let again_ms = wait.map(|wait| self.at_ms.saturating_add(wait));
         self.emit(Event::ModelFailed {
             path: path.clone(),
             turn,
             code: code.to_owned(),
             message: message.to_owned(),
+            again_ms,
         });
-        self.exit(path, End::failed(code, message))
+        if again_ms.is_some() {
+            return Ok(());
+        }
+        self.exit(path, End::failed(code, &spent(cause, tries).message))
     }
 
     /// Takes a message that arrived whole.

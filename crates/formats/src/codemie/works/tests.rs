@@ -63,6 +63,7 @@ fn check(case: &Case) {
             history: case.said.iter().map(|line| said(line)).collect(),
             task: json!("the task"),
             item: None,
+            gathered: false,
         }),
         input: case.input.clone(),
         beside: Object::new(),

@@ -81,6 +81,7 @@ fn run(command: &str, value: &str, folder: &std::path::Path) -> String {
         caught: None,
         places: &Places::default(),
         files: &BTreeMap::new(),
+        beside: None,
     };
     let text = safe.command.fill(&sources).unwrap();
     let env = safe

@@ -31,6 +31,7 @@ fn fill(text: &str) -> Result<String, Lack> {
         home: "/home".to_owned(),
     };
     let caught = Caught {
+        name: String::new(),
         code: "3".to_owned(),
         state: "a/b".to_owned(),
         stderr: "err".to_owned(),
@@ -44,6 +45,7 @@ fn fill(text: &str) -> Result<String, Lack> {
         caught: Some(&caught),
         places: &places,
         files: &files,
+        beside: None,
     })
 }
 

@@ -1,0 +1,116 @@
+//! The conversation that the lines of a run carry: what templates see of it, what a model is told, when it is too long.
+
+use serde_json::{Value, json};
+
+use crate::{
+    dialogue::{Dialogue, Said},
+    machine::{Machine, ModelStage, Object},
+    names::FramePath,
+    run::{Frame, Run},
+    stage::stage_of,
+    template::Template,
+    text::{Beside, Expr, Piece, Text},
+};
+
+/// What a model is told where a stage has no task.
+const NO_TASK: &str = "-";
+
+/// Returns what templates see beside the context; `None`: the machine has no conversation.
+#[must_use]
+pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> {
+    let rules = machine.conversation.as_ref()?;
+    let frame = run.frame(path)?;
+    let own = machine.called(frame.machine.as_ref())?;
+    let dialogue = frame.dialogue.as_deref();
+    let opening = run.opening.as_deref();
+    let mut known = Object::new();
+    if let Some(item) = dialogue.and_then(|dialogue| dialogue.item.as_ref()) {
+        known.insert("item".to_owned(), item.value.clone());
+        known.insert("index".to_owned(), json!(item.index));
+        known.insert("total".to_owned(), json!(item.total));
+    }
+    known.insert("state".to_owned(), json!(own.shown(&frame.at)));
+    known.insert("run".to_owned(), json!(run.id));
+    let input = opening.map_or("", |opening| opening.text.as_str());
+    known.insert("input".to_owned(), json!(input));
+    if let Some(caught) = frame.caught.as_deref() {
+        let error = json!({
+            "code": caught.name, "message": caught.message, "state": caught.state,
+        });
+        known.insert("error".to_owned(), error);
+    }
+    let mut values = Object::new();
+    let task = dialogue.map(|dialogue| dialogue.given().clone());
+    values.insert("task".to_owned(), task.unwrap_or_default());
+    values.insert("interlock".to_owned(), Value::Object(known));
+    Some(Beside {
+        values,
+        strict: rules.strict,
+        ..Beside::default()
+    })
+}
+
+/// Completes the task of a stage as the model is told it.
+///
+/// `filled` is the task with its holes filled. A line names the item that a
+/// task says nothing of, and one each file that came with the run.
+pub(crate) fn complete_task(run: &Run, frame: &Frame, task: &Text, filled: String) -> String {
+    let mut lines = vec![if filled.trim().is_empty() {
+        NO_TASK.to_owned()
+    } else {
+        filled
+    }];
+    let dialogue = frame.dialogue.as_deref();
+    if let Some(item) = dialogue.and_then(|dialogue| dialogue.item.as_ref()) {
+        let names: Vec<String> = templates(task).flat_map(Template::names).collect();
+        let is_named = |name: &String| {
+            matches!(name.as_str(), "task" | "interlock") || item.keys.contains(name)
+        };
+        if !names.iter().any(is_named) {
+            lines.push(format!("Current task: {}", Dialogue::text_of(&item.value)));
+        }
+    }
+    let attached = run.opening.iter().flat_map(|opening| &opening.attached);
+    lines.extend(attached.map(|name| format!("File attached: {name}")));
+    lines.join("\n")
+}
+
+fn templates(text: &Text) -> impl Iterator<Item = &Template> {
+    text.pieces.iter().filter_map(|piece| match piece {
+        Piece::Hole(Expr::Template(template)) => Some(template),
+        _ => None,
+    })
+}
+
+/// Tells whether the conversation is to be condensed before the stage of `frame` sees it.
+pub(crate) fn is_too_long(machine: &Machine, frame: &Frame) -> bool {
+    let sees = |stage: &ModelStage| stage.history;
+    let rules = machine.conversation.as_ref();
+    let condensing = rules.and_then(|rules| rules.condensing.as_ref());
+    let (Some(condensing), Some(dialogue), true) = (
+        condensing,
+        frame.dialogue.as_deref(),
+        stage_of(machine, frame).is_some_and(sees),
+    ) else {
+        return false;
+    };
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let bytes: usize = dialogue.history.iter().map(|said| said.text.len()).sum();
+    // The first message stays: there must be something behind it.
+    dialogue.history.len() > 1
+        && (count(dialogue.history.len()) > condensing.messages_max
+            || count(bytes) / 4 > condensing.tokens_max)
+}
+
+/// Returns the conversation that the stage at `path` sees, oldest message first; empty: none.
+#[must_use]
+pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'r [Said] {
+    let Some(frame) = run.frame(path) else {
+        return &[];
+    };
+    let sees = stage_of(machine, frame).is_some_and(|stage| stage.history);
+    match frame.dialogue.as_deref() {
+        Some(dialogue) if sees => &dialogue.history,
+        _ => &[],
+    }
+}

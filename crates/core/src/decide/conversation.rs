@@ -1,0 +1,192 @@
+//! The conversation of a line: outputs kept, and what a person says before a state begins.
+
+use super::{
+    Work,
+    transitions::{done, state_of},
+};
+use crate::{
+    command::Answer,
+    event::{Cause, Event},
+    holds::{Scope, unreadable},
+    machine::Rule,
+    names::{EventName, FramePath},
+    refusal::{Code, Refusal},
+    run::Frame,
+    template::Left,
+};
+
+impl Work<'_> {
+    /// Notes what stayed as it is written in the texts of a state.
+    pub(super) fn note_left(&mut self, path: &FramePath, left: Vec<Left>) {
+        let mut seen: Vec<String> = Vec::new();
+        for Left { block, reason } in left {
+            if seen.contains(&block) {
+                continue;
+            }
+            let message = format!("`{block}` stays as it is written: {reason}");
+            seen.push(block);
+            self.note(path, "template_left", message);
+        }
+    }
+
+    pub(super) fn note(&mut self, path: &FramePath, code: &str, message: String) {
+        self.emit(Event::Noted {
+            path: path.clone(),
+            code: code.to_owned(),
+            message,
+        });
+    }
+
+    /// Keeps the output of the state at `path`, where it counts.
+    pub(super) fn keep_output(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let Some(flags) = state_of(machine, frame)?.data.clone() else {
+            return Ok(());
+        };
+        let state = frame.at.clone();
+        let may_change = machine
+            .states
+            .values()
+            .any(|state| state.approval_before.is_some());
+        self.emit(Event::OutputKept {
+            path: path.clone(),
+            state,
+            flags,
+            may_change,
+        });
+        Ok(())
+    }
+
+    /// Says which guards of `rule` cannot be evaluated; where that is strict, returns the failure.
+    pub(super) fn note_unreadable(
+        &mut self,
+        path: &FramePath,
+        event: &EventName,
+    ) -> Result<Option<Cause>, Refusal> {
+        let Some(rules) = &self.machine.conversation else {
+            return Ok(None);
+        };
+        let (frame, machine) = self.stand(path)?;
+        let scope = Scope {
+            machine,
+            run: &self.run,
+            frame,
+        };
+        let rule: Option<&Rule> = state_of(machine, frame)?.on.get(event);
+        let found = rule.map(|rule| unreadable(scope, rule)).unwrap_or_default();
+        if let (true, Some(first)) = (rules.strict, found.first()) {
+            let message = format!("`{}`: {}", first.guard, first.reason);
+            return Ok(Some(
+                self.placed(path, Cause::new("expression_error", message)),
+            ));
+        }
+        for unmet in found {
+            let message = format!("`{}` counts as not met: {}", unmet.guard, unmet.reason);
+            self.note(path, "expression_error", message);
+        }
+        Ok(None)
+    }
+
+    /// A person changes what the line rests on before its state begins.
+    ///
+    /// Tells whether the line goes on elsewhere, so that there is nothing to be let in.
+    pub(super) fn answer_with(
+        &mut self,
+        path: &FramePath,
+        answer: &Answer,
+    ) -> Result<bool, Refusal> {
+        if let Some(text) = &answer.message {
+            self.emit(Event::PersonSaid {
+                path: path.clone(),
+                text: text.clone(),
+                by: answer.by.clone(),
+                at_ms: self.at_ms,
+            });
+        }
+        let Some(text) = &answer.edit else {
+            return Ok(false);
+        };
+        let (holder, state) = self.changeable(path)?;
+        let is_opening = state.as_str().is_empty();
+        self.emit(Event::OutputChanged {
+            path: holder.clone(),
+            state,
+            text: text.clone(),
+            by: answer.by.clone(),
+            at_ms: self.at_ms,
+        });
+        if is_opening {
+            return Ok(false);
+        }
+        self.keep_output(&holder)?;
+        self.raise_own(&holder, &done(), None)?;
+        Ok(true)
+    }
+
+    /// Refuses an answer that says or changes what cannot be said or changed here.
+    pub(super) fn may_answer_with(&self, path: &FramePath, answer: &Answer) -> Result<(), Refusal> {
+        let talks = answer.message.is_some() || answer.edit.is_some();
+        if talks && self.machine.conversation.is_none() {
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                "this run has no conversation: there is no output to edit and nobody to tell",
+            ));
+        }
+        let is_blank =
+            |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
+        if is_blank(&answer.edit) || is_blank(&answer.message) {
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                "the new text is empty: say what it should be",
+            ));
+        }
+        if answer.edit.is_some() {
+            let (_, state) = self.changeable(path)?;
+            if let Some(of) = answer.of.as_deref().filter(|of| *of != state.as_str()) {
+                return Err(Refusal::new(
+                    Code::InvalidArguments,
+                    format!("the output before is that of `{state}`, not of `{of}`"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the line and the state whose output the line at `path` begins with.
+    fn changeable(
+        &self,
+        path: &FramePath,
+    ) -> Result<(FramePath, crate::names::StateName), Refusal> {
+        let (frame, _) = self.stand(path)?;
+        if let Some(before) = &frame.before {
+            return Ok((path.clone(), before.state.clone()));
+        }
+        if let Some((parent, name)) = path.split_last() {
+            let (holder, _) = self.stand(&parent)?;
+            let own = holder.children.iter().find(|child| child.name == name);
+            let is_first = own.is_some_and(|child| child.base.is_none());
+            if is_first
+                && holder
+                    .children
+                    .iter()
+                    .all(|child| is_untouched(holder, &child.frame))
+            {
+                if let Some(before) = &holder.before {
+                    return Ok((parent, before.state.clone()));
+                }
+            }
+        }
+        Err(Refusal::new(
+            Code::InvalidArguments,
+            "the output before cannot be edited here: lines have met, or others that rest on it have begun",
+        ))
+    }
+}
+
+/// Tells whether a line has not begun its first state yet.
+fn is_untouched(holder: &Frame, line: &Frame) -> bool {
+    line.steps == holder.steps + 1
+        && line.effect.is_none()
+        && line.children.is_empty()
+        && line.before.is_none()
+}

@@ -1,0 +1,211 @@
+//! Folds what changes the conversation of a line.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::enter;
+use crate::{
+    data::{DataFlags, apply, contribution, parse_output},
+    dialogue::{Dialogue, Opening, Said, Speaker},
+    event::Event,
+    names::StateName,
+    run::{BeforeOutput, Frame, Run},
+};
+
+/// The context key of the names of files that came with the run.
+const FILE_NAMES: &str = "file_names";
+
+/// Begins the conversation of the outermost line.
+pub(super) fn open(frame: &mut Frame, opening: &Opening) {
+    frame.before = Some(Box::new(before(frame, StateName::new(""))));
+    let parsed = parse_output(&opening.text);
+    let mut context = (*frame.context).clone();
+    if let Value::Object(fields) = &parsed {
+        for (key, value) in fields {
+            // What was set by name counts.
+            if !context.contains_key(key) {
+                context.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    if !opening.attached.is_empty() {
+        context.insert(FILE_NAMES.to_owned(), json!(opening.attached));
+    }
+    let said = Said {
+        by: Speaker::Person,
+        text: opening.text.clone(),
+    };
+    frame.context = Arc::new(context);
+    frame.dialogue = Some(Arc::new(Dialogue {
+        history: if opening.text.is_empty() {
+            Vec::new()
+        } else {
+            vec![said]
+        },
+        task: Value::from(opening.text.as_str()),
+        ..Dialogue::default()
+    }));
+    frame.output = Arc::new(parsed);
+}
+
+/// Folds an event of a conversation.
+pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
+    let seq = run.seq;
+    match event {
+        Event::OutputKept {
+            path,
+            state,
+            flags,
+            may_change,
+        } => {
+            if let Some(frame) = run.frame_mut(path) {
+                let undo = may_change.then(|| Box::new(before(frame, state.clone())));
+                keep(frame, flags);
+                frame.before = undo;
+            }
+        }
+        Event::OutputChanged {
+            path,
+            state,
+            text,
+            at_ms,
+            ..
+        } => {
+            if state.as_str().is_empty() {
+                change_opening(run, text, *at_ms);
+                return;
+            }
+            if let Some(frame) = run.frame_mut(path)
+                && let Some(before) = frame.before.take()
+            {
+                restore(frame, *before);
+                enter(frame, state, seq, *at_ms);
+                frame.output = Arc::new(Value::from(text.as_str()));
+            }
+        }
+        Event::PersonSaid { path, text, .. } => {
+            if let Some(frame) = run.frame_mut(path) {
+                if let Value::Object(fields) = parse_output(text) {
+                    frame.captured.extend(fields.keys().cloned());
+                    Arc::make_mut(&mut frame.context).extend(fields);
+                }
+                let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_default());
+                dialogue.history.push(Said {
+                    by: Speaker::Person,
+                    text: text.clone(),
+                });
+            }
+        }
+        Event::HistoryCondensed {
+            path,
+            summary,
+            usage,
+            ..
+        } => {
+            run.spent = run.spent.plus(*usage);
+            if let Some(frame) = run.frame_mut(path) {
+                if let Some(acting) = &mut frame.acting {
+                    acting.condensed = true;
+                    acting.usage = acting.usage.plus(*usage);
+                }
+                if let (Some(summary), Some(dialogue)) = (summary, &mut frame.dialogue) {
+                    let dialogue = Arc::make_mut(dialogue);
+                    dialogue.history.truncate(1);
+                    dialogue.history.push(Said {
+                        by: Speaker::Model,
+                        text: summary.clone(),
+                    });
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn before(frame: &Frame, state: StateName) -> BeforeOutput {
+    BeforeOutput {
+        state,
+        context: Arc::clone(&frame.context),
+        dialogue: frame.dialogue.clone(),
+        captured: frame.captured.clone(),
+        appended: frame.appended.clone(),
+        removed: frame.removed.clone(),
+    }
+}
+
+fn restore(frame: &mut Frame, before: BeforeOutput) {
+    frame.context = before.context;
+    frame.dialogue = before.dialogue;
+    frame.captured = before.captured;
+    frame.appended = before.appended;
+    frame.removed = before.removed;
+}
+
+fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
+    let seq = run.seq;
+    let opening = Opening {
+        text: text.to_owned(),
+        attached: run
+            .opening
+            .as_ref()
+            .map(|opening| opening.attached.clone())
+            .unwrap_or_default(),
+    };
+    if let Some(before) = run.root.before.take() {
+        restore(&mut run.root, *before);
+    }
+    let at = run.root.at.clone();
+    // The run has entered that state already.
+    let steps = run.root.steps;
+    enter(&mut run.root, &at, seq, at_ms);
+    run.root.steps = steps;
+    open(&mut run.root, &opening);
+    run.opening = Some(Arc::new(opening));
+}
+
+/// Takes the output of the state that the line stands in.
+fn keep(frame: &mut Frame, flags: &DataFlags) {
+    let text = Dialogue::text_of(&frame.output);
+    let parsed = match frame.output.as_ref() {
+        Value::String(text) => parse_output(text),
+        other => other.clone(),
+    };
+    let mut context = (*frame.context).clone();
+    let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_default());
+    let said = Said {
+        by: if flags.as_person {
+            Speaker::Person
+        } else {
+            Speaker::Model
+        },
+        text: text.clone(),
+    };
+    apply(
+        flags,
+        &mut context,
+        &mut dialogue.history,
+        said,
+        (&parsed, &text),
+    );
+    dialogue.task = Value::String(text);
+    dialogue.gathered = false;
+    let mut given: Vec<String> = if flags.store {
+        contribution(&parsed).keys().cloned().collect()
+    } else {
+        Vec::new()
+    };
+    given.extend(flags.output_key.clone());
+    given.retain(|key| context.contains_key(key));
+    let gone = frame
+        .context
+        .keys()
+        .filter(|key| !context.contains_key(*key));
+    frame.removed.extend(gone.cloned());
+    if flags.append {
+        frame.appended.extend(given.iter().cloned());
+    }
+    frame.captured.extend(given);
+    frame.context = Arc::new(context);
+    frame.output = Arc::new(parsed);
+}
