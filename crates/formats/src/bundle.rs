@@ -60,6 +60,15 @@ impl Workflows for Bundle {
     fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
         self.linked(Some(&from.name), wanted)
     }
+
+    fn configured(&self, table: &str, id: &str) -> Option<Result<Source, String>> {
+        self.linked(None, &in_table(table, id))
+    }
+}
+
+/// Names what the configuration has for an id; no workflow is called so.
+fn in_table(table: &str, id: &str) -> String {
+    format!("[{table}.{id}]")
 }
 
 /// Finds workflows and keeps those that were found.
@@ -115,5 +124,10 @@ impl Workflows for Recorder<'_> {
 
     fn entries(&self, table: &str) -> Option<Vec<String>> {
         self.others.entries(table)
+    }
+
+    fn configured(&self, table: &str, id: &str) -> Option<Result<Source, String>> {
+        let found = self.others.configured(table, id);
+        self.keep(None, &in_table(table, id), found)
     }
 }

@@ -4,6 +4,7 @@
 //! are kept as written; the type is that of the key they stand at.
 
 mod check;
+mod configured;
 mod document;
 mod expression;
 mod keys;
@@ -44,12 +45,14 @@ pub(crate) fn read(
     others: &dyn Workflows,
     strict: bool,
 ) {
+    let tree = &configured::merged(tree, others, report);
     let mut notes = Notes {
         strict: strict || document::is_strict(tree),
         report,
         files,
     };
-    if let Some(workflow) = document::read(tree, &mut notes) {
+    if let Some(mut workflow) = document::read(tree, &mut notes) {
+        configured::skills(&mut workflow, others, &mut notes);
         check::check(&workflow, others, &mut notes);
     }
 }

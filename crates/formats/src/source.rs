@@ -57,6 +57,15 @@ pub trait Workflows {
         let _ = table;
         None
     }
+
+    /// Returns the text that the configuration has for `id` below `table`; `None`: there is none.
+    ///
+    /// Of `assistants` YAML or JSON with the keys of one, of `skills` plain text. An
+    /// error says why it cannot be read.
+    fn configured(&self, table: &str, id: &str) -> Option<Result<Source, String>> {
+        let _ = (table, id);
+        None
+    }
 }
 
 /// Finds no workflow: those of the same file are all there are.

@@ -9,6 +9,9 @@ use indexmap::IndexMap;
 use interlock_core::nearest::nearest;
 use serde::Deserialize;
 
+pub use codemie::{
+    AssistantConfig, IntegrationConfig, IntegrationEnv, McpServerConfig, PlaceConfig,
+};
 pub use gateway::GatewayConfig;
 pub use models::{PriceConfig, ProviderConfig, ProviderName, Providers};
 pub use servers::{
@@ -16,6 +19,7 @@ pub use servers::{
 };
 pub use stages::{Modes, StagesConfig, UnreadEntries};
 
+mod codemie;
 mod gateway;
 mod models;
 mod servers;
@@ -58,6 +62,16 @@ pub struct Config {
     pub default_model: Option<String>,
     /// What models cost, by `provider/name`.
     pub prices: IndexMap<String, PriceConfig>,
+    /// Assistants that CodeMie files build on.
+    pub assistants: IndexMap<String, AssistantConfig>,
+    /// MCP servers that CodeMie files name.
+    pub mcp_servers: IndexMap<String, McpServerConfig>,
+    /// Values for single tools and servers of CodeMie files.
+    pub integrations: IndexMap<String, IntegrationConfig>,
+    /// Folders and files beside the project that CodeMie's tools may touch.
+    pub datasources: IndexMap<String, PlaceConfig>,
+    /// Texts for the prompts of CodeMie's assistants.
+    pub skills: IndexMap<String, PlaceConfig>,
 }
 
 /// How shell lines are confined.
@@ -295,7 +309,7 @@ impl Config {
             let meant = meant.map_or_else(String::new, |name| format!(": did you mean `{name}`?"));
             format!("{}{meant}", said.trim_end())
         })?;
-        match models::flaw(&config) {
+        match models::flaw(&config).or_else(|| codemie::flaw(&config)) {
             Some(flaw) => Err(flaw),
             None => Ok(config),
         }

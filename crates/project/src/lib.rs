@@ -2,14 +2,17 @@
 //!
 //! Reads files; knows no run and no client.
 
+mod assets;
 mod config;
 mod library;
 mod models;
 mod places;
 mod trust;
 
+pub use assets::Assets;
 pub use config::{
-    Config, ConfigError, Durability, GatewayConfig, HttpConfig, Modes, PriceConfig, ProtectConfig,
+    AssistantConfig, Config, ConfigError, Durability, GatewayConfig, HttpConfig, IntegrationConfig,
+    IntegrationEnv, McpServerConfig, Modes, PlaceConfig, PriceConfig, ProtectConfig,
     ProviderConfig, ProviderName, Providers, RequiredLevel, SandboxConfig, ServerConfig,
     ServerName, Servers, ShellConfig, StagesConfig, StdioConfig, StoreConfig, TelemetryConfig,
     ToolConfig, Transport, TrustConfig, UnreadEntries, expand,

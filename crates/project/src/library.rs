@@ -3,11 +3,12 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use interlock_formats::{Source, Workflows};
 
-use crate::places::workflow_root;
+use crate::{assets::Assets, config::Config, places::workflow_root};
 
 /// The endings a workflow file may have, in the order they are tried.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
@@ -40,6 +41,10 @@ pub struct Library {
     working: Option<PathBuf>,
     /// The folders of programs, as `PATH` lists them.
     path: Option<std::ffi::OsString>,
+    /// The project's root, and the person's configuration directory.
+    configured_in: (PathBuf, Option<PathBuf>),
+    /// What both define for CodeMie files, once it was asked for.
+    assets: OnceLock<Result<Assets, String>>,
 }
 
 /// Who a workflow is from.
@@ -112,7 +117,20 @@ impl Library {
             home: None,
             working: None,
             path: None,
+            configured_in: (project_root.to_owned(), configuration.map(Path::to_owned)),
+            assets: OnceLock::new(),
         }
+    }
+
+    /// Returns what the configuration defines for CodeMie files, trusted or not.
+    fn assets(&self) -> &Result<Assets, String> {
+        self.assets.get_or_init(|| {
+            let (root, directory) = &self.configured_in;
+            let directory = directory.as_deref();
+            let person = Config::of_person(directory).map_err(|error| error.to_string())?;
+            let project = Config::of_project(root).map_err(|error| error.to_string())?;
+            Ok(Assets::of(&person, directory, &project, root))
+        })
     }
 
     /// Looks for FlowState workflows from `working` too, and below `~/.flowstate/`.
@@ -311,6 +329,18 @@ impl Workflows for Library {
         }
         let path = self.path.as_ref()?;
         Some(std::env::split_paths(path).any(|folder| folder.join(name).is_file()))
+    }
+
+    fn entries(&self, table: &str) -> Option<Vec<String>> {
+        // A configuration that cannot be read is said where something of it is wanted.
+        self.assets().as_ref().ok()?.ids(table)
+    }
+
+    fn configured(&self, table: &str, id: &str) -> Option<Result<Source, String>> {
+        match self.assets() {
+            Ok(assets) => assets.text(table, id),
+            Err(why) => Some(Err(why.clone())),
+        }
     }
 }
 

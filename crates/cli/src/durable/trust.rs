@@ -34,7 +34,7 @@ pub(super) fn counted(
     project: Config,
     headless: bool,
 ) -> Result<Config, Failure> {
-    let widens = widening(&project);
+    let widens = widening(&project, root);
     if widens == json!({}) || person.trusts(root) {
         return Ok(project);
     }
@@ -86,7 +86,7 @@ fn narrowed(project: Config) -> Config {
 }
 
 /// Writes what of a project's configuration can widen what an agent may do; `{}`: nothing.
-fn widening(project: &Config) -> Value {
+fn widening(project: &Config, root: &Path) -> Value {
     let mut widens = Map::new();
     if let Some(mode) = project.stages.mode {
         widens.insert("mode".to_owned(), json!(mode));
@@ -100,7 +100,42 @@ fn widening(project: &Config) -> Value {
         let digest = interlock_facts::control_digest(&json!(format!("{server:?}")));
         widens.insert(format!("mcp.{name}"), json!(digest));
     }
+    widens.extend(of_assets(project, root));
     Value::Object(widens)
+}
+
+/// Names what CodeMie files of the project may reach through its configuration.
+///
+/// A folder of the project itself is no more than the project.
+fn of_assets(project: &Config, root: &Path) -> Map<String, Value> {
+    let digest = |shown: String| json!(interlock_facts::control_digest(&json!(shown)));
+    let servers = project.mcp_servers.iter();
+    let servers = servers.filter(|(_, server)| server.is_enabled());
+    let servers = servers.map(|(id, server)| {
+        let shown = format!("{:?}", server.work(id));
+        (format!("mcp_servers.{id}"), digest(shown))
+    });
+    let integrations = project.integrations.iter();
+    let integrations = integrations.filter(|(_, one)| one.takes_environment());
+    let integrations = integrations.map(|(id, one)| {
+        (
+            format!("integrations.{id}"),
+            digest(format!("{:?}", one.env.written())),
+        )
+    });
+    let outside = |path: &Path| {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        !real(&root.join(path)).starts_with(real(root))
+    };
+    let places = [
+        ("datasources", &project.datasources),
+        ("skills", &project.skills),
+    ];
+    let places = places.into_iter().flat_map(|(table, places)| {
+        let places = places.iter().filter(|(_, place)| outside(&place.path));
+        places.map(move |(id, place)| (format!("{table}.{id}"), json!(place.path)))
+    });
+    servers.chain(integrations).chain(places).collect()
 }
 
 fn ask(app: &App, root: &Path, known: Option<&TrustWord>, widens: &Value) -> Result<Word, Failure> {

@@ -176,6 +176,7 @@ fn assistant(node: &Node, notes: &mut Notes<'_>) -> Option<Assistant> {
         servers: each(&fields, "mcp_servers", notes, server),
         datasources: names(&fields, "datasource_ids"),
         skills: names(&fields, "skill_ids"),
+        skill_texts: Vec::new(),
         output_tokens: fields.integer("limit_tool_output_tokens").unwrap_or(10_000),
         no_extra_tools: fields
             .flag("exclude_extra_context_tools")

@@ -64,6 +64,8 @@ pub(super) struct Assistant {
     pub(super) servers: Vec<Server>,
     pub(super) datasources: Vec<Named>,
     pub(super) skills: Vec<Named>,
+    /// The texts of those skills that the configuration has, in the same order.
+    pub(super) skill_texts: Vec<String>,
     pub(super) output_tokens: u64,
     pub(super) no_extra_tools: bool,
     pub(super) turns: u64,

@@ -21,7 +21,7 @@ impl Workflows for Configuration {
 
     fn entries(&self, table: &str) -> Option<Vec<String>> {
         let ids: &[&str] = match table {
-            "assistants" => &["reviewer"],
+            "assistants" => &["reviewer", "broken", "misspelt"],
             "datasources" => &["handbook"],
             "integrations" => &["prod-db"],
             "mcp_servers" => &["shared"],
@@ -29,6 +29,23 @@ impl Workflows for Configuration {
             _ => return None,
         };
         Some(ids.iter().map(|id| (*id).to_owned()).collect())
+    }
+
+    fn configured(&self, table: &str, id: &str) -> Option<Result<Source, String>> {
+        let text = match (table, id) {
+            ("assistants", "reviewer") => {
+                "system_prompt: Review.\nmodel: gpt-4.1\ntools: [{name: read_file}]\n"
+            }
+            ("assistants", "broken") => "system_prompt: [\n",
+            ("assistants", "misspelt") => "{\"system_promt\": \"Review.\"}",
+            _ => return None,
+        };
+        let ending = if text.starts_with('{') {
+            "json"
+        } else {
+            "yaml"
+        };
+        Some(Ok(Source::new(format!("{id}.{ending}"), text)))
     }
 }
 
