@@ -1,10 +1,12 @@
 //! What the lines of a run with a conversation carry along: what was said, and what they work on.
 
+pub mod condense;
 mod items;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use items::pointed;
 pub use items::{NoItems, items};
 
 use crate::data::parse_output;

@@ -22,6 +22,7 @@ use crate::{
 
 mod convert;
 mod path;
+pub mod tool;
 mod transform;
 
 pub use transform::transform;

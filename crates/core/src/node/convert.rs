@@ -36,6 +36,46 @@ pub(super) fn convert(value: &mut Value, schema: &Value) {
     }
 }
 
+/// Brings a value to one of the types that its schema allows, where it is of none of them.
+pub(super) fn fit(value: &mut Value, schema: &Value) {
+    let wanted: Vec<&str> = match schema.get("type") {
+        Some(Value::String(word)) => vec![word],
+        Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
+        _ => return,
+    };
+    if wanted.iter().any(|word| is(value, word)) {
+        return;
+    }
+    let made = wanted.iter().find_map(|word| match *word {
+        "string" => text(value),
+        "integer" => integer(value),
+        "number" => number(value),
+        "boolean" => truth(value),
+        "array" | "object" => {
+            let read = serde_json::from_str(value.as_str()?).ok()?;
+            is(&read, word).then_some(read)
+        }
+        "null" => (value.as_str() == Some("null")).then_some(Value::Null),
+        _ => None,
+    });
+    if let Some(made) = made {
+        *value = made;
+    }
+}
+
+fn is(value: &Value, word: &str) -> bool {
+    match value {
+        Value::Null => word == "null",
+        Value::Bool(_) => word == "boolean",
+        Value::Number(number) => {
+            word == "number" || word == "integer" && whole(number.as_str()).is_some()
+        }
+        Value::String(_) => word == "string",
+        Value::Array(_) => word == "array",
+        Value::Object(_) => word == "object",
+    }
+}
+
 fn text(value: &Value) -> Option<Value> {
     match value {
         Value::String(_) | Value::Null => None,

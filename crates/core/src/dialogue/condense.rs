@@ -1,0 +1,127 @@
+//! Conversations that grew too long: when one is condensed, what is asked for, and what is left.
+
+use super::{Said, Speaker};
+
+/// Bytes that count as one token where no provider has counted.
+const TOKEN_BYTES: u64 = 4;
+
+/// What a conversation may hold before it is condensed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Messages.
+    pub messages: u64,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+/// What a model is told that condenses a conversation.
+pub const SYSTEM: &str = "You condense the conversation of a workflow, so that those who go on with it \
+need nothing else. Keep every fact, decision, name, number, path, identifier and open question that may \
+matter later, and who said it where that matters. Leave out greetings, repetitions and detours. Answer \
+with the summary alone.";
+
+/// What a model is told that sums a finished run up.
+pub const FINALIZER_SYSTEM: &str = "You write the result of a workflow that has come to its end. Answer \
+what was asked in the beginning from what the conversation found: results first, then what was done, then \
+what is left open. Invent nothing. Answer with the result alone.";
+
+/// What it is asked in the end.
+pub const FINALIZER_TASK: &str = "Sum up the conversation above as the result of this workflow.";
+
+/// Tells whether a conversation is over one of the limits.
+///
+/// `counted` is how many tokens a provider has counted; `None`: four bytes are one. A first
+/// message alone, or with one other, cannot become less.
+#[must_use]
+pub fn is_due(history: &[Said], limits: Limits, counted: Option<u64>) -> bool {
+    let messages = u64::try_from(history.len()).unwrap_or(u64::MAX);
+    let bytes = || {
+        let bytes = history.iter().map(|said| said.text.len());
+        let bytes = bytes.fold(0_usize, usize::saturating_add);
+        u64::try_from(bytes).unwrap_or(u64::MAX) / TOKEN_BYTES
+    };
+    let tokens = counted.unwrap_or_else(bytes);
+    messages > 2 && (messages > limits.messages || tokens > limits.tokens)
+}
+
+/// Writes what a model is asked to condense: all but the first message, which stays.
+#[must_use]
+pub fn request(history: &[Said]) -> String {
+    let mut text = String::from("Condense this conversation.\n");
+    for (number, said) in history.iter().enumerate() {
+        let who = match (number, said.by) {
+            (0, _) => "the first message, which is kept as it is",
+            (_, Speaker::Person) => "a person",
+            (_, Speaker::Model) => "an assistant",
+        };
+        text.push_str(&format!("\n--- {who} ---\n{}\n", said.text));
+    }
+    text
+}
+
+/// Returns the conversation after it was condensed: the first message and the summary.
+///
+/// An empty summary changes nothing.
+#[must_use]
+pub fn condensed(history: &[Said], summary: &str) -> Vec<Said> {
+    let summary = summary.trim();
+    if summary.is_empty() {
+        return history.to_vec();
+    }
+    let first = history.first().cloned();
+    let summary = Said {
+        by: Speaker::Model,
+        text: format!("Summary of the conversation so far:\n{summary}"),
+    };
+    first.into_iter().chain([summary]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(texts: &[&str]) -> Vec<Said> {
+        let said = |(number, text): (usize, &&str)| Said {
+            by: if number == 0 {
+                Speaker::Person
+            } else {
+                Speaker::Model
+            },
+            text: (*text).to_owned(),
+        };
+        texts.iter().enumerate().map(said).collect()
+    }
+
+    #[test]
+    fn a_conversation_is_due_over_either_limit() {
+        for (texts, messages, tokens, counted, wanted) in [
+            (&["a", "b", "c"][..], 3, 100, None, false),
+            (&["a", "b", "c"], 2, 100, None, true),
+            (&["aaaa", "bbbb", "cccc"], 9, 3, None, false),
+            (&["aaaa", "bbbb", "cccccccc"], 9, 3, None, true),
+            (&["a", "b", "c"], 9, 3, Some(4), true),
+            (&["aaaa", "bbbb", "cccccccc"], 9, 3, Some(3), false),
+            (&["aaaaaaaa", "bbbbbbbb"], 1, 1, None, false),
+            (&[], 0, 0, None, false),
+        ] {
+            let limits = Limits { messages, tokens };
+            let due = is_due(&history(texts), limits, counted);
+            assert_eq!(due, wanted, "{texts:?} {limits:?} {counted:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_message_and_a_summary_are_left() {
+        let long = history(&["the task", "one", "two"]);
+        let asked = request(&long);
+        assert!(asked.contains("an assistant ---\ntwo"), "{asked}");
+        assert!(asked.contains("kept as it is ---\nthe task"), "{asked}");
+        let left = condensed(&long, " it is so \n");
+        assert_eq!(left.first(), long.first());
+        let summary = left.get(1).map(|said| (said.by, said.text.as_str()));
+        let wanted = "Summary of the conversation so far:\nit is so";
+        assert_eq!(summary, Some((Speaker::Model, wanted)));
+        assert_eq!(left.len(), 2);
+        assert_eq!(condensed(&long, "  "), long);
+    }
+}
