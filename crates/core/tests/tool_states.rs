@@ -1,7 +1,7 @@
 //! Arguments of tool states, and outputs of their results: one case a line.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 use interlock_core::{
     machine::Object,
@@ -75,11 +75,7 @@ fn check(case: &Case) {
 
 #[test]
 fn tool_states_do_what_their_table_says() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/cases/codemie/tool-states.jsonl"
-    );
-    let text = fs::read_to_string(path).unwrap();
+    let text = include_str!("../../../tests/cases/codemie/tool-states.jsonl");
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     assert!(lines.len() >= 40, "only {} cases", lines.len());
     for line in lines {
