@@ -29,7 +29,7 @@ use case::Case;
 
 const WORKERS: usize = 4;
 /// Fewer would mean that cases are no longer found.
-const PIPELINES_MIN: usize = 1;
+const PIPELINES_MIN: usize = 80;
 
 /// Plays every case of a folder below `tests/cases/model-runs`, some at once.
 ///

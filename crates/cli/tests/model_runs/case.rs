@@ -220,7 +220,8 @@ fn messages_as_turns(models: Option<&mut Value>) {
             let said = turn.take();
             *turn = serde_json::json!({ "say": said });
         }
-        for part in turn["say"].as_array_mut().into_iter().flatten() {
+        let said = turn.get_mut("say").and_then(Value::as_array_mut);
+        for part in said.into_iter().flatten() {
             if let Value::String(text) = part {
                 *part = serde_json::json!({ "text": text });
             }
