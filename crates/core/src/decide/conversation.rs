@@ -11,6 +11,7 @@ use crate::{
     machine::Rule,
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
+    report::Pending,
     run::Frame,
     template::Left,
 };
@@ -87,14 +88,8 @@ impl Work<'_> {
         Ok(None)
     }
 
-    /// A person changes what the line rests on before its state begins.
-    ///
-    /// Tells whether the line goes on elsewhere, so that there is nothing to be let in.
-    pub(super) fn answer_with(
-        &mut self,
-        path: &FramePath,
-        answer: &Answer,
-    ) -> Result<bool, Refusal> {
+    /// A person says something to the line at `path`.
+    pub(super) fn say(&mut self, path: &FramePath, answer: &Answer) {
         if let Some(text) = &answer.message {
             self.emit(Event::PersonSaid {
                 path: path.clone(),
@@ -103,24 +98,51 @@ impl Work<'_> {
                 at_ms: self.at_ms,
             });
         }
-        let Some(text) = &answer.edit else {
-            return Ok(false);
-        };
-        let (holder, state) = self.changeable(path)?;
+    }
+
+    /// A person changes the output that the waiting line rests on, and the way on is chosen again.
+    ///
+    /// Where that leads to the state that was waiting, it begins; any other is asked about anew.
+    pub(super) fn change_and_let_in(
+        &mut self,
+        waiting: &Pending,
+        answer: &Answer,
+    ) -> Result<(), Refusal> {
+        let (frame, _) = self.stand(&waiting.path)?;
+        let meant = frame.at.clone();
+        let (holder, state) = self.changeable(&waiting.path)?;
         let is_opening = state.as_str().is_empty();
         self.emit(Event::OutputChanged {
             path: holder.clone(),
             state,
-            text: text.clone(),
+            text: answer.edit.clone().unwrap_or_default(),
             by: answer.by.clone(),
             at_ms: self.at_ms,
         });
         if is_opening {
-            return Ok(false);
+            self.settle(&holder)?;
+        } else {
+            self.keep_output(&holder)?;
+            self.raise_own(&holder, &done(), None)?;
         }
-        self.keep_output(&holder)?;
-        self.raise_own(&holder, &done(), None)?;
-        Ok(true)
+        for path in self.run.open_leaves() {
+            let held = self.run.frame(&path).filter(|frame| frame.at == meant);
+            let held = held.and_then(|frame| frame.held.as_ref());
+            let Some(id) = held.map(|held| held.asked.id()) else {
+                continue;
+            };
+            if holder.holds(&path) {
+                let again = Pending {
+                    path: path.clone(),
+                    id: Some(id),
+                    ..waiting.clone()
+                };
+                self.answer_entry(&again, answer, true);
+                self.say(&path, answer);
+                self.settle(&path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Refuses an answer that says or changes what cannot be said or changed here.
@@ -165,15 +187,12 @@ impl Work<'_> {
             let (holder, _) = self.stand(&parent)?;
             let own = holder.children.iter().find(|child| child.name == name);
             let is_first = own.is_some_and(|child| child.base.is_none());
-            if is_first
-                && holder
-                    .children
-                    .iter()
-                    .all(|child| is_untouched(holder, &child.frame))
-            {
-                if let Some(before) = &holder.before {
-                    return Ok((parent, before.state.clone()));
-                }
+            let untouched = holder
+                .children
+                .iter()
+                .all(|child| is_untouched(holder, &child.frame));
+            if let (true, true, Some(before)) = (is_first, untouched, &holder.before) {
+                return Ok((parent, before.state.clone()));
             }
         }
         Err(Refusal::new(

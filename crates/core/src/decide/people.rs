@@ -119,10 +119,11 @@ impl Work<'_> {
     /// A person lets a state begin.
     fn let_in(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
         self.may_answer_with(&waiting.path, answer)?;
-        self.answer_entry(waiting, answer, true);
-        if self.answer_with(&waiting.path, answer)? {
-            return Ok(());
+        if answer.edit.is_some() {
+            return self.change_and_let_in(waiting, answer);
         }
+        self.answer_entry(waiting, answer, true);
+        self.say(&waiting.path, answer);
         self.settle(&waiting.path)
     }
 
@@ -149,7 +150,7 @@ impl Work<'_> {
         }
     }
 
-    fn answer_entry(&mut self, waiting: &Pending, answer: &Answer, yes: bool) {
+    pub(super) fn answer_entry(&mut self, waiting: &Pending, answer: &Answer, yes: bool) {
         self.emit(Event::PersonAnswered {
             path: waiting.path.clone(),
             id: waiting.id.clone().unwrap_or_default(),

@@ -1,0 +1,373 @@
+//! Lines with a conversation: what outputs and people do to it, and what templates see of it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may end at the first surprise"
+)]
+
+use std::collections::BTreeMap;
+
+use interlock_core::{
+    Reply,
+    command::{ActivityOutcome, Answer, Ask, Command},
+    decide,
+    dialogue::Opening,
+    event::{Cause, Event, Passing},
+    evolve,
+    machine::Machine,
+    names::{Digest, FramePath, RunId},
+    refusal::Code,
+    run::{Phase, Run},
+    stage::{StageAsk, Step, Usage, step},
+    stage_task,
+    text::Places,
+};
+use serde_json::{Value, json};
+
+/// A run that is asked one thing after the other.
+struct Driven {
+    machine: Machine,
+    run: Run,
+    now_ms: u64,
+    events: Vec<Event>,
+}
+
+impl Driven {
+    fn begin(machine: Value, input: &str) -> Self {
+        let machine: Machine = serde_json::from_value(machine).unwrap();
+        let mut driven = Self {
+            machine,
+            run: Run::new(RunId::new("r1")),
+            now_ms: 0,
+            events: Vec::new(),
+        };
+        let reply = driven.ask(Ask::Start {
+            input: Default::default(),
+            by: "ana".to_owned(),
+            places: Some(Places::default()),
+            mode: None,
+            opening: Some(Opening {
+                text: input.to_owned(),
+                attached: Vec::new(),
+            }),
+        });
+        assert_eq!(reply, Reply::Accepted);
+        driven
+    }
+
+    fn ask(&mut self, ask: Ask) -> Reply {
+        let command = Command {
+            at_ms: self.now_ms,
+            ask,
+        };
+        let decision = decide(&self.machine, &self.run, &command);
+        for event in &decision.events {
+            // What is folded is what the log gives back.
+            let text = serde_json::to_string(event).unwrap();
+            let event: Event = serde_json::from_str(&text).unwrap();
+            self.run = evolve(self.run.clone(), &event);
+        }
+        let kept: Run = serde_json::from_str(&serde_json::to_string(&self.run).unwrap()).unwrap();
+        assert_eq!(kept, self.run, "a snapshot gives the run back");
+        self.events.extend(decision.events);
+        decision.reply
+    }
+
+    fn ends(&mut self, path: Option<&str>, output: &str) {
+        let reply = self.ask(Ask::EndActivity {
+            path: path.map(str::to_owned),
+            outcome: ActivityOutcome::done(output),
+        });
+        assert_eq!(reply, Reply::Accepted);
+    }
+
+    fn stage(&mut self, ask: StageAsk) -> Reply {
+        self.ask(Ask::Stage {
+            path: FramePath::root(),
+            attempt: 1,
+            ask,
+        })
+    }
+
+    fn at(&self) -> &str {
+        self.run.root.at.as_str()
+    }
+
+    fn context(&self) -> Value {
+        Value::Object((*self.run.root.context).clone())
+    }
+
+    fn said(&self) -> Vec<&str> {
+        let dialogue = self.run.root.dialogue.as_ref().unwrap();
+        let texts = dialogue.history.iter().map(|said| said.text.as_str());
+        texts.collect()
+    }
+
+    fn notes(&self) -> Vec<(&str, &str)> {
+        let notes = self.events.iter().filter_map(|event| match event {
+            Event::Noted { code, message, .. } => Some((code.as_str(), message.as_str())),
+            _ => None,
+        });
+        notes.collect()
+    }
+
+    fn failure(&self) -> Option<&Cause> {
+        match &self.run.phase {
+            Phase::Ended { cause, .. } => cause.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// A machine of states that run a task each; `states` are laid over `{activity, data}`.
+fn machine(initial: &str, strict: bool, states: Value) -> Value {
+    let mut all = BTreeMap::new();
+    for (name, state) in states.as_object().unwrap() {
+        let mut whole = json!({ "activity": { "task": { "kind": "any" } }, "data": {} });
+        for (key, value) in state.as_object().unwrap() {
+            whole[key] = value.clone();
+        }
+        all.insert(name.clone(), whole);
+    }
+    json!({
+        "id": "m", "initial": initial, "states": all, "durable": true,
+        "conversation": { "strict": strict },
+    })
+}
+
+fn to(target: &str) -> Value {
+    json!({ "done": { "transitions": [{ "target": { "state": target } }] } })
+}
+
+fn end() -> Value {
+    json!({ "activity": { "final": { "outcome": "success" } }, "data": null })
+}
+
+/// To `then` where the output has a `count` over 3, else to `otherwise`.
+fn guarded(then: &str, otherwise: &str) -> Value {
+    json!({ "done": { "transitions": [
+        { "guards": [{ "inline": { "field": { "field": "count", "op": "gt", "value": 3, "from": "output" } } }],
+          "target": { "state": then } },
+        { "target": { "state": otherwise } },
+    ] } })
+}
+
+#[test]
+fn an_input_that_is_an_object_fills_the_context_and_is_the_first_message() {
+    let states = json!({ "a": { "on": to("end") }, "end": end() });
+    let driven = Driven::begin(machine("a", false, states.clone()), r#"{"count": 4}"#);
+    assert_eq!(driven.context(), json!({ "count": 4 }));
+    assert_eq!(driven.said(), [r#"{"count": 4}"#]);
+    for input in ["[1]", "prose"] {
+        let driven = Driven::begin(machine("a", false, states.clone()), input);
+        assert_eq!(driven.context(), json!({}));
+        assert_eq!(driven.said(), [input]);
+    }
+    let driven = Driven::begin(machine("a", false, states), "");
+    assert!(driven.said().is_empty());
+}
+
+#[test]
+fn an_output_is_read_and_kept_before_the_way_on_is_chosen() {
+    let states = json!({
+        "a": { "on": guarded("b", "end") }, "b": { "on": to("end") }, "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    driven.ends(None, "Here it is:\n```json\n{\"count\": 5}\n```");
+    assert_eq!(driven.at(), "b");
+    assert_eq!(driven.context(), json!({ "count": 5 }));
+    assert_eq!(driven.said().len(), 2);
+    driven.ends(None, "prose");
+    assert_eq!(
+        driven.run.root.dialogue.as_ref().unwrap().task,
+        json!("prose")
+    );
+    assert!(driven.run.is_over());
+}
+
+#[test]
+fn a_block_without_a_value_is_noted_or_fails() {
+    let task = json!({ "kind": "any", "input": { "object": {
+        "text": { "template": "{{ count }} and {{ missing }} and {{ task }}" },
+    } } });
+    let states = json!({
+        "a": { "activity": { "task": task }, "on": to("end") }, "end": end(),
+    });
+    let driven = Driven::begin(machine("a", false, states.clone()), r#"{"count": 4}"#);
+    let given = driven.run.root.effect.as_ref().unwrap().input.clone();
+    assert_eq!(given["text"], r#"4 and {{ missing }} and {"count": 4}"#);
+    let notes = driven.notes();
+    assert!(
+        notes.len() == 1 && notes[0].0 == "template_left",
+        "{notes:?}"
+    );
+    assert!(notes[0].1.contains("`{{ missing }}`"), "{notes:?}");
+    let strict = Driven::begin(machine("a", true, states), r#"{"count": 4}"#);
+    assert_eq!(strict.failure().unwrap().code, "template_error");
+}
+
+#[test]
+fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
+    let gate = json!({ "message": [], "no": "cancels" });
+    let states = json!({
+        "a": { "on": guarded("big", "small"), "data": { "output_key": "kept" } },
+        "big": { "on": to("end"), "approval_before": gate },
+        "small": { "on": to("end"), "approval_before": gate },
+        "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    driven.ends(None, r#"{"count": 1, "old": true}"#);
+    assert_eq!(driven.at(), "small");
+    let asked = driven.run.root.held.as_ref().unwrap().message.clone();
+    assert!(asked.contains(r#"{"count": 1, "old": true}"#), "{asked}");
+
+    let answer = |edit: Option<&str>, message: Option<&str>| Answer {
+        by: "ana".to_owned(),
+        edit: edit.map(str::to_owned),
+        message: message.map(str::to_owned),
+        ..Answer::default()
+    };
+    let before = driven.run.clone();
+    let reply = driven.ask(Ask::Approve(answer(Some(" "), None)));
+    assert!(matches!(reply, Reply::Refused(refusal) if refusal.code == Code::InvalidArguments));
+    assert_eq!(driven.run.root, before.root);
+
+    driven.ask(Ask::Approve(answer(Some(r#"{"count": 9}"#), None)));
+    assert_eq!(driven.at(), "big");
+    assert_eq!(
+        driven.context(),
+        json!({ "count": 9, "kept": { "count": 9 } })
+    );
+    assert_eq!(driven.said(), ["go", r#"{"count": 9}"#]);
+    assert!(
+        driven.run.root.held.is_some(),
+        "the other state is asked about, too"
+    );
+
+    // The same state again needs no second yes.
+    let mut same = driven.run.clone();
+    std::mem::swap(&mut driven.run, &mut same);
+    driven.ask(Ask::Approve(answer(Some(r#"{"count": 10}"#), None)));
+    assert!(driven.at() == "big" && driven.run.root.effect.is_some());
+    driven.run = same;
+
+    driven.ask(Ask::Approve(answer(None, Some(r#"{"mood": "calm"}"#))));
+    assert_eq!(driven.said().last(), Some(&r#"{"mood": "calm"}"#));
+    assert_eq!(driven.context()["mood"], "calm");
+    assert!(driven.run.root.effect.is_some(), "the state has begun");
+}
+
+#[test]
+fn the_input_can_be_edited_before_the_first_state() {
+    let gate = json!({ "message": [], "no": "cancels" });
+    let states = json!({
+        "a": { "on": to("end"), "approval_before": gate }, "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), r#"{"count": 1}"#);
+    driven.ask(Ask::Approve(Answer {
+        by: "ana".to_owned(),
+        edit: Some(r#"{"other": 2}"#.to_owned()),
+        ..Answer::default()
+    }));
+    assert_eq!(driven.context(), json!({ "other": 2 }));
+    assert_eq!(driven.said(), [r#"{"other": 2}"#]);
+    assert!(driven.run.root.effect.is_some(), "{:?}", driven.run.root);
+}
+
+fn stage(history: bool, retry: Value) -> Value {
+    json!({
+        "activity": { "stage": {
+            "body": [], "task": [{ "hole": { "template": "Look at {{ count }}" } }], "history": history,
+            "ending": { "answer": { "again_max": 3 } }, "turns_max": 75,
+        } },
+        "data": {}, "on": to("end"), "retry": retry,
+    })
+}
+
+fn failed(passing: bool, after_ms: Option<u64>) -> StageAsk {
+    StageAsk::ModelFailed {
+        code: "model_error".to_owned(),
+        message: "it answered 503".to_owned(),
+        passing: passing.then_some(Passing { after_ms }),
+    }
+}
+
+fn call() -> StageAsk {
+    StageAsk::CallModel {
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        request: Digest::new("d"),
+    }
+}
+
+#[test]
+fn a_model_is_called_again_on_the_same_transcript_after_the_waits_of_the_policy() {
+    let retry = json!({
+        "attempts": 5, "wait_ms": 2000, "backoff": "2", "wait_max_ms": 30000, "only_passing": true,
+    });
+    let states = json!({ "a": stage(true, retry), "end": end() });
+    let mut driven = Driven::begin(machine("a", false, states), r#"{"count": 1}"#);
+    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    let task = stage_task(&driven.machine, &driven.run, &FramePath::root());
+    assert_eq!(task, Some(Ok("Look at 1".to_owned())));
+    let mut tried = Vec::new();
+    // The fourth says how long it wants to be left alone, beyond what the policy allows.
+    for after_ms in [None, None, Some(7_000), Some(90_000), None] {
+        assert_eq!(driven.stage(call()), Reply::Accepted);
+        tried.push(driven.now_ms);
+        driven.stage(failed(true, after_ms));
+        let next = step(&driven.machine, &driven.run, &FramePath::root());
+        if let Some(Step::Wait(again_ms)) = next {
+            let early = driven.stage(call());
+            assert!(matches!(early, Reply::Refused(_)), "{early:?}");
+            driven.now_ms = again_ms;
+        }
+    }
+    assert_eq!(tried, [0, 2_000, 6_000, 14_000, 44_000]);
+    let cause = driven.failure().unwrap();
+    assert_eq!(cause.code, "model_error");
+    assert!(cause.message.contains("5 attempts"), "{}", cause.message);
+    let begun = driven.events.iter();
+    let begun = begun.filter(|event| matches!(event, Event::StageEntered { .. }));
+    assert_eq!(begun.count(), 1, "the attempt is the same");
+}
+
+#[test]
+fn what_will_not_pass_is_tried_once() {
+    let retry = json!({
+        "attempts": 5, "wait_ms": 2000, "backoff": "2", "wait_max_ms": 30000, "only_passing": true,
+    });
+    let states = json!({ "a": stage(true, retry), "end": end() });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    driven.stage(call());
+    driven.stage(failed(false, None));
+    assert!(driven.failure().is_some());
+}
+
+#[test]
+fn a_long_conversation_is_condensed_once_before_a_stage_sees_it() {
+    let states = json!({
+        "a": { "on": to("b") }, "b": { "on": to("c") }, "c": stage(true, Value::Null), "end": end(),
+    });
+    let mut machine = machine("a", false, states);
+    machine["conversation"]["condensing"] = json!({ "messages_max": 2, "tokens_max": 1000 });
+    let mut driven = Driven::begin(machine, "go");
+    driven.ends(None, "one");
+    driven.ends(None, "two");
+    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    let next = |driven: &Driven| step(&driven.machine, &driven.run, &FramePath::root());
+    assert_eq!(next(&driven), Some(Step::Condense));
+    driven.stage(StageAsk::Condensed {
+        summary: Some("one and two".to_owned()),
+        model: "p/m".to_owned(),
+        usage: Usage {
+            input: 5,
+            output: 2,
+            ..Usage::default()
+        },
+    });
+    assert_eq!(driven.said(), ["go", "one and two"]);
+    assert_eq!(driven.run.spent.tokens(), 7);
+    assert!(matches!(next(&driven), Some(Step::Model { turn: 1, .. })));
+}
