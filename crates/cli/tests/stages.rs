@@ -9,6 +9,8 @@
 mod crash;
 #[path = "stages/grants.rs"]
 mod grants;
+#[path = "stages/people.rs"]
+mod people;
 #[path = "stages/place.rs"]
 mod place;
 #[path = "stages/servers.rs"]

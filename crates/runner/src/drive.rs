@@ -26,9 +26,11 @@ use crate::{
 };
 
 mod orders;
+mod questions;
 mod stages;
 
 use orders::order;
+use questions::Questions;
 use stages::Listening;
 
 /// How often a command is decided anew because another writer was first.
@@ -141,6 +143,7 @@ struct Drive<'a, H> {
     held: Vec<Landed>,
     /// The machine, as threads have it.
     shared: Option<Arc<Machine>>,
+    questions: Questions,
 }
 
 impl<'a, H: Host> Drive<'a, H> {
@@ -154,6 +157,7 @@ impl<'a, H: Host> Drive<'a, H> {
             flights: BTreeMap::new(),
             held: Vec::new(),
             shared: None,
+            questions: Questions::default(),
         })
     }
 
@@ -169,6 +173,7 @@ impl<'a, H: Host> Drive<'a, H> {
             if self.answer_held()? {
                 continue;
             }
+            self.put_questions();
             if !self.feed(&list)? && !self.refuse_faults(&list)? {
                 self.host.stands(self.machine, &self.run, &list);
                 self.start(&list)?;
@@ -295,6 +300,9 @@ impl<'a, H: Host> Drive<'a, H> {
         if self.run.is_over() {
             return Some(Halt::Over);
         }
+        if self.questions.are_open() {
+            return None;
+        }
         let waits = list
             .iter()
             .any(|effect| matches!(effect.stage, Stage::Waiting(_)));
@@ -315,6 +323,7 @@ impl<'a, H: Host> Drive<'a, H> {
                 outcome: told(outcome),
             }),
             Happening::Asked(question) => self.asked(question),
+            Happening::Said { id, said } => self.said(&id, &said),
             Happening::CancelAsked { by } => self.submit(Ask::Cancel { by }).map(drop),
             Happening::LogGrew => self.reload(),
             Happening::Tick => self.submit(Ask::Advance).map(drop),

@@ -13,7 +13,8 @@ use std::{
 };
 
 use interlock_core::{
-    command::Effect, event::Event, machine::Machine, run::Run, stage::Step, text::Files,
+    command::Effect, event::Event, machine::Machine, report::Pending, run::Run, stage::Step,
+    text::Files,
 };
 use interlock_store::{AppendError, EventLog, RunLog, StoreError};
 
@@ -24,7 +25,7 @@ use crate::{
     lease::{Before, Lease, LeaseError},
     order::{Failed, Order, Outcome},
     program::{Control, RecordError, Stop, end_leftovers},
-    stage::{self, Brake, Question, Stages},
+    stage::{self, Answers, Brake, Open, Question, Said, Stages},
     surroundings::{EFFECT_VARIABLE, Surroundings},
     tools::read_file,
 };
@@ -72,6 +73,8 @@ pub struct Embedded {
     inbox: Receiver<Message>,
     outbox: Sender<Message>,
     running: BTreeMap<String, Worker>,
+    /// What a person is asked here, by the id of the request.
+    asked: BTreeMap<String, Box<dyn Open>>,
     hurry: Arc<AtomicBool>,
     /// Events of the log that this process knows of.
     seen: u64,
@@ -90,6 +93,10 @@ enum Message {
         by: String,
     },
     Asked(Question),
+    Said {
+        id: String,
+        said: Said,
+    },
 }
 
 struct Worker {
@@ -146,6 +153,7 @@ impl Embedded {
             inbox,
             outbox,
             running: BTreeMap::new(),
+            asked: BTreeMap::new(),
             hurry: Arc::default(),
             recovered: false,
         })
@@ -250,6 +258,10 @@ impl Embedded {
                 Happening::CancelAsked { by }
             }
             Message::Asked(question) => Happening::Asked(question),
+            Message::Said { id, said } => {
+                self.asked.remove(&id);
+                Happening::Said { id, said }
+            }
         }
     }
 
@@ -366,6 +378,39 @@ impl Host for Embedded {
         }
     }
 
+    fn ask(&mut self, pending: &Pending) -> bool {
+        let (Some(stages), Some(id)) = (self.around.stages.as_deref(), &pending.id) else {
+            return false;
+        };
+        let people = &stages.people;
+        if let Some(channel) = &people.here {
+            let (id, outbox) = (id.to_string(), self.outbox.clone());
+            let named = id.clone();
+            let answers = Answers::new(move |said| {
+                // Nobody listens once the run is not driven any more.
+                let _ = outbox.send(Message::Said {
+                    id: named.clone(),
+                    said,
+                });
+            });
+            let open = channel.ask(stage::wanted(pending), answers);
+            self.asked.insert(id, open);
+            return true;
+        }
+        let is_waited_for = people.elsewhere && !people.no_wait;
+        if is_waited_for {
+            let screen = &self.around.screen;
+            screen.warn(&pending.shown, &stage::elsewhere(pending));
+        }
+        is_waited_for
+    }
+
+    fn withdraw(&mut self, id: &str) {
+        if let Some(open) = self.asked.remove(id) {
+            open.withdraw("it is not asked any more");
+        }
+    }
+
     fn happened(&mut self, machine: &Machine, before: &Run, events: &[Event]) {
         self.around.screen.happened(machine, before, events);
     }
@@ -404,6 +449,9 @@ impl Host for Embedded {
 impl Drop for Embedded {
     fn drop(&mut self) {
         self.stop_all(Stop::AtOnce);
+        for (_, open) in mem::take(&mut self.asked) {
+            open.withdraw("the run is not carried out any more");
+        }
         // What stages have asked is dropped with it, so that none waits for an answer.
         let (_, nothing) = channel();
         drop(mem::replace(&mut self.inbox, nothing));

@@ -1,10 +1,12 @@
 //! What a run is driven over: a clock, a log, and something that carries effects out.
 
-use interlock_core::{command::Effect, event::Event, machine::Machine, run::Run, text::Files};
+use interlock_core::{
+    command::Effect, event::Event, machine::Machine, report::Pending, run::Run, text::Files,
+};
 
 use crate::{
     order::{Order, Outcome},
-    stage::Question,
+    stage::{Question, Said},
 };
 
 /// What a run is driven over.
@@ -51,6 +53,20 @@ pub trait Host {
     /// Begins to end what was started for the effect `id`; its end comes all the same.
     fn stop(&mut self, id: &str);
 
+    /// Begins to ask a person whether a state may begin, or a transition may be taken; what they say comes as
+    /// [`Happening::Said`].
+    ///
+    /// `false`: nobody is here, and whoever is elsewhere is not waited for.
+    fn ask(&mut self, pending: &Pending) -> bool {
+        let _ = pending;
+        false
+    }
+
+    /// Takes back what was asked under this id; whoever looks at it is told that it was answered elsewhere.
+    fn withdraw(&mut self, id: &str) {
+        let _ = id;
+    }
+
     /// Is told of events that were appended; `before` is the run without them.
     fn happened(&mut self, machine: &Machine, before: &Run, events: &[Event]) {
         let _ = (machine, before, events);
@@ -93,6 +109,13 @@ pub enum Happening {
         attempt: u32,
         /// What became of it.
         outcome: Outcome,
+    },
+    /// A channel says something about what was asked by [`Host::ask`].
+    Said {
+        /// The id of the request.
+        id: String,
+        /// What it says.
+        said: Said,
     },
     /// Somebody asks that the run be cancelled.
     CancelAsked {

@@ -34,4 +34,5 @@ pub use transcript::Transcript;
 
 pub(crate) use act::act;
 pub(crate) use brake::Brake;
+pub(crate) use person::{answered, elsewhere, wanted};
 pub(crate) use transcript::concerns;

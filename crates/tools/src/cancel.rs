@@ -17,10 +17,38 @@ pub struct Cancel(Arc<Line>);
 
 #[derive(Debug)]
 struct Line {
-    is_pulled: AtomicBool,
-    /// Closed when it is pulled, which the other end shows to whoever waits.
+    pulled: Mark,
+    hurried: Mark,
+}
+
+/// Something that is said once, and wakes whoever waits for it.
+#[derive(Debug)]
+struct Mark {
+    is_set: AtomicBool,
+    /// Closed when it is set, which the other end shows to whoever waits.
     open: Mutex<Option<PipeWriter>>,
     end: PipeReader,
+}
+
+impl Mark {
+    fn new() -> io::Result<Self> {
+        let (end, open) = io::pipe()?;
+        Ok(Self {
+            is_set: AtomicBool::new(false),
+            open: Mutex::new(Some(open)),
+            end,
+        })
+    }
+
+    fn set(&self) {
+        self.is_set.store(true, Ordering::Release);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        *open = None;
+    }
+
+    fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
+    }
 }
 
 impl Cancel {
@@ -29,30 +57,44 @@ impl Cancel {
     /// # Errors
     /// The system has no more descriptors.
     pub fn new() -> io::Result<Self> {
-        let (end, open) = io::pipe()?;
         Ok(Self(Arc::new(Line {
-            is_pulled: AtomicBool::new(false),
-            open: Mutex::new(Some(open)),
-            end,
+            pulled: Mark::new()?,
+            hurried: Mark::new()?,
         })))
     }
 
     /// Ends what is under way and what would begin.
     pub fn pull(&self) {
-        self.0.is_pulled.store(true, Ordering::Release);
-        let mut open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
-        *open = None;
+        self.0.pulled.set();
+    }
+
+    /// The same, and does not wait for a line that was asked to end: it is killed.
+    pub fn pull_at_once(&self) {
+        self.0.hurried.set();
+        self.0.pulled.set();
     }
 
     /// Tells whether it was pulled.
     #[must_use]
     pub fn is_pulled(&self) -> bool {
-        self.0.is_pulled.load(Ordering::Acquire)
+        self.0.pulled.is_set()
+    }
+
+    /// Tells whether what was asked to end is not waited for.
+    #[must_use]
+    pub fn is_hurried(&self) -> bool {
+        self.0.hurried.is_set()
     }
 
     /// Returns what hangs up when it is pulled, to be waited for beside others.
     #[must_use]
     pub fn pulled(&self) -> BorrowedFd<'_> {
-        self.0.end.as_fd()
+        self.0.pulled.end.as_fd()
+    }
+
+    /// Returns what hangs up when nothing is waited for any more.
+    #[must_use]
+    pub fn hurried(&self) -> BorrowedFd<'_> {
+        self.0.hurried.end.as_fd()
     }
 }

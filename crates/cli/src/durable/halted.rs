@@ -161,21 +161,20 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
         .collect()
 }
 
-/// Lists what a person is asked about stages: calls, and whether one may begin.
+/// Lists what a person is asked: about calls, and whether a state may begin or a transition be taken.
 fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
     let all = pending(machine, run).into_iter();
-    all.filter_map(|one| {
+    all.map(|one| {
         let text = match &one.about {
             About::Call { tool, summary, .. } => format!("`{tool}`: {summary}"),
-            About::Entry { message } => message.clone(),
-            About::Transition { .. } => return None,
+            About::Entry { message } | About::Transition { message, .. } => message.clone(),
         };
-        Some(Wait {
+        Wait {
             kind: "approval",
             text,
             since_ms: one.asked.as_ref().map_or(0, |asked| asked.at_ms),
             path: one.id.map_or(one.shown, |id| id.to_string()),
-        })
+        }
     })
     .collect()
 }

@@ -90,11 +90,11 @@ pub(super) struct Attempt<'a> {
     pub(super) brake: &'a Brake,
     pub(super) told: Told,
     stage: ModelStage,
-    screen: &'a dyn Screen,
+    pub(super) screen: &'a dyn Screen,
     transcript: Transcript,
     timer: Timer,
     /// Shown path of the stage.
-    path: String,
+    pub(super) path: String,
     /// Requests that people were asked here so far.
     requests: usize,
 }

@@ -69,8 +69,9 @@ impl Brake {
 
     /// Stops it; `at_once`: what runs is killed.
     pub(crate) fn stop(&self, at_once: bool) {
-        // A tool that is told twice does not wait for its program to end by itself.
-        let _ = at_once;
+        if at_once {
+            self.tool.pull_at_once();
+        }
         self.pull(Why::Stopped);
     }
 

@@ -71,12 +71,16 @@ impl Attempt<'_> {
         let number = self.next_request();
         self.brake.wake(self.line.answers.clone());
         let mut open = people.here.as_ref().map(|channel| {
-            let answers = Answers {
-                to: self.line.answers.clone(),
-                number,
-            };
+            let to = self.line.answers.clone();
+            let answers = Answers::new(move |said| {
+                // Whoever asked may be gone.
+                let _ = to.send(Heard::Channel(number, said));
+            });
             channel.ask(wanted(&request), answers)
         });
+        if open.is_none() {
+            self.screen.warn(&self.path, &elsewhere(&request));
+        }
         self.line.wait_beyond(Step::Person(at))?;
         loop {
             let heard = self.line.inbox.recv_timeout(self.left(&request));
@@ -119,20 +123,12 @@ impl Attempt<'_> {
 
     /// Takes the word of the channel here; `None`: others may still answer.
     fn said(&self, request: &Pending, said: Said, elsewhere: bool) -> Result<Option<Told>, Cut> {
-        let answer = |by: String, note: Option<String>| Answer {
-            by,
-            note,
-            path: request.id.as_ref().map(ToString::to_string),
-            ..Answer::default()
-        };
-        let ask = match said {
-            Said::Yes { by } => Ask::Approve(answer(by, None)),
-            Said::No { by, note } => Ask::Reject(answer(by, note)),
-            Said::Later | Said::Broken if elsewhere => return Ok(None),
-            Said::Later => return self.close(NoAnswer::Deferred).map(Some),
-            Said::Broken => return self.close(NoAnswer::NoChannel).map(Some),
-        };
-        self.line.ask(ask).map(Some)
+        match answered(request, &said) {
+            Some(ask) => self.line.ask(ask).map(Some),
+            None if elsewhere => Ok(None),
+            None if said == Said::Later => self.close(NoAnswer::Deferred).map(Some),
+            None => self.close(NoAnswer::NoChannel).map(Some),
+        }
     }
 
     fn close(&self, why: NoAnswer) -> Result<Told, Cut> {
@@ -172,7 +168,30 @@ impl Attempt<'_> {
     }
 }
 
-fn wanted(request: &Pending) -> Wanted {
+/// Makes a person's answer of what a channel says; `None`: it is none.
+pub(crate) fn answered(request: &Pending, said: &Said) -> Option<Ask> {
+    let answer = |by: &String, note: Option<&String>| Answer {
+        by: by.clone(),
+        note: note.cloned(),
+        path: request.id.as_ref().map(ToString::to_string),
+        ..Answer::default()
+    };
+    match said {
+        Said::Yes { by } => Some(Ask::Approve(answer(by, None))),
+        Said::No { by, note } => Some(Ask::Reject(answer(by, note.as_ref()))),
+        Said::Later | Said::Broken => None,
+    }
+}
+
+/// Says what is waited for, where nobody is asked here.
+pub(crate) fn elsewhere(request: &Pending) -> String {
+    let Wanted { id, tool, text, .. } = wanted(request);
+    let colon = if tool.is_empty() { "" } else { ": " };
+    format!("waits for `interlock approve` or `reject` ({id}): {tool}{colon}{text}")
+}
+
+/// Says what a person is asked.
+pub(crate) fn wanted(request: &Pending) -> Wanted {
     let (tool, text) = match &request.about {
         About::Call { tool, summary, .. } => (tool.clone(), summary.clone()),
         About::Entry { message } | About::Transition { message, .. } => {

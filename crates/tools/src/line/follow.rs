@@ -193,8 +193,10 @@ impl Follow<'_> {
         }
         self.out.waits().into_iter().for_each(&mut add);
         self.err.waits().into_iter().for_each(&mut add);
-        if self.stop.is_none() {
-            add(self.around.cancel.pulled());
+        match &self.stop {
+            None => add(self.around.cancel.pulled()),
+            Some(_) if !self.around.cancel.is_hurried() => add(self.around.cancel.hurried()),
+            Some(_) => {}
         }
         let now = Instant::now();
         let timeout = self
@@ -233,6 +235,11 @@ impl Follow<'_> {
                 kill_at,
                 give_up_at: kill_at.checked_add(GIVE_UP_AFTER).unwrap_or(now),
             });
+        }
+        if let Some(stop) = &mut self.stop
+            && self.around.cancel.is_hurried()
+        {
+            stop.kill_at = stop.kill_at.min(now);
         }
         if let (Some(stop), None) = (&self.stop, &self.ended)
             && now >= stop.kill_at

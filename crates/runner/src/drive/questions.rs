@@ -1,0 +1,78 @@
+//! Whether a state may begin, and a transition be taken: put to a person while the run is driven.
+
+use std::collections::BTreeMap;
+
+use interlock_core::report::{About, Pending, pending};
+
+use super::{Drive, DriveError};
+use crate::{
+    host::Host,
+    stage::{Said, answered},
+};
+
+/// What was put to a person, by the id of the request.
+#[derive(Debug, Default)]
+pub(super) struct Questions(BTreeMap<String, Asked>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// An answer may come.
+    Open,
+    /// Nobody who is asked here will answer it.
+    PutOff,
+}
+
+impl Questions {
+    /// Tells whether an answer is waited for.
+    pub(super) fn are_open(&self) -> bool {
+        self.0.values().any(|asked| *asked == Asked::Open)
+    }
+}
+
+impl<H: Host> Drive<'_, H> {
+    /// Puts what is asked to a person once, and takes back what is not asked any more.
+    pub(super) fn put_questions(&mut self) {
+        // A run that a person paused asks nothing new.
+        if self.run.paused.is_some() {
+            return;
+        }
+        let all: Vec<(String, Pending)> = pending(self.machine, &self.run)
+            .into_iter()
+            .filter(|one| !matches!(one.about, About::Call { .. }))
+            .filter_map(|one| Some((one.id.as_ref()?.to_string(), one)))
+            .collect();
+        let host = &mut *self.host;
+        self.questions.0.retain(|id, asked| {
+            let still = all.iter().any(|(known, _)| known == id);
+            if !still && *asked == Asked::Open {
+                host.withdraw(id);
+            }
+            still
+        });
+        for (id, one) in all {
+            self.questions.0.entry(id).or_insert_with(|| {
+                if host.ask(&one) {
+                    Asked::Open
+                } else {
+                    Asked::PutOff
+                }
+            });
+        }
+    }
+
+    /// Takes what a channel says; what was answered meanwhile stays as it is.
+    pub(super) fn said(&mut self, id: &str, said: &Said) -> Result<(), DriveError<H::Error>> {
+        let all = pending(self.machine, &self.run).into_iter();
+        let mut meant = all.filter(|one| one.id.as_ref().is_some_and(|own| own.as_str() == id));
+        let Some(request) = meant.next() else {
+            return Ok(());
+        };
+        match answered(&request, said) {
+            Some(ask) => self.submit(ask).map(drop),
+            None => {
+                self.questions.0.insert(id.to_owned(), Asked::PutOff);
+                Ok(())
+            }
+        }
+    }
+}
