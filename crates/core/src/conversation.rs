@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    dialogue::{Dialogue, Said},
+    dialogue::{Dialogue, Said, condense},
     machine::{Machine, ModelStage, Object},
     names::FramePath,
     run::{Frame, Run},
@@ -94,12 +94,7 @@ pub(crate) fn is_too_long(machine: &Machine, frame: &Frame) -> bool {
     ) else {
         return false;
     };
-    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    let bytes: usize = dialogue.history.iter().map(|said| said.text.len()).sum();
-    // The first message stays: there must be something behind it.
-    dialogue.history.len() > 1
-        && (count(dialogue.history.len()) > condensing.messages_max
-            || count(bytes) / 4 > condensing.tokens_max)
+    condense::is_due(&dialogue.history, condensing)
 }
 
 /// Returns the conversation that the stage at `path` sees, oldest message first; empty: none.

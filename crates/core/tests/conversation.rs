@@ -367,7 +367,11 @@ fn a_long_conversation_is_condensed_once_before_a_stage_sees_it() {
             ..Usage::default()
         },
     });
-    assert_eq!(driven.said(), ["go", "one and two"]);
+    let said = driven.said();
+    assert!(
+        said.len() == 2 && said[0] == "go" && said[1].ends_with("one and two"),
+        "{said:?}"
+    );
     assert_eq!(driven.run.spent.tokens(), 7);
     assert!(matches!(next(&driven), Some(Step::Model { turn: 1, .. })));
 }

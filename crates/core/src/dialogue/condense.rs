@@ -1,18 +1,10 @@
 //! Conversations that grew too long: when one is condensed, what is asked for, and what is left.
 
 use super::{Said, Speaker};
+use crate::machine::Condensing;
 
-/// Bytes that count as one token where no provider has counted.
+/// Bytes that count as one token.
 const TOKEN_BYTES: u64 = 4;
-
-/// What a conversation may hold before it is condensed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Messages.
-    pub messages: u64,
-    /// Tokens.
-    pub tokens: u64,
-}
 
 /// What a model is told that condenses a conversation.
 pub const SYSTEM: &str = "You condense the conversation of a workflow, so that those who go on with it \
@@ -30,18 +22,14 @@ pub const FINALIZER_TASK: &str = "Sum up the conversation above as the result of
 
 /// Tells whether a conversation is over one of the limits.
 ///
-/// `counted` is how many tokens a provider has counted; `None`: four bytes are one. A first
-/// message alone, or with one other, cannot become less.
+/// A first message alone, or with one other, cannot become less.
 #[must_use]
-pub fn is_due(history: &[Said], limits: Limits, counted: Option<u64>) -> bool {
+pub fn is_due(history: &[Said], limits: &Condensing) -> bool {
     let messages = u64::try_from(history.len()).unwrap_or(u64::MAX);
-    let bytes = || {
-        let bytes = history.iter().map(|said| said.text.len());
-        let bytes = bytes.fold(0_usize, usize::saturating_add);
-        u64::try_from(bytes).unwrap_or(u64::MAX) / TOKEN_BYTES
-    };
-    let tokens = counted.unwrap_or_else(bytes);
-    messages > 2 && (messages > limits.messages || tokens > limits.tokens)
+    let bytes = history.iter().map(|said| said.text.len());
+    let bytes = bytes.fold(0_usize, usize::saturating_add);
+    let tokens = u64::try_from(bytes).unwrap_or(u64::MAX) / TOKEN_BYTES;
+    messages > 2 && (messages > limits.messages_max || tokens > limits.tokens_max)
 }
 
 /// Writes what a model is asked to condense: all but the first message, which stays.
@@ -94,19 +82,20 @@ mod tests {
 
     #[test]
     fn a_conversation_is_due_over_either_limit() {
-        for (texts, messages, tokens, counted, wanted) in [
-            (&["a", "b", "c"][..], 3, 100, None, false),
-            (&["a", "b", "c"], 2, 100, None, true),
-            (&["aaaa", "bbbb", "cccc"], 9, 3, None, false),
-            (&["aaaa", "bbbb", "cccccccc"], 9, 3, None, true),
-            (&["a", "b", "c"], 9, 3, Some(4), true),
-            (&["aaaa", "bbbb", "cccccccc"], 9, 3, Some(3), false),
-            (&["aaaaaaaa", "bbbbbbbb"], 1, 1, None, false),
-            (&[], 0, 0, None, false),
+        for (texts, messages_max, tokens_max, wanted) in [
+            (&["a", "b", "c"][..], 3, 100, false),
+            (&["a", "b", "c"], 2, 100, true),
+            (&["aaaa", "bbbb", "cccc"], 9, 3, false),
+            (&["aaaa", "bbbb", "cccccccc"], 9, 3, true),
+            (&["aaaaaaaa", "bbbbbbbb"], 1, 1, false),
+            (&[], 0, 0, false),
         ] {
-            let limits = Limits { messages, tokens };
-            let due = is_due(&history(texts), limits, counted);
-            assert_eq!(due, wanted, "{texts:?} {limits:?} {counted:?}");
+            let limits = Condensing {
+                messages_max,
+                tokens_max,
+            };
+            let due = is_due(&history(texts), &limits);
+            assert_eq!(due, wanted, "{texts:?} {limits:?}");
         }
     }
 

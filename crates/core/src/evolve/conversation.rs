@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::enter;
 use crate::{
     data::{DataFlags, apply, contribution, parse_output},
-    dialogue::{Dialogue, Opening, Said, Speaker},
+    dialogue::{Dialogue, Opening, Said, Speaker, condense},
     event::Event,
     names::StateName,
     run::{BeforeOutput, Frame, Run},
@@ -111,11 +111,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
                 }
                 if let (Some(summary), Some(dialogue)) = (summary, &mut frame.dialogue) {
                     let dialogue = Arc::make_mut(dialogue);
-                    dialogue.history.truncate(1);
-                    dialogue.history.push(Said {
-                        by: Speaker::Model,
-                        text: summary.clone(),
-                    });
+                    dialogue.history = condense::condensed(&dialogue.history, summary);
                 }
             }
         }

@@ -10,7 +10,7 @@ use std::{
 use interlock_core::{
     call::ToolCall,
     conversation::seen_history,
-    dialogue::Speaker,
+    dialogue::{Speaker, condense},
     event::{Event, Passing},
     machine::{Ending, Machine, ModelStage},
     names::CallId,
@@ -368,8 +368,8 @@ impl<'a> Attempt<'a> {
         let history = seen_history(self.machine, &self.told.run, &self.line.path);
         let request = Request {
             model: model.name.clone(),
-            system: texts::CONDENSE.to_owned(),
-            messages: vec![Message::user(texts::conversation(history))],
+            system: condense::SYSTEM.to_owned(),
+            messages: vec![Message::user(condense::request(history))],
             tools: Vec::new(),
             options: Options::default(),
         };
