@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     dialogue::{Dialogue, Said, condense},
     machine::{Machine, ModelStage, Object},
-    names::FramePath,
+    names::{FramePath, StateName},
     run::{Frame, Run},
     stage::stage_of,
     template::Template,
@@ -108,4 +108,33 @@ pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'
         Some(dialogue) if sees => &dialogue.history,
         _ => &[],
     }
+}
+
+/// Finds the output that a person may change before the state at `path` begins: its line, and the state that put it out.
+///
+/// A state without a name stands for the input of the run. `None`: lines have
+/// met, or others that rest on the same output have begun.
+#[must_use]
+pub fn output_before(run: &Run, path: &FramePath) -> Option<(FramePath, StateName)> {
+    let frame = run.frame(path)?;
+    if let Some(before) = &frame.before {
+        return Some((path.clone(), before.state.clone()));
+    }
+    let (parent, name) = path.split_last()?;
+    let holder = run.frame(&parent)?;
+    let own = holder.children.iter().find(|child| child.name == name)?;
+    let untouched = holder
+        .children
+        .iter()
+        .all(|child| is_untouched(holder, &child.frame));
+    let before = holder.before.as_ref()?;
+    (own.base.is_none() && untouched).then(|| (parent, before.state.clone()))
+}
+
+/// Tells whether a line has not begun its first state yet.
+fn is_untouched(holder: &Frame, line: &Frame) -> bool {
+    line.steps == holder.steps + 1
+        && line.effect.is_none()
+        && line.children.is_empty()
+        && line.before.is_none()
 }

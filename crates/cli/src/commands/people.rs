@@ -1,7 +1,14 @@
 //! What only a person may do: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
 
 use interlock_clients::process;
-use interlock_core::command::{Answer, Ask, TransitionRequest};
+use interlock_core::{
+    command::{Answer, Ask, TransitionRequest},
+    conversation::output_before,
+    data::parse_output,
+    machine::{Activity, Ending},
+    report::pending,
+};
+use interlock_formats::answer_findings;
 use interlock_store::{Binding, ClientProcess, SessionKey};
 use serde_json::{Value, json};
 
@@ -40,6 +47,9 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     let edit = args.edit.map(|text| durable::text_of(&text)).transpose()?;
     let live = live::open(app, args.run.as_deref())?;
     let before = live.run.seq;
+    if let Some(edit) = &edit {
+        check_edit(&live, args.path.as_deref(), edit)?;
+    }
     answer(
         app,
         live,
@@ -56,6 +66,39 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
         }),
         args.json,
     )
+}
+
+/// Refuses an output that does not fit what the state before was held to.
+fn check_edit(live: &Live, wanted: Option<&str>, edit: &str) -> Result<(), Failure> {
+    let waiting = pending(&live.machine, &live.run);
+    let meant = waiting
+        .iter()
+        .filter(|one| wanted.is_none_or(|wanted| one.is_named(wanted)));
+    for one in meant {
+        let Some((path, state)) = output_before(&live.run, &one.path) else {
+            continue;
+        };
+        let frame = live.run.frame(&path);
+        let machine = frame.and_then(|frame| live.machine.called(frame.machine.as_ref()));
+        let known = machine.and_then(|machine| machine.states.get(&state));
+        let Some(Activity::Stage(stage)) = known.map(|state| &state.activity) else {
+            continue;
+        };
+        if let Ending::Answer {
+            schema: Some(schema),
+            ..
+        } = &stage.ending
+        {
+            let findings = answer_findings(&parse_output(edit), schema);
+            if !findings.is_empty() {
+                return Err(Failure::usage(anyhow::anyhow!(
+                    "the new output of `{state}` does not fit its `output_schema`: {}; nothing is changed",
+                    findings.join("; ")
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {

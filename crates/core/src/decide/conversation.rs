@@ -6,13 +6,13 @@ use super::{
 };
 use crate::{
     command::Answer,
+    conversation::output_before,
     event::{Cause, Event},
     holds::{Scope, unreadable},
     machine::Rule,
-    names::{EventName, FramePath},
+    names::{EventName, FramePath, StateName},
     refusal::{Code, Refusal},
     report::Pending,
-    run::Frame,
     template::Left,
 };
 
@@ -175,37 +175,12 @@ impl Work<'_> {
     }
 
     /// Finds the line and the state whose output the line at `path` begins with.
-    fn changeable(
-        &self,
-        path: &FramePath,
-    ) -> Result<(FramePath, crate::names::StateName), Refusal> {
-        let (frame, _) = self.stand(path)?;
-        if let Some(before) = &frame.before {
-            return Ok((path.clone(), before.state.clone()));
-        }
-        if let Some((parent, name)) = path.split_last() {
-            let (holder, _) = self.stand(&parent)?;
-            let own = holder.children.iter().find(|child| child.name == name);
-            let is_first = own.is_some_and(|child| child.base.is_none());
-            let untouched = holder
-                .children
-                .iter()
-                .all(|child| is_untouched(holder, &child.frame));
-            if let (true, true, Some(before)) = (is_first, untouched, &holder.before) {
-                return Ok((parent, before.state.clone()));
-            }
-        }
-        Err(Refusal::new(
-            Code::InvalidArguments,
-            "the output before cannot be edited here: lines have met, or others that rest on it have begun",
-        ))
+    fn changeable(&self, path: &FramePath) -> Result<(FramePath, StateName), Refusal> {
+        output_before(&self.run, path).ok_or_else(|| {
+            Refusal::new(
+                Code::InvalidArguments,
+                "the output before cannot be edited here: lines have met, or others that rest on it have begun",
+            )
+        })
     }
-}
-
-/// Tells whether a line has not begun its first state yet.
-fn is_untouched(holder: &Frame, line: &Frame) -> bool {
-    line.steps == holder.steps + 1
-        && line.effect.is_none()
-        && line.children.is_empty()
-        && line.before.is_none()
 }
