@@ -22,6 +22,7 @@ use crate::{
     call::{CallKind, ControlTool, FileWrite, Place, ToolCall},
     decide::in_fork,
     machine::{Machine, State},
+    names::FramePath,
     policy::{OnDenied, Policy, Stance},
     refusal::{Code, Refusal},
     run::{Frame, Run},
@@ -92,6 +93,28 @@ pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
     match contents(bench, bench.granted) {
         Err(refusal) => Verdict::Deny(refusal),
         Ok(()) => Verdict::Allow,
+    }
+}
+
+/// Judges a call that the workflow itself has written, in the frame at `path`.
+///
+/// Nobody is asked: what a person would have to allow is refused.
+///
+/// # Errors
+/// Why it may not run.
+pub fn judge_written(
+    machine: &Machine,
+    run: &Run,
+    call: &ToolCall,
+    path: &FramePath,
+) -> Result<(), Refusal> {
+    let Some(bench) = crate::decide::bench_of(machine, run, call, path) else {
+        let message = format!("nothing stands at `{path}` any more");
+        return Err(Refusal::new(Code::NothingPending, message));
+    };
+    match judge(bench) {
+        Verdict::Allow => Ok(()),
+        Verdict::Ask(refusal) | Verdict::Deny(refusal) => Err(refusal),
     }
 }
 

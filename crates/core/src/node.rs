@@ -13,9 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    conversation::beside,
     dialogue::Dialogue,
     expression::Expression,
-    machine::{Object, Work},
+    machine::{Machine, Object, Work},
+    names::FramePath,
+    run::Run,
     template::{Template, Values},
     text::Form,
 };
@@ -62,13 +65,27 @@ pub struct Given {
     pub context: Arc<Object>,
     /// The conversation, and what the state is given as its task.
     pub dialogue: Arc<Dialogue>,
-    /// The input of the run: an object, or text.
+    /// The input of the run: an object, or text; null: none.
     pub input: Value,
     /// What templates have beside the context: `task` and `interlock`.
     pub beside: Object,
 }
 
 impl Given {
+    /// Takes what the frame at `path` has; `None`: there is no such frame.
+    #[must_use]
+    pub fn of(machine: &Machine, run: &Run, path: &FramePath) -> Option<Self> {
+        let frame = run.frame(path)?;
+        let beside = beside(machine, run, path);
+        let opening = run.opening.as_deref();
+        Some(Self {
+            context: Arc::clone(&frame.context),
+            dialogue: frame.dialogue.clone().unwrap_or_default(),
+            input: opening.map_or(Value::Null, |opening| opening.text.clone().into()),
+            beside: beside.map(|beside| beside.values).unwrap_or_default(),
+        })
+    }
+
     /// Returns what names mean in a template.
     #[must_use]
     pub fn values(&self) -> Values<'_> {

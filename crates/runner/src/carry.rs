@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
+    codemie,
     guard::{GuardWanted, Guarded},
     order::{Capture, Failed, Order, Outcome},
     output::{KeptFiles, Output, OutputError, Wanted},
@@ -31,6 +32,9 @@ pub(crate) fn carry_out(order: &Order, around: &Surroundings, control: &Arc<Cont
 fn perform(order: &Order, around: &Surroundings, control: &Arc<Control>) -> Outcome {
     if let Some(failed) = target_fault(order) {
         return failed.into();
+    }
+    if let Some(node) = &order.node {
+        return codemie::carry(order, node, around, control);
     }
     match prepare(order, around) {
         Err(failed) => failed.into(),
@@ -162,6 +166,7 @@ fn unguarded(outcome: Outcome, why: String) -> Outcome {
             message: why,
             stdout,
             stderr,
+            passing: None,
         }),
         other => other,
     }
@@ -286,6 +291,7 @@ impl Printed {
             message,
             stdout: self.out.preview(),
             stderr: self.err.preview(),
+            passing: None,
         }
     }
 }

@@ -13,6 +13,7 @@ use interlock_core::{
     evolve, lacking,
     machine::Machine,
     names::FramePath,
+    node::is_node,
     refusal::{Code, Refusal},
     run::Run,
     text::Files,
@@ -275,6 +276,8 @@ impl<'a, H: Host> Drive<'a, H> {
             let mut order = order(self.machine, &self.run, effect, alone);
             if is_stage {
                 order.stage = Some(Box::new(self.stage_order(effect)?));
+            } else if is_node(&effect.kind) {
+                order.node = Some(Box::new(self.node_order(effect)?));
             }
             if !self.host.takes(&order) {
                 continue;
@@ -491,6 +494,7 @@ fn cause(failed: Failed) -> Cause {
     Cause {
         stdout: failed.stdout,
         stderr: failed.stderr,
+        passing: failed.passing,
         ..Cause::new(code, failed.message)
     }
 }

@@ -34,7 +34,7 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// Stack of a thread that carries an effect out.
 const STACK_BYTES: usize = 512 * 1024;
-/// The same where a model stage is carried out: schemas and shell lines are read there.
+/// The same where a model stage or a tool state is carried out: schemas and shell lines are read there.
 const STAGE_STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// Why a run cannot be carried out here.
@@ -482,7 +482,7 @@ fn spawn(
     (control, brake): (Arc<Control>, Option<Brake>),
     outbox: Sender<Message>,
 ) -> std::io::Result<JoinHandle<()>> {
-    let stack = if brake.is_some() {
+    let stack = if brake.is_some() || order.node.is_some() {
         STAGE_STACK_BYTES
     } else {
         STACK_BYTES

@@ -13,6 +13,7 @@
 //! log; nothing of a program runs any more when its end is told.
 
 mod carry;
+mod codemie;
 mod drive;
 mod embedded;
 mod guard;
@@ -29,6 +30,7 @@ mod stage;
 mod surroundings;
 mod tools;
 
+pub use codemie::{Asked, Configured, NodeOrder, Nodes};
 pub use drive::{DriveError, Halt, command, drive, lose_effects};
 pub use embedded::{Canceller, Embedded, EmbeddedError};
 pub use guard::{Guard, GuardWanted, Guarded};

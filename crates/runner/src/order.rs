@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::stage::StageOrder;
+use interlock_core::event::Passing;
+
+use crate::{codemie::NodeOrder, stage::StageOrder};
 
 /// One effect, as it is to be carried out.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub struct Order {
     pub shown: bool,
     /// What a model stage is started with; `None`: it is none.
     pub stage: Option<Box<StageOrder>>,
+    /// What a tool state or a custom node is computed over; `None`: it is none.
+    pub node: Option<Box<NodeOrder>>,
 }
 
 /// Where an output goes.
@@ -71,6 +75,8 @@ pub struct Failed {
     pub stdout: String,
     /// The beginning and the end of standard error.
     pub stderr: String,
+    /// Whether it may pass by itself; `None`: it does not say, or it will not.
+    pub passing: Option<Passing>,
 }
 
 impl Failed {

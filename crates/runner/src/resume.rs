@@ -99,6 +99,7 @@ fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed
         read_whole: false,
         shown: true,
         stage: None,
+        node: None,
     };
     let control = match Control::new() {
         Ok(control) => Arc::new(control),
@@ -161,6 +162,7 @@ fn placed(effect: &Effect, answer: String, around: &Surroundings) -> Result<Stri
         read_whole: false,
         shown: true,
         stage: None,
+        node: None,
     };
     match carry::written(&order, &answer, around) {
         Outcome::Failed(failed) => Err(failed.message),

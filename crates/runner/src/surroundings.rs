@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc};
 use interlock_core::text::Places;
 
 use crate::{
+    codemie::Nodes,
     guard::Guard,
     program::{GroupRecords, Terminal},
     screen::{Dark, Screen},
@@ -43,6 +44,8 @@ pub struct Surroundings {
     pub slots: Arc<Slots>,
     /// Where model stages work; `None`: nothing here can carry one out.
     pub stages: Option<Arc<Stages>>,
+    /// Where tools of states and custom nodes work; `None`: nothing here can carry one out.
+    pub nodes: Option<Arc<Nodes>>,
 }
 
 impl Surroundings {
@@ -60,6 +63,7 @@ impl Surroundings {
             guard: None,
             slots: Arc::default(),
             stages: None,
+            nodes: None,
         }
     }
 

@@ -23,7 +23,7 @@ const DOCUMENTS_MAX: usize = 50_000;
 /// Passages returned unless told otherwise.
 const RESULTS: usize = 10;
 /// What stands between a datasource and the path in an id.
-const SEPARATOR: char = ':';
+pub(crate) const SEPARATOR: char = ':';
 
 /// Looks for the words of a query.
 pub(crate) fn search(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
@@ -80,7 +80,7 @@ fn source<'a>(id: &str, around: &Around<'a>) -> Result<&'a Datasource, Failure> 
 }
 
 /// Lists the documents of a datasource: paths without links, sorted.
-fn documents(source: &Datasource, around: &Around<'_>) -> Result<Vec<String>, Failure> {
+pub(crate) fn documents(source: &Datasource, around: &Around<'_>) -> Result<Vec<String>, Failure> {
     let shown = &source.id;
     let real = source.path.to_str().ok_or_else(|| {
         Failure::new(
@@ -110,7 +110,7 @@ fn documents(source: &Datasource, around: &Around<'_>) -> Result<Vec<String>, Fa
 }
 
 /// Returns the path of a document below its datasource; of a single file, its name.
-fn relative<'p>(source: &Datasource, path: &'p str) -> &'p str {
+pub(crate) fn relative<'p>(source: &Datasource, path: &'p str) -> &'p str {
     let root = source.path.to_str().unwrap_or_default();
     match path
         .strip_prefix(root)

@@ -26,6 +26,7 @@ mod knowledge;
 mod line;
 mod place;
 mod summary;
+mod tree;
 
 pub use arguments::{Arguments, Fault, findings};
 pub use around::{Around, Carrier, Datasource, Progress, Seen, SeenFile};
@@ -34,3 +35,4 @@ pub use catalogue::{Deed, Tool};
 pub use cut::cut;
 pub use end::{Code, Held, Reply, ToolEnd};
 pub use summary::Secrets;
+pub use tree::{Documents, documents};

@@ -123,6 +123,7 @@ pub(super) fn order(kind: &str, input: Value) -> Order {
         read_whole: true,
         shown: true,
         stage: None,
+        node: None,
     }
 }
 

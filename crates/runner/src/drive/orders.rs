@@ -32,6 +32,7 @@ pub(super) fn order(machine: &Machine, run: &Run, effect: &Effect, alone: bool) 
         read_whole: capture.is_none() && (lists || is_read(machine, run, &effect.frame)),
         shown: !lists,
         stage: None,
+        node: None,
         capture,
         label: label(machine, run, &effect.frame),
         alone,

@@ -11,11 +11,13 @@ use interlock_core::{
     event::Event,
     machine::StageRules,
     names::FramePath,
+    node::RECORDS,
     stage::{Step, stage_of, step},
 };
 
 use super::{Drive, DriveError, Landed};
 use crate::{
+    codemie::NodeOrder,
     host::Host,
     stage::{Heard, Question, StageOrder, Told, concerns},
 };
@@ -93,6 +95,25 @@ impl<H: Host> Drive<'_, H> {
                 events: events.collect(),
             },
             path,
+        })
+    }
+
+    /// Makes what a tool state or a custom node is computed over.
+    pub(super) fn node_order(
+        &mut self,
+        effect: &Effect,
+    ) -> Result<NodeOrder, DriveError<H::Error>> {
+        let events = match effect.kind.as_str() {
+            RECORDS => self.host.events(0).map_err(DriveError::Host)?,
+            _ => Vec::new(),
+        };
+        let machine = self.machine;
+        let shared = self.shared.get_or_insert_with(|| Arc::new(machine.clone()));
+        Ok(NodeOrder {
+            machine: Arc::clone(shared),
+            run: Arc::new(self.run.clone()),
+            path: effect.frame.clone(),
+            events,
         })
     }
 

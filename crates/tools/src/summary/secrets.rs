@@ -87,15 +87,22 @@ impl Secrets {
         Self::known(told.map(|(_, value)| value))
     }
 
-    /// Writes a text without its secrets.
+    /// Writes a text without the secrets that are known by their value; all else stays.
     #[must_use]
-    pub fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    pub fn masked_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);
         for value in &self.known {
             if masked.contains(value.as_str()) {
                 masked = Cow::Owned(masked.replace(value.as_str(), MASK));
             }
         }
+        masked
+    }
+
+    /// Writes a text without its secrets.
+    #[must_use]
+    pub fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut masked = self.masked_known(text);
         for form in FORMS.iter() {
             if form.is_match(&masked) {
                 masked = Cow::Owned(form.replace_all(&masked, MASK).into_owned());

@@ -1,0 +1,156 @@
+//! Tool states and custom nodes: what is computed without a model, or with one call a record.
+//!
+//! What is computed comes from [`interlock_core::node`]; here are its tools, servers and folders.
+
+mod place;
+mod servers;
+mod tool;
+mod tree;
+
+use std::sync::Arc;
+
+use interlock_core::{
+    event::{Event, Passing},
+    machine::Machine,
+    names::FramePath,
+    node::{
+        DOCUMENTS_TREE, Given, NodeError, NodeOutput, TOOL, TRANSFORM, TransformNode, transform,
+    },
+    run::Run,
+};
+use interlock_tools::{Secrets, findings};
+use serde::de::DeserializeOwned;
+
+pub use place::{Asked, Configured, Nodes};
+
+use crate::{
+    carry::written,
+    order::{Failed, Order, Outcome},
+    program::Control,
+    surroundings::Surroundings,
+};
+
+/// Code of a node that failed.
+const FAILED: i64 = 1;
+/// Code of a node that somebody stopped.
+const CANCELLED: i64 = 130;
+
+/// What a tool state or a custom node is computed over.
+#[derive(Debug, Clone)]
+pub struct NodeOrder {
+    /// The run's machine.
+    pub machine: Arc<Machine>,
+    /// The run, as it was when the node was started.
+    pub run: Arc<Run>,
+    /// The frame.
+    pub path: FramePath,
+    /// Every event of the run, where the node reads records.
+    pub events: Vec<Event>,
+}
+
+/// Computes a node; its output goes where that of a program would.
+pub(crate) fn carry(
+    order: &Order,
+    node: &NodeOrder,
+    around: &Surroundings,
+    control: &Arc<Control>,
+) -> Outcome {
+    let Some(given) = Given::of(&node.machine, &node.run, &node.path) else {
+        return Failed::new(FAILED, "its frame is not there any more").into();
+    };
+    let mut work = Worked {
+        order,
+        node,
+        given,
+        around,
+        control,
+        secrets: Vec::new(),
+    };
+    let made = match order.kind.as_str() {
+        TRANSFORM => work.transform(),
+        TOOL => work.tool(),
+        DOCUMENTS_TREE => work.documents(),
+        other => Err(Failed::new(
+            2,
+            format!("this runner has no node `{other}`; update Interlock"),
+        )),
+    };
+    work.told(made)
+}
+
+/// A node under way.
+struct Worked<'a> {
+    order: &'a Order,
+    node: &'a NodeOrder,
+    given: Given,
+    around: &'a Surroundings,
+    control: &'a Arc<Control>,
+    /// Values that neither output nor messages may hold.
+    secrets: Vec<String>,
+}
+
+impl Worked<'_> {
+    /// Reads what the node is to do.
+    fn input<T: DeserializeOwned>(&self) -> Result<T, Failed> {
+        serde_json::from_value(self.order.input.clone()).map_err(|error| {
+            let why = format!("the run holds a node that cannot be read: {error}");
+            Failed::new(2, why)
+        })
+    }
+
+    fn nodes(&self) -> Result<&Nodes, Failed> {
+        let nodes = self.around.nodes.as_deref();
+        nodes.ok_or_else(|| Failed::new(FAILED, "nothing here can carry a tool state out"))
+    }
+
+    fn transform(&mut self) -> Result<NodeOutput, Failed> {
+        let node: TransformNode = self.input()?;
+        let faults = |value: &serde_json::Value, schema: &serde_json::Value| {
+            let faults = findings(value, schema).into_iter();
+            faults.map(|fault| fault.to_string()).collect()
+        };
+        transform(&node, &self.given, faults).map_err(|error| failed(&error))
+    }
+
+    /// Makes the outcome, without any secret in it.
+    fn told(&self, made: Result<NodeOutput, Failed>) -> Outcome {
+        let secrets = Secrets::known(self.secrets.iter().cloned());
+        match made {
+            Ok(output) => {
+                let text = secrets.masked_known(&output.text()).into_owned();
+                match written(self.order, &text, self.around) {
+                    Outcome::Done { stdout, .. } => Outcome::Done {
+                        stdout,
+                        stderr: secrets
+                            .masked_known(&output.warnings.join("\n"))
+                            .into_owned(),
+                    },
+                    other => other,
+                }
+            }
+            Err(mut failed) => {
+                for text in [&mut failed.message, &mut failed.stdout, &mut failed.stderr] {
+                    *text = secrets.masked_known(text).into_owned();
+                }
+                failed.into()
+            }
+        }
+    }
+}
+
+/// Makes a failure of one that core names.
+fn failed(error: &NodeError) -> Failed {
+    Failed {
+        reason: Some(error.code),
+        ..Failed::new(FAILED, error.message.clone())
+    }
+}
+
+/// Makes a failure with a reason, and says whether it may pass by itself.
+fn reasoned(reason: &'static str, message: impl Into<String>, passing: Option<Passing>) -> Failed {
+    Failed {
+        reason: Some(reason),
+        passing,
+        ..Failed::new(FAILED, message)
+    }
+}

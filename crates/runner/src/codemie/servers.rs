@@ -1,0 +1,241 @@
+//! Which server has a tool, and how it is started for a tool state.
+
+use std::sync::Arc;
+
+use interlock_core::node::{Given, ServerStart, ServerWork, tool::fill};
+use interlock_core::template::Template;
+use serde_json::{Map, Value, json};
+
+use super::{Asked, Nodes, Worked, failed, reasoned};
+use crate::{
+    order::Failed,
+    stage::{Served, Servers},
+};
+
+/// The code of a tool that is nowhere.
+const UNDEFINED: &str = "undefined_tool";
+
+/// A tool of a server.
+pub(super) struct Found {
+    pub(super) servers: Arc<dyn Servers>,
+    pub(super) served: Served,
+    /// Tokens of one result.
+    pub(super) tokens_max: Option<u64>,
+}
+
+impl Worked<'_> {
+    /// Finds a tool of the server that the tool brings along.
+    pub(super) fn tool_of_own(
+        &mut self,
+        tool: &str,
+        server: &ServerWork,
+        strict: bool,
+    ) -> Result<Found, Failed> {
+        let servers = self.begin(server, strict)?;
+        let tools = servers.tools();
+        let served = tools.iter().find(|served| has(served, &server.name, tool));
+        match served {
+            Some(served) => Ok(Found {
+                served: served.clone(),
+                servers,
+                tokens_max: server.tokens_max,
+            }),
+            None => Err(nowhere(
+                tool,
+                &format!("the server `{}`", server.name),
+                &tools,
+            )),
+        }
+    }
+
+    /// Finds a tool of any server of the configuration: `server/tool`, or a name that one alone has.
+    pub(super) fn tool_of_configuration(&mut self, name: &str) -> Result<Found, Failed> {
+        let nodes = self.nodes()?;
+        let (wanted, tool) = match name.split_once('/') {
+            Some((server, tool)) => (Some(server), tool),
+            None => (None, name),
+        };
+        let mut found = Vec::new();
+        let mut known = Vec::new();
+        if let Some(servers) = &nodes.servers {
+            let tools = servers.tools();
+            let own = tools.iter().filter(|served| match wanted {
+                Some(server) => served.served_as.contains(&format!("{server}__{tool}")),
+                None => has(served, "", tool),
+            });
+            found.extend(own.map(|served| Found {
+                servers: Arc::clone(servers),
+                served: served.clone(),
+                tokens_max: None,
+            }));
+            known.extend(tools);
+        }
+        for (id, server) in nodes.configured.servers() {
+            if wanted.is_some_and(|wanted| wanted != id && wanted != server.name) {
+                continue;
+            }
+            let servers = self.begin(&server, false)?;
+            let tools = servers.tools();
+            found.extend(
+                tools
+                    .iter()
+                    .filter(|served| has(served, &id, tool))
+                    .map(|served| Found {
+                        servers: Arc::clone(&servers),
+                        served: served.clone(),
+                        tokens_max: server.tokens_max,
+                    }),
+            );
+            known.extend(tools);
+        }
+        let several = found.len() > 1;
+        match found.pop() {
+            Some(found) if !several => Ok(found),
+            Some(_) => Err(reasoned(
+                UNDEFINED,
+                format!("several MCP servers have a tool `{tool}`: write `server/{tool}`"),
+                None,
+            )),
+            None => Err(nowhere(name, "any MCP server of the configuration", &known)),
+        }
+    }
+
+    /// Starts a server, its fields filled.
+    fn begin(&mut self, server: &ServerWork, strict: bool) -> Result<Arc<dyn Servers>, Failed> {
+        let (asked, secrets) = {
+            let nodes = self.nodes()?;
+            asked(nodes, server, &self.given, strict)?
+        };
+        self.secrets.extend(secrets);
+        let started = self.nodes()?.start(&asked);
+        started.map_err(|why| reasoned("tool_failed", why, None))
+    }
+}
+
+/// Fills the fields of a server; also returns the values that nobody may see.
+fn asked(
+    nodes: &Nodes,
+    server: &ServerWork,
+    given: &Given,
+    strict: bool,
+) -> Result<(Asked, Vec<String>), Failed> {
+    let integration = match &server.integration {
+        Some(alias) => nodes.configured.integration(alias),
+        None => Ok(Vec::new()),
+    };
+    let integration = integration.map_err(|why| reasoned("tool_failed", why, None))?;
+    let given = with(given, &integration);
+    let text = |template: &Template| -> Result<Value, Failed> {
+        let filled = fill(template, given.values(), strict).map_err(|error| failed(&error))?;
+        Ok(Value::String(filled.0))
+    };
+    let pairs = |pairs: &[(String, Template)]| -> Result<Map<String, Value>, Failed> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| Ok((name.clone(), text(value)?)))
+            .collect()
+    };
+    let mut written = Map::new();
+    match &server.start {
+        ServerStart::Configured(id) => {
+            let found = nodes.configured.server(id).ok_or_else(|| {
+                let why = format!("the configuration has no `[mcp_servers.{id}]`");
+                reasoned("tool_failed", why, None)
+            })?;
+            if matches!(found.start, ServerStart::Configured(_)) {
+                let why = format!("`[mcp_servers.{id}]` names another server");
+                return Err(reasoned("tool_failed", why, None));
+            }
+            let whole = ServerWork {
+                name: server.name.clone(),
+                tools: server.tools.clone().or_else(|| found.tools.clone()),
+                integration: server
+                    .integration
+                    .clone()
+                    .or_else(|| found.integration.clone()),
+                ..found
+            };
+            return asked(nodes, &whole, &given, strict);
+        }
+        ServerStart::Program {
+            command,
+            arguments,
+            env,
+        } => {
+            written.insert("command".to_owned(), text(command)?);
+            let arguments = arguments.iter().map(text);
+            written.insert("args".to_owned(), arguments.collect::<Result<_, _>>()?);
+            let mut env = pairs(env)?;
+            for (name, value) in &integration {
+                env.entry(name.clone()).or_insert_with(|| json!(value));
+            }
+            written.insert("env".to_owned(), Value::Object(env));
+        }
+        ServerStart::Address {
+            url,
+            headers,
+            token,
+            streams,
+        } => {
+            written.insert("url".to_owned(), text(url)?);
+            written.insert("headers".to_owned(), Value::Object(pairs(headers)?));
+            if let Some(token) = token {
+                written.insert("auth_token".to_owned(), text(token)?);
+            }
+            if *streams {
+                written.insert("type".to_owned(), json!("streamable-http"));
+            }
+        }
+    }
+    written.insert("single_usage".to_owned(), json!(server.single_usage));
+    let asked = Asked {
+        name: server.name.clone(),
+        written,
+        only: server.tools.clone(),
+    };
+    Ok((
+        asked,
+        integration.into_iter().map(|(_, value)| value).collect(),
+    ))
+}
+
+/// Lays values below what templates see beside the context.
+pub(super) fn with(given: &Given, values: &[(String, String)]) -> Given {
+    let mut given = given.clone();
+    for (name, value) in values {
+        let known = given.beside.entry(name.clone());
+        known.or_insert_with(|| json!(value));
+    }
+    given
+}
+
+/// Tells whether a tool that is listed is the one called `tool`.
+fn has(served: &Served, server: &str, tool: &str) -> bool {
+    served.spec.name == tool
+        || served.served_as.iter().any(|name| {
+            // `mcp__SERVER__TOOL` comes first, and its server is one made of letters that names may have.
+            name == tool
+                || name
+                    .strip_suffix(tool)
+                    .is_some_and(|rest| rest.ends_with("__"))
+        })
+        || served.served_as.contains(&format!("{server}__{tool}"))
+}
+
+fn nowhere(tool: &str, whose: &str, known: &[Served]) -> Failed {
+    let names = known.iter().map(|served| served.spec.name.as_str());
+    let near = interlock_core::nearest::nearest(tool, names.clone());
+    let said = match near {
+        Some(near) => format!(": did you mean `{near}`?"),
+        None if known.is_empty() => ", which is down or has no tools".to_owned(),
+        None => {
+            let names: Vec<String> = names.take(30).map(|name| format!("`{name}`")).collect();
+            format!(": it has {}", names.join(", "))
+        }
+    };
+    reasoned(
+        UNDEFINED,
+        format!("there is no tool `{tool}` of {whose}{said}"),
+        None,
+    )
+}

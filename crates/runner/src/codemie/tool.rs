@@ -1,0 +1,253 @@
+//! Tool states: from the name of a tool to the output of the state.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use interlock_confine::{Line, plan};
+use interlock_core::{
+    call::ToolCall,
+    event::Passing,
+    hold_at, judge_written,
+    names::CallId,
+    node::{
+        Given, NodeOutput, ToolWork,
+        tool::{ARGUMENTS, arguments, cut, output},
+    },
+};
+use interlock_facts::RealDisk;
+use interlock_sandbox::{Level, Plan};
+use interlock_tools::{Arguments, Around, Cancel, Carrier, Code, Fault, Seen, Tool, ToolEnd};
+use serde_json::Value;
+
+use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found};
+use crate::{carry::mark, order::Failed, program::Control, surroundings::EFFECT_VARIABLE};
+
+/// The code of a tool that did not do what was asked.
+const FAILED: &str = "tool_failed";
+/// Bytes of a result.
+const RESULT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Time between two looks whether somebody stopped the state.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Who carries a call out.
+enum Whose {
+    Own(Tool),
+    Server(Found),
+}
+
+impl Whose {
+    fn schema(&self) -> &Value {
+        match self {
+            Self::Own(tool) => tool.schema(),
+            Self::Server(found) => &found.served.spec.schema,
+        }
+    }
+}
+
+impl Worked<'_> {
+    /// Runs the tool of a state.
+    pub(super) fn tool(&mut self) -> Result<NodeOutput, Failed> {
+        let work: ToolWork = self.input()?;
+        let integration = match &work.integration {
+            Some(alias) => self.nodes()?.configured.integration(alias),
+            None => Ok(Vec::new()),
+        };
+        let integration = integration.map_err(|why| reasoned(FAILED, why, None))?;
+        let values = integration.iter().map(|(_, value)| value.clone());
+        self.secrets.extend(values);
+        let whose = self.whose(&work)?;
+        let given = super::servers::with(&self.given, &integration);
+        let made = arguments(&work, whose.schema(), &given).map_err(|error| failed(&error))?;
+        let call = Arguments::of(made.output).map_err(|fault| misfit(&work.tool, &[fault]))?;
+        let faults = call.faults(whose.schema());
+        if !faults.is_empty() {
+            return Err(misfit(&work.tool, &faults));
+        }
+        let result = self.call(&whose, &call, &integration)?;
+        let mut ended = self.output(&work, &whose, &result, &given)?;
+        ended.warnings.splice(0..0, made.warnings);
+        Ok(ended)
+    }
+
+    fn whose(&mut self, work: &ToolWork) -> Result<Whose, Failed> {
+        if let Some(server) = &work.server {
+            let found = self.tool_of_own(&work.tool, server, work.strict)?;
+            return Ok(Whose::Server(found));
+        }
+        if let Some(tool) = Tool::named(&Tool::CODEMIE, &work.tool) {
+            return Ok(Whose::Own(tool));
+        }
+        self.tool_of_configuration(&work.tool).map(Whose::Server)
+    }
+
+    /// Carries the call out; returns its result.
+    fn call(
+        &self,
+        whose: &Whose,
+        call: &Arguments,
+        integration: &[(String, String)],
+    ) -> Result<String, Failed> {
+        let nodes = self.nodes()?;
+        let id = CallId::new(mark(&self.order.id, self.order.attempt));
+        let proposed = match whose {
+            Whose::Own(tool) => tool.proposed(id, call, &nodes.place, &RealDisk),
+            Whose::Server(found) => found.servers.proposed(id, &found.served.spec.name, call),
+        };
+        let (machine, run) = (&self.node.machine, &self.node.run);
+        judge_written(machine, run, &proposed, &self.node.path).map_err(|refusal| {
+            let why = format!("{} ({})", refusal.message, refusal.code.as_str());
+            reasoned(FAILED, why, None)
+        })?;
+        let cancel = Cancel::new()
+            .map_err(|error| reasoned(FAILED, format!("the system refuses: {error}"), None))?;
+        watched(self.control, &cancel, || match whose {
+            Whose::Own(tool) => {
+                let end = self.carry(nodes, *tool, call, &proposed, integration, &cancel);
+                told(*tool, end)
+            }
+            Whose::Server(found) => {
+                let end = found.servers.call(&found.served.spec.name, call, &cancel);
+                match (end.ok, end.code.as_deref()) {
+                    (true, _) => Ok(end.text),
+                    (false, Some("cancelled")) => Err(Failed::new(CANCELLED, end.text)),
+                    (false, code) => Err(reasoned(
+                        FAILED,
+                        format!("`{}` failed: {}", found.served.spec.name, end.text),
+                        (code == Some("timeout")).then(Passing::default),
+                    )),
+                }
+            }
+        })
+    }
+
+    fn carry(
+        &self,
+        nodes: &Nodes,
+        tool: Tool,
+        call: &Arguments,
+        proposed: &ToolCall,
+        integration: &[(String, String)],
+        cancel: &Cancel,
+    ) -> ToolEnd {
+        let plan = self.plan(nodes, call, proposed);
+        let carrier = plan.as_ref().map(|plan| Carrier {
+            program: &nodes.program,
+            plan,
+            level_max: Level::Full,
+        });
+        let mark = mark(&self.order.id, self.order.attempt);
+        let mut environment = integration.to_vec();
+        environment.push((EFFECT_VARIABLE.to_owned(), mark));
+        tool.run(
+            call,
+            &Around {
+                surroundings: &nodes.place,
+                facts: &proposed.facts,
+                seen: &Seen::new(),
+                cancel,
+                carrier,
+                datasources: &nodes.datasources,
+                environment: &environment,
+                result_bytes_max: RESULT_BYTES_MAX,
+                progress: None,
+            },
+        )
+    }
+
+    /// Makes the plan that a shell line is held to; `None`: the call is none.
+    fn plan(&self, nodes: &Nodes, call: &Arguments, proposed: &ToolCall) -> Option<Plan> {
+        let facts = proposed.facts.shell.as_ref()?;
+        let (machine, run) = (&self.node.machine, &self.node.run);
+        let hold = hold_at(machine, run, proposed, &self.node.path)?;
+        let line = Line {
+            text: call.value().get("command").and_then(Value::as_str)?,
+            directory: &nodes.place.working_directory,
+            facts,
+            hold: &hold,
+            machine,
+            surroundings: &nodes.place,
+            decided: &nodes.decided,
+        };
+        Some(plan(&line, &RealDisk))
+    }
+
+    fn output(
+        &self,
+        work: &ToolWork,
+        whose: &Whose,
+        result: &str,
+        given: &Given,
+    ) -> Result<NodeOutput, Failed> {
+        let made = output(work, result, given).map_err(|error| failed(&error))?;
+        let of_server = match whose {
+            Whose::Server(found) if work.tokens_max.is_none() => found.tokens_max,
+            _ => None,
+        };
+        Ok(match of_server {
+            Some(max) => NodeOutput {
+                output: Value::String(cut(made.text(), max)),
+                ..made
+            },
+            None => made,
+        })
+    }
+}
+
+fn misfit(tool: &str, faults: &[Fault]) -> Failed {
+    let faults = Fault::sentence(faults);
+    reasoned(
+        ARGUMENTS,
+        format!("the arguments do not fit `{tool}`: {faults}"),
+        None,
+    )
+}
+
+/// Says how a built-in tool ended.
+fn told(tool: Tool, end: ToolEnd) -> Result<String, Failed> {
+    let Some(code) = end.code else {
+        return Ok(end.text);
+    };
+    if code == Code::Cancelled {
+        return Err(Failed::new(CANCELLED, end.text));
+    }
+    let status = end.reply.as_ref().map(|reply| reply.status);
+    let passes = match code {
+        Code::Timeout | Code::Unreachable => true,
+        Code::HttpStatus => status.is_some_and(|status| matches!(status, 408 | 429 | 500..)),
+        _ => false,
+    };
+    let passing = passes.then(|| Passing {
+        after_ms: end.reply.as_ref().and_then(|reply| reply.retry_after_ms),
+    });
+    if code == Code::InvalidArguments {
+        return Err(reasoned(ARGUMENTS, end.text, None));
+    }
+    let why = format!("`{}` failed ({code}): {}", tool.name(), end.text);
+    Err(reasoned(FAILED, why, passing))
+}
+
+/// Pulls `cancel` when somebody stops the state while `work` goes on.
+fn watched<T>(control: &Arc<Control>, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            while !over.load(Ordering::Acquire) {
+                if control.stopped().is_some() {
+                    cancel.pull();
+                    return;
+                }
+                thread::park_timeout(LOOK_EVERY);
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::Release);
+        watcher.thread().unpark();
+        done
+    })
+}
