@@ -8,6 +8,7 @@ mod guard;
 mod halted;
 mod inputs;
 mod models;
+mod nodes;
 mod origin;
 mod proceed;
 mod screen;

@@ -132,12 +132,12 @@ impl Assets {
         self.servers.get(id)?.work(id).ok()
     }
 
-    /// Returns every server of `[mcp_servers]`, in the order of the files.
+    /// Returns every server of `[mcp_servers]` with its id, in the order of the files.
     #[must_use]
-    pub fn servers(&self) -> Vec<ServerWork> {
+    pub fn servers(&self) -> Vec<(String, ServerWork)> {
         let servers = self.servers.iter();
         servers
-            .filter_map(|(id, server)| server.work(id).ok())
+            .filter_map(|(id, server)| Some((id.clone(), server.work(id).ok()?)))
             .collect()
     }
 

@@ -15,6 +15,8 @@ mod crash;
 mod flow;
 #[path = "runs/many.rs"]
 mod many;
+#[path = "runs/nodes.rs"]
+mod nodes;
 #[path = "runs/people.rs"]
 mod people;
 #[path = "runs/stages.rs"]

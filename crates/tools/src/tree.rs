@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Around, Code, ToolEnd,
+    Around, Code,
     end::Failure,
     files::read,
     knowledge::{self, SEPARATOR},
@@ -37,9 +37,9 @@ pub struct Documents<'a> {
 /// In the order of the datasources, and of paths in each. Links are not followed.
 ///
 /// # Errors
-/// A datasource cannot be read, or a pattern is none.
-pub fn documents(wanted: &Documents<'_>, around: &Around<'_>) -> Result<Vec<Value>, ToolEnd> {
-    listed(wanted, around).map_err(ToolEnd::from)
+/// A datasource cannot be read, or a pattern is none; one sentence.
+pub fn documents(wanted: &Documents<'_>, around: &Around<'_>) -> Result<Vec<Value>, String> {
+    listed(wanted, around).map_err(|failure| failure.message)
 }
 
 fn listed(wanted: &Documents<'_>, around: &Around<'_>) -> Result<Vec<Value>, Failure> {

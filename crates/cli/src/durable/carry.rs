@@ -164,7 +164,10 @@ fn take(
         terminal: around.terminal.as_ref(),
         prepared,
     };
-    around.stages = making.stages(&log, &run)?;
+    if let Some(made) = making.make(&log, &run)? {
+        around.stages = Some(made.stages);
+        around.nodes = made.nodes;
+    }
     Ok(Embedded::take(log.kept(), around)?)
 }
 

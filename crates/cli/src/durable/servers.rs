@@ -80,6 +80,17 @@ impl OfRun {
             let server = WantedServer::configured(name, server, root);
             wanted.push(server.map_err(|why| Failure::usage(anyhow::anyhow!(why)))?);
         }
+        Self::begin(app, root, wanted, configured, (person, run)).map(Some)
+    }
+
+    /// Starts these servers, and waits until it is known what they have.
+    pub(super) fn begin(
+        app: &App,
+        root: &Path,
+        wanted: Vec<WantedServer>,
+        configured: Configured,
+        (person, run): (&Config, Option<&RunId>),
+    ) -> Result<Self, Failure> {
         let lines = Lines {
             output: app.output,
             screen: Arc::default(),
@@ -111,12 +122,17 @@ impl OfRun {
             lines,
         };
         started.tools();
-        Ok(Some(started))
+        Ok(started)
+    }
+
+    /// Shows lines of the servers on the screen of a run.
+    pub(super) fn show_on(&self, screen: Arc<dyn Screen>) {
+        *lock(&self.lines.screen) = Some(screen);
     }
 
     /// Holds definitions to what the run with this id has seen, from now on, and shows lines on its screen.
     pub(super) fn belong_to(&self, run: RunId, screen: Arc<dyn Screen>) -> Result<(), Failure> {
-        *lock(&self.lines.screen) = Some(screen);
+        self.show_on(screen);
         Ok(self.servers.keep_with(run)?)
     }
 

@@ -10,12 +10,12 @@ use interlock_core::{
     run::Run,
 };
 use interlock_facts::RealDisk;
-use interlock_project::{Config, Modes, configuration_directory};
-use interlock_runner::{Channel, Desk, People, Screen, Servers, Stages, Terminal};
+use interlock_project::{Assets, Config, Modes, configuration_directory};
+use interlock_runner::{Channel, Desk, Nodes, People, Screen, Servers, Stages, Terminal};
 use interlock_store::RunLog;
 use interlock_tools::Tool;
 
-use super::{Terms, models::OfPerson, servers::OfRun, trust};
+use super::{Terms, models::OfPerson, nodes, servers::OfRun, trust};
 use crate::{
     app::{self, App},
     args::{Asking, StageArgs},
@@ -46,6 +46,12 @@ impl Configured {
         let project = Config::of_project(root)?;
         let project = trust::counted(app, root, &person, project, headless)?;
         Ok(Self { person, project })
+    }
+
+    /// Returns what both define for CodeMie files, of the project what counts.
+    fn assets(&self, root: &Path) -> Assets {
+        let directory = configuration_directory(app::variable);
+        Assets::of(&self.person, directory.as_deref(), &self.project, root)
     }
 
     /// Decides the mode of a run of `machine`.
@@ -80,7 +86,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Finds it; `None`: the machine has no stages.
+    /// Finds it; `None`: the machine has neither stages nor tool states and custom nodes.
     ///
     /// `run` has begun already. Refused: a model that is none, a key that is missing, a name that means two things.
     pub(super) fn find(
@@ -90,7 +96,7 @@ impl Prepared {
         terms: &Terms,
         run: Option<&RunId>,
     ) -> Result<Option<Self>, Failure> {
-        if !has_stages(machine) {
+        if !has_stages(machine) && !nodes::has_nodes(machine) {
             return Ok(None);
         }
         let configured = Configured::read(app, root, terms.headless)?;
@@ -131,6 +137,12 @@ impl Prepared {
     }
 }
 
+/// What the stages of a run work with, and its tool states where it has any.
+pub(super) struct Made {
+    pub(super) stages: Arc<Stages>,
+    pub(super) nodes: Option<Arc<Nodes>>,
+}
+
 /// Makes what the stages of a run work with.
 pub(super) struct Making<'a> {
     pub(super) app: &'a App,
@@ -143,8 +155,8 @@ pub(super) struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Makes it; `None`: the run has no stages.
-    pub(super) fn stages(self, log: &RunLog, run: &Run) -> Result<Option<Arc<Stages>>, Failure> {
+    /// Makes it, and what its tool states work with; `None`: the run has neither.
+    pub(super) fn make(self, log: &RunLog, run: &Run) -> Result<Option<Made>, Failure> {
         let places = run.places.as_deref();
         let root = places.map_or("/", |places| places.project.as_str());
         let args = &self.terms.stages;
@@ -175,8 +187,9 @@ impl Making<'_> {
         let mut place = host.surroundings(Path::new(root), root, None);
         decided.apply(&mut place);
         place.environment_held = true;
+        let assets = configured.assets(Path::new(root));
         decided.person = configured.person;
-        Ok(Some(Arc::new(Stages {
+        let stages = Stages {
             models: Arc::new(models),
             model: args.model.clone(),
             tools: Tool::PIPELINE.to_vec(),
@@ -186,7 +199,13 @@ impl Making<'_> {
             decided,
             program: app::program()?,
             people,
-        })))
+        };
+        let nodes = nodes::has_nodes(self.machine).then(|| {
+            let screen = Arc::clone(self.screen);
+            Arc::new(nodes::of_run(self.app, screen, assets, &stages))
+        });
+        let stages = Arc::new(stages);
+        Ok(Some(Made { stages, nodes }))
     }
 
     fn people(&self, args: &StageArgs) -> People {

@@ -4,7 +4,7 @@ use interlock_core::{
     call::CallFacts,
     node::{NodeOutput, TreeNode},
 };
-use interlock_tools::{Around, Cancel, Documents, Seen, ToolEnd, documents};
+use interlock_tools::{Around, Cancel, Documents, Seen, documents};
 use serde_json::{Value, json};
 
 use super::{Worked, reasoned};
@@ -45,7 +45,7 @@ impl Worked<'_> {
             depth_max: node.depth_max,
         };
         let listed = documents(&wanted, &around);
-        let listed = listed.map_err(|ToolEnd { text, .. }| reasoned("node_failed", text, None))?;
+        let listed = listed.map_err(|why| reasoned("node_failed", why, None))?;
         Ok(NodeOutput {
             output: json!({ node.output_key: Value::Array(listed) }),
             warnings: Vec::new(),

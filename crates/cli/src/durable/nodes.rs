@@ -1,0 +1,102 @@
+//! What tool states and custom nodes of a run work with: its servers, folders, and values.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use interlock_core::{
+    machine::{Activity, Machine},
+    node::{ServerWork, is_node},
+};
+use interlock_gateway::tool_servers::WantedServer;
+use interlock_project::{Assets, Config, Servers as NoServers};
+use interlock_runner::{Asked, Configured, Nodes, Screen, Servers, Stages};
+use interlock_tools::Datasource;
+
+use super::servers::OfRun;
+use crate::{app, app::App, failure::Failure};
+
+/// Tells whether a machine has tool states or custom nodes.
+pub(super) fn has_nodes(machine: &Machine) -> bool {
+    let machines = std::iter::once(machine).chain(machine.machines.values());
+    machines
+        .flat_map(|machine| machine.states.values())
+        .any(|state| matches!(&state.activity, Activity::Task(work) if is_node(&work.kind)))
+}
+
+/// Makes what those of a run work with, at the places of its stages.
+pub(super) fn of_run(app: &App, screen: Arc<dyn Screen>, assets: Assets, stages: &Stages) -> Nodes {
+    let mut datasources = Vec::new();
+    for (id, path) in assets.datasources() {
+        match Datasource::at(id, path) {
+            Ok(source) => datasources.push(source),
+            // Only who names it has to do without it.
+            Err(why) => app.output.remark(&format!(
+                "interlock: `{}` of `[datasources.{id}]` cannot be read: {why}\n",
+                path.display()
+            )),
+        }
+    }
+    let configured = OfConfiguration {
+        app: App {
+            output: app.output,
+            directory: app.directory.clone(),
+        },
+        root: stages.place.project_root.clone().into(),
+        person: stages.decided.person.clone(),
+        assets,
+        screen,
+        starting: Mutex::default(),
+    };
+    let mut nodes = Nodes::new(
+        stages.place.clone(),
+        stages.decided.clone(),
+        stages.program.clone(),
+        Arc::new(configured),
+    );
+    nodes.datasources = datasources;
+    nodes.servers = stages.servers.clone();
+    nodes
+}
+
+/// What person and project have configured, as far as it counts.
+struct OfConfiguration {
+    app: App,
+    root: std::path::PathBuf,
+    person: Config,
+    assets: Assets,
+    screen: Arc<dyn Screen>,
+    /// Held while a server is started: one after the other.
+    starting: Mutex<()>,
+}
+
+impl Configured for OfConfiguration {
+    fn start(&self, server: &Asked) -> Result<Arc<dyn Servers>, String> {
+        let _one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wanted = WantedServer::written(&server.name, &server.written, &self.root)?;
+        wanted.only.clone_from(&server.only);
+        let (none, person) = (NoServers::default(), (&self.person, None));
+        let started = OfRun::begin(&self.app, &self.root, vec![wanted], none, person);
+        let started = started.map_err(|failure| match failure {
+            Failure::Error(_, error) => format!("the server `{}`: {error:#}", server.name),
+            Failure::Said(_) => format!("the server `{}` cannot be started", server.name),
+        })?;
+        started.show_on(Arc::clone(&self.screen));
+        Ok(Arc::new(started))
+    }
+
+    fn server(&self, id: &str) -> Option<ServerWork> {
+        self.assets.server(id)
+    }
+
+    fn servers(&self) -> Vec<(String, ServerWork)> {
+        self.assets.servers()
+    }
+
+    fn integration(&self, alias: &str) -> Result<Vec<(String, String)>, String> {
+        let found = self.assets.integration(alias);
+        let found =
+            found.ok_or_else(|| format!("the configuration has no `[integrations.{alias}]`"))?;
+        let look = |name: &str| app::variable(name).and_then(|value| value.into_string().ok());
+        let values = found.environment(look);
+        values.map_err(|why| format!("`[integrations.{alias}]`: {why}"))
+    }
+}
