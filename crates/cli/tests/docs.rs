@@ -100,6 +100,20 @@ fn every_workflow_in_the_docs_checks_clean() {
     assert!(seen > 10, "only {seen} workflows were found");
 }
 
+#[test]
+fn what_a_page_includes_is_there() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for include in text.split("{{#include ").skip(1) {
+            let file = include.split("}}").next().unwrap();
+            seen += 1;
+            let found = path.parent().unwrap().join(file);
+            assert!(found.is_file(), "{}: {file}", path.display());
+        }
+    }
+    assert!(seen > 4, "only {seen} files are included");
+}
+
 /// Writes the workflow of steps of a page into a project, named as its first line says.
 fn place_flow(room: &Room, page: &str) -> String {
     let (_, text) = pages()

@@ -30,11 +30,22 @@ fn room(example: &str) -> Room {
     room.script("bin/gh", "exit 1").unwrap();
     let file = format!("{example}.yaml");
     let text = fs::read_to_string(examples().join(example).join(&file)).unwrap();
-    room.write(&format!(".flowstate/{file}"), &text).unwrap();
+    let folder = if is_of_models(&text) {
+        ".interlock/workflows"
+    } else {
+        ".flowstate"
+    };
+    room.write(&format!("{folder}/{file}"), &text).unwrap();
     for (name, value) in [("user.name", "Ana"), ("user.email", "ana@example.com")] {
         git(&room, &["config", name, value]);
     }
     room
+}
+
+/// Tells a pipeline or a CodeMie file, which `model_runs` plays, from steps of programs.
+fn is_of_models(text: &str) -> bool {
+    let begins = |key: &str| text.lines().any(|line| line.starts_with(key));
+    begins("stages:") || begins("assistants:")
 }
 
 fn git(room: &Room, words: &[&str]) {
@@ -80,9 +91,52 @@ fn every_example_checks_clean_and_is_described() {
         assert!(readme.contains(&format!("interlock run {name}")), "{name}");
         let output = call(&room(name), &["check", name, "--json", "--deny-warnings"]);
         let checked: Value = serde_json::from_str(&printed(&output)).unwrap();
-        assert_eq!(checked["diagnostics"], Value::Array(Vec::new()), "{name}");
+        let found = checked["diagnostics"].as_array().unwrap();
+        let wrong: Vec<_> = found
+            .iter()
+            .filter(|one| one["severity"] != "note")
+            .collect();
+        assert!(wrong.is_empty(), "{name}: {wrong:?}");
     }
-    assert_eq!(seen, 5);
+    assert_eq!(seen, 10);
+}
+
+#[test]
+fn whoever_has_no_model_is_told_what_to_set_before_anything_starts() {
+    let mut seen = 0;
+    for entry in fs::read_dir(examples()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let file = path.join(format!("{name}.yaml"));
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        if !text.contains("\nstages:") {
+            continue;
+        }
+        seen += 1;
+        // Not copied: by its path, as the README does it.
+        let room = Room::new().unwrap();
+        let mut words = vec!["run", file.to_str().unwrap()];
+        if text.contains("${ctx.task}") {
+            let said = refused(&room, &words);
+            assert!(said.contains("the input `task` is missing"), "{said}");
+            words.push("greet politely");
+        }
+        let said = refused(&room, &words);
+        assert!(said.contains("set `default_model`"), "{said}");
+        words.extend(["--model", "anthropic/claude-sonnet-4-5"]);
+        let said = refused(&room, &words);
+        assert!(said.contains("ANTHROPIC_API_KEY"), "{said}");
+        let runs = printed(&call(&room, &["list", "--json"]));
+        assert_eq!(runs, "", "a run began");
+    }
+    assert_eq!(seen, 3);
+}
+
+/// Returns what is said about a command that is refused.
+fn refused(room: &Room, words: &[&str]) -> String {
+    let output = call(room, words);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
 }
 
 #[test]

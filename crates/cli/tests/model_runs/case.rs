@@ -35,7 +35,7 @@ pub(crate) struct Case {
     /// What the person's `config.toml` holds beside the model.
     #[serde(default)]
     pub(crate) config: String,
-    /// Shell scripts by name, found before any other program.
+    /// Shell scripts by name, found before any other program; `./NAME` in the project.
     #[serde(default)]
     pub(crate) programs: BTreeMap<String, String>,
     /// The protocols it is played in.

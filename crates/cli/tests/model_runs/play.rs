@@ -54,7 +54,10 @@ impl Place {
             room.write(path, text).unwrap();
         }
         for (name, body) in &case.programs {
-            room.script(&format!("bin/{name}"), body).unwrap();
+            let script = room.script(&format!("bin/{}", name.trim_start_matches("./")), body);
+            if name.starts_with("./") {
+                fs::rename(script.unwrap(), room.project().join(name)).unwrap();
+            }
         }
         let name = match provider {
             Provider::Anthropic => "anthropic",
