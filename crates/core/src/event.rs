@@ -634,6 +634,14 @@ pub enum Event {
         path: FramePath,
         /// The names of the others.
         others: Vec<String>,
+        /// Whether a person may still part them: what they were is then remembered.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_part: bool,
+    },
+    /// Lines that had met are as they were before, so that the output of one can be changed.
+    LinesParted {
+        /// The line that had gone on.
+        path: FramePath,
     },
     /// A line goes on as several.
     LineSplit {

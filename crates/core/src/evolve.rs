@@ -321,6 +321,7 @@ fn apply(run: &mut Run, event: &Event) {
         }
         Event::LineWaits { .. }
         | Event::LinesMet { .. }
+        | Event::LinesParted { .. }
         | Event::LineSplit { .. }
         | Event::ItemsSpread { .. }
         | Event::ItemPassed { .. }
@@ -638,6 +639,7 @@ impl Child {
             cause: None,
             base: None,
             exit: None,
+            met: None,
         }
     }
 }

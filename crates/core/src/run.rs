@@ -400,6 +400,21 @@ pub struct Child {
     /// Where the line of an item would lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<StateName>,
+    /// What it was before it met others, while a person may part them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub met: Option<Box<Met>>,
+}
+
+/// What a line was before it met others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Met {
+    /// The line.
+    pub frame: Frame,
+    /// The context that it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Arc<Object>>,
+    /// The names of the others.
+    pub others: Vec<String>,
 }
 
 /// What was seen of one evidence guard.

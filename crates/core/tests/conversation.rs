@@ -375,3 +375,57 @@ fn a_long_conversation_is_condensed_once_before_a_stage_sees_it() {
     assert_eq!(driven.run.spent.tokens(), 7);
     assert!(matches!(next(&driven), Some(Step::Model { turn: 1, .. })));
 }
+
+#[test]
+fn where_lines_met_the_output_of_each_can_be_edited() {
+    let branch = |name: &str| json!({ "initial": name, "terminal": "end" });
+    let states = json!({
+        "a": { "on": to("after") },
+        "after": {
+            "activity": { "fork": { "branches": { "b": branch("b"), "c": branch("c") }, "join": "meet" } },
+            "data": null, "on": to("end"),
+        },
+        "b": { "on": guarded("d", "d"), "data": { "output_key": "b" } },
+        "c": { "on": to("d"), "data": { "output_key": "c" } },
+        "d": { "on": to("end"), "approval_before": { "message": [], "no": "cancels" } },
+        "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    driven.ends(None, "begun");
+    driven.ends(Some("b"), "from b");
+    driven.ends(Some("c"), "from c");
+    let line = FramePath::root().child("b");
+    assert!(driven.run.frame(&line).unwrap().held.is_some());
+    let edit = |of: Option<&str>| Answer {
+        by: "ana".to_owned(),
+        edit: Some("corrected".to_owned()),
+        of: of.map(str::to_owned),
+        ..Answer::default()
+    };
+    let before = driven.run.root.clone();
+    for of in [None, Some("a")] {
+        let reply = driven.ask(Ask::Approve(edit(of)));
+        let told = format!("{reply:?}");
+        assert!(
+            told.contains("Refused") && told.contains("`b` or `c`"),
+            "{told}"
+        );
+        assert_eq!(driven.run.root, before);
+    }
+    assert_eq!(driven.ask(Ask::Approve(edit(Some("c")))), Reply::Accepted);
+    let frame = driven.run.frame(&line).unwrap();
+    assert!(
+        frame.at.as_str() == "d" && frame.effect.is_some(),
+        "{frame:?}"
+    );
+    let context = Value::Object((*frame.context).clone());
+    assert_eq!(context, json!({ "b": "from b", "c": "corrected" }));
+    let dialogue = frame.dialogue.as_ref().unwrap();
+    assert_eq!(dialogue.task, json!(["from b", "corrected"]));
+    let said: Vec<&str> = dialogue
+        .history
+        .iter()
+        .map(|said| said.text.as_str())
+        .collect();
+    assert_eq!(said, ["go", "begun", "from b", "corrected"]);
+}

@@ -40,15 +40,12 @@ pub(crate) fn send(app: &App, args: SendArgs) -> Done {
 pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     let by = authority::person(app)?;
     let data = live::object("--data", args.data.as_deref())?;
-    let message = args
-        .message
-        .map(|text| durable::text_of(&text))
-        .transpose()?;
-    let edit = args.edit.map(|text| durable::text_of(&text)).transpose()?;
+    let given = |text: &Option<String>| text.as_deref().map(durable::text_of).transpose();
+    let (message, edit) = (given(&args.message)?, given(&args.edit)?);
     let live = live::open(app, args.run.as_deref())?;
     let before = live.run.seq;
     if let Some(edit) = &edit {
-        check_edit(&live, args.path.as_deref(), edit)?;
+        check_edit(&live, &args, edit)?;
     }
     answer(
         app,
@@ -69,13 +66,14 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
 }
 
 /// Refuses an output that does not fit what the state before was held to.
-fn check_edit(live: &Live, wanted: Option<&str>, edit: &str) -> Result<(), Failure> {
+fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<(), Failure> {
     let waiting = pending(&live.machine, &live.run);
+    let wanted = args.path.as_deref();
     let meant = waiting
         .iter()
         .filter(|one| wanted.is_none_or(|wanted| one.is_named(wanted)));
     for one in meant {
-        let Some((path, state)) = output_before(&live.run, &one.path) else {
+        let Some((path, state)) = output_before(&live.run, &one.path, args.of.as_deref()) else {
             continue;
         };
         let frame = live.run.frame(&path);

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     command::Answer,
-    conversation::output_before,
+    conversation::{output_before, states_before},
     event::{Cause, Event},
     holds::{Scope, unreadable},
     machine::Rule,
@@ -110,7 +110,13 @@ impl Work<'_> {
     ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(&waiting.path)?;
         let meant = frame.at.clone();
-        let (holder, state) = self.changeable(&waiting.path)?;
+        let (holder, state) = self.changeable(&waiting.path, answer.of.as_deref())?;
+        let have_met = !states_before(&self.run, &waiting.path).is_empty();
+        if have_met {
+            self.emit(Event::LinesParted {
+                path: waiting.path.clone(),
+            });
+        }
         let is_opening = state.as_str().is_empty();
         self.emit(Event::OutputChanged {
             path: holder.clone(),
@@ -131,7 +137,7 @@ impl Work<'_> {
             let Some(id) = held.map(|held| held.asked.id()) else {
                 continue;
             };
-            if holder.holds(&path) {
+            if holder.holds(&path) || (have_met && is_beside(&holder, &path)) {
                 let again = Pending {
                     path: path.clone(),
                     id: Some(id),
@@ -163,24 +169,37 @@ impl Work<'_> {
             ));
         }
         if answer.edit.is_some() {
-            let (_, state) = self.changeable(path)?;
-            if let Some(of) = answer.of.as_deref().filter(|of| *of != state.as_str()) {
-                return Err(Refusal::new(
-                    Code::InvalidArguments,
-                    format!("the output before is that of `{state}`, not of `{of}`"),
-                ));
-            }
+            self.changeable(path, answer.of.as_deref())?;
         }
         Ok(())
     }
 
     /// Finds the line and the state whose output the line at `path` begins with.
-    fn changeable(&self, path: &FramePath) -> Result<(FramePath, StateName), Refusal> {
-        output_before(&self.run, path).ok_or_else(|| {
-            Refusal::new(
-                Code::InvalidArguments,
-                "the output before cannot be edited here: lines have met, or others that rest on it have begun",
-            )
+    fn changeable(
+        &self,
+        path: &FramePath,
+        of: Option<&str>,
+    ) -> Result<(FramePath, StateName), Refusal> {
+        output_before(&self.run, path, of).ok_or_else(|| {
+            let states = states_before(&self.run, path);
+            let message = if states.is_empty() {
+                match (of, output_before(&self.run, path, None)) {
+                    (Some(of), Some((_, state))) => {
+                        format!("the output before is that of `{state}`, not of `{of}`")
+                    }
+                    _ => "the output before cannot be edited here: others that rest on it have begun, or it is that of many".to_owned(),
+                }
+            } else {
+                let names: Vec<String> = states.iter().map(|state| format!("`{state}`")).collect();
+                format!("several outputs are before: say which one is edited, {}", names.join(" or "))
+            };
+            Refusal::new(Code::InvalidArguments, message)
         })
     }
+}
+
+/// Tells whether two lines belong to one fork.
+fn is_beside(one: &FramePath, other: &FramePath) -> bool {
+    let parent = |path: &FramePath| path.split_last().map(|(parent, _)| parent);
+    parent(one) == parent(other)
 }

@@ -77,9 +77,13 @@ impl Work<'_> {
                 return Ok(());
             };
             let line = path.child(&first);
+            let at = holder.children.iter().find(|child| child.name == first);
+            let state = at.and_then(|child| machine.states.get(&child.frame.at));
+            let may_part = state.is_some_and(|state| state.approval_before.is_some());
             self.emit(Event::LinesMet {
                 path: line.clone(),
                 others: names.collect(),
+                may_part,
             });
             self.settle_met(&line)?;
         }

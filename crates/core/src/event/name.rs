@@ -74,6 +74,7 @@ impl Event {
             Self::Noted { .. } => "Noted",
             Self::LineWaits { .. } => "LineWaits",
             Self::LinesMet { .. } => "LinesMet",
+            Self::LinesParted { .. } => "LinesParted",
             Self::LineSplit { .. } => "LineSplit",
             Self::ItemsSpread { .. } => "ItemsSpread",
             Self::ItemPassed { .. } => "ItemPassed",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::enter;
+use super::{child_mut, enter};
 use crate::{
     data::{DataFlags, apply, contribution, parse_output},
     dialogue::{Dialogue, Opening, Said, Speaker, condense},
@@ -63,6 +63,9 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
                 let undo = may_change.then(|| Box::new(before(frame, state.clone())));
                 keep(frame, flags);
                 frame.before = undo;
+            }
+            if let Some(child) = child_mut(run, path) {
+                child.met = None;
             }
         }
         Event::OutputChanged {

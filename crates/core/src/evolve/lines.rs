@@ -9,7 +9,7 @@ use crate::{
     dialogue::{Dialogue, Item, Said, Speaker},
     event::{BranchOutcome, Event},
     machine::Object,
-    run::{Child, Frame, Run},
+    run::{Child, Frame, Met, Run},
 };
 
 /// Folds an event of lines.
@@ -21,12 +21,23 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                 frame.gathering = true;
             }
         }
-        Event::LinesMet { path, others } => {
+        Event::LinesMet {
+            path,
+            others,
+            may_part,
+        } => {
             let Some((parent, name)) = path.split_last() else {
                 return;
             };
             if let Some(frame) = run.frame_mut(&parent) {
-                meet(frame, name, others);
+                meet(frame, name, others, *may_part);
+            }
+        }
+        Event::LinesParted { path } => {
+            if let Some((parent, name)) = path.split_last()
+                && let Some(frame) = run.frame_mut(&parent)
+            {
+                part(frame, name);
             }
         }
         Event::LineSplit { path, branches } => {
@@ -174,8 +185,27 @@ fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Dialogue
     dialogue
 }
 
+/// Has lines that had met wait again, each as it was.
+fn part(frame: &mut Frame, first: &str) {
+    let line = frame.children.iter_mut().find(|child| child.name == first);
+    let Some(met) = line.and_then(|child| {
+        let met = *child.met.take()?;
+        child.frame = met.frame;
+        child.base = met.base;
+        Some(met.others)
+    }) else {
+        return;
+    };
+    for child in &mut frame.children {
+        if met.contains(&child.name) {
+            child.ended = None;
+            child.frame.gathering = true;
+        }
+    }
+}
+
 /// Puts lines that wait at one state together; the first of them goes on.
-fn meet(frame: &mut Frame, first: &str, others: &[String]) {
+fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
     let base = Arc::clone(&frame.context);
     let arrived: Vec<&Child> = frame
         .children
@@ -197,6 +227,13 @@ fn meet(frame: &mut Frame, first: &str, others: &[String]) {
     let several = arrived.len() > 1;
     for child in &mut frame.children {
         if child.name == first {
+            if several && may_part {
+                child.met = Some(Box::new(Met {
+                    frame: child.frame.clone(),
+                    base: child.base.clone(),
+                    others: others.to_vec(),
+                }));
+            }
             child.frame.gathering = false;
             if several {
                 child.frame.context = Arc::new(context.clone());
