@@ -25,6 +25,7 @@ use crate::{
 
 mod convert;
 mod path;
+pub mod records;
 pub mod tool;
 mod transform;
 

@@ -3,18 +3,27 @@
 //! What is computed comes from [`interlock_core::node`]; here are its tools, servers and folders.
 
 mod place;
+mod records;
 mod servers;
 mod tool;
 mod tree;
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 use interlock_core::{
     event::{Event, Passing},
     machine::Machine,
     names::FramePath,
     node::{
-        DOCUMENTS_TREE, Given, NodeError, NodeOutput, TOOL, TRANSFORM, TransformNode, transform,
+        DOCUMENTS_TREE, Given, NodeError, NodeOutput, RECORDS, TOOL, TRANSFORM, TransformNode,
+        transform,
     },
     run::Run,
 };
@@ -34,6 +43,8 @@ use crate::{
 const FAILED: i64 = 1;
 /// Code of a node that somebody stopped.
 const CANCELLED: i64 = 130;
+/// Time between two looks whether somebody stopped the state.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What a tool state or a custom node is computed over.
 #[derive(Debug, Clone)]
@@ -70,6 +81,7 @@ pub(crate) fn carry(
         TRANSFORM => work.transform(),
         TOOL => work.tool(),
         DOCUMENTS_TREE => work.documents(),
+        RECORDS => work.records(),
         other => Err(Failed::new(
             2,
             format!("this runner has no node `{other}`; update Interlock"),
@@ -136,6 +148,26 @@ impl Worked<'_> {
             }
         }
     }
+}
+
+/// Calls `stop` when somebody stops the state while `work` goes on.
+fn watched<T>(control: &Arc<Control>, stop: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            while !over.load(Ordering::Acquire) {
+                if control.stopped().is_some() {
+                    stop();
+                    return;
+                }
+                thread::park_timeout(LOOK_EVERY);
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::Release);
+        watcher.thread().unpark();
+        done
+    })
 }
 
 /// Makes a failure of one that core names.

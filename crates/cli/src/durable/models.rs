@@ -5,7 +5,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use interlock_core::machine::{Activity, Machine};
+use interlock_core::{
+    machine::{Activity, Machine, Work},
+    node::{RECORDS, RecordsNode},
+    text::Form,
+};
 use interlock_models::{Answer, Cancel, Client, Heard, ModelError, Patience, Request, Usage};
 use interlock_project::{Config, Models as Configured, ReadyModel};
 use interlock_runner::{Model, Models, Tries};
@@ -38,6 +42,11 @@ impl OfPerson {
         for wanted in wanted(machine, said) {
             models
                 .ready(wanted)
+                .map_err(|why| Failure::usage(anyhow::anyhow!(why)))?;
+        }
+        for wanted in of_records(machine, said) {
+            models
+                .ready(wanted.as_deref())
                 .map_err(|why| Failure::usage(anyhow::anyhow!(why)))?;
         }
         Ok(models)
@@ -83,6 +92,24 @@ fn wanted<'m>(machine: &'m Machine, said: Option<&'m str>) -> Vec<Option<&'m str
         }
     }
     wanted
+}
+
+/// Lists the models that states name which put records together by one call each; empty: none is called.
+fn of_records(machine: &Machine, said: Option<&str>) -> Vec<Option<String>> {
+    let machines = std::iter::once(machine).chain(machine.machines.values());
+    let works = machines.flat_map(|machine| machine.states.values());
+    let works = works.filter_map(|state| match &state.activity {
+        Activity::Task(Work {
+            kind,
+            input: Form::Plain(input),
+        }) if kind == RECORDS => serde_json::from_value::<RecordsNode>(input.clone()).ok(),
+        _ => None,
+    });
+    let asking = works.filter(|node| node.task.is_some());
+    let said = said.map(str::to_owned);
+    asking
+        .map(|node| node.model.or_else(|| said.clone()))
+        .collect()
 }
 
 impl Models for OfPerson {

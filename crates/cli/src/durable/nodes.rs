@@ -3,16 +3,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_core::{
+    event::Event,
     machine::{Activity, Machine},
     node::{ServerWork, is_node},
 };
 use interlock_gateway::tool_servers::WantedServer;
 use interlock_project::{Assets, Config, Servers as NoServers};
 use interlock_runner::{Asked, Configured, Nodes, Screen, Servers, Stages};
+use interlock_store::EventLog as _;
 use interlock_tools::Datasource;
 
 use super::servers::OfRun;
-use crate::{app, app::App, failure::Failure};
+use crate::{app, app::App, failure::Failure, live};
 
 /// Tells whether a machine has tool states or custom nodes.
 pub(super) fn has_nodes(machine: &Machine) -> bool {
@@ -98,5 +100,19 @@ impl Configured for OfConfiguration {
         let look = |name: &str| app::variable(name).and_then(|value| value.into_string().ok());
         let values = found.environment(look);
         values.map_err(|why| format!("`[integrations.{alias}]`: {why}"))
+    }
+
+    fn run(&self, id: &str) -> Result<(Machine, Vec<Event>), String> {
+        let failed = |why: String| format!("the run `{id}` cannot be read: {why}");
+        let live = live::open(&self.app, Some(id)).map_err(|failure| match failure {
+            Failure::Error(_, error) => failed(format!("{error:#}")),
+            Failure::Said(_) => failed("it is not there".to_owned()),
+        })?;
+        let events = live.log.events(0);
+        let events = events.map(|recorded| recorded.map(|recorded| recorded.event));
+        let events = events
+            .collect::<Result<_, _>>()
+            .map_err(|error| failed(error.to_string()))?;
+        Ok((live.machine, events))
     }
 }

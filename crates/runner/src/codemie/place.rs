@@ -8,7 +8,11 @@ use std::{
 };
 
 use interlock_confine::Decided;
-use interlock_core::{machine::Object, node::ServerWork};
+use interlock_core::{
+    event::Event,
+    machine::{Machine, Object},
+    node::ServerWork,
+};
 use interlock_facts::Surroundings;
 use interlock_tools::Datasource;
 
@@ -72,6 +76,12 @@ pub trait Configured: Send + Sync {
     /// # Errors
     /// One sentence that holds no value: there is none, or a variable is not set.
     fn integration(&self, alias: &str) -> Result<Vec<(String, String)>, String>;
+
+    /// Returns the machine and every event of another run.
+    ///
+    /// # Errors
+    /// One sentence: there is none, or it cannot be read.
+    fn run(&self, id: &str) -> Result<(Machine, Vec<Event>), String>;
 }
 
 impl Nodes {

@@ -1,14 +1,5 @@
 //! Tool states: from the name of a tool to the output of the state.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::Duration,
-};
-
 use interlock_confine::{Line, plan};
 use interlock_core::{
     call::ToolCall,
@@ -25,15 +16,13 @@ use interlock_sandbox::{Level, Plan};
 use interlock_tools::{Arguments, Around, Cancel, Carrier, Code, Fault, Seen, Tool, ToolEnd};
 use serde_json::Value;
 
-use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found};
-use crate::{carry::mark, order::Failed, program::Control, surroundings::EFFECT_VARIABLE};
+use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found, watched};
+use crate::{carry::mark, order::Failed, surroundings::EFFECT_VARIABLE};
 
 /// The code of a tool that did not do what was asked.
 const FAILED: &str = "tool_failed";
 /// Bytes of a result.
 const RESULT_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Time between two looks whether somebody stopped the state.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Who carries a call out.
 enum Whose {
@@ -106,24 +95,28 @@ impl Worked<'_> {
         })?;
         let cancel = Cancel::new()
             .map_err(|error| reasoned(FAILED, format!("the system refuses: {error}"), None))?;
-        watched(self.control, &cancel, || match whose {
-            Whose::Own(tool) => {
-                let end = self.carry(nodes, *tool, call, &proposed, integration, &cancel);
-                told(*tool, end)
-            }
-            Whose::Server(found) => {
-                let end = found.servers.call(&found.served.spec.name, call, &cancel);
-                match (end.ok, end.code.as_deref()) {
-                    (true, _) => Ok(end.text),
-                    (false, Some("cancelled")) => Err(Failed::new(CANCELLED, end.text)),
-                    (false, code) => Err(reasoned(
-                        FAILED,
-                        format!("`{}` failed: {}", found.served.spec.name, end.text),
-                        (code == Some("timeout")).then(Passing::default),
-                    )),
+        watched(
+            self.control,
+            || cancel.pull(),
+            || match whose {
+                Whose::Own(tool) => {
+                    let end = self.carry(nodes, *tool, call, &proposed, integration, &cancel);
+                    told(*tool, end)
                 }
-            }
-        })
+                Whose::Server(found) => {
+                    let end = found.servers.call(&found.served.spec.name, call, &cancel);
+                    match (end.ok, end.code.as_deref()) {
+                        (true, _) => Ok(end.text),
+                        (false, Some("cancelled")) => Err(Failed::new(CANCELLED, end.text)),
+                        (false, code) => Err(reasoned(
+                            FAILED,
+                            format!("`{}` failed: {}", found.served.spec.name, end.text),
+                            (code == Some("timeout")).then(Passing::default),
+                        )),
+                    }
+                }
+            },
+        )
     }
 
     fn carry(
@@ -230,24 +223,4 @@ fn told(tool: Tool, end: ToolEnd) -> Result<String, Failed> {
     }
     let why = format!("`{}` failed ({code}): {}", tool.name(), end.text);
     Err(reasoned(FAILED, why, passing))
-}
-
-/// Pulls `cancel` when somebody stops the state while `work` goes on.
-fn watched<T>(control: &Arc<Control>, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            while !over.load(Ordering::Acquire) {
-                if control.stopped().is_some() {
-                    cancel.pull();
-                    return;
-                }
-                thread::park_timeout(LOOK_EVERY);
-            }
-        });
-        let done = work();
-        over.store(true, Ordering::Release);
-        watcher.thread().unpark();
-        done
-    })
 }

@@ -13,11 +13,16 @@ use std::{
 };
 
 use interlock_core::{event::Event, machine::Machine, node::ServerWork};
-use interlock_runner::{Asked, Configured, Halt, Nodes, Servers};
+use interlock_models::Kind;
+use interlock_runner::{Asked, Configured, Halt, Nodes, People, Servers};
+use interlock_testkit::provider::{Reply, Script, text};
 use interlock_tools::Datasource;
 use serde_json::{Value, json};
 
-use crate::flow::{Room, into, to};
+use crate::{
+    flow::{Room, into, to},
+    stages::{Scripted, stages},
+};
 
 /// A configuration with one integration.
 struct Values;
@@ -40,6 +45,10 @@ impl Configured for Values {
             "api" => Ok(vec![("TOKEN".to_owned(), "very-secret-value".to_owned())]),
             _ => Err(format!("the configuration has no `[integrations.{alias}]`")),
         }
+    }
+
+    fn run(&self, id: &str) -> Result<(Machine, Vec<Event>), String> {
+        Err(format!("there is no run `{id}`"))
     }
 }
 
@@ -318,4 +327,84 @@ fn a_datasource_that_is_not_there_is_named() {
     let room = room(json!({}), json!({"a": node("documents_tree", work, None)}));
     drive(&room);
     assert!(failures(&room)[0].1.contains("[datasources.wiki]"));
+}
+
+/// A run of two states that gave something, one that failed, and a node that looks at them.
+fn looked_back(work: Value) -> Room {
+    let constant =
+        |value: Value| json!({"mappings": [{"field": "file", "rule": {"constant": value}}]});
+    let broken = json!({"tool": "read_file", "arguments": {"path": "gone.txt"}});
+    let mut failing = node("codemie_tool", broken, None);
+    failing["on"]["error"] = json!({"transitions": [to(Some("other"))]});
+    let mut first = node("transform", constant(json!("a.rs")), Some("part-two"));
+    first["on"]["done"] = json!({"transitions": [to(Some("part-two"))]});
+    room(
+        json!({"who": "ana"}),
+        json!({
+            "a": node("transform", json!({"mappings": []}), Some("part-one")),
+            "part-one": first,
+            "part-two": node("transform", constant(json!("b.rs")), Some("part-bad")),
+            "part-bad": failing,
+            "other": node("transform", constant(json!("no")), Some("part-all")),
+            "part-all": into(node("state_records", work, None), "out"),
+        }),
+    )
+}
+
+#[test]
+fn records_are_those_of_states_that_begin_so_and_ended_so() {
+    let template = "{% for item in items %}{{ item.index }} {{ item.state_id }} {{ item.status }} {{ item.file }} {{ item.output.file }} {{ who }}\n{% endfor %}";
+    for (statuses, wanted) in [
+        (
+            json!(["succeeded"]),
+            "1 part-one succeeded a.rs a.rs ana\n2 part-two succeeded b.rs b.rs ana",
+        ),
+        (json!([]), ""),
+    ] {
+        let room = looked_back(json!({"state": "part-", "statuses": statuses, "output": template}));
+        drive(&room);
+        assert_eq!(room.variable("out"), json!(wanted), "{:?}", failures(&room));
+    }
+    let room = looked_back(json!({"state": "part-", "statuses": ["failed"]}));
+    drive(&room);
+    let items: Value = serde_json::from_str(room.variable("out").as_str().unwrap()).unwrap();
+    let only = &items[0];
+    assert_eq!(items.as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&only["state_id"], &only["status"]),
+        (&json!("part-bad"), &json!("failed"))
+    );
+    assert!(only["output"].as_str().unwrap().contains("gone.txt"));
+}
+
+#[test]
+fn a_model_is_asked_once_a_record() {
+    let said = |words: &str| Reply::say(vec![text(words)]);
+    let script = Script::replies(vec![
+        said("Here: {\"summary\": \"one\"}"),
+        said("```json\n{\"summary\": \"two\"}\n```"),
+    ]);
+    let models = Scripted::new(Kind::Anthropic, script);
+    let room = looked_back(json!({
+        "state": "part-", "statuses": ["succeeded", "failed"], "task": "Sum up {{ item.file }} for {{ who }}.",
+        "output": "{% for item in items %}{{ item.summary | default('-') }} of {{ item.state_id }};{% endfor %}",
+    }));
+    let stages = stages(&room, &models, People::default());
+    let mut host = room.host_with(|around| around.stages = Some(stages));
+    assert_eq!(host.drive(&room.machine).unwrap(), Halt::Over);
+    assert_eq!(
+        room.variable("out"),
+        json!("one of part-one;two of part-two;- of part-bad;"),
+        "{:?}",
+        failures(&room)
+    );
+    let asked = models.asked();
+    assert_eq!(asked.len(), 2);
+    let sent = format!("{asked:?}");
+    assert!(sent.contains("Sum up a.rs for ana."), "{sent}");
+    let told = room.events().into_iter().find_map(|event| match event {
+        Event::ActivityEnded { stderr, .. } if stderr.contains("record 2") => Some(stderr),
+        _ => None,
+    });
+    assert!(told.unwrap().contains("tokens, kept as "));
 }

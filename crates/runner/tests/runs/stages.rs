@@ -19,14 +19,14 @@ use serde_json::{Value, json};
 use crate::flow::{Room, to};
 
 /// A provider that calls go to.
-struct Scripted {
+pub(crate) struct Scripted {
     provider: provider::Provider,
     client: Client,
     kind: Kind,
 }
 
 impl Scripted {
-    fn new(kind: Kind, script: Script) -> Arc<Self> {
+    pub(crate) fn new(kind: Kind, script: Script) -> Arc<Self> {
         Arc::new(Self {
             provider: provider::Provider::start(script).unwrap(),
             client: Client::new().unwrap(),
@@ -34,7 +34,7 @@ impl Scripted {
         })
     }
 
-    fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.provider.asked()
     }
 }
@@ -94,7 +94,7 @@ impl Channel for Answering {
     }
 }
 
-fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc<Stages> {
+pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc<Stages> {
     let project = room.project();
     let place = interlock_facts::Surroundings::of_project(project.to_str().unwrap())
         .resolved(&interlock_facts::RealDisk);

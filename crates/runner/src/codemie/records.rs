@@ -1,0 +1,132 @@
+//! `state_processor_node`: what ended states gave, each as it is or as a model has it.
+
+use std::{sync::Arc, time::Duration};
+
+use interlock_core::{
+    event::{Event, Passing},
+    machine::Machine,
+    node::{NodeOutput, RecordsNode, records, tool::fill},
+};
+use interlock_models::{Cancel, Heard, Message, ModelError, Options, Request};
+
+use super::{CANCELLED, Worked, failed, reasoned, watched};
+use crate::{
+    order::Failed,
+    stage::{Stages, Tries},
+};
+
+/// Model calls that one node may make.
+const CALLS_MAX: usize = 1_000;
+
+impl Worked<'_> {
+    /// Puts together what ended states gave.
+    pub(super) fn records(&mut self) -> Result<NodeOutput, Failed> {
+        let node: RecordsNode = self.input()?;
+        let (machine, events) = self.history(&node)?;
+        let own = self.node.run.frame(&self.node.path);
+        let own = own.map(|frame| self.node.machine.shown(&frame.at).clone());
+        let own = own.ok_or_else(|| Failed::new(1, "its frame is not there any more"))?;
+        let all = records::all(&machine, &events);
+        let wanted = records::wanted(all, &node, &own);
+        let mut items = Vec::new();
+        let mut notes = Vec::new();
+        for (at, record) in wanted.iter().enumerate() {
+            let number = at + 1;
+            let said = match node.task.is_some() && record.ok {
+                true if number > CALLS_MAX => {
+                    let why = format!("there are more than {CALLS_MAX} records to ask a model of");
+                    return Err(reasoned("limit_exceeded", why, None));
+                }
+                true => Some(self.ask(&node, record, number, &mut notes)?),
+                false => None,
+            };
+            items.push(records::item(record, number, said.as_deref()));
+        }
+        if wanted.is_empty() {
+            notes.push(format!(
+                "no state that begins with `{}` has ended",
+                node.state
+            ));
+        }
+        let mut made =
+            records::output(&node, items, &self.given).map_err(|error| failed(&error))?;
+        made.warnings.splice(0..0, notes);
+        Ok(made)
+    }
+
+    /// Returns the events that are looked through, with the machine they are of.
+    fn history(&self, node: &RecordsNode) -> Result<(Arc<Machine>, Vec<Event>), Failed> {
+        let Some(run) = &node.run else {
+            return Ok((Arc::clone(&self.node.machine), self.node.events.clone()));
+        };
+        let (run, _) = fill(run, self.given.values(), true).map_err(|error| failed(&error))?;
+        let found = self.nodes()?.configured.run(run.trim());
+        let (machine, events) = found.map_err(|why| reasoned("node_failed", why, None))?;
+        Ok((Arc::new(machine), events))
+    }
+
+    /// Asks a model of one record, and keeps its answer.
+    fn ask(
+        &self,
+        node: &RecordsNode,
+        record: &records::Record,
+        number: usize,
+        notes: &mut Vec<String>,
+    ) -> Result<String, Failed> {
+        let stages: Option<&Stages> = self.around.stages.as_deref();
+        let stages = stages.ok_or_else(|| Failed::new(1, "nothing here can call a model"))?;
+        let wanted = node.model.as_deref().or(stages.model.as_deref());
+        let model = stages.models.find(wanted);
+        let model = model.map_err(|why| reasoned("model_error", why, None))?;
+        let text = records::request(node, record, number, &self.given);
+        let system = match &node.system_prompt {
+            Some(prompt) => fill(prompt, self.given.values(), node.strict).map(|filled| filled.0),
+            None => Ok(String::new()),
+        };
+        let request = Request {
+            model: model.name.clone(),
+            system: system.map_err(|error| failed(&error))?,
+            messages: vec![Message::user(text.map_err(|error| failed(&error))?)],
+            tools: Vec::new(),
+            options: Options::default(),
+        };
+        let cancel = Cancel::new();
+        let said = watched(
+            self.control,
+            || cancel.pull(),
+            || {
+                let mut silent = |_: Heard<'_>| {};
+                let models = &stages.models;
+                models.call(&model, &request, Tries::Several, &cancel, &mut silent)
+            },
+        );
+        if self.control.stopped().is_some() {
+            return Err(Failed::new(CANCELLED, "it was stopped"));
+        }
+        let answer = said.map_err(|error| unanswered(&error))?;
+        let text = answer.text();
+        let whole = serde_json::to_vec(&serde_json::json!({
+            "state": record.state, "record": number, "text": text,
+        }));
+        let kept = stages.messages.keep(&whole.unwrap_or_default());
+        let kept = kept.map_err(|error| Failed::new(1, error.to_string()))?;
+        notes.push(format!(
+            "record {number} (`{}`): {}/{} answered, {} and {} tokens, kept as {kept}",
+            record.state,
+            model.provider,
+            model.name,
+            answer.usage.input.unwrap_or_default(),
+            answer.usage.output.unwrap_or_default(),
+        ));
+        Ok(text)
+    }
+}
+
+fn unanswered(error: &ModelError) -> Failed {
+    let after_ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    let failure = &error.failure;
+    let passing = failure.is_passing.then(|| Passing {
+        after_ms: failure.retry_after.map(after_ms),
+    });
+    reasoned("model_error", error.to_string(), passing)
+}
