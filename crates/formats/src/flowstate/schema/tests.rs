@@ -126,7 +126,11 @@ fn files_in_order_fit_the_schema() {
     }
     for path in &all {
         let value = read(path);
-        if value.get("initial").is_some() {
+        // Other formats have schemas of their own.
+        let is_other = ["initial", "stages", "assistants"]
+            .iter()
+            .any(|key| value.get(key).is_some());
+        if is_other {
             continue;
         }
         let found: Vec<String> = validator
