@@ -9,6 +9,8 @@
 mod crash;
 #[path = "stages/grants.rs"]
 mod grants;
+#[path = "stages/interrupted.rs"]
+mod interrupted;
 #[path = "stages/people.rs"]
 mod people;
 #[path = "stages/place.rs"]
@@ -19,5 +21,7 @@ mod servers;
 mod shown;
 #[path = "stages/starts.rs"]
 mod starts;
+#[path = "stages/sweep.rs"]
+mod sweep;
 #[path = "stages/trace.rs"]
 mod trace;

@@ -40,7 +40,7 @@ pub(crate) struct Halted {
 pub(crate) struct Wait {
     /// The state's path.
     pub(crate) path: String,
-    /// What kind: `question`, `pause`, `lost`, `terminal`, `approval`; of the last the path is its id.
+    /// What kind: `question`, `pause`, `lost`, `lost_call`, `terminal`, `approval`; of the last the path is its id.
     pub(crate) kind: &'static str,
     /// The question, the reason, or what was lost.
     pub(crate) text: String,
@@ -141,6 +141,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
             StandsFor::Question => "question",
             StandsFor::Pause => "pause",
             StandsFor::Lost => "lost",
+            StandsFor::LostCall => "lost_call",
         },
         path: standing.path,
         text: standing.message,
@@ -184,7 +185,13 @@ impl Wait {
     pub(crate) fn of(line: &Value) -> Self {
         let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
         let kinds = [
-            "question", "pause", "lost", "terminal", "stopped", "approval",
+            "question",
+            "pause",
+            "lost",
+            "lost_call",
+            "terminal",
+            "stopped",
+            "approval",
         ];
         Self {
             path: get("path").to_owned(),
@@ -207,6 +214,9 @@ impl Wait {
             "pause" => format!("`{path}`: {text} (`interlock resume {name}`)"),
             "lost" => format!(
                 "{text} at `{path}`: `interlock resume {name}` runs it again, with `--fail-with CODE` it counts as failed"
+            ),
+            "lost_call" => format!(
+                "{text} at `{path}`, and may have written: `interlock resume {name} --again` runs it again, `--failed` or `--done TEXT` says what became of it"
             ),
             "approval" => format!(
                 "{text} (`interlock approve {name} {path}` or `reject`, then `interlock resume {name}`)"

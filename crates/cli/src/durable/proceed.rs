@@ -270,12 +270,8 @@ impl Going<'_> {
         if run.paused.is_some() {
             self.ask(&Ask::Resume { by: by.clone() })?;
         }
-        if wishes.fate.is_none() && self.waits()?.iter().any(|wait| wait.kind == "lost") {
-            self.ask(&Ask::SettleEffect {
-                path: wishes.state.clone(),
-                how: EffectFate::Again,
-                by,
-            })?;
+        if wishes.fate.is_none() {
+            self.run_lost_again(wishes)?;
         }
         if wishes.answer.is_some() {
             return self.answered(wishes);
@@ -295,6 +291,23 @@ impl Going<'_> {
                 false
             }
         })
+    }
+
+    /// Starts the steps that were cut off again: whoever resumes a run wants that.
+    ///
+    /// Of a call that a model proposed they say so, since it is nothing that they have written.
+    fn run_lost_again(&mut self, wishes: &Wishes) -> Done {
+        let waits = self.waits()?.into_iter();
+        let lost = waits.filter(|wait| wait.kind == "lost");
+        let wanted = lost.filter(|wait| wishes.state.as_ref().is_none_or(|at| *at == wait.path));
+        for wait in wanted.collect::<Vec<_>>() {
+            self.ask(&Ask::SettleEffect {
+                path: Some(wait.path),
+                how: EffectFate::Again,
+                by: wishes.by.clone(),
+            })?;
+        }
+        Ok(())
     }
 
     /// Gives the person's answer to what the run asks, if there is one.

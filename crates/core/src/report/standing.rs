@@ -7,7 +7,11 @@ use crate::{
     command::{Effect, Stage},
     machine::Machine,
     run::Run,
+    stage::CallFate,
 };
+
+/// The kind of the effect of a model stage.
+const STAGE: &str = "stage";
 
 /// Something that a durable run stands at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,6 +38,8 @@ pub enum StandsFor {
     Pause,
     /// It was cut off: a person says what became of it.
     Lost,
+    /// A call of a model stage was cut off, and may have written: a person says what became of it.
+    LostCall,
 }
 
 /// Lists what a durable run stands at, in the order of the frames.
@@ -44,13 +50,16 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
         .filter_map(|effect| {
             let kind = match effect.stage {
                 Stage::Person if effect.kind == "pause" => StandsFor::Pause,
+                // What a stage asks is a request of its own, with an id to answer it by.
+                Stage::Person if effect.kind == STAGE => return None,
                 Stage::Person => StandsFor::Question,
+                Stage::Lost if effect.kind == STAGE => StandsFor::LostCall,
                 Stage::Lost => StandsFor::Lost,
                 Stage::Reading(_) | Stage::Running | Stage::Waiting(_) => return None,
             };
             let since_ms = run.frame(&effect.frame).map_or(0, |frame| frame.entered_ms);
             Some(Standing {
-                message: message(kind, &effect),
+                message: message(run, kind, &effect),
                 id: effect.id,
                 kind,
                 path: effect.path,
@@ -60,15 +69,26 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
         .collect()
 }
 
-fn message(kind: StandsFor, effect: &Effect) -> String {
+fn message(run: &Run, kind: StandsFor, effect: &Effect) -> String {
     let word = |key| effect.input.get(key).and_then(Value::as_str);
     let text = match kind {
         StandsFor::Question => word("question"),
         StandsFor::Pause => word("reason"),
-        StandsFor::Lost => None,
+        StandsFor::Lost | StandsFor::LostCall => None,
     };
-    text.map_or_else(
-        || format!("`{}` was cut off in try {}", effect.kind, effect.attempt),
-        str::to_owned,
-    )
+    if let Some(text) = text {
+        return text.to_owned();
+    }
+    match cut_off(run, effect) {
+        Some(tool) => format!("`{tool}` was cut off while it ran"),
+        None => format!("`{}` was cut off in try {}", effect.kind, effect.attempt),
+    }
+}
+
+/// Returns the tool of the call of a stage that was cut off, and may have written.
+fn cut_off<'a>(run: &'a Run, effect: &Effect) -> Option<&'a str> {
+    let acting = run.frame(&effect.frame)?.acting.as_deref()?;
+    let calls = acting.calls.iter();
+    let mut running = calls.filter(|call| call.fate == CallFate::Running { reads: false });
+    running.next().map(|call| call.tool.as_str())
 }
