@@ -15,6 +15,8 @@ mod interrupted;
 mod people;
 #[path = "stages/place.rs"]
 mod place;
+#[path = "stages/races.rs"]
+mod races;
 #[path = "stages/servers.rs"]
 mod servers;
 #[path = "stages/shown.rs"]

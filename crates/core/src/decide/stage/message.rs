@@ -125,7 +125,13 @@ impl Work<'_> {
         let turn = acting.turns.saturating_add(1);
         let reminded = acting.reminded;
         let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
-        let prefix = format!("s{}.{attempt}.t{turn}", frame.entered_seq);
+        // Branches of one fork are entered at once: only their paths tell their calls apart.
+        let place = if *path == FramePath::root() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
+        let prefix = format!("{place}s{}.{attempt}.t{turn}", frame.entered_seq);
         let calls: Vec<ActedCall> = message
             .calls
             .iter()

@@ -1,0 +1,386 @@
+//! Grants of model stages under anything that is asked of a run, in any order: each yes is used once, and for
+//! the call that it was asked about.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use interlock_core::{
+    Decision, Reply,
+    call::{CallFacts, CallKind, CallResult, ToolCall},
+    command::{Answer, Ask, Command},
+    decide,
+    event::{AllowSource, Event},
+    evolve,
+    machine::{Machine, Object},
+    names::{ApprovalId, CallId, Digest, FramePath, RunId},
+    report::pending,
+    run::Run,
+    stage::{
+        Finish, MessageCall, MessageCallKind, ModelMessage, NoAnswer, StageAsk, Step, ToolThere,
+        Usage, step,
+    },
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A fork of two stages that may only read.
+fn machine() -> Machine {
+    let stage = json!({"stage": {
+        "body": [{"plain": "work"}],
+        "ending": {"tool": {"name": "submit", "schema": {}}},
+        "turns_max": 50,
+    }});
+    let to =
+        |state: &str| json!({"branched": false, "transitions": [{"target": {"state": state}}]});
+    let reader = |end: &str| json!({"activity": stage, "policy": {"allowed_tools": ["Read"]}, "on": {"done": to(end)}});
+    let last = json!({"activity": {"final": {"outcome": "success"}}});
+    serde_json::from_value(json!({
+        "id": "m", "initial": "both", "durable": true,
+        "limits": interlock_core::machine::Limits::default(),
+        "stages": {"grant_timeout_ms": 1000},
+        "states": {
+            "both": {
+                "activity": {"fork": {"join": "fail_fast", "branches": {
+                    "left": {"initial": "a", "terminal": "a_done"},
+                    "right": {"initial": "b", "terminal": "b_done"},
+                }}},
+                "on": {"done": to("end")},
+            },
+            "a": reader("a_done"), "a_done": last, "b": reader("b_done"), "b_done": last, "end": last,
+        },
+    }))
+    .unwrap()
+}
+
+/// Something that happens to a run.
+#[derive(Debug, Clone)]
+enum Happens {
+    /// The model of a stage says a message with these calls; two of one number are the same call.
+    Message(bool, Vec<u8>),
+    /// A person answers a request that is open, was answered, or never was.
+    Answer(bool, usize),
+    /// A person answers without saying what.
+    AnswerWhatever(bool),
+    /// Nobody will answer.
+    Close(bool),
+    /// A call is proposed with other arguments than the message had.
+    Forged(bool, u8),
+    /// Who carried it out is gone.
+    Lost,
+    /// Time passes.
+    Later,
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        4 => (any::<bool>(), prop::collection::vec(0_u8..4, 1..4))
+            .prop_map(|(left, calls)| Happens::Message(left, calls)),
+        4 => (any::<bool>(), 0_usize..12).prop_map(|(yes, which)| Happens::Answer(yes, which)),
+        1 => any::<bool>().prop_map(Happens::AnswerWhatever),
+        1 => any::<bool>().prop_map(Happens::Close),
+        2 => (any::<bool>(), 0_u8..4).prop_map(|(left, call)| Happens::Forged(left, call)),
+        1 => Just(Happens::Lost),
+        1 => Just(Happens::Later),
+    ]
+}
+
+/// Call 0 reads, which is listed; the others are not.
+fn tool(number: u8) -> &'static str {
+    if number == 0 { "Read" } else { "Fetch" }
+}
+
+fn digest(number: u8) -> Digest {
+    Digest::new(format!("digest-{number}"))
+}
+
+/// A run, all that was recorded of it, and every request that there ever was.
+struct Played {
+    machine: Machine,
+    run: Run,
+    events: Vec<Event>,
+    /// What each request was about.
+    requests: BTreeMap<ApprovalId, (CallId, Digest)>,
+    at_ms: u64,
+}
+
+impl Played {
+    fn begun() -> Self {
+        let mut played = Self {
+            machine: machine(),
+            run: Run::new(RunId::new("r")),
+            events: Vec::new(),
+            requests: BTreeMap::new(),
+            at_ms: 1,
+        };
+        let started = played.ask(Ask::Start {
+            input: Object::new(),
+            by: "ana".to_owned(),
+            places: Some(serde_json::from_value(json!({})).unwrap_or_default()),
+            mode: None,
+            opening: None,
+        });
+        assert_eq!(started.reply, Reply::Accepted);
+        played.go_on();
+        played
+    }
+
+    fn ask(&mut self, ask: Ask) -> Decision {
+        let at_ms = self.at_ms;
+        let decision = decide(&self.machine, &self.run, &Command { at_ms, ask });
+        for event in &decision.events {
+            self.run = evolve(self.run.clone(), event);
+            self.events.push(event.clone());
+        }
+        for one in pending(&self.machine, &self.run) {
+            let Some(id) = one.id else { continue };
+            let open = self.run.grants.iter().find(|grant| {
+                grant.asked.as_ref().map(interlock_core::run::Asked::id) == Some(id.clone())
+            });
+            let Some(open) = open else { continue };
+            let about = (open.call.clone().unwrap(), open.digest.clone());
+            let known = self.requests.entry(id).or_insert_with(|| about.clone());
+            assert_eq!(*known, about, "a request is about one call for good");
+        }
+        decision
+    }
+
+    fn ask_stage(&mut self, path: &FramePath, ask: StageAsk) -> Decision {
+        let frame = self.run.frame(path);
+        let effect = frame.and_then(|frame| frame.effect.as_ref());
+        let attempt = effect.map_or(1, |effect| effect.attempt);
+        self.ask(Ask::Stage {
+            path: path.clone(),
+            attempt,
+            ask,
+        })
+    }
+
+    fn path(left: bool) -> FramePath {
+        FramePath::root().child(if left { "left" } else { "right" })
+    }
+
+    /// Does what the stages want done, until each waits for its model or a person.
+    fn go_on(&mut self) {
+        for path in [Self::path(true), Self::path(false)] {
+            while let Some(ask) = self.wanted(&path) {
+                let decision = self.ask_stage(&path, ask);
+                assert!(!decision.events.is_empty(), "{decision:?}");
+            }
+        }
+    }
+
+    fn wanted(&self, path: &FramePath) -> Option<StageAsk> {
+        let call = |at: usize| {
+            let frame = self.run.frame(path)?;
+            frame.acting.as_ref()?.calls.get(at).cloned()
+        };
+        Some(match step(&self.machine, &self.run, path)? {
+            Step::Begin => StageAsk::Begin {
+                tools: ["Read", "Fetch"].map(ToolThere::own).to_vec(),
+            },
+            Step::Model { logged: false, .. } => StageAsk::CallModel {
+                provider: "p".to_owned(),
+                model: "m".to_owned(),
+                request: Digest::new("request"),
+            },
+            Step::Propose(at) => {
+                let call = call(at)?;
+                StageAsk::Propose(Box::new(proposed(&call.id, &call.tool, &call.digest)))
+            }
+            Step::Run(places) => StageAsk::Record {
+                result: CallResult {
+                    id: Some(call(*places.first()?)?.id),
+                    ok: true,
+                    exit: None,
+                    bytes: 1,
+                    wrote: Vec::new(),
+                },
+                code: None,
+                ms: 1,
+                told: Digest::new("told"),
+            },
+            _ => return None,
+        })
+    }
+
+    fn happen(&mut self, what: &Happens) {
+        match what {
+            Happens::Message(left, calls) => {
+                let path = Self::path(*left);
+                if let Some(Step::Model { logged: true, .. }) =
+                    step(&self.machine, &self.run, &path)
+                {
+                    self.ask_stage(&path, StageAsk::Message(Box::new(message(calls))));
+                }
+            }
+            Happens::Answer(yes, which) => {
+                let id = self.requests.keys().nth(*which).map(ToString::to_string);
+                let id = id.unwrap_or_else(|| format!("a{which}"));
+                self.answer(*yes, Some(id));
+            }
+            Happens::AnswerWhatever(yes) => self.answer(*yes, None),
+            Happens::Close(left) => {
+                let why = NoAnswer::NoChannel;
+                self.ask_stage(&Self::path(*left), StageAsk::CloseGrant { why });
+            }
+            Happens::Forged(left, number) => self.forge(*left, *number),
+            Happens::Lost => drop(self.ask(Ask::LoseEffects)),
+            Happens::Later => {
+                self.at_ms += 600;
+                self.ask(Ask::Advance);
+            }
+        }
+        self.go_on();
+    }
+
+    fn answer(&mut self, yes: bool, path: Option<String>) {
+        let answer = Answer {
+            by: "ana".to_owned(),
+            path,
+            ..Answer::default()
+        };
+        let ask = if yes {
+            Ask::Approve(answer)
+        } else {
+            Ask::Reject(answer)
+        };
+        self.ask(ask);
+    }
+
+    /// Proposes a call under the id of another, as one who has seen a yes would.
+    fn forge(&mut self, left: bool, number: u8) {
+        let path = Self::path(left);
+        let calls = self.run.frame(&path).and_then(|frame| frame.acting.clone());
+        for call in calls.iter().flat_map(|acting| &acting.calls) {
+            if call.digest == digest(number) {
+                continue;
+            }
+            let other = proposed(&call.id, tool(number), &digest(number));
+            let decision = self.ask_stage(&path, StageAsk::Propose(Box::new(other)));
+            assert!(decision.events.is_empty(), "{decision:?}");
+            assert!(matches!(decision.reply, Reply::Refused(_)));
+        }
+    }
+}
+
+fn proposed(id: &CallId, tool: &str, digest: &Digest) -> ToolCall {
+    ToolCall {
+        id: id.clone(),
+        tool: tool.to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        kind: CallKind::Other,
+        digest: digest.clone(),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        facts: CallFacts::default(),
+    }
+}
+
+fn message(calls: &[u8]) -> ModelMessage {
+    let calls = calls.iter().map(|number| MessageCall {
+        tool: tool(*number).to_owned(),
+        digest: digest(*number),
+        kind: MessageCallKind::Tool,
+    });
+    ModelMessage {
+        digest: Digest::new("message"),
+        finish: Finish::ToolCalls,
+        calls: calls.collect(),
+        answer: None,
+        usage: Usage::default(),
+        ms: 1,
+    }
+}
+
+/// Checks all that was recorded against what was asked.
+fn check(played: &Played) {
+    let mut used = BTreeSet::new();
+    let mut granted = BTreeSet::new();
+    let mut waiting: Option<(CallId, Digest)> = None;
+    for (at, event) in played.events.iter().enumerate() {
+        match event {
+            Event::GrantIssued { id, digest, .. } => {
+                let id = id.clone().unwrap();
+                assert!(used.insert(id.clone()), "`{id}` was answered twice");
+                let (call, asked) = &played.requests[&id];
+                assert_eq!(asked, digest);
+                let next = &played.events[at + 1];
+                let same = matches!(next, Event::GrantConsumed { id: of, digest: same, .. }
+                    if of.as_ref() == Some(&id) && same == digest);
+                assert!(same, "a yes lies about: {next:?}");
+                waiting = Some((call.clone(), digest.clone()));
+            }
+            Event::GrantDenied { id, .. } => {
+                let id = id.clone().unwrap();
+                assert!(used.insert(id.clone()), "`{id}` was answered twice");
+            }
+            Event::ToolAllowed { call, source, .. } if *source == AllowSource::Grant => {
+                let wanted = waiting.take().unwrap();
+                assert_eq!(wanted, (call.id.clone(), call.digest.clone()));
+                assert!(granted.insert(call.id.clone()), "`{}` ran twice", call.id);
+            }
+            Event::ToolAllowed { call, .. } => assert_eq!(call.tool, "Read"),
+            _ => {}
+        }
+    }
+    assert_eq!(waiting, None);
+    let folded = played
+        .events
+        .iter()
+        .fold(Run::new(RunId::new("r")), evolve_again);
+    assert_eq!(json(&folded), json(&played.run));
+}
+
+fn evolve_again(run: Run, event: &Event) -> Run {
+    // As it is read back after a crash.
+    let text = serde_json::to_string(event).unwrap();
+    evolve(run, &serde_json::from_str(&text).unwrap())
+}
+
+fn json(run: &Run) -> Value {
+    serde_json::to_value(run).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_yes_is_used_once_for_the_call_it_was_asked_about(
+        all in prop::collection::vec(happens(), 1..40),
+    ) {
+        let mut played = Played::begun();
+        for what in &all {
+            played.happen(what);
+        }
+        check(&played);
+    }
+}
+
+#[test]
+fn what_is_generated_reaches_all_that_is_checked() {
+    // Enough of it gets as far as yeses, noes and running out of time.
+    let mut played = Played::begun();
+    for what in [
+        Happens::Message(true, vec![1, 0, 2]),
+        Happens::Message(false, vec![1]),
+        Happens::Answer(true, 0),
+        Happens::Answer(true, 0),
+        Happens::Answer(false, 2),
+        Happens::Later,
+        Happens::Later,
+        Happens::Message(true, vec![1]),
+    ] {
+        played.happen(&what);
+    }
+    let count = |is: fn(&Event) -> bool| played.events.iter().filter(|event| is(event)).count();
+    assert_eq!(count(|event| matches!(event, Event::GrantConsumed { .. })), 1);
+    assert_eq!(count(|event| matches!(event, Event::GrantDenied { .. })), 2);
+    assert_eq!(count(|event| matches!(event, Event::GrantRequested { .. })), 4);
+    check(&played);
+}
