@@ -7,7 +7,7 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-use std::fs;
+use std::{fs, path::Path};
 
 use interlock_testkit::{
     claude::Version,
@@ -15,6 +15,7 @@ use interlock_testkit::{
     interlock::Interlock,
     programs,
     proposal::{Proposal, Script},
+    provider,
     room::Room,
 };
 use serde_json::{Value, json};
@@ -214,6 +215,84 @@ fn agents_beside_each_other_are_held_to_runs_of_their_own() {
         let events = interlock.events(run["run"].as_str().unwrap()).unwrap();
         assert_eq!(verdicts(&events), ["allowed", "to writing", "to done"]);
     }
+}
+
+/// Hands in a plan after it has tried to write it down itself.
+fn planner() -> provider::Script {
+    let write = provider::call("Write", &json!({"file_path": "plan", "content": "x"}));
+    let submit = provider::call("submit", &json!({"steps": ["look", "write"]}));
+    provider::Script::turns(vec![vec![write], vec![submit]])
+}
+
+const PLAN: &str = "id: plan
+settings: {model: openai/scripted}
+stages:
+  Plan:
+    body: 'Plan ${ctx.task}'
+    allowedTools: [Read]
+    completionTool: submit
+    completionSchema: {required: [steps]}
+    turnCap: 4
+    next: end
+";
+
+/// One step calls a model itself, the other holds a real agent, both at once; the last sees what came of both.
+fn an_agent_works_beside_a_model_stage(client: Client) {
+    let room = room(client);
+    room.install("interlock", Path::new(INTERLOCK)).unwrap();
+    room.write("plan.yaml", PLAN).unwrap();
+    let (tool, more) = match client {
+        Client::ClaudeCode(_) => ("claude", ", allowed-tools: [Read, Bash]"),
+        _ => ("codex", ""),
+    };
+    let flow = format!(
+        "start-at: both
+states:
+  both:
+    tool: parallel
+    arguments:
+      tasks:
+        - {{tool: {tool}, arguments: {{prompt: Do the scripted thing., guard: fix{more}}}}}
+        - {{tool: bash, arguments: {{command: 'interlock run plan.yaml it --name planned --headless', cwd: '@/'}}}}
+  tell:
+    tool: bash
+    arguments: {{command: 'interlock status planned --json'}}
+"
+    );
+    room.write(
+        "flow.yaml",
+        &flow.replace("  tell:", "    next: tell\n  tell:"),
+    )
+    .unwrap();
+    let proposals = vec![
+        Proposal::shell("ls"),
+        Proposal::shell("cat a.txt"),
+        transition("READY"),
+        transition("DONE"),
+    ];
+    let mut command = room.command(INTERLOCK);
+    command.args(["run", "./flow.yaml"]);
+    let session = Session::new(client, &room, Script::calls(proposals)).beside_stages(planner());
+    let outcome = session.below(command).unwrap();
+    assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
+    let wanted = ["command_not_allowed", "allowed", "to writing", "to done"];
+    assert_eq!(verdicts(&held(&room)), wanted, "{outcome:#?}");
+    // Neither is bounded by what bounds the other, and what the stage may not it did not do.
+    let planned = Interlock::new(INTERLOCK, &room).status("planned").unwrap();
+    assert_eq!(planned["status"], "completed", "{planned}");
+    assert_eq!(planned["context"]["upstream"]["Plan"]["steps"][1], "write");
+    assert_eq!(room.read("plan"), None);
+    assert!(outcome.stdout.contains("completed"), "{outcome:#?}");
+}
+
+#[test]
+fn claude_code_works_beside_a_model_stage() {
+    an_agent_works_beside_a_model_stage(Client::ClaudeCode(Version::V2_1_329));
+}
+
+#[test]
+fn codex_works_beside_a_model_stage() {
+    an_agent_works_beside_a_model_stage(Client::Codex(Tools::Functions));
 }
 
 macro_rules! with_each_client {

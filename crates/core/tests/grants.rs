@@ -379,8 +379,14 @@ fn what_is_generated_reaches_all_that_is_checked() {
         played.happen(&what);
     }
     let count = |is: fn(&Event) -> bool| played.events.iter().filter(|event| is(event)).count();
-    assert_eq!(count(|event| matches!(event, Event::GrantConsumed { .. })), 1);
+    assert_eq!(
+        count(|event| matches!(event, Event::GrantConsumed { .. })),
+        1
+    );
     assert_eq!(count(|event| matches!(event, Event::GrantDenied { .. })), 2);
-    assert_eq!(count(|event| matches!(event, Event::GrantRequested { .. })), 4);
+    assert_eq!(
+        count(|event| matches!(event, Event::GrantRequested { .. })),
+        4
+    );
     check(&played);
 }

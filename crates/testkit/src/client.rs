@@ -19,6 +19,7 @@ use crate::confined::{self, Confinement};
 use crate::endpoint::{Endpoint, Wire, chat::Chat, gemini::Gemini, responses::Responses};
 use crate::processes::{self, Ended};
 use crate::proposal::{Proposal, Script};
+use crate::provider;
 use crate::room::Room;
 use words::Words;
 
@@ -125,6 +126,8 @@ pub struct Session<'a> {
     script: Script,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    /// What the model of stages says, where there are any.
+    beside: Option<provider::Script>,
     deadline: Duration,
 }
 
@@ -155,8 +158,15 @@ impl<'a> Session<'a> {
             script,
             arguments,
             environment,
+            beside: None,
             deadline: DEADLINE,
         }
+    }
+
+    /// Adds a model that stages of the same workflow call, as that of the provider `openai`.
+    pub fn beside_stages(mut self, script: provider::Script) -> Session<'a> {
+        self.beside = Some(script);
+        self
     }
 
     /// Adds an argument for the client.

@@ -76,6 +76,9 @@ pub(crate) struct Model {
     #[serde(rename = "for", default)]
     pub(crate) text: String,
     pub(crate) says: Vec<Turn>,
+    /// It may be cancelled before all of it is asked for.
+    #[serde(default)]
+    pub(crate) may_end: bool,
 }
 
 /// What is said to one request.

@@ -30,7 +30,13 @@ impl Models {
             });
             let says = turns.collect();
             let text = model.text.clone();
-            (Model { text, says }, 0)
+            let may_end = model.may_end;
+            let model = Model {
+                text,
+                says,
+                may_end,
+            };
+            (model, 0)
         });
         Self {
             shared: Arc::new(Mutex::new(Shared {
@@ -76,7 +82,7 @@ impl Models {
         let mut wrong = shared.wrong.clone();
         for (model, used) in &shared.models {
             let left = model.says.len() - used;
-            if left > 0 {
+            if left > 0 && !model.may_end {
                 wrong.push(format!(
                     "{left} messages for `{}` were not asked for",
                     model.text

@@ -101,3 +101,35 @@ fn what_a_file_tells_the_model_opens_nothing() {
     assert_eq!(place.count("GrantIssued"), 0);
     assert_eq!(place.count("ToolDenied") + place.count("ToolEnded"), 7);
 }
+
+#[test]
+fn a_yes_does_not_follow_a_link_that_was_put_there_meanwhile() {
+    for aim in [".interlock", "elsewhere"] {
+        let target = "out/config.toml";
+        let write = call("Write", &json!({"file_path": target, "content": "x"}));
+        let turns = vec![vec![write], vec![call("submit", &json!({}))]];
+        let place = Place::new("anthropic", READER, Script::turns(turns));
+        place.room.write("elsewhere/kept", "").unwrap();
+        let remote = ["--ask", "remote", "--no-wait"];
+        place
+            .call(&[&["run", "flow", "it", "-n", "one"], &remote[..]].concat())
+            .ended(75);
+        // What the person looks at is a new file below `out`.
+        let (from, to) = (place.project().join(aim), place.project().join("out"));
+        std::os::unix::fs::symlink(from, to).unwrap();
+        place.by_person(&["approve", "one"]).ended(0);
+        place
+            .by_person(&[&["resume", "one"], &remote[..]].concat())
+            .ended(0);
+        assert_eq!(place.room.read(target), None, "{aim}");
+        let word = if aim == "elsewhere" {
+            "moved"
+        } else {
+            "protected"
+        };
+        let ended = place.events();
+        let ended = ended.iter().find(|event| event["event"] == "ToolEnded");
+        assert_eq!(ended.unwrap()["code"], word, "{ended:?}");
+        assert_eq!(place.count("GrantConsumed"), 1);
+    }
+}

@@ -105,7 +105,7 @@ fn answer(place: &Place, who: usize, answers: &Answers) {
             thread::yield_now();
             continue;
         };
-        let yes = round % 3 != 0;
+        let yes = !round.is_multiple_of(3);
         let word = if yes { "approve" } else { "reject" };
         if place.by_person(&[word, "one", id]).code == Some(0) {
             let mut counted = answers.counted.lock().unwrap();
@@ -193,8 +193,7 @@ fn check(place: &Place, answers: &Answers) {
         let all = named(name).into_iter();
         all.map(|event| text(event, "id")).collect()
     };
-    let (issued, denied, consumed) =
-        (ids("GrantIssued"), ids("GrantDenied"), ids("GrantConsumed"));
+    let (issued, denied, consumed) = (ids("GrantIssued"), ids("GrantDenied"), ids("GrantConsumed"));
     assert_eq!(named("GrantRequested").len(), SIBLINGS * PROPOSALS);
     assert_eq!(issued.len() + denied.len(), SIBLINGS * PROPOSALS);
     assert_eq!(issued, consumed, "each yes is used up where it is given");

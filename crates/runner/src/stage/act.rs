@@ -602,7 +602,7 @@ impl<'a> Attempt<'a> {
         })
     }
 
-    fn job<'j>(&self, running: &'j Running) -> Job<'j> {
+    fn job<'j>(&'j self, running: &'j Running) -> Job<'j> {
         let judged = Judged {
             machine: self.machine,
             run: &self.told.run,
@@ -616,6 +616,13 @@ impl<'a> Attempt<'a> {
             tool: &running.call.tool,
             arguments: &running.arguments,
             facts: &running.call.facts,
+            judged: self
+                .told
+                .run
+                .calls
+                .iter()
+                .find(|open| open.id == running.id)
+                .map_or(&[], |open| open.marks.files.as_slice()),
             plan: plan_of(self.stages, &judged, &running.call, line),
         }
     }

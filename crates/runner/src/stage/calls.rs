@@ -33,8 +33,10 @@ pub(super) struct Job<'a> {
     pub(super) id: CallId,
     pub(super) tool: &'a str,
     pub(super) arguments: &'a Arguments,
-    /// Its facts, as they were judged.
+    /// Its facts, found again: a person may have thought about it for long.
     pub(super) facts: &'a CallFacts,
+    /// The files that it writes, as they were judged: absolute, links resolved.
+    pub(super) judged: &'a [String],
     /// What holds its line, where it is one.
     pub(super) plan: Option<Plan>,
 }
@@ -201,6 +203,10 @@ fn written(path: String, root: &str) -> WrittenPath {
 /// Returns the end of a call and the code of its failure.
 fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     let stages = bench.stages;
+    if let Some((moved, sentence)) = moved(job) {
+        let code = Some(moved.as_str().to_owned());
+        return (ToolEnd::failed(moved, sentence), code);
+    }
     let Some(tool) = Tool::named(&stages.tools, job.tool) else {
         return served(bench, job);
     };
@@ -230,6 +236,25 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     );
     let code = end.code.map(|code| code.as_str().to_owned());
     (end, code)
+}
+
+/// Says why a call is not the one that was judged any more: links have changed since.
+///
+/// What a line may write is held to its plan, which is made of these very facts.
+fn moved(job: &Job<'_>) -> Option<(Code, String)> {
+    if let Some(thing) = &job.facts.protected {
+        return Some((Code::Protected, format!("it leads to {thing} by now")));
+    }
+    if job.facts.shell.is_some() {
+        return None;
+    }
+    let writes = job.facts.writes.iter();
+    let paths = writes.filter_map(|write| write.path.as_ref());
+    let mut elsewhere = paths.filter(|path| !job.judged.contains(path));
+    let path = elsewhere.next()?;
+    let sentence =
+        format!("`{path}` is not where it led when the call was judged: propose it again");
+    Some((Code::Moved, sentence))
 }
 
 fn served(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {

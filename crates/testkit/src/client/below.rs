@@ -9,6 +9,7 @@ use crate::confined;
 use crate::endpoint::{Endpoint, Said, Wire, gemini::Gemini, responses::Responses};
 use crate::processes;
 use crate::proposal::Proposal;
+use crate::provider::Provider;
 
 impl Session<'_> {
     /// Runs `command`, below which the client is started, with the scripted model in its reach.
@@ -34,11 +35,24 @@ impl Session<'_> {
         }
     }
 
+    /// Starts the model of stages, which lasts as long as what is returned.
+    fn point_stages(&self, command: &mut Command) -> io::Result<Option<Provider>> {
+        let Some(script) = &self.beside else {
+            return Ok(None);
+        };
+        let provider = Provider::start(script.clone())?;
+        command
+            .env("OPENAI_BASE_URL", format!("{}/v1", provider.url()))
+            .env("OPENAI_API_KEY", "scripted");
+        Ok(Some(provider))
+    }
+
     fn below_claude(self, mut command: Command) -> io::Result<Outcome> {
         let script = claude_code::script(&self);
         confined::run(|confinement| {
             let model = anthropic::Model::start(script.clone())?;
             crate::claude::point(&mut command, &model.url());
+            let _beside = self.point_stages(&mut command)?;
             confinement.keep_inside(&mut command);
             command.envs(self.environment.iter().map(|(name, value)| (name, value)));
             let ended = processes::run(command, self.room, self.deadline)?;
@@ -70,6 +84,7 @@ impl Session<'_> {
         confined::run(|confinement| {
             let model = Endpoint::start(wire, self.script.clone(), words)?;
             point(self.room, &mut command, &model.url())?;
+            let _beside = self.point_stages(&mut command)?;
             confinement.keep_inside(&mut command);
             command.envs(self.environment.iter().map(|(name, value)| (name, value)));
             let ended = processes::run(command, self.room, self.deadline)?;
