@@ -1,9 +1,5 @@
 //! The real Claude Code is refused a call, a person says yes to it in `interlock watch`, and just that call passes, once.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     process::Command,
