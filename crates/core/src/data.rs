@@ -33,6 +33,9 @@ pub struct DataFlags {
     pub in_history: bool,
     /// Whether the conversation before it is forgotten.
     pub clear_messages: bool,
+    /// Whether the first message stays even then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep_first: bool,
     /// Whether it enters the conversation as a person's message.
     pub as_person: bool,
 }
@@ -47,6 +50,7 @@ impl Default for DataFlags {
             append: false,
             in_history: true,
             clear_messages: false,
+            keep_first: false,
             as_person: false,
         }
     }
@@ -78,7 +82,7 @@ pub fn apply<M>(
     (output, text): (&Value, &str),
 ) {
     if flags.clear_messages {
-        history.clear();
+        history.truncate(usize::from(flags.keep_first));
     }
     if flags.in_history {
         history.push(said);

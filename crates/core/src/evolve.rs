@@ -479,8 +479,9 @@ fn take_transition(
 
 fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.at = to.clone();
-    // Only lines with a conversation count what they enter.
-    frame.steps += u64::from(frame.dialogue.is_some());
+    // Only lines with a conversation count what they enter; where several begin is no state of the workflow.
+    let counts = frame.dialogue.is_some() && !to.as_str().contains(':');
+    frame.steps += u64::from(counts);
     frame.gathering = false;
     frame.exits = Vec::new();
     frame.used = Used::default();

@@ -8,34 +8,50 @@ mod configured;
 mod document;
 mod expression;
 mod keys;
+mod lower;
 mod nodes;
 mod notes;
+mod policy;
 mod scalars;
 mod schema;
 mod shape;
 mod state;
-#[expect(
-    dead_code,
-    reason = "a file is checked; what makes a machine of it reads the rest"
-)]
 mod syntax;
 mod table;
 mod tools;
-#[expect(dead_code, reason = "what makes a machine of a file calls it")]
 mod works;
 
-pub use shape::{answer_findings, answer_schema};
+use interlock_core::{
+    machine::Machine,
+    validate::{FindingCode, validate},
+};
 
 use crate::{
     diagnostic::Report,
+    native,
     node::Node,
     source::{Files, Workflows},
+    source_map::Spans,
 };
 use notes::Notes;
 
 pub(crate) use schema::schema;
+pub use shape::{answer_findings, answer_schema};
 
-/// Says everything that is wrong with a file.
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// Not sealed yet; none where there are errors.
+    pub(crate) machine: Option<Machine>,
+    /// What the workflow is called.
+    pub(crate) id: String,
+    pub(crate) spans: Spans,
+}
+
+/// What the checks of every machine may say of one of this format: the rest is said here in its own words.
+const ASKED: &[FindingCode] = &[FindingCode::InvalidPattern, FindingCode::UselessCommand];
+
+/// Reads a file, and says everything that is wrong with it.
 ///
 /// `strict` is whether the caller asks for strictness; the file may ask for it as well.
 pub(crate) fn read(
@@ -44,15 +60,44 @@ pub(crate) fn read(
     report: &mut Report,
     others: &dyn Workflows,
     strict: bool,
-) {
+) -> Reading {
     let tree = &configured::merged(tree, others, report);
+    let strict = strict || document::is_strict(tree);
     let mut notes = Notes {
-        strict: strict || document::is_strict(tree),
+        strict,
         report,
         files,
     };
-    if let Some(mut workflow) = document::read(tree, &mut notes) {
-        configured::skills(&mut workflow, others, &mut notes);
-        check::check(&workflow, others, &mut notes);
+    let mut reading = Reading {
+        machine: None,
+        id: String::new(),
+        spans: Spans::default(),
+    };
+    let Some(mut workflow) = document::read(tree, &mut notes) else {
+        return reading;
+    };
+    configured::skills(&mut workflow, others, &mut notes);
+    check::check(&workflow, others, &mut notes);
+    reading.id = workflow
+        .name
+        .clone()
+        .unwrap_or_else(|| name_of(files.name_and_text(tree.span.file).0));
+    if report.has_errors() {
+        return reading;
     }
+    let machine = lower::lower(&workflow, &reading.id, strict, &mut reading.spans);
+    let findings = validate(&machine);
+    let asked = findings
+        .into_iter()
+        .filter(|finding| ASKED.contains(&finding.code));
+    native::add_all(asked, &reading.spans, report);
+    reading.machine = (!report.has_errors()).then_some(machine);
+    reading
+}
+
+/// Returns what a file is called without its folder and its extension.
+fn name_of(file: &str) -> String {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    if stem.is_empty() { "workflow" } else { stem }.to_owned()
 }

@@ -50,7 +50,7 @@ impl Converted {
 pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec<Diagnostic>> {
     let opened = Opened::new(source);
     for name in opened.all() {
-        opened.load(name.as_deref(), others)?;
+        opened.load(name.as_deref(), others, false)?;
     }
     let Some(tree) = &opened.tree else {
         return Err(Vec::new());

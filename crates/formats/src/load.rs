@@ -51,7 +51,19 @@ pub fn load(
     which: Option<&str>,
     others: &dyn Workflows,
 ) -> Result<Loaded, Vec<Diagnostic>> {
-    Opened::new(source).load(which, others)
+    Opened::new(source).load(which, others, false)
+}
+
+/// The same, with doubts as errors where a format has both, also while a run goes on.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_strictly(
+    source: &Source,
+    which: Option<&str>,
+    others: &dyn Workflows,
+) -> Result<Loaded, Vec<Diagnostic>> {
+    Opened::new(source).load(which, others, true)
 }
 
 /// Returns everything there is to say about a file, all its workflows included.
@@ -72,7 +84,7 @@ fn check_as(source: &Source, others: &dyn Workflows, strict: bool) -> Vec<Diagno
         return opened.check_codemie(others, strict);
     }
     let names = opened.names();
-    let mut all = match opened.load(None, others) {
+    let mut all = match opened.load(None, others, false) {
         Err(found) if names.is_empty() => return found,
         Ok(loaded) if names.is_empty() => return loaded.warnings,
         // Which workflow would be taken is no question here: all are looked at.
@@ -83,7 +95,7 @@ fn check_as(source: &Source, others: &dyn Workflows, strict: bool) -> Vec<Diagno
         Ok(_) => Vec::new(),
     };
     for name in names {
-        all.extend(said(opened.load(Some(&name), others)));
+        all.extend(said(opened.load(Some(&name), others, false)));
     }
     let rank = |found: &Diagnostic| {
         let elsewhere = found.file != source.name;
@@ -167,7 +179,7 @@ pub(crate) enum Format {
 impl Format {
     /// Tells whether Interlock itself carries out what such a file says.
     const fn is_of_steps(self) -> bool {
-        matches!(self, Self::FlowState | Self::Pipeline)
+        matches!(self, Self::FlowState | Self::CodeMie | Self::Pipeline)
     }
 }
 
@@ -233,13 +245,14 @@ impl Opened {
         &self,
         which: Option<&str>,
         others: &dyn Workflows,
+        strict: bool,
     ) -> Result<Loaded, Vec<Diagnostic>> {
         let empty = Source::new("", "");
         let own = self.files.source(0).unwrap_or(&empty);
         let recorder = Recorder::new(own, others);
         let mut loaded = match self.format {
             Format::FlowState => self.load_flowstate(which, &recorder),
-            Format::CodeMie => self.load_codemie(&recorder),
+            Format::CodeMie => self.load_codemie(which, &recorder, strict),
             Format::Pipeline => self.load_pipeline(which, &recorder),
             Format::Native => self.load_native(which, &recorder),
         }?;
@@ -255,21 +268,39 @@ impl Opened {
         report.into_diagnostics(&self.files)
     }
 
-    fn load_codemie(&self, others: &dyn Workflows) -> Result<Loaded, Vec<Diagnostic>> {
+    fn load_codemie(
+        &self,
+        which: Option<&str>,
+        others: &dyn Workflows,
+        strict: bool,
+    ) -> Result<Loaded, Vec<Diagnostic>> {
         let mut report = self.report.clone();
-        if let Some(tree) = &self.tree {
-            codemie::read(tree, &self.files, &mut report, others, false);
-            if !report.has_errors() {
-                report
-                    .error(
-                        start_of(tree),
-                        "unsupported",
-                        "a workflow in the CodeMie format can be checked, but not run yet",
-                    )
-                    .help("write it in the FlowState or the native format to run it");
-            }
+        let Some(tree) = &self.tree else {
+            return Err(report.into_diagnostics(&self.files));
+        };
+        let reading = codemie::read(tree, &self.files, &mut report, others, strict);
+        if let Some(which) = which.filter(|which| *which != reading.id) {
+            let message = format!(
+                "there is no workflow `{which}` in this file: it holds `{}`",
+                reading.id
+            );
+            report.error(start_of(tree), NO_CHOICE, message);
         }
-        Err(report.into_diagnostics(&self.files))
+        let failed = report.has_errors();
+        let diagnostics = report.into_diagnostics(&self.files);
+        match reading.machine.filter(|_| !failed) {
+            Some(machine) => Ok(Loaded {
+                machine: machine.seal(),
+                source_map: reading.spans.into_map(&self.files),
+                warnings: diagnostics,
+                name: None,
+                upstream_servers: None,
+                variables: Vec::new(),
+                inputs: Vec::new(),
+                bundle: Bundle::default(),
+            }),
+            None => Err(diagnostics),
+        }
     }
 
     fn load_native(

@@ -29,6 +29,8 @@ pub struct CaseFile {
 pub struct Case {
     /// A sentence.
     pub name: String,
+    /// What the run begins with, where the workflow has a conversation.
+    pub input: String,
     /// What is done and what it must answer.
     pub steps: Vec<Step>,
 }
@@ -139,7 +141,11 @@ impl Case {
     /// Plays the case against a fresh run of `machine`.
     #[must_use]
     pub fn play(&self, machine: &Machine, setting: &Setting) -> CaseOutcome {
-        let mut simulation = Simulation::new(machine.clone(), setting.clone());
+        let setting = Setting {
+            input: self.input.clone(),
+            ..setting.clone()
+        };
+        let mut simulation = Simulation::new(machine.clone(), setting);
         let failure = self.steps.iter().enumerate().find_map(|(index, step)| {
             let differences = play_step(&mut simulation, step);
             (!differences.is_empty()).then(|| Failure {
@@ -181,10 +187,15 @@ fn read_case(number: usize, case: &Value) -> Result<Case, BadCaseFile> {
         Some(Value::String(name)) => name.clone(),
         _ => return bad(format!("{what} has no `name`")),
     };
-    let known = ["name", "steps"];
+    let known = ["name", "input", "steps"];
     if let Some(key) = case.keys().find(|key| !known.contains(&key.as_str())) {
         return bad(format!("{what} ({name}): unknown key `{key}`"));
     }
+    let input = match case.get("input") {
+        None => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
     let Some(Value::Array(steps)) = case.get("steps") else {
         return bad(format!("{what} ({name}) has no list of `steps`"));
     };
@@ -197,7 +208,7 @@ fn read_case(number: usize, case: &Value) -> Result<Case, BadCaseFile> {
             })
         })
         .collect::<Result<_, _>>()?;
-    Ok(Case { name, steps })
+    Ok(Case { name, input, steps })
 }
 
 fn read_step(step: &Value) -> Result<Step, BadCaseFile> {

@@ -6,7 +6,7 @@ mod short;
 use interlock_core::{
     call::{CallResult, WrittenPath},
     command::ActivityOutcome,
-    event::Cause,
+    event::{Cause, Passing},
     machine::Object,
 };
 use serde_json::Value;
@@ -359,7 +359,15 @@ fn activity(fields: &mut Fields) -> Result<ActivityLine, String> {
         (Some(output), None) => ActivityOutcome::done(output),
         (None, Some(Value::Object(error))) => {
             let mut error = Fields::new(error, "error");
+            let after_ms = error.optional_integer("after_ms")?;
+            let passes = error
+                .optional_bool("passing")?
+                .unwrap_or(after_ms.is_some());
+            let passing = passes.then(|| Passing {
+                after_ms: after_ms.and_then(|ms| u64::try_from(ms).ok()),
+            });
             let outcome = ActivityOutcome::Failed(Cause {
+                passing,
                 stderr: error.optional_text("stderr")?.unwrap_or_default(),
                 stdout: error.optional_text("stdout")?.unwrap_or_default(),
                 ..Cause::new(

@@ -2,6 +2,7 @@
 
 use interlock_core::{Report, refusal::Code};
 use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::Value;
 
 /// What a tool call is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -28,6 +29,30 @@ pub struct CallVerdict {
     pub message: String,
 }
 
+/// What the model of an agent under way is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// The shown path of the agent's state.
+    pub path: String,
+    /// The system prompt.
+    pub system: String,
+    /// The task.
+    pub task: String,
+    /// The conversation before it: each message behind who said it, `person: …` or `model: …`.
+    pub history: Vec<String>,
+}
+
+/// What a run with a conversation has to say beside its report.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Talk {
+    /// What each agent under way is told, in the order of the lines.
+    pub told: Vec<Told>,
+    /// What is not as the workflow wants it, and what was done about it: the code, then a sentence.
+    pub notes: Vec<String>,
+    /// The result, once there is one.
+    pub result: Option<Value>,
+}
+
 /// The answer to one line; serialises with its keys in the order of the contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputLine {
@@ -43,6 +68,8 @@ pub struct OutputLine {
     pub calls: Vec<CallVerdict>,
     /// Where the run stands after it.
     pub report: Report,
+    /// What belongs to the conversation; `None`: the workflow has none.
+    pub talk: Option<Talk>,
     /// The names of the events it added.
     pub log: Vec<&'static str>,
 }
@@ -60,6 +87,13 @@ impl Serialize for OutputLine {
             map.serialize_entry("calls", &self.calls)?;
         }
         self.report.write_into(&mut map)?;
+        if let Some(talk) = &self.talk {
+            map.serialize_entry("told", &talk.told)?;
+            map.serialize_entry("notes", &talk.notes)?;
+            if let Some(result) = &talk.result {
+                map.serialize_entry("result", result)?;
+            }
+        }
         map.serialize_entry("log", &self.log)?;
         map.end()
     }

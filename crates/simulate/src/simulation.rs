@@ -1,6 +1,7 @@
 //! Feeds the engine line by line and keeps what it says.
 
 mod stages;
+mod talk;
 mod wording;
 
 use interlock_core::{
@@ -67,6 +68,8 @@ pub struct Simulation {
     /// Whether an allowed call has no outcome yet.
     open_call: bool,
     stages: stages::Stages,
+    /// What was noted since the last line.
+    notes: Vec<String>,
 }
 
 impl Simulation {
@@ -82,6 +85,7 @@ impl Simulation {
             calls: 0,
             open_call: false,
             stages: stages::Stages::default(),
+            notes: Vec::new(),
         };
         let places = simulation.machine.durable.then(|| Places {
             run_dir: "/run".to_owned(),
@@ -136,6 +140,14 @@ impl Simulation {
 
     /// Answers one line.
     pub fn take(&mut self, line: InputLine) -> OutputLine {
+        let output = self.taken(line);
+        OutputLine {
+            talk: self.talk(),
+            ..output
+        }
+    }
+
+    fn taken(&mut self, line: InputLine) -> OutputLine {
         match line {
             InputLine::State => {
                 let message = wording::standing(&self.machine, &self.run);
@@ -230,6 +242,11 @@ impl Simulation {
             InputLine::Activity(line) => {
                 if let ActivityOutcome::Done { output, .. } = &line.outcome
                     && let Some(answer) = self.hand_in(line.path.as_deref(), output)
+                {
+                    return answer;
+                }
+                if let ActivityOutcome::Failed(cause) = &line.outcome
+                    && let Some(answer) = self.model_fails(line.path.as_deref(), cause)
                 {
                     return answer;
                 }
@@ -337,6 +354,7 @@ impl Simulation {
             ask,
         };
         let decision = decide(&self.machine, &self.run, &command);
+        self.notes.extend(talk::notes(&decision.events));
         for event in &decision.events {
             let run = std::mem::replace(&mut self.run, Run::new(RunId::new("sim")));
             self.run = evolve(run, event);
@@ -388,6 +406,7 @@ impl Simulation {
             calls: Vec::new(),
             message,
             report: report(&self.machine, &self.run, focus),
+            talk: None,
             log,
         }
     }

@@ -323,6 +323,7 @@ fn flags() -> impl Strategy<Value = DataFlags> {
                 .map(str::to_owned),
             reset: reset.into_iter().map(str::to_owned).collect(),
             as_person: false,
+            keep_first: false,
         },
     )
 }

@@ -29,7 +29,7 @@ impl Work<'_> {
         matches!(&state.activity, Activity::Fork(fork) if fork.join == Join::Meet).then_some(parent)
     }
 
-    fn spread_around(&self, path: &FramePath) -> Option<(FramePath, &Spread)> {
+    pub(super) fn spread_around(&self, path: &FramePath) -> Option<(FramePath, &Spread)> {
         let (parent, state) = self.around(path)?;
         match &state.activity {
             Activity::Spread(spread) => Some((parent, spread)),
@@ -386,7 +386,7 @@ impl Work<'_> {
         };
         let (frame, machine) = self.stand(path)?;
         let counted = !is_generated(machine, &frame.at);
-        if !counted || frame.effect.is_some() || frame.steps < limit {
+        if !counted || frame.effect.is_some() || frame.steps <= limit {
             return Ok(false);
         }
         let at = machine.shown(&frame.at).to_string();

@@ -301,7 +301,7 @@ impl Work<'_> {
         if let Some(wanted) = &answer.path {
             return self.named(&all, wanted);
         }
-        let Some(first) = all.first().map(|waiting| waiting.shown.clone()) else {
+        let Some(first) = all.first().map(|waiting| self.place_of(waiting)) else {
             let last = self
                 .run
                 .settled
@@ -312,7 +312,7 @@ impl Work<'_> {
                 format!("nothing waits for an answer{last}"),
             ));
         };
-        if all.iter().any(|waiting| waiting.shown != first) {
+        if all.iter().any(|waiting| self.place_of(waiting) != first) {
             return Err(Refusal::new(
                 Code::UnknownBranch,
                 format!(
@@ -322,6 +322,20 @@ impl Work<'_> {
             ));
         }
         Ok(all)
+    }
+
+    /// Names the state that a request is about; the same for every item of a list.
+    fn place_of(&self, waiting: &Pending) -> String {
+        let mut at = FramePath::root();
+        let mut place = String::new();
+        for name in waiting.path.names() {
+            at = at.child(name);
+            let is_item = self.spread_around(&at).is_some();
+            place.push_str(if is_item { "*" } else { name });
+            place.push('/');
+        }
+        let frame = self.run.frame(&waiting.path);
+        frame.map_or(place.clone(), |frame| format!("{place}{}", frame.at))
     }
 
     fn named(&self, all: &[Pending], wanted: &str) -> Result<Vec<Pending>, Refusal> {

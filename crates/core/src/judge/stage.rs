@@ -5,7 +5,8 @@ use crate::{
     call::{CallKind, ToolCall},
     event::{AllowSource, GrantThen},
     facts::SimpleCommand,
-    machine::{Mode, ModeRules},
+    machine::{Activity, Mode, ModeRules},
+    policy::OnDenied,
     refusal::{Code, Refusal},
     stage::READING_TOOLS,
 };
@@ -48,6 +49,11 @@ pub(crate) fn judge_stage(bench: Bench<'_>, mode: &ModeRules) -> StageVerdict {
     }
     let source = match &policy.allowed_tools {
         Some(_) if bench.call.is_listed(policy) => AllowSource::Stage,
+        Some(_) if refuses(bench) => {
+            let message = not_allowed(bench);
+            let refusal = Refusal::new(Code::ToolNotAllowed, message);
+            return StageVerdict::Deny(POLICY, refusal);
+        }
         Some(_) => return ask(bench, Vec::new(), true),
         None => match by_mode(bench, mode) {
             Ok(()) => AllowSource::Mode,
@@ -67,11 +73,26 @@ pub(crate) fn only_reads(call: &ToolCall) -> bool {
         && READING_TOOLS.contains(&call.tool.as_str())
 }
 
-fn ask(bench: Bench<'_>, keys: Vec<String>, excuses: bool) -> StageVerdict {
-    let message = format!(
+/// Tells whether a call outside the list is refused without a question.
+///
+/// An agent of a conversation has the tools it is given; only where its state says so, a person is asked for more.
+fn refuses(bench: Bench<'_>) -> bool {
+    let converses = match &bench.state.activity {
+        Activity::Stage(stage) => stage.history,
+        _ => false,
+    };
+    converses && bench.state.policy.on_denied == OnDenied::Deny
+}
+
+fn not_allowed(bench: Bench<'_>) -> String {
+    format!(
         "`{}` is not allowed in `{}`",
         bench.call.tool, bench.frame.at
-    );
+    )
+}
+
+fn ask(bench: Bench<'_>, keys: Vec<String>, excuses: bool) -> StageVerdict {
+    let message = not_allowed(bench);
     let then = GrantThen {
         denied: contents(bench, excuses).err(),
         reads: only_reads(bench.call),

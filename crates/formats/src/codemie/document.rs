@@ -78,7 +78,6 @@ fn workflow(node: &Node, notes: &mut Notes<'_>) -> Option<Workflow> {
         }
     }
     Some(Workflow {
-        span: node.span,
         name: None,
         description: None,
         incomplete,
@@ -169,7 +168,6 @@ fn assistant(node: &Node, notes: &mut Notes<'_>) -> Option<Assistant> {
         id: named(&fields, "id")?,
         base,
         system_prompt: named(&fields, "system_prompt"),
-        name: fields.string("name"),
         model: named(&fields, "model"),
         temperature: fields.decimal("temperature"),
         tools: each(&fields, "tools", notes, tool_name),

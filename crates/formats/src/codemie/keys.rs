@@ -19,8 +19,8 @@ const MAX: u64 = u64::MAX;
 
 /// Every table, in the order in which a misplaced key is looked for.
 pub(super) static TABLES: &[&Table] = &[
-    &STATE, &NEXT, &WORKFLOW, &ASSISTANT, &TOOL, &NODE, &SERVER, &START, &RETRY, &SWITCH, &CASE,
-    &CONDITION, &TOOL_NAME, &PACKAGE,
+    &STATE, &NEXT, &WORKFLOW, &ASSISTANT, &TOOL, &NODE, &SERVER, &START, &RETRY, &POLICY, &SWITCH,
+    &CASE, &CONDITION, &TOOL_NAME, &PACKAGE,
 ];
 
 /// Keys that never had an effect, at any level, with the right name where there is one.
@@ -548,9 +548,77 @@ pub(super) static STATE: Table = Table {
         ),
         key(
             "policy",
-            Kind::Map,
+            Kind::One(&POLICY),
             Optional,
             "What tool calls the state allows, as in the native format.",
+        ),
+    ],
+};
+
+/// What tool calls a state allows: the native format's policy.
+pub(super) static POLICY: Table = Table {
+    name: "a `policy`",
+    key: "policy",
+    keys: &[
+        key(
+            "allowed_tools",
+            Kind::Texts,
+            Optional,
+            "The only tools of the assistant that pass; `*` is a wildcard.",
+        ),
+        key(
+            "disallowed_tools",
+            Kind::Texts,
+            Optional,
+            "Tools that are denied even when allowed.",
+        ),
+        key(
+            "on_denied",
+            Kind::Word(&["deny", "ask"]),
+            Optional,
+            "What becomes of a call of another tool; `deny` when left out.",
+        ),
+        key(
+            "max_iterations",
+            Kind::Integer(1, u64::MAX),
+            Optional,
+            "Allowed calls in one stay.",
+        ),
+        key(
+            "max_edit_lines",
+            Kind::Integer(1, u64::MAX),
+            Optional,
+            "Lines touched by one edit.",
+        ),
+        key(
+            "max_files_per_state",
+            Kind::Integer(1, u64::MAX),
+            Optional,
+            "Distinct files written in one stay.",
+        ),
+        key(
+            "context_budget_bytes",
+            Kind::Integer(1, u64::MAX),
+            Optional,
+            "Bytes of tool results in one stay.",
+        ),
+        key(
+            "allowed_commands",
+            Kind::Texts,
+            Optional,
+            "Beginnings of the commands that a shell line may run.",
+        ),
+        key(
+            "blocked_env",
+            Kind::Texts,
+            Optional,
+            "Variables that a shell line may not use.",
+        ),
+        key(
+            "env_overrides",
+            Kind::TextMap,
+            Optional,
+            "Variables set for shell lines.",
         ),
     ],
 };

@@ -49,14 +49,14 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
     let value = match node.text() {
         Some(text) if text.contains("{{") || text.contains("{%") => {
             let shape = Shape::Later(text.to_owned());
-            return Some(Schema { span, shape });
+            return Some(Schema { shape });
         }
         Some(text) => match serde_json::from_str::<Value>(text) {
             Ok(value) => value,
             Err(error) => {
                 unreadable(span, text, &error, notes);
                 let shape = Shape::Hint(text.to_owned());
-                return Some(Schema { span, shape });
+                return Some(Schema { shape });
             }
         },
         None => typed(node),
@@ -64,7 +64,7 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
     if !is_schema(&value) {
         doubt(span, "is an example, not a JSON Schema", notes);
         let shape = Shape::Hint(node.text().map_or_else(|| value.to_string(), str::to_owned));
-        return Some(Schema { span, shape });
+        return Some(Schema { shape });
     }
     if let Some(address) = remote(&value) {
         notes
@@ -98,7 +98,7 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
         return None;
     }
     let shape = Shape::Enforced(value);
-    Some(Schema { span, shape })
+    Some(Schema { shape })
 }
 
 /// Returns the JSON Schema that a text is; `None`: it is only an example, or no lawful one.

@@ -4,8 +4,7 @@ use super::{
     document::{arguments, called, named, names, retry, start_of},
     keys::{CASE, CONDITION, NEXT, STATE, SWITCH},
     notes::{Notes, shown},
-    scalars::typed,
-    shape,
+    policy, shape,
     syntax::{Clear, Condition, Does, Flags, Named, Next, OnItemError, State, Way},
     table::Fields,
 };
@@ -49,6 +48,9 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<State> {
             )
             .help("only the output of an assistant is held to a schema: remove it");
     }
+    let policy = fields
+        .get("policy")
+        .and_then(|node| policy::read(&format!("the `policy` of {what}"), node, notes));
     let id = named(&fields, "id")?;
     check_id(&id, notes);
     Some(State {
@@ -68,7 +70,7 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<State> {
         retry,
         on_error: named(&fields, "on_error"),
         timeout: fields.decimal("timeout"),
-        policy: fields.get("policy").map(typed),
+        policy,
     })
 }
 
@@ -157,11 +159,7 @@ fn next(what: &str, node: &Node, notes: &mut Notes<'_>) -> Option<Next> {
     let fields = NEXT.read(what, node, notes)?;
     let flags = flags(&fields, notes);
     let way = way(what, &fields, notes);
-    Some(Next {
-        span: node.span,
-        way,
-        flags,
-    })
+    Some(Next { way, flags })
 }
 
 fn way(what: &str, fields: &Fields<'_>, notes: &mut Notes<'_>) -> Way {

@@ -1,6 +1,6 @@
 //! What a CodeMie file says, with places, before anything is looked up.
 
-use interlock_core::expression::Expression;
+use interlock_core::{expression::Expression, policy::Policy};
 use serde_json::{Map, Value};
 
 use crate::source::Span;
@@ -15,7 +15,6 @@ pub(super) struct Named {
 /// A file.
 #[derive(Debug, Clone)]
 pub(super) struct Workflow {
-    pub(super) span: Span,
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
     pub(super) states: Vec<State>,
@@ -57,7 +56,6 @@ pub(super) struct Assistant {
     /// An assistant of the configuration.
     pub(super) base: Option<Named>,
     pub(super) system_prompt: Option<Named>,
-    pub(super) name: Option<String>,
     pub(super) model: Option<Named>,
     pub(super) temperature: Option<String>,
     pub(super) tools: Vec<ToolName>,
@@ -156,7 +154,7 @@ pub(super) struct State {
     pub(super) retry: Retry,
     pub(super) on_error: Option<Named>,
     pub(super) timeout: Option<String>,
-    pub(super) policy: Option<Value>,
+    pub(super) policy: Option<Policy>,
 }
 
 /// Who works in a state.
@@ -170,7 +168,6 @@ pub(super) enum Does {
 /// What the output of a state must fit.
 #[derive(Debug, Clone)]
 pub(super) struct Schema {
-    pub(super) span: Span,
     pub(super) shape: Shape,
 }
 
@@ -188,7 +185,6 @@ pub(super) enum Shape {
 /// What follows a state.
 #[derive(Debug, Clone)]
 pub(super) struct Next {
-    pub(super) span: Span,
     pub(super) way: Way,
     pub(super) flags: Flags,
 }

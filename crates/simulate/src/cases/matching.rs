@@ -4,7 +4,7 @@ use interlock_core::{machine::Object, number::deep_equal};
 use serde_json::Value;
 
 /// The keys of an output line, and the one that looks into its message.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 17] = [
     "ok",
     "verdict",
     "code",
@@ -18,6 +18,9 @@ const KNOWN: [&str; 14] = [
     "limits",
     "effects",
     "calls",
+    "told",
+    "notes",
+    "result",
     "log",
 ];
 

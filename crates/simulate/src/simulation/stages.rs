@@ -6,7 +6,8 @@ use interlock_core::{
     Reply,
     call::ToolCall,
     command::Ask,
-    event::Event,
+    data::parse_output,
+    event::{Cause, Event},
     machine::{Activity, Ending, Machine, ModelStage},
     names::{CallId, Digest, FramePath},
     policy::wildcard_matches,
@@ -62,6 +63,7 @@ impl Simulation {
                 .into_iter()
                 .find(|path| step(&self.machine, &self.run, path) == Some(Step::Begin));
             let Some(path) = next.filter(|_| acting < at_once.max(1)) else {
+                log.extend(self.condense());
                 return log;
             };
             let tools = self.tools_there();
@@ -72,6 +74,24 @@ impl Simulation {
             }
             log.extend(names(&events));
         }
+    }
+
+    /// Condenses every conversation that is too long, in words of its own.
+    fn condense(&mut self) -> Vec<&'static str> {
+        let leaves = self.run.open_leaves().into_iter();
+        let due: Vec<FramePath> = leaves
+            .filter(|path| step(&self.machine, &self.run, path) == Some(Step::Condense))
+            .collect();
+        let mut log = Vec::new();
+        for path in due {
+            let ask = StageAsk::Condensed {
+                summary: Some("(what was said so far)".to_owned()),
+                model: "lines".to_owned(),
+                usage: Usage::default(),
+            };
+            log.extend(names(&self.ask_stage(&path, ask).1));
+        }
+        log
     }
 
     /// Answers a message of a model; `None`: the line is for no stage.
@@ -128,16 +148,42 @@ impl Simulation {
         let Ending::Answer { schema, .. } = &stage.ending else {
             return None;
         };
+        let payload = match (schema, payload) {
+            (Some(_), Value::String(text)) => parse_output(text),
+            _ => payload.clone(),
+        };
         let findings = schema
             .as_ref()
-            .map(|schema| findings(payload, schema, false))
+            .map(|schema| findings(&payload, schema, false))
             .unwrap_or_default();
-        let answer = Handed {
-            payload: payload.clone(),
-            findings,
+        let answer = Handed { payload, findings };
+        let mut events = match self.call_model(&path) {
+            Ok(events) => events,
+            Err(refusal) => return Some(self.refused(refusal)),
         };
-        let mut events = self.call_model(&path);
         events.extend(self.deliver(&path, Vec::new(), Some(answer)));
+        Some(self.told(&path, events))
+    }
+
+    /// Takes a failure as that of a model call; `None`: the line is for no stage of a conversation.
+    pub(super) fn model_fails(&mut self, named: Option<&str>, cause: &Cause) -> Option<OutputLine> {
+        self.machine.conversation.as_ref()?;
+        let path = match self.stage_named(named) {
+            Ok(Some(path)) => path,
+            Ok(None) => return None,
+            Err(refusal) => return Some(self.refused(refusal)),
+        };
+        let mut events = match self.call_model(&path) {
+            Ok(events) => events,
+            Err(refusal) => return Some(self.refused(refusal)),
+        };
+        let code = cause.code.as_str().unwrap_or("model_error").to_owned();
+        let ask = StageAsk::ModelFailed {
+            code,
+            message: cause.message.clone(),
+            passing: cause.passing,
+        };
+        events.extend(self.ask_stage(&path, ask).1);
         Some(self.told(&path, events))
     }
 
@@ -174,7 +220,10 @@ impl Simulation {
     }
 
     fn play(&mut self, path: &FramePath, lines: Vec<ToolLine>) -> OutputLine {
-        let mut events = self.call_model(path);
+        let mut events = match self.call_model(path) {
+            Ok(events) => events,
+            Err(refusal) => return self.refused(refusal),
+        };
         let calls = lines
             .iter()
             .map(|line| self.taken_apart(path, line))
@@ -185,20 +234,23 @@ impl Simulation {
         self.told(path, events)
     }
 
-    fn call_model(&mut self, path: &FramePath) -> Vec<Event> {
+    fn call_model(&mut self, path: &FramePath) -> Result<Vec<Event>, Refusal> {
         let logged = matches!(
             step(&self.machine, &self.run, path),
             Some(Step::Model { logged: true, .. })
         );
         if logged {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let ask = StageAsk::CallModel {
             provider: "simulate".to_owned(),
             model: "lines".to_owned(),
             request: Digest::default(),
         };
-        self.ask_stage(path, ask).1
+        match self.ask_stage(path, ask) {
+            (Reply::Refused(refusal), _) => Err(refusal),
+            (_, events) => Ok(events),
+        }
     }
 
     fn deliver(
@@ -418,7 +470,7 @@ impl Simulation {
         let awaited = |path: &&FramePath| {
             matches!(
                 step(&self.machine, &self.run, path),
-                Some(Step::Model { .. })
+                Some(Step::Model { .. } | Step::Wait(_))
             )
         };
         let mut meant = stages.iter().filter(awaited);

@@ -1,0 +1,135 @@
+//! States of custom nodes.
+
+use interlock_core::{
+    data::DataFlags,
+    machine::{Activity, Ending, ModelOptions, ModelStage, OnCrash, State as Lowered},
+    node as core_node,
+    policy::Policy,
+    text::Text,
+};
+
+use super::{task, texts, timing::milliseconds};
+use crate::codemie::{
+    nodes::canonical,
+    syntax::{CustomNode, State, Workflow},
+    works,
+};
+
+/// What a model is told that condenses the conversation.
+const CONDENSE: &str = "Summarise the conversation so far for somebody who goes on with the work and has not seen it. Keep every fact, name, number, decision and open question that may still matter.";
+/// What a model is told that sums up a run.
+const FINALIZE: &str = "Write the result of the work above for the person who asked for it: what was asked, what was done, what came of it. Say nothing that is not in the conversation.";
+
+/// Makes the state of a custom node; where it leads is not in it.
+pub(super) fn state(
+    workflow: &Workflow,
+    state: &State,
+    node: &CustomNode,
+    strict: bool,
+) -> Lowered {
+    let config = node.config.clone().unwrap_or_default();
+    let policy = state.policy.clone().unwrap_or_default();
+    let work = match canonical(&node.kind.text).map(|(name, _)| name) {
+        Some("transform_node") => {
+            let transform = works::transform(&config, strict).unwrap_or_default();
+            core_node::work(core_node::TRANSFORM, &transform)
+        }
+        Some("generate_documents_tree") => {
+            core_node::work(core_node::DOCUMENTS_TREE, &works::tree(&config))
+        }
+        Some("state_processor_node") => {
+            let records = works::records(node, state.task.as_ref(), strict);
+            core_node::work(core_node::RECORDS, &records)
+        }
+        Some("summarize_conversation_node") => {
+            return model(workflow, Some(node), &Words::of(state, CONDENSE));
+        }
+        Some("result_finalizer_node") => {
+            return model(workflow, Some(node), &Words::of(state, FINALIZE));
+        }
+        _ => return Lowered::default(),
+    };
+    match work {
+        Ok(work) => task(work, policy, OnCrash::Retry),
+        Err(_) => Lowered::default(),
+    }
+}
+
+/// Tells whether a node puts a summary in the place of the conversation.
+pub(super) fn condenses(node: &CustomNode) -> bool {
+    let kind = canonical(&node.kind.text).map(|(name, _)| name);
+    kind == Some("summarize_conversation_node")
+}
+
+/// Makes the state that sums up a run.
+pub(super) fn finalizer(workflow: &Workflow) -> Lowered {
+    let words = Words {
+        task: Text::plain(FINALIZE),
+        fills: true,
+        timeout: None,
+    };
+    Lowered {
+        data: Some(DataFlags {
+            store: false,
+            ..DataFlags::default()
+        }),
+        ..model(workflow, None, &words)
+    }
+}
+
+/// What a model of a node is told, and how long it may take.
+struct Words {
+    task: Text,
+    fills: bool,
+    timeout: Option<u64>,
+}
+
+impl Words {
+    fn of(state: &State, default: &str) -> Self {
+        let task = texts::task(state);
+        Self {
+            task: if task.pieces.is_empty() {
+                Text::plain(default)
+            } else {
+                task
+            },
+            fills: state.fills_prompt,
+            timeout: milliseconds(state.timeout.as_ref()),
+        }
+    }
+}
+
+/// Makes a state in which a model sees the conversation and calls nothing.
+fn model(workflow: &Workflow, node: Option<&CustomNode>, words: &Words) -> Lowered {
+    let prompt = node.and_then(|node| node.system_prompt.as_ref());
+    let stage = ModelStage {
+        body: texts::text(prompt.map_or("", |prompt| &prompt.text), words.fills),
+        task: Some(words.task.clone()),
+        history: true,
+        ending: Ending::Answer {
+            schema: None,
+            schema_text: None,
+            again_max: 0,
+        },
+        turns_max: 2,
+        gate: Vec::new(),
+        assert: Vec::new(),
+        options: ModelOptions::default(),
+        result_bytes: None,
+        timeout_ms: words.timeout,
+    };
+    let own = node.and_then(|node| node.model.as_ref());
+    let first = workflow
+        .assistants
+        .iter()
+        .find_map(|one| one.model.as_ref());
+    Lowered {
+        activity: Activity::Stage(Box::new(stage)),
+        policy: Policy {
+            allowed_tools: Some(Vec::new()),
+            ..Policy::default()
+        },
+        model: own.or(first).map(|model| model.text.clone()),
+        ..Lowered::default()
+    }
+}
