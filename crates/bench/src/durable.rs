@@ -158,6 +158,7 @@ impl Place {
             home: &self.project,
             origin: &origin,
             mode: None,
+            opening: None,
         };
         let started = self.home.start_durable(&durable, Object::new(), "bench")?;
         Ok(started.log.kept())

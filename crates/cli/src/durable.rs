@@ -9,6 +9,7 @@ mod halted;
 mod inputs;
 mod models;
 mod nodes;
+mod opening;
 mod origin;
 mod proceed;
 mod screen;

@@ -9,7 +9,7 @@ use interlock_core::{
     report::{self, pending},
     run::Run,
 };
-use interlock_formats::{Loaded, Source, load as load_workflow, render};
+use interlock_formats::{Diagnostic, Loaded, Source, load as load_workflow, load_strictly, render};
 use interlock_project::{Config, Library};
 use interlock_sandbox::{Level, NotHeld, probe};
 use interlock_store::{Durability, EventLog as _, Home, RunLog, submit};
@@ -151,7 +151,21 @@ pub(crate) fn load_source(
     library: &Library,
     source: &Source,
 ) -> Result<Loaded, Failure> {
-    load_workflow(source, None, library).map_err(|diagnostics| {
+    said(app, load_workflow(source, None, library))
+}
+
+/// Loads a workflow, with doubts as errors.
+pub(crate) fn load_source_strictly(
+    app: &App,
+    library: &Library,
+    source: &Source,
+) -> Result<Loaded, Failure> {
+    said(app, load_strictly(source, None, library))
+}
+
+/// Prints what is wrong with a workflow.
+fn said(app: &App, loaded: Result<Loaded, Vec<Diagnostic>>) -> Result<Loaded, Failure> {
+    loaded.map_err(|diagnostics| {
         let text = render(&diagnostics, app.output.colours_errors());
         match app.output.error(&text) {
             Ok(()) => Failure::Said(Exit::Failed),

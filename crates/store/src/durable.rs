@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use interlock_core::{
+    dialogue::Opening,
     machine::{ModeRules, Object},
     names::RunId,
     text::Places,
@@ -35,6 +36,8 @@ pub struct NewDurable<'a> {
     pub origin: &'a Origin,
     /// What becomes of calls in stages that list no tools; `None`: as the machine says.
     pub mode: Option<ModeRules>,
+    /// What the conversation begins with; read where the machine has one.
+    pub opening: Option<Opening>,
 }
 
 /// Where a durable run comes from.
@@ -97,10 +100,16 @@ impl Home {
         };
         let origin = durable.origin;
         let mode = durable.mode.clone();
-        self.begin(&id, &new, (input, by, Some(places), mode), &|beside| {
-            files::make_directory(&beside.join(FILES))?;
-            files::write(&beside.join(ORIGIN), origin, Sync::Now)
-        })
+        self.begin(
+            &id,
+            &new,
+            (input, by, Some(places), mode),
+            durable.opening.clone(),
+            &|beside| {
+                files::make_directory(&beside.join(FILES))?;
+                files::write(&beside.join(ORIGIN), origin, Sync::Now)
+            },
+        )
     }
 }
 

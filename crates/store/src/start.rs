@@ -9,6 +9,7 @@ use interlock_core::{
     Decision, Reply,
     command::{Ask, Command},
     decide,
+    dialogue::Opening,
     event::Event,
     evolve,
     machine::{ModeRules, Object},
@@ -83,7 +84,7 @@ impl Home {
         by: &str,
     ) -> Result<Started, StartError> {
         let id = id::run_id(new.at_ms)?;
-        self.begin(&id, new, (input, by, None, None), &|_| Ok(()))
+        self.begin(&id, new, (input, by, None, None), None, &|_| Ok(()))
     }
 
     /// Begins the run `id`; `also` writes what belongs into its directory beside the database.
@@ -92,9 +93,10 @@ impl Home {
         id: &RunId,
         new: &NewRun<'_>,
         asked: (Object, &str, Option<Places>, Option<ModeRules>),
+        opening: Option<Opening>,
         also: &dyn Fn(&Path) -> Result<(), StoreError>,
     ) -> Result<Started, StartError> {
-        let Begun { run, decision } = Begun::with(id, new, asked)?;
+        let Begun { run, decision } = Begun::with(id, new, asked, opening)?;
         let written = self.write_beside(id, new, &decision.events, also)?;
         Ok(Started {
             log: written.publish()?,
@@ -119,7 +121,7 @@ impl Home {
         process: Option<ClientProcess>,
     ) -> Result<Prepared, StartError> {
         let id = id::run_id(new.at_ms)?;
-        let Begun { run, decision } = Begun::with(&id, new, (input, by, None, None))?;
+        let Begun { run, decision } = Begun::with(&id, new, (input, by, None, None), None)?;
         let binding = Binding {
             run: id.clone(),
             session: session.clone(),
@@ -293,13 +295,14 @@ impl Begun {
         id: &RunId,
         new: &NewRun<'_>,
         (input, by, places, mode): (Object, &str, Option<Places>, Option<ModeRules>),
+        opening: Option<Opening>,
     ) -> Result<Self, StartError> {
         let ask = Ask::Start {
             input,
             by: by.to_owned(),
             places,
             mode,
-            opening: None,
+            opening,
         };
         let command = Command {
             at_ms: new.at_ms,

@@ -1,5 +1,7 @@
 //! What the commands that carry runs of steps out take.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use interlock_core::{command::EffectFate, machine::Mode};
 use interlock_store::name_fault;
@@ -22,6 +24,12 @@ pub(crate) struct CarryArgs {
     /// What to work on, an object for pipelines: as it is, from a file, or from standard input.
     #[arg(long, value_name = "JSON|TEXT|@FILE|-", conflicts_with = "resume")]
     pub(crate) input: Option<String>,
+    /// A file of the project that agents are told of; may be repeated, for workflows with a conversation.
+    #[arg(long = "attach", value_name = "PATH", conflicts_with = "resume")]
+    pub(crate) attached: Vec<PathBuf>,
+    /// Take what the file leaves in doubt as a mistake, also while the run goes on.
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) strict: bool,
     /// Go on with this run in place of starting one, as `interlock resume` does.
     #[arg(long, short, value_name = "N")]
     pub(crate) resume: Option<String>,

@@ -24,7 +24,7 @@ pub(crate) fn run(app: &App, args: &CarryArgs) -> Done {
     let Some(workflow) = &args.workflow else {
         return Err(Failure::usage(anyhow::anyhow!("name a workflow")));
     };
-    let steps = durable::of_steps(app, workflow)?;
+    let steps = durable::of_steps(app, workflow, args.strict)?;
     if (args.text.is_some() || args.input.is_some()) && !steps.takes_text() {
         return Err(Failure::usage(anyhow::anyhow!(
             "`{}` takes no text: its variables are set with `--var NAME=VALUE`",

@@ -7,7 +7,7 @@ use interlock_project::Config;
 use interlock_store::{NewDurable, NewRun, RunLog, SourceFile, StartError, StoreError};
 
 use super::{
-    Terms, inputs, origin,
+    Terms, inputs, opening, origin,
     stages::{self, Prepared},
     variables,
 };
@@ -36,10 +36,17 @@ impl Steps {
 }
 
 /// Loads a workflow that Interlock can carry out itself.
-pub(crate) fn of_steps(app: &App, wanted: &str) -> Result<Steps, Failure> {
+///
+/// `strict`: what the file leaves in doubt is a mistake.
+pub(crate) fn of_steps(app: &App, wanted: &str, strict: bool) -> Result<Steps, Failure> {
     let library = app.library_to_read();
     let source = library.open(wanted)?;
-    let loaded = live::load_source(app, &library, &source).inspect_err(|_| {
+    let load = if strict {
+        live::load_source_strictly
+    } else {
+        live::load_source
+    };
+    let loaded = load(app, &library, &source).inspect_err(|_| {
         if !is_of_steps(&source) {
             app.output.remark(&format!(
                 "interlock: a workflow that holds an agent is started with `interlock start {wanted}`\n"
@@ -85,7 +92,13 @@ pub(crate) fn begin(
     terms: &Terms,
 ) -> Result<Begun, Failure> {
     let machine = &steps.loaded.machine;
-    let input = if steps.takes_text() {
+    let opening = match &machine.conversation {
+        Some(_) => Some(opening::of(args, &steps.project, &app.directory)?),
+        None => opening::none(args).map(|()| None)?,
+    };
+    let input = if opening.is_some() {
+        opening::variables(args)
+    } else if steps.takes_text() {
         inputs::of_pipeline(args, &steps.loaded.inputs)?
     } else {
         variables::checked(&args.variables, &steps.loaded.variables)?
@@ -116,6 +129,7 @@ pub(crate) fn begin(
         home: &person,
         origin: &origin::of_loaded(&app.directory, &steps.loaded, args.clean_on_end),
         mode,
+        opening,
     };
     let started = home
         .start_durable(&durable, input, &authority::name())

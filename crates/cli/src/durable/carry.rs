@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use interlock_core::machine::Machine;
+use interlock_core::{dialogue::Dialogue, machine::Machine};
 use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
 use interlock_store::EventLog as _;
 use serde_json::json;
@@ -124,7 +124,12 @@ impl Carrying {
         telemetry::nudge();
         let halted = Halted::of(self.host.log(), machine)?;
         match &self.shown {
-            Shown::Progress(_) => halted.tell(app),
+            Shown::Progress(_) => {
+                halted.tell(app);
+                if let Some(result) = halted.result() {
+                    app.output.line(&Dialogue::text_of(result))?;
+                }
+            }
             Shown::Lines(lines) => lines.catch_up(Some(&halted.line()))?,
         }
         if halted.code != 0 {

@@ -80,7 +80,7 @@ impl Halted {
 
     /// Writes it as the last of the JSON lines.
     pub(crate) fn line(&self) -> Value {
-        json!({
+        let mut line = json!({
             "event": "Halted",
             "run": self.run.id,
             "name": self.name,
@@ -89,7 +89,17 @@ impl Halted {
             "code": self.code,
             "message": self.cause().map(|cause| &cause.message),
             "waits": self.waits.iter().map(Wait::line).collect::<Vec<_>>(),
-        })
+        });
+        if let (Some(result), Some(fields)) = (self.result(), line.as_object_mut()) {
+            fields.insert("result".to_owned(), result.clone());
+        }
+        line
+    }
+
+    /// Returns what a run with a conversation came to: its last output, or a list of several.
+    pub(crate) fn result(&self) -> Option<&Value> {
+        let dialogue = self.run.root.dialogue.as_ref()?;
+        (self.status == Status::Completed).then_some(&dialogue.task)
     }
 
     fn cause(&self) -> Option<&Cause> {
