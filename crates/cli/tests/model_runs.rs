@@ -30,6 +30,7 @@ use case::Case;
 const WORKERS: usize = 4;
 /// Fewer would mean that cases are no longer found.
 const PIPELINES_MIN: usize = 80;
+const CODEMIE_MIN: usize = 20;
 const EXAMPLES_MIN: usize = 5;
 
 /// Plays every case of a folder below `tests/cases/model-runs`, some at once.
@@ -80,6 +81,11 @@ fn each(area: &str, cases_min: usize) {
 #[test]
 fn every_pipeline_runs_as_its_case_says() {
     each("pipeline", PIPELINES_MIN);
+}
+
+#[test]
+fn every_codemie_file_runs_as_its_case_says() {
+    each("codemie", CODEMIE_MIN);
 }
 
 #[test]

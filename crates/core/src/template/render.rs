@@ -213,6 +213,8 @@ fn environment() -> Environment<'static> {
 #[derive(Debug, Default)]
 struct Watch {
     left: Vec<Left>,
+    /// Whether a block has failed that may not.
+    failed: bool,
     printed: usize,
 }
 
@@ -242,10 +244,19 @@ fn guarded_environment(
             Ok(value) => return Ok(value),
             Err(error) => error,
         };
-        if missing == Missing::Fails || is_final(&error) {
+        if is_final(&error) {
             return Err(error);
         }
         let block = written.get(number).cloned().unwrap_or_default();
+        if missing == Missing::Fails {
+            // Of blocks within each other, the innermost says why.
+            if with(&watch, |watch| std::mem::replace(&mut watch.failed, true)) {
+                return Err(error);
+            }
+            let shown: String = block.chars().take(80).collect();
+            let why = format!("`{shown}`: {}", reason(&error));
+            return Err(Error::new(error.kind(), why));
+        }
         let left = Left {
             block: block.clone(),
             reason: reason(&error),

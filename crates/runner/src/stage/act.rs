@@ -119,7 +119,11 @@ impl<'a> Attempt<'a> {
         let frame = run.frame(&given.path).ok_or(Halt::Cut)?;
         let stage = stage_of(&given.machine, frame).ok_or(Halt::Cut)?.clone();
         let task = stage_task(&given.machine, run, &given.path);
-        let task = task.transpose().map_err(broken)?;
+        let task = match task {
+            // The attempt ends with that as soon as it begins.
+            Some(Err(_)) if stage.history => None,
+            task => task.transpose().map_err(broken)?,
+        };
         let (answers, inbox) = channel();
         let mut attempt = Self {
             transcript: Transcript::new(task.as_deref(), stage.completion_tool()),
