@@ -568,6 +568,9 @@ pub(crate) struct LogArgs {
     /// Check the chain of hashes from the first event to the last.
     #[arg(long, conflicts_with = "follow")]
     pub(crate) verify: bool,
+    /// Print what the models of stages were told and said, in place of the events.
+    #[arg(long, conflicts_with_all = ["follow", "verify"])]
+    pub(crate) messages: bool,
     /// Print JSON lines.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,6 @@
 //! Runs that Interlock carries out itself: started, driven, and what came of them.
 
+mod attempts;
 mod begin;
 mod cancel;
 mod carry;
@@ -19,6 +20,7 @@ mod stages;
 mod trust;
 mod variables;
 
+pub(crate) use attempts::{attempts, sentence as attempt_sentence};
 pub(crate) use begin::{begin, of_steps};
 pub(crate) use cancel::cancel;
 pub(crate) use carry::{Terms, carry};

@@ -25,6 +25,7 @@ use interlock_runner::{Screen, Terminal};
 use crate::output::Output;
 use live::Live;
 use plain::Plain;
+pub(crate) use stages::cost;
 
 /// What shows a run, until it is closed.
 pub(crate) struct Progress {

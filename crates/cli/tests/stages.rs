@@ -17,6 +17,8 @@ mod people;
 mod place;
 #[path = "stages/races.rs"]
 mod races;
+#[path = "stages/read.rs"]
+mod read;
 #[path = "stages/servers.rs"]
 mod servers;
 #[path = "stages/shown.rs"]

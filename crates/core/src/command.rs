@@ -93,6 +93,17 @@ pub enum Ask {
         /// Who asks.
         by: String,
     },
+    /// A person has said whether what the project widens counts.
+    DecideTrust {
+        /// The project's root.
+        project: String,
+        /// `trust`, `this_time`, `no`.
+        word: String,
+        /// Of what it widens.
+        digest: Digest,
+        /// Who.
+        by: String,
+    },
     /// End without an outcome.
     Cancel {
         /// Who asks.

@@ -24,7 +24,7 @@ pub(crate) use address::in_fork;
 pub(crate) use calls::bench_of;
 pub use calls::shell_finding;
 pub(crate) use carry::{Filled, fill, kind_of};
-pub use stage::{stage_task, stage_text};
+pub use stage::{digest_of as text_digest, stage_task, stage_text};
 
 use crate::{
     command::{Ask, Command, TransitionRequest},
@@ -110,6 +110,12 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::ReportProtected { changes } => work.report_protected(changes),
         Ask::ReportTool(change) => work.report_tool(change),
         Ask::AcceptTool { server, tool, by } => work.accept_tool(server, tool, by),
+        Ask::DecideTrust {
+            project,
+            word,
+            digest,
+            by,
+        } => work.decide_trust(project, word, digest, by),
         Ask::Cancel { by } => work.cancel(by),
         Ask::Advance => work.advance(),
         Ask::Supply { path, files } => work.supply(path, files),

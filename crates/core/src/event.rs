@@ -888,6 +888,17 @@ pub enum Event {
         /// Who.
         by: String,
     },
+    /// A person has said whether what the project widens counts.
+    TrustDecided {
+        /// The project's root.
+        project: String,
+        /// `trust`, `this_time`, `no`.
+        word: String,
+        /// Of what it widens.
+        digest: Digest,
+        /// Who.
+        by: String,
+    },
     /// The run stands still.
     RunPaused {
         /// Who asked.

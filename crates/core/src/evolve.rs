@@ -346,6 +346,7 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::PersonAsked { .. }
         | Event::PersonAnswered { .. } => stage::apply_stage(run, event),
         Event::CallDenied { .. }
+        | Event::TrustDecided { .. }
         | Event::Noted { .. }
         | Event::TransitionRejected { .. }
         | Event::EffectSettled { .. } => {}

@@ -40,6 +40,7 @@ mod judge;
 pub use briefing::{briefing, notice, teach};
 pub use decide::{
     Decision, Question, Reply, addressed, decide, question, shell_finding, stage_task, stage_text,
+    text_digest,
 };
 pub use effects::{effects, lacking, refill};
 pub use evolve::evolve;

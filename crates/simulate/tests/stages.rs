@@ -244,7 +244,7 @@ fn time_ends_a_request_and_an_attempt_but_not_while_a_person_is_asked() {
 fn a_command_has_a_key_although_nobody_knows_what_it_does() {
     let mut machine = machine();
     let rules = machine.stages.get_or_insert_default();
-    rules.mode = interlock_core::machine::Mode::Allowlist;
+    rules.mode = Some(interlock_core::machine::Mode::Allowlist);
     rules.allowlist = vec!["Bash:npm test".to_owned(), "Bash:git *".to_owned()];
     machine.initial = interlock_core::names::StateName::new("Lint");
     let machine = machine.seal();

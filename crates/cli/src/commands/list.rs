@@ -13,7 +13,7 @@ use crate::{
     app::App,
     args::ListArgs,
     commands::log::time,
-    durable::{Wait, waits},
+    durable::{Wait, attempt_sentence, attempts, waits},
     failure::{Done, Failure},
     live::put,
     output::Style,
@@ -139,7 +139,10 @@ fn known(run: &RunSummary, card: &RunCard) -> Value {
 /// Adds what a run of steps waits for, since when, and who carries it out.
 fn of_steps(home: &Home, run: &RunId, line: &mut Value) -> Result<(), Failure> {
     let log = home.open_run(run)?;
-    let waits = waits(&log.machine()?, &log.load()?);
+    let (machine, run) = (log.machine()?, log.load()?);
+    let attempts = attempts(&log, &machine, &run)?;
+    put(line, "attempts", Value::Array(attempts));
+    let waits = waits(&machine, &run);
     put(
         line,
         "waits",
@@ -189,7 +192,9 @@ fn remarks(line: &Value) -> String {
         return if nobody {
             "  cut off: `interlock resume` goes on with it".to_owned()
         } else {
-            String::new()
+            let attempts = line.get("attempts").and_then(Value::as_array);
+            let attempts = attempts.into_iter().flatten().map(attempt_sentence);
+            attempts.map(|attempt| format!("  {attempt}")).collect()
         };
     }
     let texts: Vec<String> = waits

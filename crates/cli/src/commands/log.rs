@@ -1,5 +1,7 @@
 //! `log`: the events of a run, and whether they are as they were recorded.
 
+mod messages;
+mod stages;
 mod steps;
 
 use std::time::{Duration, UNIX_EPOCH};
@@ -29,6 +31,9 @@ pub(crate) fn run(app: &App, args: &LogArgs) -> Done {
     if args.verify {
         return verify(app, &log, args.json);
     }
+    if args.messages {
+        return conversations(app, &log, args.json);
+    }
     let mut next = 0;
     loop {
         for recorded in log.events(next) {
@@ -45,6 +50,20 @@ pub(crate) fn run(app: &App, args: &LogArgs) -> Done {
         }
         while !log.wait(next, FOLLOW_WAIT)? {}
     }
+}
+
+/// Prints what the models of a run were told and what they said.
+fn conversations(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
+    for conversation in messages::conversations(log)? {
+        if as_json {
+            for entry in &conversation.entries {
+                app.output.json(entry)?;
+            }
+        } else {
+            app.output.text(&messages::text(&conversation))?;
+        }
+    }
+    Ok(())
 }
 
 fn verify(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
@@ -170,8 +189,10 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
         }
         "ApprovalRequested" => format!("{asked}{}: {}", get("name"), get("message")),
         _ if steps::is_one(&recorded.event) => steps::sentence(&recorded.event),
+        _ if stages::is_one(&recorded.event) => stages::sentence(&recorded.event),
         "ProtectedChanged" => changes(&recorded.event),
         "ToolChanged" | "ToolAccepted" => tool_of_server(&recorded.event),
+        "TrustDecided" => format!("{} {} by {}", get("word"), get("project"), get("by")),
         _ => ["id", "agent", "by", "outcome", "reason", "note"]
             .map(get)
             .into_iter()
@@ -187,8 +208,11 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
     };
     let style = match recorded.event.name() {
         "ProtectedChanged" | "ToolChanged" | "CallDenied" | "TransitionRejected"
-        | "ApprovalRejected" | "GrantDenied" => Style::Red,
-        "CallAllowed" | "LineConfined" | "LineEnded" => Style::Dim,
+        | "ApprovalRejected" | "GrantDenied" | "ToolDenied" | "ModelFailed" | "StageFailed" => {
+            Style::Red
+        }
+        "CallAllowed" | "LineConfined" | "LineEnded" | "ModelCalled" | "ToolAllowed"
+        | "ToolEnded" | "TurnEnded" => Style::Dim,
         _ => Style::Bold,
     };
     let name = app.output.styled(style, recorded.event.name());

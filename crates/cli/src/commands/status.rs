@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     app::App,
     args::RunArgs,
-    durable::Wait,
+    durable::{Wait, attempt_sentence},
     failure::Done,
     live,
     output::{Output, Style},
@@ -104,6 +104,13 @@ fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
             "step",
             format!("`{path}` {kind}, {}{attempt}", get(effect, "stage")),
         )?;
+    }
+    for attempt in entries(status, "attempts") {
+        row("stage", attempt_sentence(attempt))?;
+    }
+    if let Some(spent) = status.get("spent") {
+        let spent = serde_json::from_value(spent.clone()).unwrap_or_default();
+        row("models", crate::progress::cost(&spent))?;
     }
     for list in entries(status, "items") {
         let (ended, all) = (get(list, "ended"), get(list, "all"));

@@ -15,7 +15,12 @@ use interlock_store::EventLog as _;
 use serde_json::json;
 
 use super::{
-    begin::Begun, guard::Guards, halted::Halted, screen::Lines, signals::Cancelling, stages::Making,
+    begin::Begun,
+    guard::Guards,
+    halted::Halted,
+    screen::Lines,
+    signals::Cancelling,
+    stages::{Making, Prepared},
 };
 use crate::{
     app::App,
@@ -161,19 +166,29 @@ fn take(
     if !terms.headless {
         around.terminal = Terminal::of_stdin().map(Arc::new);
     }
+    let prepared = match prepared {
+        Some(prepared) => Some(prepared),
+        None => Prepared::of_run(app, machine, terms, &run)?,
+    };
+    let told = prepared.as_ref().and_then(Prepared::told);
     let making = Making {
         app,
         machine,
         terms,
         screen: &around.screen,
         terminal: around.terminal.as_ref(),
-        prepared,
     };
-    if let Some(made) = making.make(&log, &run)? {
+    if let Some(prepared) = prepared {
+        let made = making.make(prepared, &log, &run)?;
         around.stages = Some(made.stages);
         around.nodes = made.nodes;
     }
-    Ok(Embedded::take(log.kept(), around)?)
+    let mut host = Embedded::take(log.kept(), around)?;
+    if let Some(ask) = told {
+        let told = interlock_runner::command(machine, &mut host, &ask);
+        told.map_err(|error| anyhow::anyhow!("{error}"))?;
+    }
+    Ok(host)
 }
 
 /// Prints events while `work` goes on.

@@ -11,6 +11,7 @@ use interlock_runner::holder;
 use serde_json::{Value, json};
 
 use super::{
+    attempts::attempts,
     halted::{code, waits},
     origin::differences,
 };
@@ -30,6 +31,11 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
         .collect();
     put(line, "waits", Value::Array(waits));
     put(line, "items", json!(items(&live.machine, &live.run)));
+    let attempts = attempts(&live.log, &live.machine, &live.run)?;
+    put(line, "attempts", Value::Array(attempts));
+    if super::stages::has_stages(&live.machine) {
+        put(line, "spent", json!(live.run.spent));
+    }
     if live.run.is_over() {
         put(line, "code", json!(code(&live.run)));
     }

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use interlock_clients::HookSetting;
 use interlock_confine::Decided;
 use interlock_core::{
+    command::Ask,
     machine::{Activity, Machine, ModeRules},
     names::RunId,
     run::Run,
@@ -37,6 +38,8 @@ pub(super) struct Configured {
     person: Config,
     /// Of the project: nothing where it is not trusted.
     project: Config,
+    /// What the person was asked about it just now.
+    said: Option<trust::Said>,
 }
 
 impl Configured {
@@ -44,8 +47,12 @@ impl Configured {
     pub(super) fn read(app: &App, root: &Path, headless: bool) -> Result<Self, Failure> {
         let person = Config::of_person(configuration_directory(app::variable).as_deref())?;
         let project = Config::of_project(root)?;
-        let project = trust::counted(app, root, &person, project, headless)?;
-        Ok(Self { person, project })
+        let (project, said) = trust::counted(app, root, &person, project, headless)?;
+        Ok(Self {
+            person,
+            project,
+            said,
+        })
     }
 
     /// Returns what both define for CodeMie files, of the project what counts.
@@ -112,6 +119,31 @@ impl Prepared {
         }))
     }
 
+    /// Finds it for a run that began earlier.
+    pub(super) fn of_run(
+        app: &App,
+        machine: &Machine,
+        terms: &Terms,
+        run: &Run,
+    ) -> Result<Option<Self>, Failure> {
+        let found = Self::find(
+            app,
+            Path::new(project_of(run)),
+            machine,
+            terms,
+            Some(&run.id),
+        )?;
+        if let Some(found) = &found {
+            found.still_there(run)?;
+        }
+        Ok(found)
+    }
+
+    /// Returns what the run is told that a person was asked meanwhile.
+    pub(super) fn told(&self) -> Option<Ask> {
+        self.configured.said.as_ref().map(trust::Said::ask)
+    }
+
     /// Refuses to go on with a stage whose tools are not there any more.
     fn still_there(&self, run: &Run) -> Result<(), Failure> {
         for path in run.open_leaves() {
@@ -137,6 +169,12 @@ impl Prepared {
     }
 }
 
+/// Returns the root of the project that a run works in.
+fn project_of(run: &Run) -> &str {
+    let places = run.places.as_deref();
+    places.map_or("/", |places| places.project.as_str())
+}
+
 /// What the stages of a run work with, and its tool states where it has any.
 pub(super) struct Made {
     pub(super) stages: Arc<Stages>,
@@ -150,29 +188,18 @@ pub(super) struct Making<'a> {
     pub(super) terms: &'a Terms,
     pub(super) screen: &'a Arc<dyn Screen>,
     pub(super) terminal: Option<&'a Arc<Terminal>>,
-    /// What was found before the run began; `None`: it is found now.
-    pub(super) prepared: Option<Prepared>,
 }
 
 impl Making<'_> {
-    /// Makes it, and what its tool states work with; `None`: the run has neither.
-    pub(super) fn make(self, log: &RunLog, run: &Run) -> Result<Option<Made>, Failure> {
-        let places = run.places.as_deref();
-        let root = places.map_or("/", |places| places.project.as_str());
+    /// Makes it, and what its tool states work with, of what was found before.
+    pub(super) fn make(
+        &self,
+        prepared: Prepared,
+        log: &RunLog,
+        run: &Run,
+    ) -> Result<Made, Failure> {
+        let root = project_of(run);
         let args = &self.terms.stages;
-        let people = self.people(args);
-        let prepared = match self.prepared {
-            Some(prepared) => prepared,
-            None => {
-                let (root, id) = (Path::new(root), Some(&run.id));
-                let Some(found) = Prepared::find(self.app, root, self.machine, self.terms, id)?
-                else {
-                    return Ok(None);
-                };
-                found.still_there(run)?;
-                found
-            }
-        };
         let Prepared {
             configured,
             models,
@@ -198,14 +225,14 @@ impl Making<'_> {
             place: place.resolved(&RealDisk),
             decided,
             program: app::program()?,
-            people,
+            people: self.people(args),
         };
         let nodes = nodes::has_nodes(self.machine).then(|| {
             let screen = Arc::clone(self.screen);
             Arc::new(nodes::of_run(self.app, screen, assets, &stages))
         });
         let stages = Arc::new(stages);
-        Ok(Some(Made { stages, nodes }))
+        Ok(Made { stages, nodes })
     }
 
     fn people(&self, args: &StageArgs) -> People {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::anyhow;
+use interlock_core::{command::Ask, names::Digest};
 use interlock_project::Config;
 use interlock_store::TrustWord;
 use serde_json::{Map, Value, json};
@@ -24,7 +25,27 @@ enum Word {
     Stop,
 }
 
-/// Returns of the configuration of the project at `root` what counts.
+/// What a person was asked at this start, and said.
+#[derive(Debug, Clone)]
+pub(super) struct Said {
+    project: String,
+    word: &'static str,
+    digest: Digest,
+}
+
+impl Said {
+    /// Makes of it what the run is told.
+    pub(super) fn ask(&self) -> Ask {
+        Ask::DecideTrust {
+            project: self.project.clone(),
+            word: self.word.to_owned(),
+            digest: self.digest.clone(),
+            by: authority::name(),
+        }
+    }
+}
+
+/// Returns of the configuration of the project at `root` what counts, and what a person was asked about it.
 ///
 /// What only narrows always does.
 pub(super) fn counted(
@@ -33,20 +54,21 @@ pub(super) fn counted(
     person: &Config,
     project: Config,
     headless: bool,
-) -> Result<Config, Failure> {
+) -> Result<(Config, Option<Said>), Failure> {
     let widens = widening(&project, root);
     if widens == json!({}) || person.trusts(root) {
-        return Ok(project);
+        return Ok((project, None));
     }
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let home = app.home()?;
     let known = home.trust_word(&root)?;
     if let Some(word) = known.as_ref().filter(|word| word.widens == widens) {
-        return Ok(if word.trusted {
+        let counted = if word.trusted {
             project
         } else {
             narrowed(project)
-        });
+        };
+        return Ok((counted, None));
     }
     if headless || !io::stdin().is_terminal() {
         return Err(anyhow!(
@@ -58,13 +80,19 @@ pub(super) fn counted(
         .into());
     }
     authority::not_below_an_agent(app)?;
-    let said = ask(app, &root, known.as_ref(), &widens)?;
-    let trusted = match said {
-        Word::ThisTime => return Ok(project),
+    let word = ask(app, &root, known.as_ref(), &widens)?;
+    let said = |word| Said {
+        project: root.to_string_lossy().into_owned(),
+        word,
+        digest: interlock_facts::control_digest(&widens),
+    };
+    let trusted = match word {
+        Word::ThisTime => return Ok((project, Some(said("this_time")))),
         Word::Stop => return Err(anyhow!("stopped: nothing was started").into()),
         Word::Trust => true,
         Word::No => false,
     };
+    let told = said(if trusted { "trust" } else { "no" });
     home.keep_trust_word(&TrustWord {
         project: root.to_string_lossy().into_owned(),
         trusted,
@@ -72,7 +100,8 @@ pub(super) fn counted(
         at_ms: now_ms(),
         by: authority::name(),
     })?;
-    Ok(if trusted { project } else { narrowed(project) })
+    let counted = if trusted { project } else { narrowed(project) };
+    Ok((counted, Some(told)))
 }
 
 /// Takes of a project's configuration what only narrows.
@@ -99,6 +128,16 @@ fn widening(project: &Config, root: &Path) -> Value {
         // Of a server only whether it is the same: what it is started with may hold secrets.
         let digest = interlock_facts::control_digest(&json!(format!("{server:?}")));
         widens.insert(format!("mcp.{name}"), json!(digest));
+    }
+    // Where the work is sent, and what it is said to cost.
+    if let Some(model) = &project.default_model {
+        widens.insert("default_model".to_owned(), json!(model));
+    }
+    for (name, model) in &project.models {
+        widens.insert(format!("models.{name}"), json!(model));
+    }
+    for (model, price) in &project.prices {
+        widens.insert(format!("prices.{model}"), json!(format!("{price:?}")));
     }
     widens.extend(of_assets(project, root));
     Value::Object(widens)

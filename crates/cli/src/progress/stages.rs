@@ -71,7 +71,7 @@ fn first_line(text: &str) -> &str {
 }
 
 /// Says what a stage used, and what that cost where it is known.
-fn cost(usage: &Usage) -> String {
+pub(crate) fn cost(usage: &Usage) -> String {
     let tokens = format!("{} tokens in, {} out", usage.input, usage.output);
     match usage.pico_usd {
         Some(pico) => {

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use interlock_testkit::provider::{Script, call};
+use interlock_testkit::{
+    provider::{Script, call},
+    terminal::Terminal,
+};
 use serde_json::json;
 
 use crate::place::{CODE_REVIEW, Place};
@@ -19,7 +22,7 @@ stages:
 ";
 
 fn script() -> Script {
-    Script::turns(vec![vec![call("submit", &json!({"ok": true}))]])
+    Script::turns(vec![vec![call("submit", &json!({"ok": true}))]; 2])
 }
 
 #[test]
@@ -118,4 +121,74 @@ fn the_mode_of_a_run_is_fixed() {
         .by_person(&["resume", "one", "--mode", "ask", "--headless"])
         .ended(0);
     assert_eq!(place.room.read("x").as_deref(), Some("x"));
+}
+
+#[test]
+fn what_the_file_says_of_the_mode_tightens_what_the_command_line_says() {
+    for (settings, wrote) in [
+        ("", true),
+        ("settings: { mode: yolo }\n", true),
+        ("settings: { mode: ask }\n", false),
+        ("settings: { mode: allowlist, allowlist: [Read] }\n", false),
+    ] {
+        let write = call("Write", &json!({"file_path": "x", "content": "x"}));
+        let turns = vec![vec![write], vec![call("submit", &json!({}))]];
+        let flow = SMALL.replace("stages:", &format!("{settings}stages:"));
+        let place = Place::new("anthropic", &flow, Script::turns(turns));
+        place
+            .call(&["run", "flow", "x", "--mode", "yolo", "--headless"])
+            .ended(0);
+        assert_eq!(place.room.read("x").is_some(), wrote, "{settings}");
+    }
+}
+
+#[test]
+fn a_person_is_asked_once_whether_a_project_counts_and_the_log_has_the_word() {
+    let trusts = "Do you trust this project?";
+    for (key, word, model, again) in [
+        ("t", "trust", "theirs", false),
+        ("m", "this_time", "theirs", true),
+        ("n", "no", "scripted", false),
+    ] {
+        let place = Place::new("anthropic", SMALL, script());
+        let own = place.room.config().join("interlock/config.toml");
+        let of_person = fs::read_to_string(&own).unwrap();
+        // The person has no model that goes before the project's.
+        fs::write(&own, "").unwrap();
+        let of_project = "default_model = \"anthropic/theirs\"\n";
+        place
+            .room
+            .write(".interlock/config.toml", of_project)
+            .unwrap();
+        place
+            .call(&["run", "flow", "x", "--headless"])
+            .ended(1)
+            .says(&["widens what an agent may do"]);
+        let model_of = |place: &Place| {
+            let asked = place.provider.asked();
+            let body = String::from_utf8(asked.last().unwrap().bytes.clone()).unwrap();
+            serde_json::from_str::<serde_json::Value>(&body).unwrap()["model"].clone()
+        };
+        if key == "n" {
+            fs::write(&own, &of_person).unwrap();
+        }
+        let mut terminal = Terminal::start(&place.command(&["run", "flow", "x"]), 40, 160).unwrap();
+        let shown = terminal
+            .wait_for("the question", |screen| screen.contains(trusts))
+            .unwrap();
+        assert!(shown.contains("default_model"), "{shown}");
+        terminal.press(&format!("{key}\n")).unwrap();
+        assert!(terminal.end().unwrap().success(), "{key}");
+        assert_eq!(model_of(&place), json!(model));
+        let events = place.events();
+        let said: Vec<_> = events
+            .iter()
+            .filter(|event| event["event"] == "TrustDecided")
+            .collect();
+        assert_eq!(said.len(), 1, "{key}: asked once");
+        assert_eq!(said[0]["word"], json!(word));
+        let headless = place.call(&["run", "flow", "x", "--headless"]);
+        let code = if again { 1 } else { 0 };
+        headless.ended(code);
+    }
 }

@@ -111,7 +111,7 @@ impl<'a> Work<'a> {
         self.run.mode.clone().unwrap_or_else(|| {
             let rules = self.rules();
             ModeRules {
-                mode: rules.mode,
+                mode: rules.mode.unwrap_or_default(),
                 allow: rules.allowlist,
             }
         })
@@ -389,7 +389,7 @@ fn fill_text(
 }
 
 /// Returns the SHA-256 of a text, in lower-case hex.
-pub(super) fn digest_of(text: &str) -> Digest {
+pub fn digest_of(text: &str) -> Digest {
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(text.as_bytes()) {
         // Writing to text cannot fail.

@@ -1,12 +1,30 @@
-//! Tools of servers that are not what they were: recorded, and accepted by a person.
+//! What of the surroundings a person has to look at: tools of servers that changed, a project that widens.
 
 use super::{Answered, Reply, Work};
 use crate::{
     event::{Event, ToolChange},
+    names::Digest,
     refusal::{Code, Refusal},
 };
 
 impl Work<'_> {
+    /// Records what a person said about the project.
+    pub(super) fn decide_trust(
+        &mut self,
+        project: &str,
+        word: &str,
+        digest: &Digest,
+        by: &str,
+    ) -> Answered {
+        self.emit(Event::TrustDecided {
+            project: project.to_owned(),
+            word: word.to_owned(),
+            digest: digest.clone(),
+            by: by.to_owned(),
+        });
+        Ok(Reply::Accepted)
+    }
+
     /// Records a change that no person has seen yet.
     pub(super) fn report_tool(&mut self, change: &ToolChange) -> Answered {
         self.open()?;

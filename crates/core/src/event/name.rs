@@ -81,6 +81,7 @@ impl Event {
             Self::ItemDone { .. } => "ItemDone",
             Self::LinesLeft { .. } => "LinesLeft",
             Self::SpreadJoined { .. } => "SpreadJoined",
+            Self::TrustDecided { .. } => "TrustDecided",
             Self::RunPaused { .. } => "RunPaused",
             Self::RunResumed { .. } => "RunResumed",
             Self::RunCancelled { .. } => "RunCancelled",

@@ -129,8 +129,9 @@ impl ModelOptions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StageRules {
-    /// What becomes of calls in stages that list no tools, as the workflow wants it.
-    pub mode: Mode,
+    /// What becomes of calls in stages that list no tools, as the workflow has it; `None`: it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
     /// Keys that pass in mode `allowlist`; `*` any text, `?` one character.
     pub allowlist: Vec<String>,
     /// The tools that exist for any stage; `None`: all there are.
@@ -152,7 +153,7 @@ pub struct StageRules {
 impl Default for StageRules {
     fn default() -> Self {
         Self {
-            mode: Mode::default(),
+            mode: None,
             allowlist: Vec::new(),
             tools: None,
             at_once: 4,

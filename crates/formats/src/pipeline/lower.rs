@@ -210,9 +210,10 @@ fn rules(settings: &Settings) -> StageRules {
     let default = StageRules::default();
     StageRules {
         mode: match settings.mode.as_deref() {
-            Some("allowlist") => Mode::Allowlist,
-            Some("yolo") => Mode::Yolo,
-            _ => Mode::Ask,
+            Some("allowlist") => Some(Mode::Allowlist),
+            Some("yolo") => Some(Mode::Yolo),
+            Some(_) => Some(Mode::Ask),
+            None => None,
         },
         allowlist: settings.allowlist.clone(),
         tools: settings.tools.clone(),

@@ -24,8 +24,8 @@ pub struct Modes<'a> {
     pub person: &'a Config,
     /// Of the project, as far as it counts.
     pub project: &'a Config,
-    /// Of the workflow.
-    pub workflow: (Mode, &'a [String]),
+    /// Of the workflow; `None`: it says nothing.
+    pub workflow: (Option<Mode>, &'a [String]),
 }
 
 /// Entries of allow lists where no mode would read them.
@@ -51,20 +51,10 @@ impl Modes<'_> {
             entries,
         ];
         let by_person = self.said.or(self.person.stages.mode);
-        let tighter = self.project.stages.mode.into_iter().chain([of_workflow]);
-        let mode = match by_person {
-            // A workflow that says nothing says `ask`, which tightens `yolo` only where it is written.
-            Some(mode) => self
-                .project
-                .stages
-                .mode
-                .into_iter()
-                .chain((of_workflow == Mode::Allowlist).then_some(of_workflow))
-                .fold(mode, Mode::min),
-            None => tighter.fold(Mode::Ask, Mode::min),
-        };
+        let tighter = self.project.stages.mode.into_iter().chain(of_workflow);
+        let mode = tighter.fold(by_person.unwrap_or_default(), Mode::min);
         let reads = |mode: Option<Mode>| mode == Some(Mode::Allowlist);
-        let read = reads(by_person) || reads(self.project.stages.mode) || reads(Some(of_workflow));
+        let read = reads(by_person) || reads(self.project.stages.mode) || reads(of_workflow);
         if !read && lists.iter().any(|list| !list.is_empty()) {
             return Err(UnreadEntries);
         }
@@ -94,19 +84,23 @@ mod tests {
     fn project_and_workflow_tighten_and_never_loosen() {
         use Mode::{Allowlist, Ask, Yolo};
         for (said, person, project, workflow, wanted) in [
-            (None, None, None, Ask, Ask),
-            (None, None, None, Yolo, Ask),
-            (None, None, Some(Yolo), Yolo, Ask),
-            (None, None, Some(Allowlist), Ask, Allowlist),
-            (None, None, None, Allowlist, Allowlist),
-            (Some(Yolo), None, None, Ask, Yolo),
-            (Some(Yolo), None, Some(Ask), Yolo, Ask),
-            (Some(Yolo), None, Some(Yolo), Yolo, Yolo),
-            (Some(Yolo), Some(Ask), None, Ask, Yolo),
-            (Some(Ask), Some(Yolo), Some(Yolo), Yolo, Ask),
-            (None, Some(Yolo), None, Yolo, Yolo),
-            (None, Some(Yolo), None, Allowlist, Allowlist),
-            (None, Some(Allowlist), Some(Yolo), Yolo, Allowlist),
+            (None, None, None, None, Ask),
+            (None, None, None, Some(Ask), Ask),
+            (None, None, None, Some(Yolo), Ask),
+            (None, None, Some(Yolo), Some(Yolo), Ask),
+            (None, None, Some(Allowlist), Some(Ask), Allowlist),
+            (None, None, None, Some(Allowlist), Allowlist),
+            (Some(Yolo), None, None, None, Yolo),
+            (Some(Yolo), None, None, Some(Ask), Ask),
+            (Some(Yolo), None, Some(Ask), Some(Yolo), Ask),
+            (Some(Yolo), None, Some(Yolo), Some(Yolo), Yolo),
+            (Some(Yolo), Some(Ask), None, None, Yolo),
+            (Some(Ask), Some(Yolo), Some(Yolo), Some(Yolo), Ask),
+            (None, Some(Yolo), None, None, Yolo),
+            (None, Some(Yolo), None, Some(Yolo), Yolo),
+            (None, Some(Yolo), None, Some(Ask), Ask),
+            (None, Some(Yolo), None, Some(Allowlist), Allowlist),
+            (None, Some(Allowlist), Some(Yolo), Some(Yolo), Allowlist),
         ] {
             let (person, project) = (config(person, &[]), config(project, &[]));
             let modes = Modes {
@@ -131,7 +125,7 @@ mod tests {
             said: None,
             person: &person,
             project: &project,
-            workflow: (Mode::Ask, &entries),
+            workflow: (None, &entries),
         };
         assert_eq!(
             modes.of_run().unwrap().allow,

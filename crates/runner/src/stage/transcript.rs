@@ -82,6 +82,12 @@ impl Transcript {
         self.granted.contains(call)
     }
 
+    /// Returns the frame of an event that a transcript is made of.
+    #[must_use]
+    pub fn frame_of(event: &Event) -> Option<&FramePath> {
+        concerns(event)
+    }
+
     /// Folds an event of the stage's frame.
     ///
     /// # Errors

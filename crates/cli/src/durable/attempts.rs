@@ -1,0 +1,82 @@
+//! How far the attempts of stages are that are under way, for `status` and `list`.
+
+use interlock_core::{
+    event::Event,
+    machine::Machine,
+    report::shown_path,
+    run::{Frame, Run},
+    stage::{Usage, stage_of},
+};
+use interlock_store::{EventLog as _, RunLog};
+use serde_json::{Value, json};
+
+use crate::{failure::Failure, progress::cost};
+
+/// Describes each attempt under way: its number, its turns, what it used, and the model.
+pub(crate) fn attempts(log: &RunLog, machine: &Machine, run: &Run) -> Result<Vec<Value>, Failure> {
+    let mut found = Vec::new();
+    for path in run.open_leaves() {
+        let Some(frame) = run.frame(&path) else {
+            continue;
+        };
+        let (Some(stage), Some(acting)) = (stage_of(machine, frame), &frame.acting) else {
+            continue;
+        };
+        found.push(json!({
+            "path": shown_path(machine, run, &path),
+            "attempt": frame.effect.as_ref().map_or(1, |effect| effect.attempt),
+            "turns": acting.turns,
+            "turn_cap": stage.turns_max,
+            "usage": acting.usage,
+            "model": model(log, frame, &path)?,
+        }));
+    }
+    Ok(found)
+}
+
+/// Finds the model that the attempt in `frame` has called last.
+fn model(
+    log: &RunLog,
+    frame: &Frame,
+    path: &interlock_core::names::FramePath,
+) -> Result<Option<String>, Failure> {
+    let mut last = None;
+    for recorded in log.events(frame.entered_seq) {
+        if let Event::ModelCalled {
+            path: of,
+            provider,
+            model,
+            ..
+        } = recorded?.event
+            && of == *path
+        {
+            last = Some(format!("{provider}/{model}"));
+        }
+    }
+    Ok(last)
+}
+
+/// Says in one line how far an attempt is.
+pub(crate) fn sentence(attempt: &Value) -> String {
+    let number = |key: &str| attempt.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let text = |key: &str| attempt.get(key).and_then(Value::as_str).unwrap_or_default();
+    let usage: Usage = attempt
+        .get("usage")
+        .and_then(|usage| serde_json::from_value(usage.clone()).ok())
+        .unwrap_or_default();
+    let again = match number("attempt") {
+        0 | 1 => String::new(),
+        attempt => format!(", attempt {attempt}"),
+    };
+    let model = match text("model") {
+        "" => String::new(),
+        model => format!(", {model}"),
+    };
+    format!(
+        "`{}`{again}: {} of {} messages, {}{model}",
+        text("path"),
+        number("turns"),
+        number("turn_cap"),
+        cost(&usage)
+    )
+}
