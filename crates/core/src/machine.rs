@@ -15,11 +15,13 @@ use crate::{
 };
 
 mod conversation;
+mod retry;
 mod seal;
 mod spread;
 mod stage;
 
 pub use conversation::{Condensing, Conversation};
+pub use retry::Retry;
 pub use spread::{OnItemError, Spread};
 
 pub use stage::{
@@ -175,28 +177,6 @@ pub enum Capture {
     Key(String),
     /// Into a file, byte for byte; written by whoever carries the activity out.
     File(Text),
-}
-
-/// How often an activity is tried, and how long is waited in between.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retry {
-    /// Tries in all, the first one included; from 1.
-    pub attempts: u32,
-    /// Before the second try, in milliseconds.
-    pub wait_ms: u64,
-    /// What each further wait is multiplied by, as a decimal number.
-    pub backoff: String,
-    /// No wait is longer, in milliseconds.
-    pub wait_max_ms: u64,
-    /// The codes that are tried again; `None`: all but 130.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub codes: Option<Vec<i64>>,
-    /// Whether only what may pass by itself is tried again; see [`crate::event::Cause::passing`].
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub only_passing: bool,
-    /// Whether up to a second more is waited, so that many do not come back at once.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub jitter: bool,
 }
 
 /// What follows when the runner died while an activity ran.

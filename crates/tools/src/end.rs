@@ -174,6 +174,23 @@ impl ToolEnd {
     }
 }
 
+impl ToolEnd {
+    /// Tells whether the same call may succeed later by itself, and how long its server wants to be left alone, in milliseconds.
+    ///
+    /// `None`: it succeeded, or will not. A shell line is not among them: it may have done half of what it does.
+    #[must_use]
+    pub fn passing(&self) -> Option<Option<u64>> {
+        let status = self.reply.as_ref().map(|reply| reply.status);
+        let passes = match self.code? {
+            Code::Unreachable => true,
+            Code::Timeout => self.held.is_none() && self.exit.is_none(),
+            Code::HttpStatus => status.is_some_and(|status| matches!(status, 408 | 429 | 500..)),
+            _ => false,
+        };
+        passes.then(|| self.reply.as_ref().and_then(|reply| reply.retry_after_ms))
+    }
+}
+
 impl From<Failure> for ToolEnd {
     fn from(failure: Failure) -> Self {
         Self::failed(failure.code, failure.message)

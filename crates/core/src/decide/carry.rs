@@ -1,7 +1,6 @@
 //! From the entry of a state to the end of its activity: texts filled, effects started, tries counted.
 
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use super::{
     Work,
@@ -10,7 +9,7 @@ use super::{
 use crate::{
     conversation::beside,
     event::{Cause, Event},
-    machine::{Activity, Capture, Retry, State, Test, TestOp},
+    machine::{Activity, Capture, State, Test, TestOp},
     names::FramePath,
     number::{Side, compare_text},
     refusal::{Code, Refusal},
@@ -139,8 +138,8 @@ impl Work<'_> {
         let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
         let place = format!("{}/{path}/{attempt}", self.run.id);
         let wait = state_of(machine, frame)?.retry.as_ref().and_then(|retry| {
-            let wait = next_wait(retry, attempt, &cause)?;
-            Some(wait.saturating_add(jitter(retry, &place, self.at_ms)))
+            let wait = retry.next_wait(attempt, &cause)?;
+            Some(wait.saturating_add(retry.jitter_ms(&place, self.at_ms)))
         });
         match wait {
             Some(wait_ms) => {
@@ -351,52 +350,6 @@ fn text_cause(error: &TextError) -> Cause {
         Value::from(1)
     };
     Cause::new(code, format!("{place}{}", error.reason))
-}
-
-/// Returns how long to wait before the next try; `None`: there is none.
-pub(super) fn next_wait(retry: &Retry, attempt: u32, cause: &Cause) -> Option<u64> {
-    let code = i64::from(cause.number());
-    let again = match &retry.codes {
-        Some(codes) => codes.contains(&code),
-        None => code != 130,
-    };
-    let passes = !retry.only_passing || cause.passing.is_some();
-    if attempt >= retry.attempts || !again || !passes || cause.cancelled {
-        return None;
-    }
-    let factor: f64 = retry.backoff.parse().unwrap_or(1.0);
-    let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX);
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a wait in milliseconds is far below 2^52"
-    )]
-    let wait = retry.wait_ms as f64 * factor.powi(exponent);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "bounded on both sides; NaN becomes the bound"
-    )]
-    let wait = if wait.is_finite() && wait >= 0.0 {
-        wait.round() as u64
-    } else {
-        retry.wait_max_ms
-    };
-    let asked = cause.passing.and_then(|passing| passing.after_ms);
-    let wait = wait.max(asked.unwrap_or_default());
-    Some(wait.min(retry.wait_max_ms))
-}
-
-/// Returns up to a second, the same for the same place and time.
-pub(super) fn jitter(retry: &Retry, place: &str, at_ms: u64) -> u64 {
-    if !retry.jitter {
-        return 0;
-    }
-    let digest = Sha256::digest(format!("{place}\n{at_ms}").as_bytes());
-    let lot = digest
-        .iter()
-        .take(4)
-        .fold(0_u64, |lot, byte| (lot << 8) | u64::from(*byte));
-    lot % 1_000
 }
 
 /// Says that nothing of the kind is there to be settled.

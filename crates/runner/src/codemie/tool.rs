@@ -209,15 +209,7 @@ fn told(tool: Tool, end: ToolEnd) -> Result<String, Failed> {
     if code == Code::Cancelled {
         return Err(Failed::new(CANCELLED, end.text));
     }
-    let status = end.reply.as_ref().map(|reply| reply.status);
-    let passes = match code {
-        Code::Timeout | Code::Unreachable => true,
-        Code::HttpStatus => status.is_some_and(|status| matches!(status, 408 | 429 | 500..)),
-        _ => false,
-    };
-    let passing = passes.then(|| Passing {
-        after_ms: end.reply.as_ref().and_then(|reply| reply.retry_after_ms),
-    });
+    let passing = end.passing().map(|after_ms| Passing { after_ms });
     if code == Code::InvalidArguments {
         return Err(reasoned(ARGUMENTS, end.text, None));
     }

@@ -12,7 +12,7 @@ use interlock_core::{
     conversation::seen_history,
     dialogue::{Speaker, condense},
     event::{Event, Passing},
-    machine::{Ending, Machine, ModelStage},
+    machine::{Ending, Machine, ModelStage, Retry},
     names::CallId,
     stage::{ActedCall, Acting, StageAsk, Step, stage_of, step},
     stage_task, stage_text,
@@ -587,6 +587,7 @@ impl<'a> Attempt<'a> {
             transcript: &self.transcript,
             brake: self.brake,
             result_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+            retry: self.retry(),
             printed: &printed,
         };
         let jobs: Vec<Job<'_>> = jobs.iter().map(|running| self.job(running)).collect();
@@ -604,6 +605,14 @@ impl<'a> Attempt<'a> {
                 .collect();
             begun.into_iter().map(joined).collect()
         })
+    }
+
+    /// Returns how often a call of a tool is made, where the stage is part of a conversation.
+    fn retry(&self) -> Option<&'a Retry> {
+        let frame = self.told.run.frame(&self.line.path)?;
+        let machine = self.machine.called(frame.machine.as_ref())?;
+        let retry = machine.states.get(&frame.at)?.retry.as_ref();
+        retry.filter(|_| self.stage.history)
     }
 
     fn job<'j>(&'j self, running: &'j Running) -> Job<'j> {

@@ -6,8 +6,9 @@ use interlock_confine::{Line, plan};
 use interlock_core::{
     Hold,
     call::{CallFacts, CallResult, ToolCall, WrittenPath},
+    event::{Cause, Passing},
     hold_at,
-    machine::Machine,
+    machine::{Machine, Retry},
     names::{CallId, Digest, FramePath},
     policy::{Policy, Stance},
     run::Run,
@@ -139,6 +140,8 @@ pub(super) struct Bench<'a> {
     pub(super) transcript: &'a Transcript,
     pub(super) brake: &'a Brake,
     pub(super) result_bytes: usize,
+    /// How often a call that came to nothing, and may succeed later, is made.
+    pub(super) retry: Option<&'a Retry>,
     /// By which what outlives a crash is found.
     pub(super) environment: &'a [(String, String)],
     /// Is told what a line prints.
@@ -151,7 +154,7 @@ pub(super) struct Bench<'a> {
 /// The result cannot be kept.
 pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> {
     let began = Instant::now();
-    let (end, code) = carry(bench, job);
+    let (end, code) = persist(bench, job);
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let messages = &bench.stages.messages;
     let cut = texts::cut(&end.text, bench.result_bytes);
@@ -198,6 +201,32 @@ fn written(path: String, root: &str) -> WrittenPath {
         .and_then(|rest| rest.strip_prefix('/'))
         .map(str::to_owned);
     WrittenPath { path, relative }
+}
+
+/// Carries a call out, as often as the stage says while a server that may come back is away.
+fn persist(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
+    let mut tries: u32 = 0;
+    loop {
+        tries = tries.saturating_add(1);
+        let (end, code) = carry(bench, job);
+        let wait = bench
+            .retry
+            .zip(end.passing())
+            .and_then(|(retry, after_ms)| {
+                let cause = Cause {
+                    passing: Some(Passing { after_ms }),
+                    ..Cause::default()
+                };
+                retry.next_wait(tries, &cause)
+            });
+        let Some(wait_ms) = wait else {
+            return (end, code);
+        };
+        bench.brake.rest(wait_ms);
+        if bench.brake.pulled().is_some() {
+            return (end, code);
+        }
+    }
 }
 
 /// Returns the end of a call and the code of its failure.

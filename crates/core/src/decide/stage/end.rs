@@ -2,10 +2,7 @@
 
 use super::Work;
 use crate::{
-    decide::{
-        carry::next_wait,
-        transitions::{done, error, reasons, state_of},
-    },
+    decide::transitions::{done, error, reasons, state_of},
     event::{Cause, Event},
     holds::{Scope, unmet},
     machine::{ModelStage, Otherwise},
@@ -180,7 +177,7 @@ impl Work<'_> {
                 code, asks_again, ..
             } if (*asks_again || may_mend(code)) && state.data.is_none() => {
                 let retry = state.retry.as_ref().zip(cause.as_ref());
-                retry.and_then(|(retry, cause)| next_wait(retry, attempt, cause))
+                retry.and_then(|(retry, cause)| retry.next_wait(attempt, cause))
             }
             _ => None,
         };

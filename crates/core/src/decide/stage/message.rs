@@ -2,10 +2,7 @@
 
 use super::{End, Work};
 use crate::{
-    decide::{
-        carry::{jitter, next_wait, spent},
-        transitions::state_of,
-    },
+    decide::{carry::spent, transitions::state_of},
     event::{Cause, Event, Passing},
     machine::Ending,
     names::{CallId, Digest, FramePath},
@@ -95,8 +92,8 @@ impl Work<'_> {
         // Where the stage is part of a conversation, its transcript stays, and only the call is made again.
         let wait = retry.filter(|_| stage.history).and_then(|retry| {
             let place = format!("{}/{path}/{turn}/{tries}", self.run.id);
-            let wait = next_wait(retry, tries, &cause)?;
-            Some(wait.saturating_add(jitter(retry, &place, self.at_ms)))
+            let wait = retry.next_wait(tries, &cause)?;
+            Some(wait.saturating_add(retry.jitter_ms(&place, self.at_ms)))
         });
         let again_ms = wait.map(|wait| self.at_ms.saturating_add(wait));
         self.emit(Event::ModelFailed {
