@@ -11,6 +11,8 @@ mod crash;
 mod grants;
 #[path = "stages/interrupted.rs"]
 mod interrupted;
+#[path = "stages/items.rs"]
+mod items;
 #[path = "stages/people.rs"]
 mod people;
 #[path = "stages/place.rs"]
