@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use interlock_core::{
-    machine::{Activity, Branch, Machine, State, Target},
+    machine::{Activity, Branch, Join, Machine, State, Target},
     names::StateName,
 };
 
@@ -37,9 +37,40 @@ impl Lane {
     }
 }
 
-/// Returns the branches of a state: those of a fork, or the one of a map.
+/// Tells whether lines that begin at a state may meet anywhere: they are drawn as arrows, not as boxes.
+pub(crate) fn opens_lines(state: &State) -> bool {
+    match &state.activity {
+        Activity::Fork(fork) => fork.join == Join::Meet,
+        Activity::Spread(_) => true,
+        _ => false,
+    }
+}
+
+/// Returns where the lines lead that begin at a state and may meet anywhere, each with a word for it.
+pub(crate) fn openings(state: &State) -> Vec<(Option<&'static str>, &StateName)> {
+    match &state.activity {
+        Activity::Fork(fork) if fork.join == Join::Meet => fork
+            .branches
+            .values()
+            .map(|branch| (None, &branch.initial))
+            .collect(),
+        Activity::Spread(spread) => {
+            let mut ways = vec![
+                (Some("each item"), &spread.initial),
+                (Some("no items"), &spread.without_items),
+            ];
+            let exits = spread.exits.iter();
+            ways.extend(exits.map(|exits| (Some("items ended by several ways"), exits)));
+            ways
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the branches of a state that are drawn inside it: those of a fork, or the one of a map.
 pub(crate) fn branches(state: &State) -> Vec<(&str, &Branch)> {
     match &state.activity {
+        Activity::Fork(fork) if fork.join == Join::Meet => Vec::new(),
         Activity::Fork(fork) => fork
             .branches
             .iter()
@@ -154,6 +185,7 @@ impl Division<'_> {
         targets
             .chain(&state.safe_next)
             .chain(branches.iter().map(|(_, branch)| &branch.initial))
+            .chain(openings(state).into_iter().map(|(_, opened)| opened))
             .filter_map(|name| self.machine.states.get_index_of(name))
             .collect()
     }

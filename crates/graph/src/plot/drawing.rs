@@ -173,7 +173,18 @@ impl<'m> Drawing<'m> {
 
     fn transitions(&mut self, name: &'m StateName, state: &'m State) {
         let from = self.place(Place::State(name));
-        for (event, rule) in &state.on {
+        for (word, opened) in lanes::openings(state) {
+            let to = self.place(Place::State(opened));
+            let label = word.map(|word| Label {
+                event: word.to_owned(),
+                ..Label::default()
+            });
+            let taken = self.taken(Step::Start(opened.clone()));
+            self.edge(from, to, Line::Plain, label, taken);
+        }
+        // Lines that may meet lead on by themselves.
+        let own = state.on.iter().filter(|_| !lanes::opens_lines(state));
+        for (event, rule) in own {
             for (index, transition) in rule.transitions.iter().enumerate() {
                 let label = self.label(event, transition, rule.branched, index);
                 self.transition(from, (name, event), transition, label);

@@ -30,7 +30,7 @@ fn machine(path: &str) -> Machine {
 }
 
 /// The workflows of these tests.
-const OWN: [&str; 3] = ["ship", "branches", "detour"];
+const OWN: [&str; 4] = ["ship", "branches", "detour", "lines"];
 
 fn own(name: &str) -> Machine {
     machine(&format!("tests/machines/{name}.yaml"))
