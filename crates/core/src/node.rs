@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ use crate::{
     dialogue::Dialogue,
     expression::Expression,
     machine::{Machine, Object, Work},
-    names::FramePath,
+    names::{FramePath, StateName},
     run::Run,
     template::{Template, Values},
     text::Form,
@@ -57,6 +58,36 @@ pub fn work(kind: &str, node: &impl Serialize) -> Result<Work, serde_json::Error
 #[must_use]
 pub fn is_node(kind: &str) -> bool {
     [TOOL, TRANSFORM, DOCUMENTS_TREE, RECORDS].contains(&kind)
+}
+
+/// The key of [`Machine::meta`] below which [`AgentWork`] lies, by the name of its state.
+pub const AGENTS: &str = "agents";
+
+/// What the model of a state has beside its prompt: servers of its own, folders, values for its tools.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentWork {
+    /// Servers that the workflow brings along for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerWork>,
+    /// The datasources that it looks things up in; empty: all there are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub datasources: Vec<String>,
+    /// Tools of servers of the configuration: `server/tool`, or a name that one of them has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub configured: Vec<String>,
+    /// The integration that a tool alone gets, by the tool's name.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub integrations: IndexMap<String, String>,
+}
+
+impl AgentWork {
+    /// Finds that of a state; `None`: it has nothing.
+    #[must_use]
+    pub fn of(machine: &Machine, state: &StateName) -> Option<Self> {
+        let written = machine.meta.get(AGENTS)?.get(state.as_str())?;
+        serde_json::from_value(written.clone()).ok()
+    }
 }
 
 /// What such work is computed over: the frame as it was when the state was entered.

@@ -2,6 +2,7 @@
 //!
 //! What is computed comes from [`interlock_core::node`]; here are its tools, servers and folders.
 
+mod agent;
 mod place;
 mod records;
 mod servers;
@@ -30,6 +31,7 @@ use interlock_core::{
 use interlock_tools::{Secrets, findings};
 use serde::de::DeserializeOwned;
 
+pub(crate) use agent::fitted;
 pub use place::{Asked, Configured, Nodes};
 
 use crate::{

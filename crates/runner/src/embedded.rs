@@ -20,6 +20,7 @@ use interlock_store::{AppendError, EventLog, RunLog, StoreError};
 
 use crate::{
     carry::{carry_out, mark},
+    codemie,
     drive::{DriveError, Halt, drive, lose_effects},
     host::{Appended, Happening, Host},
     lease::{Before, Lease, LeaseError},
@@ -518,6 +519,15 @@ fn carry_stage_out(
     };
     let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
     around.screen.begins(order);
+    let fitted = match codemie::fitted(stage, around, stages) {
+        Ok(fitted) => fitted,
+        Err(failed) => {
+            let outcome = failed.into();
+            around.screen.ends(order, &outcome);
+            return outcome;
+        }
+    };
+    let stages = fitted.as_ref().unwrap_or(stages);
     let outcome = stage::act(
         order,
         stage,

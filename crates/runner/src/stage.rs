@@ -34,5 +34,6 @@ pub use transcript::Transcript;
 
 pub(crate) use act::act;
 pub(crate) use brake::Brake;
+pub(crate) use calls::unknown;
 pub(crate) use person::{answered, elsewhere, wanted};
 pub(crate) use transcript::concerns;

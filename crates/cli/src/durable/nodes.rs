@@ -16,16 +16,19 @@ use interlock_tools::Datasource;
 use super::servers::OfRun;
 use crate::{app, app::App, failure::Failure, live};
 
-/// Tells whether a machine has tool states or custom nodes.
+/// Tells whether a machine has tool states or custom nodes, or agents with servers of their own.
 pub(super) fn has_nodes(machine: &Machine) -> bool {
+    if machine.conversation.is_some() {
+        return true;
+    }
     let machines = std::iter::once(machine).chain(machine.machines.values());
     machines
         .flat_map(|machine| machine.states.values())
         .any(|state| matches!(&state.activity, Activity::Task(work) if is_node(&work.kind)))
 }
 
-/// Makes what those of a run work with, at the places of its stages.
-pub(super) fn of_run(app: &App, screen: Arc<dyn Screen>, assets: Assets, stages: &Stages) -> Nodes {
+/// Finds the folders and files beside the project; what cannot be read is said.
+pub(super) fn datasources(app: &App, assets: &Assets) -> Vec<Datasource> {
     let mut datasources = Vec::new();
     for (id, path) in assets.datasources() {
         match Datasource::at(id, path) {
@@ -37,6 +40,11 @@ pub(super) fn of_run(app: &App, screen: Arc<dyn Screen>, assets: Assets, stages:
             )),
         }
     }
+    datasources
+}
+
+/// Makes what those of a run work with, at the places of its stages.
+pub(super) fn of_run(app: &App, screen: Arc<dyn Screen>, assets: Assets, stages: &Stages) -> Nodes {
     let configured = OfConfiguration {
         app: App {
             output: app.output,
@@ -54,7 +62,7 @@ pub(super) fn of_run(app: &App, screen: Arc<dyn Screen>, assets: Assets, stages:
         stages.program.clone(),
         Arc::new(configured),
     );
-    nodes.datasources = datasources;
+    nodes.datasources.clone_from(&stages.datasources);
     nodes.servers = stages.servers.clone();
     nodes
 }

@@ -111,6 +111,7 @@ impl OfRun {
             run: run.cloned(),
             reserved: Tool::PIPELINE
                 .iter()
+                .chain(&Tool::CODEMIE)
                 .map(|tool| tool.name().to_owned())
                 .collect(),
             message_bytes_max: person.gateway.message_bytes_max(),

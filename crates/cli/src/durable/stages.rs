@@ -1,6 +1,6 @@
 //! What the model stages of a run work with: their models and tools, the project, the people.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use interlock_clients::HookSetting;
 use interlock_confine::Decided;
@@ -8,6 +8,7 @@ use interlock_core::{
     command::Ask,
     machine::{Activity, Machine, ModeRules},
     names::RunId,
+    node::AgentWork,
     run::Run,
 };
 use interlock_facts::RealDisk;
@@ -134,7 +135,7 @@ impl Prepared {
             Some(&run.id),
         )?;
         if let Some(found) = &found {
-            found.still_there(run)?;
+            found.still_there(machine, run)?;
         }
         Ok(found)
     }
@@ -145,14 +146,20 @@ impl Prepared {
     }
 
     /// Refuses to go on with a stage whose tools are not there any more.
-    fn still_there(&self, run: &Run) -> Result<(), Failure> {
+    fn still_there(&self, machine: &Machine, run: &Run) -> Result<(), Failure> {
         for path in run.open_leaves() {
             let Some(frame) = run.frame(&path) else {
                 continue;
             };
+            if AgentWork::of(machine, &frame.at).is_some() {
+                // Its own servers are started with it.
+                continue;
+            }
             let tools = frame.acting.iter().flat_map(|acting| &acting.tools);
+            let own = Tool::PIPELINE.iter().chain(&Tool::CODEMIE);
+            let own: Vec<&str> = own.map(|tool| tool.name()).collect();
             let gone = tools
-                .filter(|tool| Tool::named(&Tool::PIPELINE, tool).is_none())
+                .filter(|tool| !own.contains(&tool.as_str()))
                 .find(|tool| {
                     let servers = self.servers.as_ref();
                     servers.and_then(|servers| servers.known(tool)).is_none()
@@ -219,13 +226,18 @@ impl Making<'_> {
         let stages = Stages {
             models: Arc::new(models),
             model: args.model.clone(),
-            tools: Tool::PIPELINE.to_vec(),
+            tools: match self.machine.conversation {
+                Some(_) => Tool::CODEMIE.to_vec(),
+                None => Tool::PIPELINE.to_vec(),
+            },
             servers: servers.map(|servers| Arc::new(servers) as Arc<dyn Servers>),
             messages: log.messages(),
             place: place.resolved(&RealDisk),
             decided,
             program: app::program()?,
             people: self.people(args),
+            datasources: nodes::datasources(self.app, &assets),
+            variables: BTreeMap::new(),
         };
         let nodes = nodes::has_nodes(self.machine).then(|| {
             let screen = Arc::clone(self.screen);

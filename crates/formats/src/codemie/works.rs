@@ -7,7 +7,7 @@ use interlock_core::{
     dialogue::Dialogue,
     machine::Object,
     node::{
-        Mapping, OnError, RecordsNode, Rule, ServerStart, ServerWork, Source, ToolWork,
+        AgentWork, Mapping, OnError, RecordsNode, Rule, ServerStart, ServerWork, Source, ToolWork,
         TransformNode, TreeNode,
     },
     template::Template,
@@ -16,7 +16,8 @@ use serde_json::Value;
 
 use super::{
     expression,
-    syntax::{Arguments, CustomNode, Named, Server, Start, Tool},
+    syntax::{Arguments, Assistant, CustomNode, Named, Server, Start, Tool},
+    tools::builtin,
 };
 
 /// Makes the work of a state that runs a tool; `over` are the state's own arguments.
@@ -39,6 +40,30 @@ pub(super) fn tool(tool: &Tool, over: Option<&Arguments>, strict: bool) -> ToolW
         server: tool.server.as_ref().and_then(server),
         strict,
     }
+}
+
+/// Makes what the model of an assistant has beside its prompt; `None`: nothing.
+pub(super) fn agent(assistant: &Assistant) -> Option<AgentWork> {
+    let tools = &assistant.tools;
+    let own = |name: &str| {
+        let mut named = assistant.servers.iter().flat_map(|server| &server.tools);
+        named.any(|tools| tools.iter().any(|tool| tool.text == name))
+    };
+    let configured = tools
+        .iter()
+        .map(|tool| &tool.name.text)
+        .filter(|name| builtin(name).is_none() && !own(name));
+    let texts = |all: &[Named]| all.iter().map(|one| one.text.clone()).collect();
+    let work = AgentWork {
+        servers: assistant.servers.iter().filter_map(server).collect(),
+        datasources: texts(&assistant.datasources),
+        configured: configured.cloned().collect(),
+        integrations: tools
+            .iter()
+            .filter_map(|tool| Some((tool.name.text.clone(), text_of(tool.alias.as_ref())?)))
+            .collect(),
+    };
+    (work != AgentWork::default()).then_some(work)
 }
 
 /// Makes what is known of a server; `None`: it is switched off, or nothing says how it starts.

@@ -113,7 +113,7 @@ impl Worked<'_> {
 }
 
 /// Fills the fields of a server; also returns the values that nobody may see.
-fn asked(
+pub(super) fn asked(
     nodes: &Nodes,
     server: &ServerWork,
     given: &Given,
@@ -210,7 +210,7 @@ pub(super) fn with(given: &Given, values: &[(String, String)]) -> Given {
 }
 
 /// Tells whether a tool that is listed is the one called `tool`.
-fn has(served: &Served, server: &str, tool: &str) -> bool {
+pub(super) fn has(served: &Served, server: &str, tool: &str) -> bool {
     served.spec.name == tool
         || served.served_as.iter().any(|name| {
             // `mcp__SERVER__TOOL` comes first, and its server is one made of letters that names may have.

@@ -16,7 +16,7 @@ use interlock_core::{
 use interlock_facts::RealDisk;
 use interlock_sandbox::{Level, Plan};
 use interlock_store::StoreError;
-use interlock_tools::{Arguments, Around, Carrier, Code, Progress, Tool, ToolEnd};
+use interlock_tools::{Arguments, Around, Carrier, Code, Progress, Secrets, Tool, ToolEnd};
 
 use super::{
     brake::Brake,
@@ -63,7 +63,7 @@ pub(super) fn facts(stages: &Stages, id: CallId, tool: &str, arguments: &Argumen
 }
 
 /// A call of a tool that is gone since the message was read.
-fn unknown(id: CallId, tool: &str) -> ToolCall {
+pub(crate) fn unknown(id: CallId, tool: &str) -> ToolCall {
     ToolCall {
         id,
         tool: tool.to_owned(),
@@ -154,7 +154,12 @@ pub(super) struct Bench<'a> {
 /// The result cannot be kept.
 pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> {
     let began = Instant::now();
-    let (end, code) = persist(bench, job);
+    let (mut end, code) = persist(bench, job);
+    if let Some(variables) = bench.stages.variables.get(job.tool) {
+        let values = variables.iter().map(|(_, value)| value.clone());
+        let secrets = Secrets::known(values);
+        end.text = secrets.masked_known(&end.text).into_owned();
+    }
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let messages = &bench.stages.messages;
     let cut = texts::cut(&end.text, bench.result_bytes);
@@ -249,6 +254,8 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
         plan,
         level_max: Level::Full,
     });
+    let own = stages.variables.get(job.tool).into_iter().flatten();
+    let environment: Vec<(String, String)> = bench.environment.iter().chain(own).cloned().collect();
     let end = tool.run(
         job.arguments,
         &Around {
@@ -257,8 +264,8 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
             seen: bench.transcript.seen(),
             cancel: bench.brake.tool(),
             carrier,
-            datasources: &[],
-            environment: bench.environment,
+            datasources: &stages.datasources,
+            environment: &environment,
             result_bytes_max: WHOLE_MAX,
             progress: Some(&progress),
         },

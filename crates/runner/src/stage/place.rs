@@ -1,13 +1,13 @@
 //! Where the stages of a run work: their models, their tools, the people who are asked.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use interlock_confine::Decided;
 use interlock_core::stage::ToolThere;
 use interlock_facts::Surroundings;
 use interlock_models::ToolSpec;
 use interlock_store::Messages;
-use interlock_tools::Tool;
+use interlock_tools::{Datasource, Tool};
 
 use super::{channel::Channel, models::Models, servers::Servers};
 
@@ -32,6 +32,10 @@ pub struct Stages {
     pub program: PathBuf,
     /// Who is asked.
     pub people: People,
+    /// Folders and files beside the project that tools may touch.
+    pub datasources: Vec<Datasource>,
+    /// Variables for single tools alone, by the tool's name. Secrets: no result shows them.
+    pub variables: BTreeMap<String, Vec<(String, String)>>,
 }
 
 /// Who is asked about calls that a stage does not list.

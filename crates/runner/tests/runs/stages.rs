@@ -108,6 +108,8 @@ pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc
         decided: interlock_confine::Decided::default(),
         program: "interlock".into(),
         people,
+        datasources: Vec::new(),
+        variables: std::collections::BTreeMap::new(),
     })
 }
 

@@ -1,0 +1,157 @@
+//! What the model of one state has beside what all stages have: servers, folders, values.
+
+use std::sync::Arc;
+
+use interlock_core::{
+    call::ToolCall,
+    names::CallId,
+    node::{AgentWork, Given, ServerStart, ServerWork, tool::cut},
+};
+use interlock_tools::{Arguments, Cancel, Secrets};
+
+use super::{Nodes, reasoned, servers::asked};
+use crate::{
+    order::Failed,
+    stage::{Served, ServedEnd, Servers, StageOrder, Stages},
+    surroundings::Surroundings,
+};
+
+/// Fits what stages work with to the state of `order`; `None`: it has nothing of its own.
+pub(crate) fn fitted(
+    order: &StageOrder,
+    around: &Surroundings,
+    stages: &Stages,
+) -> Result<Option<Stages>, Failed> {
+    let run = &order.told.run;
+    let frame = run.frame(&order.path);
+    let found = frame.and_then(|frame| AgentWork::of(&order.machine, &frame.at));
+    let (Some(agent), Some(nodes)) = (found, around.nodes.as_deref()) else {
+        return Ok(None);
+    };
+    let given = Given::of(&order.machine, run, &order.path).unwrap_or_default();
+    let mut fitted = stages.clone();
+    if !agent.datasources.is_empty() {
+        let wanted = |id: &str| agent.datasources.iter().any(|wanted| wanted == id);
+        fitted.datasources.retain(|source| wanted(&source.id));
+    }
+    for (tool, alias) in &agent.integrations {
+        let values = nodes.configured.integration(alias);
+        let values = values.map_err(|why| reasoned("tool_failed", why, None))?;
+        fitted.variables.insert(tool.clone(), values);
+    }
+    let mut joined = Joined {
+        all: Vec::new(),
+        run: stages.servers.clone(),
+    };
+    for server in agent.servers.iter().chain(&configured(&agent, nodes)) {
+        joined.add(nodes, server, &given)?;
+    }
+    if !joined.all.is_empty() {
+        fitted.servers = Some(Arc::new(joined));
+    }
+    Ok(Some(fitted))
+}
+
+/// Returns the servers of the configuration that may have a tool which the agent lists.
+fn configured(agent: &AgentWork, nodes: &Nodes) -> Vec<ServerWork> {
+    let wants = |id: &str, server: &ServerWork| {
+        agent
+            .configured
+            .iter()
+            .any(|tool| match tool.split_once('/') {
+                Some((wanted, _)) => wanted == id || wanted == server.name,
+                None => true,
+            })
+    };
+    let all = nodes.configured.servers().into_iter();
+    all.filter(|(id, server)| wants(id, server))
+        .map(|(id, server)| ServerWork {
+            name: id.clone(),
+            start: ServerStart::Configured(id),
+            ..server
+        })
+        .collect()
+}
+
+/// Servers of one state, and behind them those of the run.
+struct Joined {
+    all: Vec<One>,
+    run: Option<Arc<dyn Servers>>,
+}
+
+struct One {
+    servers: Arc<dyn Servers>,
+    /// Tokens of one result.
+    tokens_max: Option<u64>,
+    /// Values that no result may show.
+    secrets: Secrets,
+}
+
+impl Joined {
+    fn add(&mut self, nodes: &Nodes, server: &ServerWork, given: &Given) -> Result<(), Failed> {
+        let (asked, secrets) = asked(nodes, server, given, false)?;
+        let started = nodes.start(&asked);
+        self.all.push(One {
+            servers: started.map_err(|why| reasoned("tool_failed", why, None))?,
+            tokens_max: server.tokens_max,
+            secrets: Secrets::known(secrets),
+        });
+        Ok(())
+    }
+
+    /// Finds whose tool is called so; those of the state come first.
+    fn whose(&self, tool: &str) -> Option<(&Arc<dyn Servers>, Option<&One>)> {
+        let own = self
+            .all
+            .iter()
+            .find(|one| one.servers.known(tool).is_some());
+        let own = own.map(|one| (&one.servers, Some(one)));
+        own.or_else(|| self.run.as_ref().map(|servers| (servers, None)))
+    }
+}
+
+impl Servers for Joined {
+    fn tools(&self) -> Vec<Served> {
+        let own = self.all.iter().map(|one| &one.servers);
+        let mut listed: Vec<Served> = Vec::new();
+        for served in own.chain(&self.run).flat_map(|servers| servers.tools()) {
+            // Of two tools of one name the first is called.
+            if listed
+                .iter()
+                .all(|known| known.spec.name != served.spec.name)
+            {
+                listed.push(served);
+            }
+        }
+        listed
+    }
+
+    fn known(&self, tool: &str) -> Option<Served> {
+        self.whose(tool)?.0.known(tool)
+    }
+
+    fn proposed(&self, id: CallId, tool: &str, arguments: &Arguments) -> ToolCall {
+        match self.whose(tool) {
+            Some((servers, _)) => servers.proposed(id, tool, arguments),
+            None => crate::stage::unknown(id, tool),
+        }
+    }
+
+    fn call(&self, tool: &str, arguments: &Arguments, cancel: &Cancel) -> ServedEnd {
+        let Some((servers, one)) = self.whose(tool) else {
+            return ServedEnd {
+                ok: false,
+                code: Some("unknown_tool".to_owned()),
+                text: "the tool is not there any more".to_owned(),
+            };
+        };
+        let mut end = servers.call(tool, arguments, cancel);
+        if let Some(one) = one {
+            end.text = one.secrets.masked_known(&end.text).into_owned();
+            if let Some(max) = one.tokens_max {
+                end.text = cut(end.text, max);
+            }
+        }
+        end
+    }
+}
