@@ -31,7 +31,10 @@ pub(crate) struct Steps {
 impl Steps {
     /// Tells whether it is started with inputs, not with variables.
     pub(crate) fn takes_text(&self) -> bool {
-        !self.loaded.inputs.is_empty() || stages::has_stages(&self.loaded.machine)
+        let machine = &self.loaded.machine;
+        !self.loaded.inputs.is_empty()
+            || machine.conversation.is_some()
+            || stages::has_stages(machine)
     }
 }
 

@@ -8,7 +8,10 @@ use interlock_core::{
 use serde_json::{Number, Value};
 
 use super::{texts, timing::milliseconds};
-use crate::codemie::syntax::{Assistant, Server, Shape, State, Workflow};
+use crate::codemie::{
+    syntax::{Assistant, Server, Shape, State, Workflow},
+    works,
+};
 
 /// Bytes that a token is taken for.
 const TOKEN_BYTES: u64 = 4;
@@ -79,7 +82,7 @@ fn add(body: &mut Text, part: &str) {
 /// Returns what an assistant may call in a state: its own tools, as far as the state lets them pass.
 fn policy(state: &State, assistant: &Assistant) -> Policy {
     let mut own: Vec<String> = Vec::new();
-    own.extend(assistant.tools.iter().map(|tool| tool.name.text.clone()));
+    own.extend(assistant.tools.iter().map(|tool| called(&tool.name.text)));
     if !assistant.datasources.is_empty() && !assistant.no_extra_tools {
         own.extend(KNOWLEDGE.map(str::to_owned));
     }
@@ -120,9 +123,17 @@ fn policy(state: &State, assistant: &Assistant) -> Policy {
     }
 }
 
+/// Returns the name by which a tool is allowed: of `server/tool` the one that both make.
+fn called(name: &str) -> String {
+    match name.split_once('/') {
+        Some((server, tool)) => format!("mcp__{}__{tool}", works::server_name(server)),
+        None => name.to_owned(),
+    }
+}
+
 /// Returns the names by which the tools of a server are allowed.
 fn served(server: &Server) -> Vec<String> {
-    let name = &server.name.text;
+    let name = works::server_name(&server.name.text);
     match &server.tools {
         None => vec![format!("mcp__{name}__*")],
         Some(tools) => {
