@@ -309,3 +309,88 @@ fn nodes_work_together() {
     });
     assert!(listed.unwrap().contains("code:auth.rs"));
 }
+
+#[test]
+fn a_server_for_single_usage_is_fresh_each_call() {
+    let place = made(&json!({"states": []}), Vec::new());
+    let mark = place.project().display().to_string();
+    let pids = |single: bool| {
+        let mut zoo = server("zoo", &mark);
+        zoo["config"]["single_usage"] = json!(single);
+        let workflow = json!({
+            "tools": [{
+                "id": "t", "tool": "look", "mcp_server": zoo, "tool_args": {"n": 1},
+                "tool_result_json_pointer": "/pid",
+            }],
+            "states": [
+                {"id": "a", "tool_id": "t", "next": {"state_id": "b", "output_key": "first"}},
+                {"id": "b", "tool_id": "t", "next": {"state_id": "end", "output_key": "second"}},
+            ],
+        });
+        place
+            .room
+            .write(".interlock/workflows/flow.yaml", &workflow.to_string())
+            .unwrap();
+        run(&place, "go").ended(0);
+        let context = place.status()["context"].clone();
+        (context["first"].clone(), context["second"].clone())
+    };
+    let (first, second) = pids(false);
+    assert_eq!(first, second);
+    let (first, second) = pids(true);
+    assert_ne!(first, second);
+    all_ended(&place);
+}
+
+#[test]
+fn what_a_project_reaches_through_its_configuration_is_asked_about_first() {
+    for (table, asked) in [
+        ("[mcp_servers.zoo]\ncommand = 'zoo'\n", true),
+        ("[integrations.api]\nenv = ['HOME']\n", true),
+        ("[datasources.all]\npath = '../..'\n", true),
+        ("[skills.out]\npath = '/etc/hostname'\n", true),
+        ("[integrations.api]\nenv = { A = 'plain' }\n", false),
+        ("[datasources.own]\npath = 'src'\n", false),
+        ("[assistants.a]\nsystem_prompt = 'Hi.'\n", false),
+    ] {
+        let tool = json!({"tool": "list_files", "tool_args": {"path": "src"}});
+        let place = made(&of_tool(tool), Vec::new());
+        place.room.write(".interlock/config.toml", table).unwrap();
+        let said = run(&place, "go");
+        let code = if asked { 1 } else { 0 };
+        let said = said.ended(code);
+        assert_eq!(
+            said.err.contains("you have not said that you trust it"),
+            asked,
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn an_integration_of_an_assistant_s_tool_reaches_that_tool_alone() {
+    let workflow = json!({
+        "assistants": [{"id": "a", "system_prompt": "Go.", "tools": [
+            {"name": "bash", "integration_alias": "api"},
+        ]}],
+        "states": [{"id": "one", "assistant_id": "a", "task": "Go.", "next": {"state_id": "end"}}],
+    });
+    let place = made(
+        &workflow,
+        vec![
+            Reply::say(vec![call(
+                "bash",
+                &json!({"command": "echo \"it is $TOKEN\""}),
+            )]),
+            Reply::say(vec![text("done")]),
+        ],
+    );
+    configure(
+        &place,
+        "[integrations.api]\nenv = { TOKEN = 'very-secret-value' }\n",
+    );
+    run(&place, "go").ended(0);
+    let told = place.provider.asked()[1].body.to_string();
+    assert!(told.contains("it is [secret]"), "{told}");
+    assert!(!told.contains("very-secret-value"), "{told}");
+}
