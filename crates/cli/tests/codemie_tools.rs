@@ -394,3 +394,42 @@ fn an_integration_of_an_assistant_s_tool_reaches_that_tool_alone() {
     assert!(told.contains("it is [secret]"), "{told}");
     assert!(!told.contains("very-secret-value"), "{told}");
 }
+
+#[test]
+fn a_tool_that_nobody_has_is_found_before_the_first_state() {
+    for (state, assistants) in [
+        (json!({"tool_id": "t"}), json!([])),
+        (
+            json!({"assistant_id": "a"}),
+            json!([{"id": "a", "system_prompt": "Go.", "tools": [{"name": "zoo/lok"}]}]),
+        ),
+    ] {
+        let mut last = state;
+        last["id"] = json!("last");
+        last["next"] = json!({"state_id": "end"});
+        let workflow = json!({
+            "assistants": assistants,
+            "tools": [
+                {"id": "w", "tool": "write_file", "tool_args": {"path": "wrote", "content": "x"}},
+                {"id": "t", "tool": "zoo/lok", "tool_args": {"n": 1}},
+            ],
+            "states": [{"id": "first", "tool_id": "w", "next": {"state_id": "last"}}, last],
+        });
+        let place = made(&workflow, Vec::new());
+        let mark = place.project().display().to_string();
+        let settings = server("zoo", &mark)["config"]["args"][0]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let text = format!(
+            "[mcp_servers.zoo]\ncommand = {:?}\nargs = ['''{settings}''']\n",
+            script()
+        );
+        configure(&place, &text);
+        run(&place, "go")
+            .ended(1)
+            .says(&["`last`: there is no tool `zoo/lok`"]);
+        assert!(!place.project().join("wrote").exists());
+        all_ended(&place);
+    }
+}

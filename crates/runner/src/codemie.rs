@@ -3,6 +3,7 @@
 //! What is computed comes from [`interlock_core::node`]; here are its tools, servers and folders.
 
 mod agent;
+mod lookup;
 mod place;
 mod records;
 mod servers;
@@ -32,6 +33,7 @@ use interlock_tools::{Secrets, findings};
 use serde::de::DeserializeOwned;
 
 pub(crate) use agent::fitted;
+pub use lookup::look_up;
 pub use place::{Asked, Configured, Nodes};
 
 use crate::{

@@ -1,6 +1,9 @@
 //! What tool states and custom nodes of a run work with: its servers, folders, and values.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use interlock_core::{
     event::Event,
@@ -45,17 +48,9 @@ pub(super) fn datasources(app: &App, assets: &Assets) -> Vec<Datasource> {
 
 /// Makes what those of a run work with, at the places of its stages.
 pub(super) fn of_run(app: &App, screen: Arc<dyn Screen>, assets: Assets, stages: &Stages) -> Nodes {
-    let configured = OfConfiguration {
-        app: App {
-            output: app.output,
-            directory: app.directory.clone(),
-        },
-        root: stages.place.project_root.clone().into(),
-        person: stages.decided.person.clone(),
-        assets,
-        screen,
-        starting: Mutex::default(),
-    };
+    let root = Path::new(&stages.place.project_root);
+    let person = &stages.decided.person;
+    let configured = OfConfiguration::new(app, root, person, assets, Some(screen));
     let mut nodes = Nodes::new(
         stages.place.clone(),
         stages.decided.clone(),
@@ -70,12 +65,49 @@ pub(super) fn of_run(app: &App, screen: Arc<dyn Screen>, assets: Assets, stages:
 /// What person and project have configured, as far as it counts.
 struct OfConfiguration {
     app: App,
-    root: std::path::PathBuf,
+    root: PathBuf,
     person: Config,
     assets: Assets,
-    screen: Arc<dyn Screen>,
+    /// Where lines of servers go; `None`: nowhere yet.
+    screen: Option<Arc<dyn Screen>>,
     /// Held while a server is started: one after the other.
     starting: Mutex<()>,
+}
+
+impl OfConfiguration {
+    fn new(
+        app: &App,
+        root: &Path,
+        person: &Config,
+        assets: Assets,
+        screen: Option<Arc<dyn Screen>>,
+    ) -> Self {
+        Self {
+            app: App {
+                output: app.output,
+                directory: app.directory.clone(),
+            },
+            root: root.to_owned(),
+            person: person.clone(),
+            assets,
+            screen,
+            starting: Mutex::default(),
+        }
+    }
+}
+
+/// Refuses a workflow with a tool that nobody has, before its first state.
+pub(super) fn look_up(
+    app: &App,
+    root: &Path,
+    (machine, person): (&Machine, &Config),
+    assets: Assets,
+    servers: Option<&OfRun>,
+) -> Result<(), Failure> {
+    let configured = OfConfiguration::new(app, root, person, assets, None);
+    let servers = servers.map(|servers| servers as &dyn Servers);
+    interlock_runner::look_up(machine, &configured, servers)
+        .map_err(|why| anyhow::anyhow!(why).into())
 }
 
 impl Configured for OfConfiguration {
@@ -89,7 +121,9 @@ impl Configured for OfConfiguration {
             Failure::Error(_, error) => format!("the server `{}`: {error:#}", server.name),
             Failure::Said(_) => format!("the server `{}` cannot be started", server.name),
         })?;
-        started.show_on(Arc::clone(&self.screen));
+        if let Some(screen) = &self.screen {
+            started.show_on(Arc::clone(screen));
+        }
         Ok(Arc::new(started))
     }
 

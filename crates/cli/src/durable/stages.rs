@@ -113,6 +113,10 @@ impl Prepared {
         if let Some(servers) = &servers {
             servers.leave_free(machine)?;
         }
+        if nodes::has_nodes(machine) {
+            let (assets, person) = (configured.assets(root), &configured.person);
+            nodes::look_up(app, root, (machine, person), assets, servers.as_ref())?;
+        }
         Ok(Some(Self {
             configured,
             models,

@@ -89,7 +89,7 @@ struct One {
 
 impl Joined {
     fn add(&mut self, nodes: &Nodes, server: &ServerWork, given: &Given) -> Result<(), Failed> {
-        let (asked, secrets) = asked(nodes, server, given, false)?;
+        let (asked, secrets) = asked(nodes.configured.as_ref(), server, given, false)?;
         let started = nodes.start(&asked);
         self.all.push(One {
             servers: started.map_err(|why| reasoned("tool_failed", why, None))?,

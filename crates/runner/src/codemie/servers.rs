@@ -6,7 +6,7 @@ use interlock_core::node::{Given, ServerStart, ServerWork, tool::fill};
 use interlock_core::template::Template;
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Nodes, Worked, failed, reasoned};
+use super::{Asked, Configured, Worked, failed, reasoned};
 use crate::{
     order::Failed,
     stage::{Served, Servers},
@@ -104,7 +104,7 @@ impl Worked<'_> {
     fn begin(&mut self, server: &ServerWork, strict: bool) -> Result<Arc<dyn Servers>, Failed> {
         let (asked, secrets) = {
             let nodes = self.nodes()?;
-            asked(nodes, server, &self.given, strict)?
+            asked(nodes.configured.as_ref(), server, &self.given, strict)?
         };
         self.secrets.extend(secrets);
         let started = self.nodes()?.start(&asked);
@@ -114,13 +114,13 @@ impl Worked<'_> {
 
 /// Fills the fields of a server; also returns the values that nobody may see.
 pub(super) fn asked(
-    nodes: &Nodes,
+    configured: &dyn Configured,
     server: &ServerWork,
     given: &Given,
     strict: bool,
 ) -> Result<(Asked, Vec<String>), Failed> {
     let integration = match &server.integration {
-        Some(alias) => nodes.configured.integration(alias),
+        Some(alias) => configured.integration(alias),
         None => Ok(Vec::new()),
     };
     let integration = integration.map_err(|why| reasoned("tool_failed", why, None))?;
@@ -138,7 +138,7 @@ pub(super) fn asked(
     let mut written = Map::new();
     match &server.start {
         ServerStart::Configured(id) => {
-            let found = nodes.configured.server(id).ok_or_else(|| {
+            let found = configured.server(id).ok_or_else(|| {
                 let why = format!("the configuration has no `[mcp_servers.{id}]`");
                 reasoned("tool_failed", why, None)
             })?;
@@ -155,7 +155,7 @@ pub(super) fn asked(
                     .or_else(|| found.integration.clone()),
                 ..found
             };
-            return asked(nodes, &whole, &given, strict);
+            return asked(configured, &whole, &given, strict);
         }
         ServerStart::Program {
             command,
@@ -222,7 +222,7 @@ pub(super) fn has(served: &Served, server: &str, tool: &str) -> bool {
         || served.served_as.contains(&format!("{server}__{tool}"))
 }
 
-fn nowhere(tool: &str, whose: &str, known: &[Served]) -> Failed {
+pub(super) fn nowhere(tool: &str, whose: &str, known: &[Served]) -> Failed {
     let names = known.iter().map(|served| served.spec.name.as_str());
     let near = interlock_core::nearest::nearest(tool, names.clone());
     let said = match near {

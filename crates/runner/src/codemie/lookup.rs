@@ -1,0 +1,114 @@
+//! Whether somebody has each tool that a workflow names, before its first state.
+
+use interlock_core::{
+    machine::{Activity, Machine},
+    node::{AgentWork, Given, ServerStart, ServerWork, TOOL, ToolWork},
+    text::Form,
+};
+use interlock_tools::Tool;
+
+use super::{
+    Configured,
+    servers::{asked, has, nowhere},
+};
+use crate::stage::{Served, Servers};
+
+/// Looks up every tool that only a server of the configuration can have.
+///
+/// Servers are started for it where any is needed. One whose fields have templates is started
+/// only later: it may have any tool.
+///
+/// # Errors
+/// Nobody has a tool, or a server cannot be started; one sentence.
+pub fn look_up(
+    machine: &Machine,
+    configured: &dyn Configured,
+    servers: Option<&dyn Servers>,
+) -> Result<(), String> {
+    let wanted = wanted(machine);
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let of_run = servers.map(Servers::tools).unwrap_or_default();
+    let mut all = vec![(String::new(), of_run)];
+    let mut is_open = false;
+    for (id, server) in configured.servers() {
+        if has_blocks(&server) {
+            is_open = true;
+            continue;
+        }
+        let (asked, _) = asked(configured, &server, &Given::default(), false)
+            .map_err(|failed| failed.message)?;
+        let started = configured.start(&asked)?;
+        all.push((id, started.tools()));
+    }
+    for (state, name) in wanted {
+        let found = all.iter().any(|(id, tools)| is_there(&name, id, tools));
+        if !found && !is_open {
+            let known: Vec<Served> = all.iter().flat_map(|(_, tools)| tools.clone()).collect();
+            let why = nowhere(&name, "any MCP server of the configuration", &known);
+            return Err(format!("`{state}`: {}", why.message));
+        }
+    }
+    Ok(())
+}
+
+fn is_there(name: &str, id: &str, tools: &[Served]) -> bool {
+    match name.split_once('/') {
+        None => tools.iter().any(|served| has(served, id, name)),
+        Some((server, tool)) if id.is_empty() => {
+            let whole = format!("{server}__{tool}");
+            tools.iter().any(|served| served.served_as.contains(&whole))
+        }
+        Some((server, tool)) => server == id && tools.iter().any(|served| has(served, id, tool)),
+    }
+}
+
+/// Lists the tools that neither are built in nor come with a server of their own, each with its state.
+fn wanted(machine: &Machine) -> Vec<(String, String)> {
+    let mut wanted = Vec::new();
+    let machines = std::iter::once(machine).chain(machine.machines.values());
+    for (name, state) in machines.flat_map(|machine| &machine.states) {
+        if let Activity::Task(work) = &state.activity
+            && work.kind == TOOL
+            && let Form::Plain(input) = &work.input
+            && let Ok(tool) = serde_json::from_value::<ToolWork>(input.clone())
+            && tool.server.is_none()
+            && Tool::named(&Tool::CODEMIE, &tool.tool).is_none()
+        {
+            wanted.push((name.to_string(), tool.tool));
+        }
+        if let Some(agent) = AgentWork::of(machine, name)
+            && agent.servers.is_empty()
+        {
+            let tools = agent.configured.into_iter();
+            wanted.extend(tools.map(|tool| (name.to_string(), tool)));
+        }
+    }
+    wanted
+}
+
+fn has_blocks(server: &ServerWork) -> bool {
+    match &server.start {
+        ServerStart::Configured(_) => false,
+        ServerStart::Program {
+            command,
+            arguments,
+            env,
+        } => {
+            let env = env.iter().map(|(_, text)| text);
+            let mut texts = arguments.iter().chain([command]).chain(env);
+            texts.any(interlock_core::template::Template::has_blocks)
+        }
+        ServerStart::Address {
+            url,
+            headers,
+            token,
+            ..
+        } => {
+            let headers = headers.iter().map(|(_, text)| text);
+            let mut texts = headers.chain([url]).chain(token);
+            texts.any(interlock_core::template::Template::has_blocks)
+        }
+    }
+}
