@@ -30,6 +30,8 @@ pub struct Record {
     pub output: Value,
     /// Where it stood.
     path: FramePath,
+    /// Sequence number of its entry.
+    entered: u64,
 }
 
 impl Record {
@@ -40,7 +42,7 @@ impl Record {
     }
 }
 
-/// Collects what the states of a run gave that programs and models carried out, in the order they ended.
+/// Collects what the states of a run gave that programs and models carried out, in the order they began.
 ///
 /// An output that a person has changed is the changed one.
 #[must_use]
@@ -81,6 +83,8 @@ pub fn all(machine: &Machine, events: &[Event]) -> Vec<Record> {
         }
         fold(&mut run, event);
     }
+    // Which of several lines is first at its end is chance, at its beginning it is not.
+    records.sort_by_key(|record| record.entered);
     records
 }
 
@@ -99,6 +103,7 @@ fn record(
         ok: failed.is_none(),
         output: failed.map_or_else(|| output.clone(), Value::from),
         path: path.clone(),
+        entered: frame.entered_seq,
     })
 }
 
