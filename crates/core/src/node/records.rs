@@ -84,8 +84,15 @@ pub fn all(machine: &Machine, events: &[Event]) -> Vec<Record> {
         fold(&mut run, event);
     }
     // Which of several lines is first at its end is chance, at its beginning it is not.
-    records.sort_by_key(|record| record.entered);
+    records.sort_by_cached_key(|record| (record.entered, places(&record.path)));
     records
+}
+
+/// Returns the names of a path, numbers by their value.
+fn places(path: &FramePath) -> Vec<(u64, String)> {
+    let names = path.names().iter();
+    let place = |name: &str| (name.parse().unwrap_or(u64::MAX), name.to_owned());
+    names.map(|name| place(name)).collect()
 }
 
 fn record(
