@@ -209,8 +209,11 @@ impl Work<'_> {
 
     /// Ends the line of an item where its state leads out of the chain; tells whether it did.
     pub(super) fn ends_item(&mut self, path: &FramePath, target: &Target) -> Result<bool, Refusal> {
-        let Some((parent, _)) = self.spread_around(path) else {
-            return Ok(false);
+        let parent = match (self.spread_around(path), self.meets(path)) {
+            (Some((parent, _)), _) => parent,
+            // Lines of a fork within an item end with it.
+            (None, Some(fork)) if self.spread_around(&fork).is_some() => fork,
+            _ => return Ok(false),
         };
         let (frame, machine) = self.stand(path)?;
         let Target::State(to) = target else {
@@ -259,12 +262,22 @@ impl Work<'_> {
     }
 
     fn join_lines(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (holder, _) = self.stand(path)?;
+        let exit = holder.children.iter().find_map(|child| child.exit.clone());
         self.emit(Event::ForkJoined {
             path: path.clone(),
             outcome: crate::machine::Outcome::Success,
             merged: Object::new(),
             cause: None,
         });
+        let around = self.spread_around(path).map(|(parent, _)| parent);
+        if let (Some(exit), Some(parent)) = (exit, around) {
+            self.emit(Event::ItemDone {
+                path: path.clone(),
+                exit,
+            });
+            return self.line_ended(&parent);
+        }
         self.raise_own(path, &done(), None)
     }
 

@@ -2,7 +2,7 @@
 
 mod agent;
 mod nodes;
-mod routes;
+pub(super) mod routes;
 mod texts;
 mod timing;
 mod tools;

@@ -4,7 +4,9 @@ use interlock_core::nearest::nearest;
 use serde_json::Value;
 
 use crate::codemie::{
+    lower::routes::Routes,
     notes::{Notes, shown},
+    state::END,
     syntax::{Does, Named, Shape, State, Tool, Way, Workflow},
     tools::builtin,
 };
@@ -17,6 +19,39 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
         task(state, notes);
         arguments(workflow, state, notes);
         items(state, notes);
+        several_ways_out(workflow, state, notes);
+    }
+}
+
+/// Refuses branches within an item that end at different states: an item ends towards one.
+fn several_ways_out(workflow: &Workflow, state: &State, notes: &mut Notes<'_>) {
+    let Some(next) = &state.next else { return };
+    let (Way::All(targets), true) = (&next.way, next.flags.per_item) else {
+        return;
+    };
+    let routes = Routes::new(workflow, END, false);
+    let mut ways: Vec<String> = Vec::new();
+    for target in targets {
+        for exit in routes.exits(&target.text) {
+            let exit = format!("`{}`", shown(exit.as_str()));
+            if !ways.contains(&exit) {
+                ways.push(exit);
+            }
+        }
+    }
+    if ways.len() > 1 {
+        notes
+            .report
+            .error(
+                state.id.span,
+                "several_ways_out",
+                format!(
+                    "the branches of an item in `{}` end at several states: {}",
+                    shown(&state.id.text),
+                    ways.join(", ")
+                ),
+            )
+            .help("lead them to one state, or leave `per_item` out");
     }
 }
 

@@ -18,7 +18,7 @@ use crate::codemie::{
 };
 
 /// Makes the states in which several lines begin.
-pub(super) struct Routes<'w> {
+pub(in crate::codemie) struct Routes<'w> {
     workflow: &'w Workflow,
     /// What the file's `end` stands for.
     end: &'static str,
@@ -28,7 +28,7 @@ pub(super) struct Routes<'w> {
 }
 
 impl<'w> Routes<'w> {
-    pub(super) fn new(workflow: &'w Workflow, end: &'static str, strict: bool) -> Self {
+    pub(in crate::codemie) fn new(workflow: &'w Workflow, end: &'static str, strict: bool) -> Self {
         Self {
             workflow,
             end,
@@ -144,7 +144,7 @@ impl<'w> Routes<'w> {
     }
 
     /// Returns every state that lines of items which begin at `first` may end towards, as the walk finds them.
-    fn exits(&self, first: &str) -> Vec<StateName> {
+    pub(in crate::codemie) fn exits(&self, first: &str) -> Vec<StateName> {
         let mut exits: Vec<StateName> = Vec::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut open: Vec<&str> = vec![first];
