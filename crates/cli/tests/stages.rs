@@ -13,6 +13,8 @@ mod grants;
 mod interrupted;
 #[path = "stages/items.rs"]
 mod items;
+#[path = "stages/native.rs"]
+mod native;
 #[path = "stages/people.rs"]
 mod people;
 #[path = "stages/place.rs"]

@@ -4,6 +4,7 @@ use interlock_core::{machine::Machine, nearest::nearest, validate::Severity};
 use serde_json::Value;
 
 use crate::{
+    InputKind,
     bundle::{Bundle, Recorder},
     codemie,
     detect::{self, Found, detect},
@@ -324,6 +325,7 @@ impl Opened {
         };
         let reading = native::read(start, self.files.clone(), report);
         let (machine, source_map, warnings) = finish(reading)?;
+        let inputs = inputs_of(&machine);
         Ok(Loaded {
             machine,
             source_map,
@@ -331,7 +333,7 @@ impl Opened {
             name: chosen.name.map(str::to_owned),
             upstream_servers: chosen.upstream_servers.map(Node::to_value),
             variables: Vec::new(),
-            inputs: Vec::new(),
+            inputs,
             bundle: Bundle::default(),
         })
     }
@@ -597,4 +599,27 @@ fn finish(mut reading: Reading) -> Result<(Machine, SourceMap, Vec<Diagnostic>),
         reading.spans.into_map(&reading.files),
         diagnostics,
     ))
+}
+
+/// Returns what a native workflow of stages is started with: every key of its context, each with its first value.
+fn inputs_of(machine: &Machine) -> Vec<Input> {
+    if !machine.durable {
+        return Vec::new();
+    }
+    let context = machine.context.iter();
+    let input = |(name, value): (&String, &Value)| Input {
+        name: name.clone(),
+        kind: match value {
+            Value::Null => InputKind::Any,
+            Value::Bool(_) => InputKind::Boolean,
+            Value::Number(_) => InputKind::Number,
+            Value::String(_) => InputKind::String,
+            Value::Array(_) => InputKind::Array,
+            Value::Object(_) => InputKind::Object,
+        },
+        default: Some(value.clone()),
+        required: false,
+        description: None,
+    };
+    context.map(input).collect()
 }

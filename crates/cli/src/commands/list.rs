@@ -185,7 +185,8 @@ fn remarks(line: &Value) -> String {
     };
     let get = |wait: &Value, key: &str| {
         let text = wait.get(key).and_then(Value::as_str);
-        text.unwrap_or_default().to_owned()
+        let first = text.and_then(|text| text.lines().next());
+        first.unwrap_or_default().to_owned()
     };
     if waits.is_empty() {
         let nobody = line.get("runner").is_none_or(Value::is_null);

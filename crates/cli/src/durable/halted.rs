@@ -228,9 +228,13 @@ impl Wait {
             "lost_call" => format!(
                 "{text} at `{path}`, and may have written: `interlock resume {name} --again` runs it again, `--failed` or `--done TEXT` says what became of it"
             ),
-            "approval" => format!(
-                "{text} (`interlock approve {name} {path}` or `reject`, then `interlock resume {name}`)"
-            ),
+            "approval" => {
+                let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+                let rest: String = rest.lines().map(|line| format!("\n    {line}")).collect();
+                format!(
+                    "{first} (`interlock approve {name} {path}` or `reject`, then `interlock resume {name}`){rest}"
+                )
+            }
             "terminal" => format!("{text} at `{path}` (`interlock resume {name}` at one)"),
             _ => format!("{text} (`interlock resume {name}`)"),
         }

@@ -99,6 +99,9 @@ fn value(input: &Input, text: &str) -> Result<Value, Failure> {
     if input.kind == InputKind::String {
         return Ok(Value::from(text));
     }
+    if input.kind == InputKind::Any {
+        return Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)));
+    }
     serde_json::from_str(text).map_err(|_| wrong(input, text))
 }
 
@@ -110,6 +113,7 @@ fn is_of(kind: InputKind, value: &Value) -> bool {
         InputKind::Boolean => value.is_boolean(),
         InputKind::Array => value.is_array(),
         InputKind::Object => value.is_object(),
+        InputKind::Any => true,
     }
 }
 
@@ -122,6 +126,7 @@ fn wrong(input: &Input, text: &str) -> Failure {
         InputKind::Boolean => "`true` or `false`",
         InputKind::Array => "a JSON list",
         InputKind::Object => "a JSON object",
+        InputKind::Any => "any value",
     };
     usage(format!(
         "the input `{}` is {kind}, not `{shown}`",

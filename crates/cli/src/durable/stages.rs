@@ -15,7 +15,7 @@ use interlock_facts::RealDisk;
 use interlock_project::{Assets, Config, Modes, configuration_directory};
 use interlock_runner::{Channel, Desk, Nodes, People, Screen, Servers, Stages, Terminal};
 use interlock_store::RunLog;
-use interlock_tools::Tool;
+use interlock_tools::{Secrets, Tool};
 
 use super::{Terms, models::OfPerson, nodes, servers::OfRun, trust};
 use crate::{
@@ -68,9 +68,10 @@ impl Configured {
         machine: &Machine,
         args: &StageArgs,
     ) -> Result<Option<ModeRules>, Failure> {
-        let Some(rules) = &machine.stages else {
+        if machine.stages.is_none() && !has_stages(machine) {
             return Ok(None);
-        };
+        }
+        let rules = machine.stages.clone().unwrap_or_default();
         let modes = Modes {
             said: args.mode.map(crate::args::ModeWord::mode),
             person: &self.person,
@@ -180,6 +181,12 @@ impl Prepared {
     }
 }
 
+/// Returns the variables of this process that are text.
+fn texts_of_environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 /// Returns the root of the project that a run works in.
 fn project_of(run: &Run) -> &str {
     let places = run.places.as_deref();
@@ -234,6 +241,7 @@ impl Making<'_> {
                 Some(_) => Tool::CODEMIE.to_vec(),
                 None => Tool::PIPELINE.to_vec(),
             },
+            secrets: Secrets::of_environment(texts_of_environment()),
             servers: servers.map(|servers| Arc::new(servers) as Arc<dyn Servers>),
             messages: log.messages(),
             place: place.resolved(&RealDisk),

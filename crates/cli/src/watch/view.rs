@@ -246,7 +246,11 @@ fn question(asked: &Waiting, keys: &str) -> Text<'static> {
         About::Call { tool, summary, .. } => {
             row("asks", "may this one call run?".to_owned());
             row("tool", tool.clone());
-            row("with", summary.clone());
+            let mut name = "with";
+            for line in summary.lines() {
+                row(name, line.to_owned());
+                name = "";
+            }
         }
     }
     row("in", pending.shown.clone());
@@ -307,7 +311,8 @@ fn summary(one: &Waiting) -> String {
         }
         About::Entry { message } => format!("before {}: {message}", pending.shown),
         About::Call { tool, summary, .. } => {
-            format!("{tool} {summary} in {}, by {}", pending.shown, pending.by)
+            let first = summary.lines().next().unwrap_or_default();
+            format!("{tool} {first} in {}, by {}", pending.shown, pending.by)
         }
     }
 }

@@ -133,3 +133,75 @@ fn a_yes_does_not_follow_a_link_that_was_put_there_meanwhile() {
         assert_eq!(place.count("GrantConsumed"), 1);
     }
 }
+
+#[test]
+fn a_person_sees_what_would_change_and_no_secret() {
+    let edit = call(
+        "Edit",
+        &json!({"file_path": "src/auth.rs", "old_string": "token == \"open\"", "new_string": "!token.is_empty()"}),
+    );
+    let line = call(
+        "Bash",
+        &json!({"command": "API_KEY=hunter2hunter2 curl https://example.com > out.txt"}),
+    );
+    let read = call("Read", &json!({"file_path": "src/auth.rs"}));
+    let turns = vec![vec![read], vec![edit], vec![line]];
+    let place = Place::new("anthropic", READER, Script::turns(turns));
+    let arguments = [
+        "run",
+        "flow",
+        "it",
+        "-n",
+        "one",
+        "--ask",
+        "remote",
+        "--no-wait",
+    ];
+    let said = place.call(&arguments).ended(75);
+    for words in [
+        "`Edit`",
+        "src/auth.rs",
+        "-    token == \"open\"",
+        "+    !token.is_empty()",
+    ] {
+        assert!(said.err.contains(words), "no `{words}` in {said:?}");
+    }
+    place.by_person(&["reject", "one"]).ended(0);
+    let said = place
+        .by_person(&["resume", "one", "--ask", "remote", "--no-wait"])
+        .ended(75);
+    for words in ["`Bash`", "example.com", "out.txt"] {
+        assert!(said.err.contains(words), "no `{words}` in {said:?}");
+    }
+    for shown in [&said.err, &place.call(&["log", "--json"]).out] {
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}
+
+#[test]
+fn a_yes_lets_a_line_write_where_the_stage_only_reads() {
+    let line = || call("Bash", &json!({"command": "echo written > granted.txt"}));
+    let turns = vec![vec![line()], vec![line()], vec![call("submit", &json!({}))]];
+    let place = Place::new("openai", READER, Script::turns(turns));
+    let waits = [
+        "run",
+        "flow",
+        "it",
+        "-n",
+        "one",
+        "--ask",
+        "remote",
+        "--no-wait",
+    ];
+    place.call(&waits).ended(75);
+    place.by_person(&["approve", "one"]).ended(0);
+    // The same line again is another proposal.
+    place
+        .by_person(&["resume", "one", "--ask", "remote", "--no-wait"])
+        .ended(75);
+    assert_eq!(place.room.read("granted.txt").as_deref(), Some("written\n"));
+    std::fs::remove_file(place.project().join("granted.txt")).unwrap();
+    place.by_person(&["reject", "one"]).ended(0);
+    place.by_person(&["resume", "one", "--headless"]).ended(0);
+    assert!(place.room.read("granted.txt").is_none());
+}

@@ -423,6 +423,7 @@ impl Reader<'_, '_> {
             self.machines.insert(key.clone(), root.clone());
         }
         root.machines = self.machines;
+        root.durable = is_carried_out(&root);
         Reading {
             machine: root,
             files: self.files,
@@ -433,6 +434,15 @@ impl Reader<'_, '_> {
             unread: self.unread,
         }
     }
+}
+
+/// Tells whether nothing in a machine waits for an agent, and a model has a part in it: then Interlock carries it out.
+fn is_carried_out(root: &Machine) -> bool {
+    let machines = || std::iter::once(root).chain(root.machines.values());
+    let mut states = machines().flat_map(|machine| machine.states.values());
+    let mut others = machines().flat_map(|machine| machine.states.values());
+    states.any(|state| matches!(state.activity, Activity::Stage(_)))
+        && !others.any(|state| matches!(state.activity, Activity::Await))
 }
 
 /// Returns a machine with nothing in it.

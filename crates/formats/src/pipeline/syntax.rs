@@ -125,6 +125,8 @@ pub enum InputKind {
     Array,
     /// An object.
     Object,
+    /// Whatever is given.
+    Any,
 }
 
 impl Stage {
@@ -178,6 +180,7 @@ impl InputKind {
             Self::Boolean => "true or false",
             Self::Array => "a list",
             Self::Object => "an object",
+            Self::Any => "any value",
         }
     }
 
@@ -191,6 +194,7 @@ impl InputKind {
             Self::Boolean => value.is_boolean(),
             Self::Array => value.is_array(),
             Self::Object => value.is_object(),
+            Self::Any => true,
         }
     }
 
@@ -199,6 +203,7 @@ impl InputKind {
     pub fn parse(self, text: &str) -> Option<Value> {
         let value = match self {
             Self::String => Value::from(text),
+            Self::Any => serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::from(text)),
             _ => serde_json::from_str(text.trim()).ok()?,
         };
         self.admits(&value).then_some(value)

@@ -22,7 +22,7 @@ use interlock_tools::Arguments;
 
 use super::{
     brake::{Brake, Timer, Why},
-    calls::{self, Bench, Ended, Job, Judged, facts, plan_of},
+    calls::{self, Bench, Ended, Job, Judged, facts, plan_of, summary},
     kept::{KeptAnswer, keep},
     line::{Cut, Line, Outbox, StageOrder, Told},
     messages::{Reader, sha256},
@@ -528,8 +528,22 @@ impl<'a> Attempt<'a> {
     /// Has the call at `at` judged.
     fn propose(&mut self, at: usize) -> Result<Told, Halt> {
         let (acted, arguments) = self.call_at(at)?;
-        let call = facts(self.stages, acted.id, &acted.tool, &arguments);
+        let mut call = facts(self.stages, acted.id, &acted.tool, &arguments);
+        let is_asked = !self.lists(&call);
+        call.summary = summary(self.stages, &call, &arguments, is_asked);
         Ok(self.line.ask_stage(StageAsk::Propose(Box::new(call)))?)
+    }
+
+    /// Tells whether the stage lists the tool of a call, so that nobody is asked about it.
+    fn lists(&self, call: &ToolCall) -> bool {
+        let frame = self.told.run.frame(&self.line.path);
+        let state = frame.and_then(|frame| {
+            let machine = self.machine.called(frame.machine.as_ref())?;
+            machine.states.get(&frame.at)
+        });
+        state.is_some_and(|state| {
+            state.policy.allowed_tools.is_some() && call.is_listed(&state.policy)
+        })
     }
 
     /// Carries out the calls at these places and tells their ends in order; `None`: they were given up.

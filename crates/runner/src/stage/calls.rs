@@ -62,6 +62,23 @@ pub(super) fn facts(stages: &Stages, id: CallId, tool: &str, arguments: &Argumen
     call
 }
 
+/// Says what a person is shown of a call, its secrets masked.
+///
+/// In full where one may be asked about it, else in one line.
+pub(super) fn summary(
+    stages: &Stages,
+    call: &ToolCall,
+    arguments: &Arguments,
+    is_asked: bool,
+) -> String {
+    let secrets = &stages.secrets;
+    match Tool::named(&stages.tools, &call.tool) {
+        _ if !is_asked => secrets.masked(&call.summary).into_owned(),
+        Some(tool) => tool.summary(arguments, call, secrets, &RealDisk),
+        None => arguments.summary(secrets),
+    }
+}
+
 /// A call of a tool that is gone since the message was read.
 pub(crate) fn unknown(id: CallId, tool: &str) -> ToolCall {
     ToolCall {

@@ -7,7 +7,7 @@ use interlock_core::stage::ToolThere;
 use interlock_facts::Surroundings;
 use interlock_models::ToolSpec;
 use interlock_store::Messages;
-use interlock_tools::{Datasource, Tool};
+use interlock_tools::{Datasource, Secrets, Tool};
 
 use super::{channel::Channel, models::Models, servers::Servers};
 
@@ -20,6 +20,8 @@ pub struct Stages {
     pub model: Option<String>,
     /// The built-in tools.
     pub tools: Vec<Tool>,
+    /// What is masked where people read: the values of variables whose name tells a secret.
+    pub secrets: Secrets,
     /// The MCP servers.
     pub servers: Option<Arc<dyn Servers>>,
     /// What is kept beside the log.

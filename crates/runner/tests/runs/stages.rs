@@ -102,6 +102,7 @@ pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc
         models: Arc::clone(models) as Arc<dyn Models>,
         model: None,
         tools: Tool::PIPELINE.to_vec(),
+        secrets: interlock_tools::Secrets::default(),
         servers: None,
         messages: room.log().messages(),
         place,

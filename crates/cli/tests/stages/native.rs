@@ -1,0 +1,97 @@
+//! Stages of a native workflow: carried out like those of a pipeline.
+
+use std::process::Stdio;
+
+use interlock_testkit::provider::{Reply, Script, call};
+use serde_json::json;
+
+use crate::place::{Place, wait_until};
+
+const NATIVE: &str = "id: flow
+initial: plan
+context: { task: null, deep: false }
+states:
+  plan:
+    type: stage
+    body: 'Plan ${ctx.task}'
+    allowed_tools: [Read]
+    turn_cap: 3
+    completion_tool: submit_plan
+    completion_schema: { type: object, required: [steps] }
+    on: { done: execute, ERROR: failed }
+  execute:
+    type: stage
+    body: 'Carry out ${ctx.upstream.plan.steps}'
+    turn_cap: 3
+    completion_tool: submit
+    completion_schema: { type: object }
+    on: { done: done, ERROR: failed }
+  done: { type: final }
+  failed: { type: final, outcome: failure }
+";
+
+fn script() -> Script {
+    Script::replies(vec![
+        Reply::say(vec![call("submit_plan", &json!({"steps": ["one"]}))]),
+        Reply::say(vec![call(
+            "Write",
+            &json!({"file_path": "x", "content": "x"}),
+        )]),
+        Reply::say(vec![call("submit", &json!({}))]),
+    ])
+}
+
+#[test]
+fn a_native_workflow_of_stages_is_carried_out() {
+    let place = Place::new("anthropic", NATIVE, script());
+    place
+        .call(&["run", "flow", "it", "--mode", "yolo", "--headless"])
+        .ended(0);
+    let sent = place.sent();
+    for words in ["Plan it", "Carry out [\\\"one\\\"]"] {
+        assert!(sent.contains(words), "no `{words}` in {sent}");
+    }
+    assert_eq!(place.room.read("x").as_deref(), Some("x"), "by its mode");
+    let status = place.status();
+    assert_eq!(status["status"], "completed");
+    assert_eq!(
+        status["context"]["upstream"]["plan"]["steps"],
+        json!(["one"])
+    );
+    place
+        .call(&["run", "flow", "it", "--var", "deep=perhaps"])
+        .ended(2)
+        .says(&["`deep`"]);
+    place
+        .call(&["run", "flow", "it", "--var", "dep=true"])
+        .ended(2)
+        .says(&["did you mean `deep`?"]);
+}
+
+#[test]
+fn it_goes_on_after_a_crash_and_holds_no_agent() {
+    let place = Place::new(
+        "openai",
+        NATIVE,
+        Script::replies(vec![
+            Reply::say(vec![call("submit_plan", &json!({"steps": []}))]),
+            Reply::say(vec![call("submit", &json!({}))]).silent_at(10),
+            Reply::say(vec![call("submit", &json!({}))]),
+        ]),
+    );
+    place
+        .call(&["start", "flow"])
+        .ended(1)
+        .says(&["carries out itself"]);
+    let mut command = place.command(&["run", "flow", "it", "-n", "one", "--headless"]);
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    wait_until("the second call", || place.provider.asked().len() == 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.by_person(&["resume", "one", "--headless"]).ended(0);
+    assert_eq!(
+        place.provider.asked().len(),
+        3,
+        "the plan is not made again"
+    );
+}
