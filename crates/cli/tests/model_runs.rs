@@ -30,7 +30,7 @@ use case::Case;
 const WORKERS: usize = 4;
 /// Fewer would mean that cases are no longer found.
 const PIPELINES_MIN: usize = 80;
-const CODEMIE_MIN: usize = 20;
+const CODEMIE_MIN: usize = 120;
 const EXAMPLES_MIN: usize = 5;
 
 /// Plays every case of a folder below `tests/cases/model-runs`, some at once.

@@ -119,7 +119,16 @@ fn sentence(cause: &Cause) -> String {
         "" => String::new(),
         state => format!("at `{state}` "),
     };
-    format!("{place}with code {}: {}", cause.number(), cause.message)
+    // A code that is a name counts as 1 where a number is wanted.
+    let name = cause
+        .code
+        .as_str()
+        .map_or_else(String::new, |name| format!(" ({name})"));
+    format!(
+        "{place}with code {}{name}: {}",
+        cause.number(),
+        cause.message
+    )
 }
 
 /// Returns the code that a process ends with that carried `run` out.

@@ -32,7 +32,10 @@ pub(super) fn ended(order: &Order, outcome: &Outcome) -> String {
         Outcome::Done { .. } => "done".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),
         Outcome::Failed(failed) if failed.code == CANCELLED => "cancelled".to_owned(),
-        Outcome::Failed(failed) => format!("failed with code {}", failed.code),
+        Outcome::Failed(failed) => match failed.reason {
+            Some(name) => format!("failed with code {} ({name})", failed.code),
+            None => format!("failed with code {}", failed.code),
+        },
     };
     if order.attempt > 1 {
         format!("{what} in try {}", order.attempt)

@@ -77,9 +77,13 @@ pub(crate) fn pointed(value: &Value, pointer: &str) -> Option<Value> {
 
 fn missing(output: &Value, context: &Object) -> NoItems {
     let of_output = output.as_object().into_iter().flat_map(Object::keys);
-    NoItems {
-        known: of_output.chain(context.keys()).cloned().collect(),
+    let mut known: Vec<String> = Vec::new();
+    for key in of_output.chain(context.keys()) {
+        if !known.contains(key) {
+            known.push(key.clone());
+        }
     }
+    NoItems { known }
 }
 
 #[cfg(test)]
