@@ -24,6 +24,9 @@ pub struct Policy {
     pub result_bytes_max: Option<u64>,
     /// Commands a shell line may run; `None`: not restricted.
     pub allowed_commands: Option<Vec<CommandEntry>>,
+    /// Whether shell lines may write also where no writing tool passes: the list says what is there, not what is allowed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shell_writes: bool,
     /// Variables that a shell line may not use.
     pub blocked_env: Vec<String>,
     /// Variables set for shell lines.
@@ -106,7 +109,7 @@ impl Policy {
             return Stance::Free;
         }
         let writes = WRITING_TOOLS.iter().any(|tool| self.lets_pass(&[tool]));
-        if self.lets_pass(&["Bash"]) && !writes {
+        if self.lets_pass(&["Bash"]) && !writes && !self.shell_writes {
             Stance::NoWrite
         } else {
             Stance::Writing

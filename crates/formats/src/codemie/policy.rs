@@ -37,6 +37,7 @@ pub(super) fn read(what: &str, node: &Node, notes: &mut Notes<'_>) -> Option<Pol
         files_max: fields.integer("max_files_per_state"),
         result_bytes_max: fields.integer("context_budget_bytes"),
         allowed_commands: commands(&fields, notes),
+        shell_writes: false,
         blocked_env: texts("blocked_env"),
         env_overrides: overrides
             .unwrap_or_default()

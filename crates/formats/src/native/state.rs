@@ -219,6 +219,7 @@ impl Reader<'_, '_> {
             allowed_commands: self
                 .commands(current, name, fields)
                 .or_else(|| fields.is_broken("allowed_commands").then(Vec::new)),
+            shell_writes: false,
             blocked_env: self.blocked_env(fields),
             env_overrides: self.env_overrides(fields),
         }

@@ -118,6 +118,8 @@ fn policy(state: &State, assistant: &Assistant) -> Policy {
         }
     };
     Policy {
+        // Without a policy of the state, an assistant's tools say what it has; nobody asked that it only reads.
+        shell_writes: state.policy.is_none() && allowed.iter().any(|tool| tool == "bash"),
         allowed_tools: Some(allowed),
         ..written
     }
