@@ -19,6 +19,7 @@ mod messages;
 mod models;
 mod person;
 mod place;
+mod sending;
 mod servers;
 mod texts;
 mod transcript;

@@ -81,7 +81,9 @@ fn killed_in_a_tool_that_may_have_written_a_person_says_what_became_of_it() {
             .status();
         assert!(pipe.unwrap().success());
         let child = started(&place);
-        wait_until("the line", || place.room.read("runs").is_some());
+        wait_until("the line", || {
+            place.room.read("runs").as_deref() == Some("x\n")
+        });
         kill(child);
         place
             .by_person(&["resume", "one", "--headless", "--again", "--no-wait"])

@@ -1,0 +1,252 @@
+//! Calls of the model: what it is sent, and what becomes of a call that comes to nothing.
+
+use std::time::{Duration, Instant};
+
+use interlock_core::{
+    conversation::seen_history,
+    dialogue::{Speaker, condense},
+    event::Passing,
+    machine::{Ending, ModelStage},
+    stage::{StageAsk, Step, step},
+    stage_text,
+};
+use interlock_models::{Heard, Message, ModelError, Options, Part, Request, ToolSpec};
+
+use super::{
+    act::{Attempt, Halt, broken},
+    kept::{KeptAnswer, keep},
+    line::Told,
+    messages::sha256,
+    models::{Model, Tries, usage},
+    texts,
+};
+use crate::screen::Piece;
+
+impl Attempt<'_> {
+    /// Calls the model and tells what it said; `None`: it was given up.
+    pub(super) fn model(&mut self, logged: bool) -> Result<Option<Told>, Halt> {
+        let wanted = self.wanted_model();
+        let model = match self.stages.models.find(wanted.as_deref()) {
+            Ok(model) => model,
+            Err(why) => return self.end("model_error", why).map(Some),
+        };
+        let request = match self.request(&model)? {
+            Ok(request) => request,
+            Err(why) => return self.end("stage_invalid", why).map(Some),
+        };
+        if !logged {
+            let digest = sha256(&String::from_utf8_lossy(&request.bytes()));
+            let told = self.line.ask_stage(StageAsk::CallModel {
+                provider: model.provider.clone(),
+                model: model.name.clone(),
+                request: digest,
+            })?;
+            let goes_on = |told: &Told| {
+                matches!(
+                    step(self.machine, &told.run, &self.line.path),
+                    Some(Step::Model { logged: true, .. })
+                )
+            };
+            if !goes_on(&told) {
+                return Ok(Some(told));
+            }
+        }
+        let began = Instant::now();
+        let said = self.call(&model, &request);
+        self.screen.said(&self.path, Piece::End);
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let answer = match said {
+            Ok(answer) => answer,
+            // Stopped, or its time is over: the loop says which.
+            Err(_) if self.brake.pulled().is_some() => return Ok(None),
+            Err(error) => {
+                return Ok(Some(self.line.ask_stage(StageAsk::ModelFailed {
+                    code: error.code().as_str().to_owned(),
+                    message: error.to_string(),
+                    passing: passing(&error),
+                })?));
+            }
+        };
+        let usage = usage(self.stages.models.as_ref(), &model, &answer);
+        let kept = KeptAnswer { answer };
+        let digest = keep(&self.stages.messages, &kept).map_err(broken)?;
+        let message = self.reader().message(&kept.answer, digest, usage, ms);
+        Ok(Some(
+            self.line.ask_stage(StageAsk::Message(Box::new(message)))?,
+        ))
+    }
+
+    fn call(
+        &self,
+        model: &Model,
+        request: &Request,
+    ) -> Result<interlock_models::Answer, ModelError> {
+        let mut heard = |heard: Heard<'_>| match heard {
+            Heard::Text(text) => self.screen.said(&self.path, Piece::Text(text)),
+            Heard::Thinking(text) => self.screen.said(&self.path, Piece::Thinking(text)),
+            Heard::Calling(tool) => self.screen.said(&self.path, Piece::Calling(tool)),
+            Heard::Again { failure, wait, .. } => {
+                let seconds = wait.as_secs_f64();
+                let text = format!("{failure}; the model is called again in {seconds:.1} s");
+                self.screen.warn(&self.path, &text);
+            }
+        };
+        let tries = if self.stage.history {
+            Tries::Once
+        } else {
+            Tries::Several
+        };
+        self.stages
+            .models
+            .call(model, request, tries, self.brake.model(), &mut heard)
+    }
+
+    /// Calls the model whose last call came to nothing, now that its wait is over.
+    pub(super) fn again(&mut self) -> Result<Told, Halt> {
+        self.model(false)?.ok_or(Halt::Cut)
+    }
+
+    /// Has the conversation condensed; `None`: it was given up.
+    pub(super) fn condense(&mut self) -> Result<Option<Told>, Halt> {
+        let wanted = self.wanted_model();
+        let model = match self.stages.models.find(wanted.as_deref()) {
+            Ok(model) => model,
+            Err(why) => return self.end("model_error", why).map(Some),
+        };
+        let history = seen_history(self.machine, &self.told.run, &self.line.path);
+        let request = Request {
+            model: model.name.clone(),
+            system: condense::SYSTEM.to_owned(),
+            messages: vec![Message::user(condense::request(history))],
+            tools: Vec::new(),
+            options: Options::default(),
+        };
+        let mut silent = |_: Heard<'_>| {};
+        let said = self.stages.models.call(
+            &model,
+            &request,
+            Tries::Several,
+            self.brake.model(),
+            &mut silent,
+        );
+        if said.is_err() && self.brake.pulled().is_some() {
+            return Ok(None);
+        }
+        let answer = said.as_ref().ok();
+        if let Err(error) = &said {
+            let text =
+                format!("the conversation could not be condensed, and goes on as it is: {error}");
+            self.screen.warn(&self.path, &text);
+        }
+        let summary = answer.map(interlock_models::Answer::text);
+        let used = answer.map(|answer| usage(self.stages.models.as_ref(), &model, answer));
+        Ok(Some(self.line.ask_stage(StageAsk::Condensed {
+            summary: summary.filter(|summary| !summary.trim().is_empty()),
+            model: format!("{}/{}", model.provider, model.name),
+            usage: used.unwrap_or_default(),
+        })?))
+    }
+
+    /// Returns what stands before this stage's own transcript.
+    fn history(&self) -> Vec<Message> {
+        let said = seen_history(self.machine, &self.told.run, &self.line.path);
+        let mut messages: Vec<Message> = said
+            .iter()
+            .map(|said| match said.by {
+                Speaker::Person => Message::user(&said.text),
+                Speaker::Model => Message::Assistant {
+                    parts: vec![Part::Text(said.text.clone())],
+                },
+            })
+            .collect();
+        if matches!(messages.first(), Some(Message::Assistant { .. })) {
+            // No provider lets the model speak first.
+            messages.insert(0, Message::user(texts::BEFORE));
+        }
+        messages
+    }
+
+    fn wanted_model(&self) -> Option<String> {
+        let of_workflow = self.machine.stages.as_ref();
+        let of_workflow = of_workflow.and_then(|rules| rules.model.clone());
+        let frame = self.told.run.frame(&self.line.path);
+        let own = frame.and_then(|frame| {
+            let machine = self.machine.called(frame.machine.as_ref())?;
+            machine.states.get(&frame.at)?.model.clone()
+        });
+        own.or_else(|| self.stages.model.clone()).or(of_workflow)
+    }
+
+    /// Makes what the model is sent: the same bytes for the same log.
+    fn request(&self, model: &Model) -> Result<Result<Request, String>, Halt> {
+        let run = &self.told.run;
+        let body = stage_text(self.machine, run, &self.line.path, &self.stage.body);
+        let body = match body.ok_or(Halt::Cut)? {
+            Ok(body) => body,
+            Err(why) => return Ok(Err(why)),
+        };
+        let system = match &self.stage.ending {
+            Ending::Answer { .. } if self.stage.history => {
+                let schema = self.reader().shown_schema();
+                texts::system_of_conversation(&body, schema.as_deref())
+            }
+            Ending::Tool { name, .. } => texts::system(&body, name, self.stage.turns_max),
+            Ending::Answer { schema, .. } => {
+                let schema = schema.as_ref().map(ToString::to_string);
+                texts::system_of_answer(&body, schema.as_deref())
+            }
+        };
+        let options = match options(&self.stage) {
+            Ok(options) => options,
+            Err(why) => return Ok(Err(why)),
+        };
+        Ok(Ok(Request {
+            model: model.name.clone(),
+            system,
+            messages: [self.history(), self.transcript.messages().to_vec()].concat(),
+            tools: self.specs()?,
+            options,
+        }))
+    }
+
+    /// Describes the tools that the model is told of: those of the attempt, the one that ends it last.
+    fn specs(&self) -> Result<Vec<ToolSpec>, Halt> {
+        let names = self.acting()?.tools.iter();
+        let known = names.filter_map(|name| self.stages.spec(name));
+        let mut specs: Vec<ToolSpec> = known.map(|(spec, _)| spec).collect();
+        if let Ending::Tool { name, schema } = &self.stage.ending {
+            specs.retain(|spec| spec.name != *name);
+            specs.push(ToolSpec {
+                name: name.clone(),
+                description: texts::completion_description(),
+                schema: schema.clone(),
+            });
+        }
+        Ok(specs)
+    }
+}
+
+/// Tells whether a failed call may succeed later, and when.
+fn passing(error: &ModelError) -> Option<Passing> {
+    let failure = &error.failure;
+    let after_ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    failure.is_passing.then(|| Passing {
+        after_ms: failure.retry_after.map(after_ms),
+    })
+}
+
+/// Reads what the provider is told beside the transcript.
+fn options(stage: &ModelStage) -> Result<Options, String> {
+    let given = &stage.options;
+    let temperature = match &given.temperature {
+        None => None,
+        Some(serde_json::Value::Number(number)) => Some(number.clone()),
+        Some(other) => return Err(format!("`{other}` is no temperature")),
+    };
+    let thinking = given.thinking.clone().map(TryInto::try_into).transpose();
+    Ok(Options {
+        temperature,
+        max_output_tokens: given.max_output_tokens,
+        thinking: thinking.map_err(|error: interlock_models::UnknownThinking| error.to_string())?,
+    })
+}
