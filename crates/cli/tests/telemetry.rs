@@ -6,6 +6,9 @@
     reason = "absent keys of a JSON value are null"
 )]
 
+#[path = "telemetry/stages.rs"]
+mod stages;
+
 use std::{
     collections::BTreeSet,
     io::Write as _,

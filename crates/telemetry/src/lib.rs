@@ -1,4 +1,5 @@
-//! A run as OpenTelemetry spans: one for the run, one a visit of a state, one a tool call.
+//! A run as OpenTelemetry spans: one for the run, one a visit of a state, one an attempt of a stage, one a call of a
+//! model or a tool.
 //!
 //! Spans are made from the log, which holds everything, after the fact and in a
 //! process of their own: no verdict waits for them. Their ids follow from the run
@@ -10,9 +11,11 @@
 mod otlp;
 mod send;
 mod settings;
+mod span;
 mod spans;
 
 pub use otlp::{Resource, request};
 pub use send::{SendError, Sender};
 pub use settings::{Settings, SettingsError};
-pub use spans::{About, Happened, Moment, Parent, Span, Value, spans};
+pub use span::{About, Happened, Moment, Parent, Span, Value};
+pub use spans::spans;

@@ -2,10 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::spans::{Moment, Span, Value};
+use crate::span::{Moment, Span, Value};
 
 /// `SPAN_KIND_INTERNAL`: the work is done here.
 const INTERNAL: u8 = 1;
+/// `SPAN_KIND_CLIENT`: somebody else is asked.
+const CLIENT: u8 = 3;
 /// `STATUS_CODE_ERROR`.
 const FAILED: u8 = 2;
 /// The trace is sampled.
@@ -46,7 +48,7 @@ fn span(span: &Span) -> Json {
         "spanId": span.id,
         "flags": SAMPLED,
         "name": span.name,
-        "kind": INTERNAL,
+        "kind": if span.is_call_out { CLIENT } else { INTERNAL },
         "startTimeUnixNano": nanoseconds(span.began_ms),
         "endTimeUnixNano": nanoseconds(span.ended_ms),
         "attributes": attributes(&span.attributes),
@@ -78,10 +80,23 @@ fn attributes(attributes: &[(&'static str, Value)]) -> Vec<Json> {
             Value::Text(text) => json!({ "stringValue": text }),
             Value::Number(number) => json!({ "intValue": number.to_string() }),
             Value::Flag(flag) => json!({ "boolValue": flag }),
+            Value::Texts(texts) => {
+                let values = texts.iter().map(|text| json!({ "stringValue": text }));
+                json!({ "arrayValue": { "values": values.collect::<Vec<_>>() } })
+            }
+            Value::Dollars { pico } => json!({ "doubleValue": dollars(*pico) }),
         };
         json!({ "key": name, "value": value })
     });
     written.collect()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "collectors have no exact fractions; the log keeps the exact sum"
+)]
+fn dollars(pico: u64) -> f64 {
+    pico as f64 / 1e12
 }
 
 fn nanoseconds(at_ms: u64) -> String {

@@ -1,5 +1,6 @@
 //! From the events of a run to its spans.
 
+mod stages;
 #[cfg(test)]
 mod tests;
 
@@ -13,125 +14,11 @@ use interlock_core::{
 };
 use sha2::{Digest as _, Sha256};
 
+use crate::span::{About, Attributes, Happened, Moment, Parent, Span, Value};
+use stages::Attempt;
+
 /// Calls that may be open at once; an older one is told of as it is.
 const OPEN_CALLS_MAX: usize = 256;
-
-/// What is known of a run beside its log.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
-    /// The run's id.
-    pub run: String,
-    /// The workflow.
-    pub workflow: String,
-    /// The client whose session it holds.
-    pub client: Option<String>,
-    /// That session.
-    pub session: Option<String>,
-    /// What the run is part of.
-    pub parent: Option<Parent>,
-    /// What single calls are part of.
-    pub calls: BTreeMap<CallId, Parent>,
-    /// Whether arguments, data and notes are told, too.
-    pub content: bool,
-}
-
-/// An event, with its place in the log and its time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Happened {
-    /// Its number.
-    pub seq: u64,
-    /// When it was recorded, in milliseconds since 1970.
-    pub at_ms: u64,
-    /// What happened.
-    pub event: Event,
-}
-
-/// A span of somebody else that a run belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parent {
-    /// Its trace, 32 hexadecimal digits.
-    pub trace: String,
-    /// The span, 16 hexadecimal digits.
-    pub span: String,
-}
-
-impl Parent {
-    /// Reads what `traceparent` says; `None`: nothing that counts.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.trim().split('-');
-        let (version, trace, span) = (parts.next()?, parts.next()?, parts.next()?);
-        parts.next()?;
-        let hex = |part: &str, length: usize| {
-            part.len() == length
-                && part
-                    .bytes()
-                    .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-        };
-        let some = |part: &str| part.bytes().any(|byte| byte != b'0');
-        let valid = hex(version, 2)
-            && version != "ff"
-            && hex(trace, 32)
-            && hex(span, 16)
-            && some(trace)
-            && some(span);
-        valid.then(|| Self {
-            trace: trace.to_owned(),
-            span: span.to_owned(),
-        })
-    }
-}
-
-/// A value of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
-    /// Text.
-    Text(String),
-    /// A whole number.
-    Number(i64),
-    /// Yes or no.
-    Flag(bool),
-}
-
-type Attributes = Vec<(&'static str, Value)>;
-
-/// Something that happened within a span.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moment {
-    /// What.
-    pub name: &'static str,
-    /// When, in milliseconds since 1970.
-    pub at_ms: u64,
-    /// More of it.
-    pub attributes: Vec<(&'static str, Value)>,
-}
-
-/// A span that has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
-    /// The trace, 32 hexadecimal digits.
-    pub trace: String,
-    /// Its own id, 16 hexadecimal digits.
-    pub id: String,
-    /// The span it lies in.
-    pub parent: Option<String>,
-    /// The span of ours that it belongs to, where it lies in somebody else's.
-    pub link: Option<Parent>,
-    /// What it is called.
-    pub name: String,
-    /// When it began, in milliseconds since 1970.
-    pub began_ms: u64,
-    /// When it ended; never before it began.
-    pub ended_ms: u64,
-    /// The number of the event that ended it.
-    pub ended_seq: u64,
-    /// What is known of it.
-    pub attributes: Vec<(&'static str, Value)>,
-    /// What happened within it.
-    pub moments: Vec<Moment>,
-    /// Why it is a failure, if it is one.
-    pub failure: Option<String>,
-}
 
 /// Returns the spans of a run that have ended, in the order of their ends.
 pub fn spans(about: &About, events: impl IntoIterator<Item = Happened>) -> Vec<Span> {
@@ -150,6 +37,7 @@ struct Open {
     trace: Option<String>,
     link: Option<Parent>,
     name: String,
+    is_call_out: bool,
     began_ms: u64,
     attributes: Attributes,
     moments: Vec<Moment>,
@@ -166,6 +54,7 @@ struct Maker<'a> {
     trace: String,
     run: Option<Open>,
     states: BTreeMap<FramePath, Open>,
+    attempts: BTreeMap<FramePath, Attempt>,
     calls: VecDeque<OpenCall>,
     ended: Vec<Span>,
     seq: u64,
@@ -183,6 +72,7 @@ impl<'a> Maker<'a> {
             trace,
             run: None,
             states: BTreeMap::new(),
+            attempts: BTreeMap::new(),
             calls: VecDeque::new(),
             ended: Vec::new(),
             seq: 0,
@@ -282,14 +172,8 @@ impl<'a> Maker<'a> {
                 path, call, source, ..
             } => {
                 let mut span = self.call(path, call, "allow");
-                let source = match source {
-                    AllowSource::Policy => "policy",
-                    AllowSource::Grant => "grant",
-                    AllowSource::Stage => "stage",
-                    AllowSource::Mode => "mode",
-                    AllowSource::Control => "control",
-                };
-                span.attributes.push(("interlock.source", text(source)));
+                span.attributes
+                    .push(("interlock.source", source_word(*source)));
                 self.open_call(path, call, span);
             }
             Event::GrantRequested {
@@ -365,13 +249,30 @@ impl<'a> Maker<'a> {
             Event::GrantDenied { path, by, note, .. } => {
                 self.answered(path, "interlock.grant_denied", by, note.as_deref());
             }
+            Event::PersonAsked { path, .. } => {
+                self.note(path, "interlock.approval_requested", Vec::new());
+            }
+            Event::PersonAnswered {
+                path,
+                yes,
+                by,
+                note,
+                ..
+            } => {
+                let name = if *yes {
+                    "interlock.approval_granted"
+                } else {
+                    "interlock.approval_rejected"
+                };
+                self.answered(path, name, by, note.as_deref());
+            }
             Event::RunPaused { by, .. } => {
                 self.answered(&FramePath::root(), "interlock.paused", by, None);
             }
             Event::RunResumed { by } => {
                 self.answered(&FramePath::root(), "interlock.resumed", by, None);
             }
-            _ => {}
+            other => self.take_stage(other),
         }
     }
 
@@ -396,6 +297,7 @@ impl<'a> Maker<'a> {
             trace: None,
             link: None,
             name: format!("invoke_agent {agent}"),
+            is_call_out: false,
             began_ms: self.at_ms,
             attributes,
             moments: Vec::new(),
@@ -421,6 +323,7 @@ impl<'a> Maker<'a> {
             trace: None,
             link: None,
             name: format!("state {state}"),
+            is_call_out: false,
             began_ms: self.at_ms,
             attributes,
             moments: Vec::new(),
@@ -432,6 +335,7 @@ impl<'a> Maker<'a> {
     fn leave(&mut self, path: &FramePath, failure: Option<String>) {
         self.leave_below(path);
         self.lose_calls(|of| of == path);
+        self.lose_attempt(path);
         if let Some(open) = self.states.remove(path) {
             self.close(open, failure);
         }
@@ -447,6 +351,7 @@ impl<'a> Maker<'a> {
             .cloned()
             .collect();
         for path in below {
+            self.lose_attempt(&path);
             if let Some(open) = self.states.remove(&path) {
                 self.close(open, None);
             }
@@ -462,7 +367,9 @@ impl<'a> Maker<'a> {
     }
 
     fn call(&self, path: &FramePath, call: &CallRecord, verdict: &'static str) -> Open {
-        let parent = self.states.get(path).or(self.run.as_ref());
+        let attempt = self.attempts.get(path).map(|attempt| &attempt.span);
+        let state = attempt.or_else(|| self.states.get(path));
+        let parent = state.or(self.run.as_ref());
         let mut attributes = vec![
             ("gen_ai.operation.name", text("execute_tool")),
             ("gen_ai.tool.name", text(&call.tool)),
@@ -488,6 +395,7 @@ impl<'a> Maker<'a> {
             trace: theirs.map(|theirs| theirs.trace.clone()),
             link,
             name: format!("execute_tool {}", call.tool),
+            is_call_out: false,
             began_ms: self.at_ms,
             attributes,
             moments: Vec::new(),
@@ -584,6 +492,7 @@ impl<'a> Maker<'a> {
             parent: open.parent,
             link: open.link,
             name: open.name,
+            is_call_out: open.is_call_out,
             began_ms: open.began_ms,
             // A clock may have been set back.
             ended_ms: self.at_ms.max(open.began_ms),
@@ -598,6 +507,16 @@ impl<'a> Maker<'a> {
     fn span_id(&self, what: &str) -> String {
         id(&format!("{}/{}/{what}", self.about.run, self.seq), 8)
     }
+}
+
+fn source_word(source: AllowSource) -> Value {
+    text(match source {
+        AllowSource::Policy => "policy",
+        AllowSource::Grant => "grant",
+        AllowSource::Stage => "stage",
+        AllowSource::Mode => "mode",
+        AllowSource::Control => "control",
+    })
 }
 
 fn text(text: &str) -> Value {
