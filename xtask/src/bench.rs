@@ -12,7 +12,7 @@ use crate::{npm, pip, tools};
 
 /// Where the library is named that the engine is measured beside, and the gateways beside ours.
 const OTHERS: &str = "tests/bench";
-/// Those that durable runs are measured beside.
+/// Those that durable runs and stages are measured beside.
 const PEERS: &str = "tests/bench/peers";
 /// Chooses them.
 const PEERS_FLAG: &str = "--peers";
@@ -41,17 +41,21 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     end(bench)
 }
 
-/// Measures durable runs beside those of others.
+/// Measures durable runs and stages beside those of others.
 fn peers(arguments: &[&str]) -> Result<ExitCode> {
-    if arguments.len() > 1 {
-        bail!("`{PEERS_FLAG}` stands alone");
-    }
     npm::install(PEERS)?;
     pip::install(PEERS)?;
+    build(&["--package", "interlock"])?;
     build(&["--package", "interlock-bench"])?;
-    let bench = tools::built("release")?.join("interlock-bench");
-    let mut bench = tools::program(&bench.to_string_lossy(), &[PEERS_FLAG]);
-    bench.arg(tools::root().join(PEERS));
+    let release = tools::built("release")?;
+    let chosen: Vec<&str> = arguments
+        .iter()
+        .copied()
+        .filter(|word| *word != PEERS_FLAG)
+        .collect();
+    let mut bench = tools::program(&release.join("interlock-bench").to_string_lossy(), &chosen);
+    bench.arg("--interlock").arg(release.join("interlock"));
+    bench.arg(PEERS_FLAG).arg(tools::root().join(PEERS));
     end(bench)
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     pub(crate) beside: String,
     /// The MCP server that everyone stands in front of.
     pub(crate) fixture: String,
-    /// The folder of those that durable runs are measured beside; then only that is measured.
+    /// The folder of those that runs are measured beside; then only those are measured.
     pub(crate) peers: String,
     /// What is chosen; all of it when empty.
     chosen: Vec<String>,
@@ -46,8 +46,8 @@ impl Arguments {
 
     /// Returns whether the measurement is asked for.
     pub(crate) fn wants(&self, name: &str) -> bool {
-        if !self.peers.is_empty() || name == PEERS {
-            return !self.peers.is_empty() && name == PEERS;
+        if self.peers.is_empty() == PEERS.contains(&name) {
+            return false;
         }
         self.chosen.is_empty() || self.chosen.iter().any(|chosen| chosen == name)
     }

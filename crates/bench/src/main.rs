@@ -17,6 +17,7 @@ mod process;
 mod reader;
 mod sample;
 mod shell;
+mod stages;
 mod table;
 mod workflow;
 
@@ -29,8 +30,8 @@ use table::Table;
 /// A measurement: the word that chooses it, and what does it.
 type Measurement = (&'static str, fn(&Arguments, &mut Table) -> Result<()>);
 
-/// The one that takes minutes: measured only where the folder of the peers is named.
-const PEERS: &str = "peers";
+/// Those that take minutes: measured only where the folder of the peers is named.
+const PEERS: &[&str] = &["steps", "pipeline"];
 
 const MEASUREMENTS: &[Measurement] = &[
     ("decide", engine::decide),
@@ -42,10 +43,13 @@ const MEASUREMENTS: &[Measurement] = &[
     ("exec", process::exec),
     ("memory", memory::peak),
     ("models", models::turns),
+    ("stages", stages::turns),
+    ("branches", stages::branches),
     ("stdio", gateway::stdio),
     ("http", gateway::http),
     ("beside", beside::transitions),
-    (PEERS, durable::peers),
+    ("steps", durable::peers),
+    ("pipeline", stages::langgraph),
 ];
 
 fn main() -> Result<ExitCode> {

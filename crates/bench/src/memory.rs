@@ -1,13 +1,13 @@
-//! The most memory that a hook process has at any time.
+//! The most memory that a process has at any time.
 
 use std::{
     env,
     fs::{self, File},
-    path::Path,
     process::{Command, ExitCode, Stdio},
 };
 
 use anyhow::{Context as _, Result, ensure};
+use interlock_testkit::room::Room;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::{
@@ -32,21 +32,23 @@ pub(crate) fn peak(arguments: &Arguments, table: &mut Table) -> Result<()> {
         let input = room.path("input.json");
         let call = before(&room, GUARDED, &format!("toolu_{time}"));
         fs::write(&input, call.to_string())?;
-        let mut parent = room.command(env::current_exe()?);
-        parent.args([
-            PARENT_OF,
-            arguments.interlock.as_str(),
-            "hook",
-            "claude-code",
-        ]);
-        most = most.max(child_peak(&mut parent, &input)?);
+        let mut parent = parent_of(&room, &[&arguments.interlock, "hook", "claude-code"])?;
+        most = most.max(reported(parent.stdin(File::open(input)?))?);
     }
     table.kilobytes("memory: the peak of a hook", most, TARGET_KILOBYTES);
     Ok(())
 }
 
-fn child_peak(parent: &mut Command, input: &Path) -> Result<u32> {
-    let output = parent.stdin(File::open(input)?).output()?;
+/// A process of this program in the project of `room` that will have the call as its only child.
+pub(crate) fn parent_of(room: &Room, call: &[&str]) -> Result<Command> {
+    let mut parent = room.command(env::current_exe()?);
+    parent.arg(PARENT_OF).args(call);
+    Ok(parent)
+}
+
+/// Runs such a process and returns the peak of its child in KiB.
+pub(crate) fn reported(parent: &mut Command) -> Result<u32> {
+    let output = parent.output()?;
     ensure!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout)?;
     let kilobytes = text.trim().parse();

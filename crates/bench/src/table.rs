@@ -68,6 +68,36 @@ impl Table {
         });
     }
 
+    /// Adds an amount of memory, in KiB, that may be at most `most` times that of something else.
+    pub(crate) fn memory_beside(
+        &mut self,
+        what: impl Into<String>,
+        measured: u32,
+        (other, beside): (&str, u32),
+        most: f64,
+    ) {
+        let ratio = f64::from(measured) / f64::from(beside.max(1));
+        self.rows.push(Row {
+            what: what.into(),
+            measured: megabytes(measured),
+            target: format!("{most} x {} of {other}", megabytes(beside)),
+            ratio,
+            verdict: judged(ratio, most),
+        });
+    }
+
+    /// Adds an amount of memory, in KiB, to be known beside that of something else.
+    pub(crate) fn memory_seen(
+        &mut self,
+        what: impl Into<String>,
+        measured: u32,
+        (other, beside): (&str, u32),
+    ) {
+        let ratio = f64::from(beside) / f64::from(measured.max(1));
+        let beside = format!("{other}: {}", megabytes(beside));
+        self.seen(what, megabytes(measured), beside, ratio);
+    }
+
     /// Adds something to be known, beside something else.
     pub(crate) fn seen(
         &mut self,
@@ -190,10 +220,11 @@ mod tests {
         table.time("as fast as it may be", ms(5), ms(5));
         table.times("five times as slow", ms(5), ("one", ms(1)), 4.0);
         table.kilobytes("too large", 2049, 2048);
+        table.memory_beside("flat", 1500, ("half of it", 1000), 1.5);
         table.seen("known", String::new(), String::new(), 9.0);
         table.ahead("ahead", String::new(), String::new(), 3.0, Some(3.0));
         table.ahead("behind", String::new(), String::new(), 2.9, Some(3.0));
         assert_eq!(table.over(), 3, "{table}");
-        assert!(table.to_string().ends_with("2 ok, 3 over"), "{table}");
+        assert!(table.to_string().ends_with("3 ok, 3 over"), "{table}");
     }
 }

@@ -1,0 +1,164 @@
+//! A project with a pipeline, and a scripted provider that its stages call.
+
+use std::{
+    fmt::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, ensure};
+use interlock_testkit::{
+    provider::{Provider, Reply, Script, call, text},
+    room::Room,
+};
+use serde_json::json;
+
+use crate::memory;
+
+/// What the cheap tool reads.
+pub(super) const FILE: (&str, &str) = ("src/main.rs", "fn main() {}\n");
+/// What ends a stage.
+pub(super) const COMPLETION: &str = "submit";
+
+pub(super) struct Place {
+    room: Room,
+    provider: Provider,
+    /// Messages of models in all.
+    messages: usize,
+}
+
+/// Says what a model says in a stage of so many messages: a call of the cheap tool each, then the completion.
+pub(super) fn script(turns: usize) -> Script {
+    Script::new(move |asked| {
+        if asked.turn + 1 < turns {
+            let read = call("Read", &json!({"file_path": FILE.0}));
+            Reply::say(vec![text("I read on."), read])
+        } else {
+            Reply::say(vec![call(COMPLETION, &json!({"ok": true}))])
+        }
+    })
+}
+
+fn stage(name: &str, turns: usize, next: &str) -> String {
+    format!(
+        "  {name}: {{body: work, allowedTools: [Read], completionTool: {COMPLETION}, completionSchema: {{}}, turnCap: {turns}, next: {next}}}\n"
+    )
+}
+
+/// A pipeline of one stage.
+pub(super) fn alone(turns: usize) -> Result<Place> {
+    Place::new(
+        &format!("stages:\n{}", stage("A", turns, "end")),
+        turns,
+        turns,
+    )
+}
+
+/// Stages one after the other, as many as there are names.
+pub(super) fn in_a_row(names: &[&str], turns: usize) -> Result<Place> {
+    let mut text = "stages:\n".to_owned();
+    for (at, name) in names.iter().enumerate() {
+        let next = names.get(at + 1).copied().unwrap_or("end");
+        text.push_str(&stage(name, turns, next));
+    }
+    Place::new(&text, turns, names.len() * turns)
+}
+
+/// A stage, and then so many at once.
+pub(super) fn fork(branches: usize, turns: usize) -> Result<Place> {
+    let names: Vec<String> = (0..branches).map(|at| format!("B{at}")).collect();
+    let next = format!("{{parallel: [{}], join: Z}}", names.join(", "));
+    // The provider says the same in each stage; the longest transcript counts.
+    let mut text = "settings: {parallelStageCap: 64, stageExecutions: 200}\nstages:\n".to_owned();
+    text.push_str(&stage("A", turns, &next));
+    for name in &names {
+        text.push_str(&stage(name, turns, "Z"));
+    }
+    text.push_str(&stage("Z", turns, "end"));
+    Place::new(&text, turns, (branches + 2) * turns)
+}
+
+impl Place {
+    fn new(pipeline: &str, turns: usize, messages: usize) -> Result<Self> {
+        let room = Room::new()?;
+        room.write(FILE.0, FILE.1)?;
+        let mut workflow = "id: bench\n".to_owned();
+        write!(workflow, "{pipeline}")?;
+        room.write("flow.yaml", &workflow)?;
+        let provider = Provider::start(script(turns))?;
+        Ok(Self {
+            room,
+            provider,
+            messages,
+        })
+    }
+
+    pub(super) fn url(&self) -> String {
+        self.provider.url()
+    }
+
+    /// A program in the project.
+    pub(super) fn command(&self, program: &str) -> Command {
+        self.room.command(program)
+    }
+
+    /// A process that will have the call as its only child.
+    pub(super) fn parent_of(&self, call: &[&str]) -> Result<Command> {
+        memory::parent_of(&self.room, call)
+    }
+
+    /// A place for a file outside of the project.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.room.path(name)
+    }
+
+    /// Runs it to its end and returns the time that the whole process took.
+    pub(super) fn run(&self, interlock: &str) -> Result<Duration> {
+        let mut command = self.room.command(interlock);
+        command.args(ARGUMENTS);
+        let begun = Instant::now();
+        let output = self.provided(&mut command).output()?;
+        let took = begun.elapsed();
+        ensure!(output.status.success(), "{output:?}");
+        self.check()?;
+        Ok(took)
+    }
+
+    /// Runs it to its end and returns the most memory that the process had, in KiB.
+    pub(super) fn peak(&self, interlock: &str) -> Result<u32> {
+        let mut call = vec![interlock];
+        call.extend(ARGUMENTS);
+        let mut parent = self.parent_of(&call)?;
+        let peak = memory::reported(self.provided(&mut parent))?;
+        self.check()?;
+        Ok(peak)
+    }
+
+    fn provided<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env("ANTHROPIC_BASE_URL", self.url())
+            .env("ANTHROPIC_API_KEY", "a-key")
+            .stdin(Stdio::null())
+    }
+
+    /// Fails unless every message was asked for, and none twice.
+    pub(super) fn check(&self) -> Result<()> {
+        let asked = self.provider.asked().len();
+        ensure!(
+            asked == self.messages,
+            "{asked} requests, not {}",
+            self.messages
+        );
+        Ok(())
+    }
+}
+
+const ARGUMENTS: [&str; 6] = [
+    "run",
+    "flow.yaml",
+    "it",
+    "--headless",
+    "--model",
+    "anthropic/scripted",
+];
