@@ -87,7 +87,9 @@ pub enum ModelSetupError {
         meant: Option<String>,
     },
     /// Nobody says which.
-    #[error("no model is named: set `default_model` in your config.toml, or take `--model provider/name`")]
+    #[error(
+        "no model is named: set `default_model` in your config.toml, or take `--model provider/name`"
+    )]
     None,
     /// Its provider wants a key.
     #[error("the provider `{provider}` has no key: set `{variable}`")]
