@@ -4,6 +4,8 @@
 
 #[path = "flowstate_runs/case.rs"]
 mod case;
+#[path = "support/case_file.rs"]
+mod case_file;
 #[path = "flowstate_runs/play.rs"]
 mod play;
 

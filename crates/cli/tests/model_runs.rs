@@ -11,6 +11,8 @@
 
 #[path = "model_runs/case.rs"]
 mod case;
+#[path = "support/case_file.rs"]
+mod case_file;
 #[path = "model_runs/check.rs"]
 mod check;
 #[path = "model_runs/play.rs"]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use crate::case_file;
 
 /// Keys that say how the project is; the others belong to the only command.
 const PROJECT: [&str; 6] = ["flow", "files", "programs", "path", "make", "after"];
@@ -96,18 +98,7 @@ fn run_flow() -> Vec<String> {
 impl Case {
     /// Reads a case file.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        let mut options = serde_saphyr::Options::default();
-        // YAML 1.2: `on`, `no` and `yes` are text.
-        options.strict_booleans = true;
-        let mut case: Map<String, Value> = serde_saphyr::from_str_with_options(text, options)
-            .map_err(|error| error.to_string())?;
-        if !case.contains_key("steps") {
-            let (project, step) = case
-                .into_iter()
-                .partition(|(key, _)| PROJECT.contains(&key.as_str()));
-            case = project;
-            case.insert("steps".to_owned(), Value::Array(vec![Value::Object(step)]));
-        }
+        let case = case_file::read(text, &PROJECT)?;
         let mut case: Self =
             serde_json::from_value(Value::Object(case)).map_err(|error| error.to_string())?;
         case.flow = case.flow.as_deref().map(repeated);

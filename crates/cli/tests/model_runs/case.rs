@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use crate::case_file;
 
 /// Keys of a case that are not keys of its only command.
-const WHOLE: [&str; 12] = [
+const WHOLE: [&str; 13] = [
     "workflow",
     "file",
     "files",
@@ -19,6 +21,7 @@ const WHOLE: [&str; 12] = [
     "log_lacks",
     "count",
     "status",
+    "left",
 ];
 
 /// A workflow, and what becomes of it.
@@ -182,17 +185,7 @@ fn run_flow() -> Vec<String> {
 impl Case {
     /// Reads a case file.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        let mut options = serde_saphyr::Options::default();
-        // YAML 1.2: `on`, `no` and `yes` are text.
-        options.strict_booleans = true;
-        let mut case: Map<String, Value> = serde_saphyr::from_str_with_options(text, options)
-            .map_err(|error| error.to_string())?;
-        if !case.contains_key("steps") {
-            let is_whole = |key: &str| WHOLE.contains(&key) || key == "left";
-            let (whole, step) = case.into_iter().partition(|(key, _)| is_whole(key));
-            case = whole;
-            case.insert("steps".to_owned(), Value::Array(vec![Value::Object(step)]));
-        }
+        let mut case = case_file::read(text, &WHOLE)?;
         // One model for every request needs no text.
         if let Some(says) = case.remove("says") {
             case.insert("models".to_owned(), serde_json::json!([{ "says": says }]));

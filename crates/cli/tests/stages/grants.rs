@@ -3,7 +3,7 @@
 use interlock_testkit::provider::{Script, call};
 use serde_json::json;
 
-use crate::place::Place;
+use crate::place::{Place, RUN_UNATTENDED};
 
 const READER: &str = "id: flow
 stages:
@@ -28,18 +28,7 @@ fn a_yes_from_elsewhere_is_for_the_same_proposal_after_a_restart() {
         vec![call("submit", &json!({}))],
     ];
     let place = Place::new("anthropic", READER, Script::turns(turns));
-    place
-        .call(&[
-            "run",
-            "flow",
-            "it",
-            "-n",
-            "one",
-            "--ask",
-            "remote",
-            "--no-wait",
-        ])
-        .ended(75);
+    place.call(&RUN_UNATTENDED).ended(75);
     assert!(place.room.read("x").is_none());
     // Nobody has answered: it stands again, and no model is asked anew.
     place
@@ -147,17 +136,7 @@ fn a_person_sees_what_would_change_and_no_secret() {
     let read = call("Read", &json!({"file_path": "src/auth.rs"}));
     let turns = vec![vec![read], vec![edit], vec![line]];
     let place = Place::new("anthropic", READER, Script::turns(turns));
-    let arguments = [
-        "run",
-        "flow",
-        "it",
-        "-n",
-        "one",
-        "--ask",
-        "remote",
-        "--no-wait",
-    ];
-    let said = place.call(&arguments).ended(75);
+    let said = place.call(&RUN_UNATTENDED).ended(75);
     for words in [
         "`Edit`",
         "src/auth.rs",
@@ -183,17 +162,7 @@ fn a_yes_lets_a_line_write_where_the_stage_only_reads() {
     let line = || call("Bash", &json!({"command": "echo written > granted.txt"}));
     let turns = vec![vec![line()], vec![line()], vec![call("submit", &json!({}))]];
     let place = Place::new("openai", READER, Script::turns(turns));
-    let waits = [
-        "run",
-        "flow",
-        "it",
-        "-n",
-        "one",
-        "--ask",
-        "remote",
-        "--no-wait",
-    ];
-    place.call(&waits).ended(75);
+    place.call(&RUN_UNATTENDED).ended(75);
     place.by_person(&["approve", "one"]).ended(0);
     // The same line again is another proposal.
     place

@@ -16,6 +16,17 @@ use interlock_testkit::{
 use serde_json::Value;
 
 pub(crate) const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+/// Starts a run whose questions stay open until somebody answers them elsewhere.
+pub(crate) const RUN_UNATTENDED: [&str; 8] = [
+    "run",
+    "flow",
+    "it",
+    "-n",
+    "one",
+    "--ask",
+    "remote",
+    "--no-wait",
+];
 /// The pipeline of the page.
 pub(crate) const CODE_REVIEW: &str = include_str!("code_review.yaml");
 

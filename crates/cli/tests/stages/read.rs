@@ -3,7 +3,7 @@
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::place::{Place, RUN_UNATTENDED};
 
 const FLOW: &str = "id: flow
 stages:
@@ -88,18 +88,7 @@ fn the_conversation_of_each_attempt_is_told() {
 #[test]
 fn status_and_list_say_how_far_a_stage_is_and_what_is_asked() {
     let place = Place::new("anthropic", FLOW, script());
-    place
-        .call(&[
-            "run",
-            "flow",
-            "it",
-            "-n",
-            "one",
-            "--ask",
-            "remote",
-            "--no-wait",
-        ])
-        .ended(75);
+    place.call(&RUN_UNATTENDED).ended(75);
     let status = place.status();
     let attempt = &status["attempts"][0];
     assert_eq!(attempt["path"], "Plan");

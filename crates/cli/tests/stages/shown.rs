@@ -3,7 +3,7 @@
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::json;
 
-use crate::place::Place;
+use crate::place::{Place, RUN_UNATTENDED};
 
 const FORK: &str = "id: flow
 settings: { parallelStageCap: 2 }
@@ -109,16 +109,7 @@ fn who_waits_is_told_what_for() {
     let flow = FORK.replace("allowedTools: []", "allowedTools: [Read]");
     let place = Place::new("anthropic", &flow, Script::turns(vec![vec![write]]));
     place
-        .call(&[
-            "run",
-            "flow",
-            "it",
-            "-n",
-            "one",
-            "--ask",
-            "remote",
-            "--no-wait",
-        ])
+        .call(&RUN_UNATTENDED)
         .ended(75)
         .says(&["interlock approve one a", "`Write`"]);
 }

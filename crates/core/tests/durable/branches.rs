@@ -1,0 +1,145 @@
+//! Branches that settle, and what goes on after one failed.
+
+use interlock_core::{Reply, command::Ask, event::Event};
+use serde_json::{Value, json};
+
+use crate::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
+use crate::items::each;
+
+fn fork(join: &str, at_once: usize, on: &Value) -> Value {
+    let branch = |name: &str| {
+        task(
+            &plain(name),
+            &json!({ "done": end() }),
+            &json!({ "capture": { "key": name }, "shown_as": "" }),
+        )
+    };
+    let states = json!({
+        "par": {
+            "activity": { "fork": {
+                "branches": {
+                    "x": { "initial": "par/x", "terminal": "" },
+                    "y": { "initial": "par/y", "terminal": "" },
+                    "z": { "initial": "par/z", "terminal": "" },
+                },
+                "join": join,
+                "at_once": at_once,
+            } },
+            "on": on,
+        },
+        "par/x": branch("x"),
+        "par/y": branch("y"),
+        "par/z": branch("z"),
+        "handler": task(&key("x"), &json!({ "done": end() }), &json!({})),
+    });
+    machine(&json!({}), &states, &json!({}))
+}
+
+fn running_paths(driven: &Driven) -> Vec<String> {
+    driven.running().into_iter().map(|(path, _)| path).collect()
+}
+
+#[test]
+fn branches_settle_and_the_first_failure_as_written_counts() {
+    let on = json!({ "done": to("handler"), "error": on_codes(&[(4, "handler")], None) });
+    let mut driven = Driven::start(fork("settle", 2, &on));
+    assert_eq!(running_paths(&driven), ["par/x", "par/y"]);
+    driven.failed("par/y", 4, "");
+    assert_eq!(running_paths(&driven), ["par/x", "par/z"]);
+    driven.failed("par/z", 5, "");
+    driven.done("par/x", "kept");
+    assert_eq!(
+        driven.running(),
+        [("handler".to_owned(), "kept".to_owned())],
+        "what succeeded is there in the handler"
+    );
+}
+
+#[test]
+fn the_first_failure_in_time_ends_a_fork_that_fails_fast() {
+    let mut driven = Driven::start(fork("fail_fast", 3, &json!({ "done": to("handler") })));
+    driven.failed("par/z", 5, "");
+    assert_eq!(driven.code(), Some(5));
+    assert!(driven.effects().is_empty(), "the others are ended");
+}
+
+#[test]
+fn a_failed_run_goes_on_at_the_branches_that_failed() {
+    let mut driven = Driven::start(fork("settle", 3, &json!({ "done": to("handler") })));
+    driven.done("par/x", "kept");
+    driven.failed("par/y", 4, "");
+    driven.done("par/z", "");
+    assert_eq!(driven.code(), Some(4));
+    driven.accept(Ask::Reopen {
+        by: "ana".to_owned(),
+    });
+    assert_eq!(running_paths(&driven), ["par/y"]);
+    driven.done("par/y", "");
+    assert_eq!(
+        driven.running(),
+        [("handler".to_owned(), "kept".to_owned())]
+    );
+    driven.done("handler", "");
+    let reply = driven.ask(Ask::Reopen {
+        by: "ana".to_owned(),
+    });
+    assert!(matches!(reply, Reply::Refused(_)), "it is completed");
+}
+
+#[test]
+fn branches_that_failed_go_on_no_more_at_once_than_they_may() {
+    let mut driven = Driven::start(fork("settle", 1, &json!({ "done": to("handler") })));
+    driven.failed("par/x", 4, "");
+    driven.failed("par/y", 4, "");
+    driven.accept(Ask::Cancel {
+        by: "ana".to_owned(),
+    });
+    driven.accept(Ask::Reopen {
+        by: "ana".to_owned(),
+    });
+    let mut order = Vec::new();
+    while let Some(path) = running_paths(&driven)
+        .pop()
+        .filter(|path| path != "handler")
+    {
+        assert_eq!(driven.running().len(), 1);
+        driven.done(&path, "");
+        order.push(path);
+    }
+    assert_eq!(order, ["par/z", "par/x", "par/y"]);
+    assert_eq!(running_paths(&driven), ["handler"]);
+}
+
+#[test]
+fn what_was_lost_beside_the_failure_that_ends_the_run_stays_as_it_is() {
+    let mut whole = fork("fail_fast", 3, &json!({ "done": to("handler") }));
+    whole["states"]["par/x"]["on_crash"] = json!("fail");
+    let mut driven = Driven::start(whole);
+    driven.accept(Ask::LoseEffects);
+    assert_eq!(driven.code(), Some(1));
+    let last = driven.log.last().map(Event::name);
+    assert_eq!(last, Some("RunEnded"));
+}
+
+#[test]
+fn a_failed_run_goes_on_within_the_item_and_the_called_machine() {
+    let inner = json!({
+        "first": task(&plain("first"), &json!({ "done": to("second") }), &json!({})),
+        "second": task(&plain("second"), &json!({ "done": end() }), &json!({})),
+    });
+    let mut whole = each(false, &inner, &json!({ "done": to("after") }));
+    whole["machines"]["body"]["states"] = json!({
+        "call": { "activity": { "call": { "machine": "sub", "namespace": "sub" } }, "on": { "done": end() } },
+    });
+    whole["machines"]["body"]["initial"] = json!("call");
+    whole["machines"]["sub"] = called("sub", &inner);
+    let mut driven = Driven::start(whole);
+    driven.done("list", "a\nb");
+    driven.done("list/0/call/first", "");
+    driven.failed("list/0/call/second", 8, "");
+    assert_eq!(driven.code(), Some(1), "a loop fails with 1");
+    driven.accept(Ask::Reopen {
+        by: "ana".to_owned(),
+    });
+    assert_eq!(running_paths(&driven), ["list/0/call/second"]);
+}

@@ -1,0 +1,144 @@
+//! Items that run one after the other.
+
+use interlock_core::{
+    Reply,
+    command::{ActivityOutcome, Ask, Stage},
+    run::Phase,
+};
+use serde_json::{Value, json};
+
+use crate::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
+
+pub(crate) fn each(goes_on: bool, body: &Value, on: &Value) -> Value {
+    let states = json!({
+        "list": task(&plain("list"), &json!({ "done": to("list/each") }), &json!({})),
+        "list/each": {
+            "activity": { "each": { "machine": "body", "item": "item", "index": "index", "goes_on": goes_on } },
+            "on": on,
+            "shown_as": "list",
+        },
+        "after": task(&key("seen"), &json!({ "done": end() }), &json!({})),
+        "handler": task(&json!([{ "hole": { "error": "message" } }]), &json!({ "done": end() }), &json!({})),
+    });
+    machine(
+        &json!({ "seen": "", "item": "outer" }),
+        &states,
+        &json!({ "body": called("body", body) }),
+    )
+}
+
+#[test]
+fn items_run_one_after_the_other_and_what_they_capture_stays() {
+    let body = json!({
+        "step": task(
+            &json!([{ "hole": { "key": "index" } }, { "plain": ":" }, { "hole": { "key": "item" } }]),
+            &json!({ "done": end() }),
+            &json!({ "capture": { "key": "seen" } }),
+        ),
+    });
+    let mut driven = Driven::start(each(false, &body, &json!({ "done": to("after") })));
+    driven.done("list", "a\r\n\n \nb\n c");
+    for (index, item) in ["a", "b", " c"].iter().enumerate() {
+        let path = format!("list/{index}/step");
+        let command = format!("{index}:{item}");
+        assert_eq!(driven.running(), [(path.clone(), command)]);
+        driven.done(&path, &format!("<{item}>"));
+    }
+    assert_eq!(driven.running(), [("after".to_owned(), "< c>".to_owned())]);
+    let context = &driven.run.root.context;
+    assert_eq!(context.get("item"), Some(&json!("outer")));
+    assert_eq!(context.get("index"), None);
+}
+
+#[test]
+fn a_failed_item_stops_the_loop_or_is_passed_over() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    let on = json!({ "done": to("after"), "error": on_codes(&[(1, "handler")], None) });
+    let mut stopped = Driven::start(each(false, &body, &on));
+    stopped.done("list", "a\nb");
+    stopped.failed("list/0/step", 7, "why");
+    let (path, message) = stopped.running().pop().unwrap();
+    assert_eq!(path, "handler", "in the handler the code is 1");
+    assert!(message.contains("item 0"), "{message}");
+    let mut passed = Driven::start(each(true, &body, &on));
+    passed.done("list", "a\nb");
+    passed.failed("list/0/step", 7, "why");
+    passed.done("list/1/step", "");
+    assert_eq!(passed.running().pop().unwrap().0, "after");
+}
+
+#[test]
+fn thousands_of_items_without_effects_need_no_deep_stack() {
+    let test = json!({
+        "look": { "activity": { "test": { "left": key("item"), "op": "value" } }, "on": { "done": end() } },
+    });
+    let mut driven = Driven::start(each(false, &test, &json!({ "done": to("after") })));
+    let lines: String = (0..20_000).map(|number| format!("{number}\n")).collect();
+    driven.done("list", &lines);
+    let mut longest = driven.log.len();
+    while driven.running().is_empty() {
+        let due = driven.effects().pop().unwrap().stage;
+        assert!(matches!(due, Stage::Waiting(until) if until <= driven.at_ms));
+        let before = driven.log.len();
+        driven.accept(Ask::Advance);
+        longest = longest.max(driven.log.len() - before);
+    }
+    assert_eq!(driven.running().pop().unwrap().0, "after");
+    assert!(longest < 2_000, "one command brings {longest} events about");
+    let ended = driven.log.iter().filter(|one| one.name() == "ItemEnded");
+    assert_eq!(ended.count(), 20_000);
+}
+
+#[test]
+fn between_two_of_its_items_a_loop_can_be_cancelled_and_gone_on_with() {
+    let test = json!({
+        "look": { "activity": { "test": { "left": key("item"), "op": "value" } }, "on": { "done": end() } },
+    });
+    let mut driven = Driven::start(each(false, &test, &json!({ "done": to("after") })));
+    driven.done("list", &"x\n".repeat(1_000));
+    let ended = driven.ask(Ask::EndActivity {
+        path: None,
+        outcome: ActivityOutcome::done("early"),
+    });
+    assert!(matches!(ended, Reply::Refused(_)), "nothing runs");
+    driven.accept(Ask::LoseEffects);
+    driven.accept(Ask::Cancel {
+        by: "ana".to_owned(),
+    });
+    assert_eq!(driven.run.phase, Phase::Cancelled);
+    driven.accept(Ask::Reopen {
+        by: "ana".to_owned(),
+    });
+    while driven.running().is_empty() {
+        driven.accept(Ask::Advance);
+    }
+    assert_eq!(driven.running().pop().unwrap().0, "after");
+}
+
+#[test]
+fn a_failed_list_has_code_1_whether_it_is_handled_or_not() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    let code = json!([{ "hole": { "error": "code" } }, { "hole": { "error": "stderr" } }]);
+    for (on, handled) in [
+        (json!({ "done": to("list/each") }), None),
+        (
+            json!({ "done": to("list/each"), "error": on_codes(&[(1, "handler")], None) }),
+            Some("1why"),
+        ),
+        (
+            json!({ "done": to("list/each"), "error": on_codes(&[(5, "handler")], None) }),
+            None,
+        ),
+    ] {
+        let mut whole = each(false, &body, &json!({ "done": to("after") }));
+        whole["states"]["list"]["on"] = on;
+        whole["states"]["list"]["fails_with"] = json!(1);
+        whole["states"]["handler"] = task(&code, &json!({ "done": end() }), &json!({}));
+        let mut driven = Driven::start(whole);
+        driven.failed("list", 5, "why");
+        let running = driven.running().pop().map(|(_, command)| command);
+        assert_eq!(running.as_deref(), handled);
+        let expected = handled.is_none().then_some(1);
+        assert_eq!(driven.code(), expected);
+    }
+}
