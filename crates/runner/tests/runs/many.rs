@@ -8,15 +8,18 @@ use crate::flow::{Room, bash, machine, to};
 
 #[test]
 fn of_two_hundred_programs_sixteen_run_at_once_and_never_more() {
-    // The first sixteen wait for each other, so that they do run at once; each counts who is there.
+    // The first fifteen come to the sixteenth and leave when all are there, so that they do run at
+    // once; each writes down that it begins and that it ends.
     let task = |at: usize| {
         let meet = match at {
-            0..15 => format!("read < gate{at}; "),
-            15 => "for gate in gate*; do echo > $gate; done; ".to_owned(),
+            0..15 => format!("echo > come{at}; read < leave{at}; "),
+            15 => "for gate in come*; do read < $gate; done; \
+                   for gate in leave*; do echo > $gate; done; "
+                .to_owned(),
             _ => String::new(),
         };
         bash(
-            &format!("mkdir in/{at}; {meet}ls in | wc -l >> seen; rmdir in/{at}"),
+            &format!("echo begins >> seen; {meet}echo ends >> seen"),
             None,
         )
     };
@@ -29,7 +32,7 @@ fn of_two_hundred_programs_sixteen_run_at_once_and_never_more() {
         branches[at.to_string()] = json!({"initial": name(at), "terminal": ""});
         states[name(at)] = state;
     }
-    let gates = "mkdir in; for at in {0..14}; do mkfifo gate$at; done";
+    let gates = "for at in {0..14}; do mkfifo come$at leave$at; done";
     states["first"] = bash(gates, Some("p"));
     states["p"] = json!({
         "activity": {"fork": {"branches": branches, "join": "settle", "at_once": 16}},
@@ -39,11 +42,16 @@ fn of_two_hundred_programs_sixteen_run_at_once_and_never_more() {
     assert_eq!(room.drive(), Halt::Over);
     assert_eq!(room.code(), Some(0));
     let seen = room.read("seen");
-    let seen: Vec<u64> = seen
-        .lines()
-        .map(|line| line.trim().parse().unwrap())
-        .collect();
-    assert_eq!((seen.len(), seen.iter().max()), (200, Some(&16)));
+    let at_work = seen.lines().scan(0_i32, |at_work, line| {
+        *at_work += if line == "begins" { 1 } else { -1 };
+        Some(*at_work)
+    });
+    let at_work: Vec<i32> = at_work.collect();
+    let most = at_work.iter().max();
+    assert_eq!(
+        (at_work.len(), most, at_work.last()),
+        (400, Some(&16), Some(&0))
+    );
 }
 
 #[test]
