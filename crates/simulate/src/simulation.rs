@@ -1,7 +1,9 @@
 //! Feeds the engine line by line and keeps what it says.
 
+mod proposals;
 mod stages;
 mod talk;
+mod verdicts;
 mod wording;
 
 use interlock_core::{
@@ -370,7 +372,7 @@ impl Simulation {
 
     fn answered(&self, decision: Decision, said: String, focus: Option<&FramePath>) -> OutputLine {
         let log = names(&decision.events);
-        let calls = stages::verdicts(&decision.events);
+        let calls = verdicts::of(&decision.events);
         let (ok, code, message) = match decision.reply {
             Reply::Accepted => {
                 let message = wording::accepted(&self.machine, &self.run, &decision.events, said);

@@ -4,24 +4,21 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
-    call::ToolCall,
     command::Ask,
     data::parse_output,
     event::{Cause, Event},
-    machine::{Activity, Ending, Machine, ModelStage},
-    names::{CallId, Digest, FramePath},
-    policy::wildcard_matches,
+    machine::{Ending, ModelStage},
+    names::{Digest, FramePath},
     refusal::{Code, Refusal},
     report::shown_path,
     stage::{
-        CallFate, Finish, Handed, MessageCall, MessageCallKind, ModelMessage, StageAsk, Step,
-        ToolThere, Usage, stage_of, step,
+        CallFate, Finish, Handed, MessageCall, ModelMessage, StageAsk, Step, ToolThere, Usage,
+        stage_of, step,
     },
 };
-use interlock_tools::{Arguments, Fault, Tool};
 use serde_json::Value;
 
-use super::{Simulation, names, wording};
+use super::{Simulation, names, proposals, verdicts, wording};
 use crate::{
     calls,
     input::{MessageLine, ResultLine, ToolLine},
@@ -32,7 +29,7 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stages {
     /// The calls of the last message of each frame.
-    messages: BTreeMap<FramePath, Vec<ToolLine>>,
+    pub(super) messages: BTreeMap<FramePath, Vec<ToolLine>>,
     /// The frame whose last call has no outcome yet.
     open: Option<FramePath>,
 }
@@ -154,7 +151,7 @@ impl Simulation {
         };
         let findings = schema
             .as_ref()
-            .map(|schema| findings(&payload, schema, false))
+            .map(|schema| proposals::findings(&payload, schema, false))
             .unwrap_or_default();
         let answer = Handed { payload, findings };
         let mut events = match self.call_model(&path) {
@@ -216,7 +213,7 @@ impl Simulation {
         for path in paths {
             events.extend(self.go_on(&path));
         }
-        (verdicts(&events), names(&events))
+        (verdicts::of(&events), names(&events))
     }
 
     fn play(&mut self, path: &FramePath, lines: Vec<ToolLine>) -> OutputLine {
@@ -360,94 +357,7 @@ impl Simulation {
         (decision.reply, decision.events)
     }
 
-    /// Makes the call at a place of the last message, with its facts.
-    fn call_at(&self, path: &FramePath, at: usize) -> Option<ToolCall> {
-        let line = self.stages.messages.get(path)?.get(at)?;
-        let acting = self.run.frame(path)?.acting.as_ref()?;
-        let acted = acting.calls.get(at)?;
-        let arguments = Arguments::of(line.input.clone()).ok()?;
-        let mut call = match built_in(&line.tool) {
-            Some(tool) => calls::built_in(&self.setting, line, tool, &arguments, &acted.id),
-            None => calls::call(&self.setting, line, acted.id.to_string()),
-        };
-        call.id = CallId::new(acted.id.as_str());
-        call.digest = acted.digest.clone();
-        Some(call)
-    }
-
-    fn taken_apart(&self, path: &FramePath, line: &ToolLine) -> MessageCall {
-        let (digest, arguments) = match Arguments::of(line.input.clone()) {
-            Ok(arguments) => (arguments.digest().clone(), Ok(arguments)),
-            Err(fault) => (Digest::default(), Err(fault)),
-        };
-        let kind = match (arguments, self.stage_at(path).map(|stage| &stage.ending)) {
-            (Err(fault), _) => fault_kind(Code::InvalidArguments, fault.to_string()),
-            (Ok(arguments), Some(Ending::Tool { name, schema })) if *name == line.tool => {
-                MessageCallKind::Completion(Handed {
-                    findings: findings(arguments.value(), schema, true),
-                    payload: arguments.value().clone(),
-                })
-            }
-            (Ok(arguments), _) => self.tool_kind(line, &arguments),
-        };
-        MessageCall {
-            tool: line.tool.clone(),
-            digest,
-            kind,
-        }
-    }
-
-    fn tool_kind(&self, line: &ToolLine, arguments: &Arguments) -> MessageCallKind {
-        if !self.tools_there().contains(&line.tool) {
-            let message = format!("there is no tool `{}`", line.tool);
-            return fault_kind(Code::UnknownTool, message);
-        }
-        let faults = built_in(&line.tool)
-            .map(|tool| tool.faults(arguments))
-            .unwrap_or_default();
-        if faults.is_empty() {
-            return MessageCallKind::Tool;
-        }
-        fault_kind(Code::InvalidArguments, Fault::sentence(&faults))
-    }
-
-    /// Returns the tools that exist here: the built-in ones, and what the workflow names.
-    fn tools_there(&self) -> Vec<String> {
-        let rules = self.machine.stages.clone().unwrap_or_default();
-        let mut there: Vec<String> = Tool::PIPELINE
-            .iter()
-            .map(|tool| tool.name().to_owned())
-            .collect();
-        let states = std::iter::once(&self.machine)
-            .chain(self.machine.machines.values())
-            .flat_map(|machine| machine.states.values());
-        let listed = states
-            .filter_map(|state| state.policy.allowed_tools.as_ref())
-            .chain(rules.tools.as_ref())
-            .flatten()
-            .filter(|name| !name.contains('*') && !self.ends_a_stage(name));
-        for name in listed {
-            if !there.contains(name) {
-                there.push(name.clone());
-            }
-        }
-        if let Some(tools) = &rules.tools {
-            there.retain(|name| tools.iter().any(|pattern| wildcard_matches(pattern, name)));
-        }
-        there
-    }
-
-    fn ends_a_stage(&self, name: &str) -> bool {
-        let machines = std::iter::once(&self.machine).chain(self.machine.machines.values());
-        machines
-            .flat_map(|machine: &Machine| machine.states.values())
-            .any(|state| match &state.activity {
-                Activity::Stage(stage) => stage.completion_tool() == Some(name),
-                _ => false,
-            })
-    }
-
-    fn stage_at(&self, path: &FramePath) -> Option<&ModelStage> {
+    pub(super) fn stage_at(&self, path: &FramePath) -> Option<&ModelStage> {
         stage_of(&self.machine, self.run.frame(path)?)
     }
 
@@ -503,7 +413,7 @@ impl Simulation {
 
     /// Says what became of a message.
     fn told(&self, path: &FramePath, events: Vec<Event>) -> OutputLine {
-        let calls = verdicts(&events);
+        let calls = verdicts::of(&events);
         let denied = calls
             .iter()
             .find(|call| call.verdict == Some(Verdict::Deny) && call.code.is_some());
@@ -527,11 +437,6 @@ impl Simulation {
     }
 }
 
-/// Finds a built-in tool of any format.
-fn built_in(name: &str) -> Option<Tool> {
-    Tool::named(&Tool::PIPELINE, name).or_else(|| Tool::named(&Tool::CODEMIE, name))
-}
-
 /// Says why an attempt ended without what was wanted; `None`: none did.
 fn failed_attempt(events: &[Event]) -> Option<String> {
     events.iter().find_map(|event| match event {
@@ -549,110 +454,4 @@ fn failed_attempt(events: &[Event]) -> Option<String> {
         }
         _ => None,
     })
-}
-
-fn fault_kind(code: Code, message: String) -> MessageCallKind {
-    MessageCallKind::Fault(Refusal::new(code, message))
-}
-
-/// Says what does not fit a schema; a completion is always an object.
-fn findings(value: &Value, schema: &Value, object: bool) -> Vec<String> {
-    if object && !value.is_object() {
-        return vec!["an object is wanted".to_owned()];
-    }
-    interlock_tools::findings(value, schema)
-        .iter()
-        .map(ToString::to_string)
-        .collect()
-}
-
-/// Reads what became of each call from the events, in the order of the calls.
-pub(super) fn verdicts(events: &[Event]) -> Vec<CallVerdict> {
-    let mut found: Vec<(CallId, CallVerdict)> = Vec::new();
-    for event in events {
-        let (id, verdict) = match event {
-            Event::ToolAllowed { call, .. } => (&call.id, allowed(&call.tool)),
-            Event::ToolDenied { call, refusal, .. } => (
-                &call.id,
-                CallVerdict {
-                    tool: call.tool.clone(),
-                    verdict: Some(Verdict::Deny),
-                    code: Some(refusal.code),
-                    message: refusal.message.clone(),
-                },
-            ),
-            Event::GrantRequested {
-                call,
-                refusal,
-                then: Some(_),
-                ..
-            } => (
-                &call.id,
-                CallVerdict {
-                    tool: call.tool.clone(),
-                    verdict: Some(Verdict::Ask),
-                    code: None,
-                    message: refusal.message.clone(),
-                },
-            ),
-            Event::CompletionAccepted { call: Some(id), .. } => (id, allowed("")),
-            Event::CompletionRejected {
-                call: Some(id),
-                findings,
-                ..
-            } => (
-                id,
-                CallVerdict {
-                    tool: String::new(),
-                    verdict: Some(Verdict::Deny),
-                    code: (!findings.is_empty()).then_some(Code::SchemaInvalid),
-                    message: if findings.is_empty() {
-                        "another completion of this message was taken".to_owned()
-                    } else {
-                        findings.join("; ")
-                    },
-                },
-            ),
-            _ => continue,
-        };
-        match found.iter_mut().find(|(known, _)| known == id) {
-            Some((_, known)) => *known = verdict,
-            None => found.push((id.clone(), verdict)),
-        }
-    }
-    let tools: BTreeMap<CallId, String> = events
-        .iter()
-        .filter_map(|event| match event {
-            Event::ModelResponded { calls, .. } => Some(calls),
-            _ => None,
-        })
-        .flatten()
-        .map(|call| (call.id.clone(), call.tool.clone()))
-        .collect();
-    found.sort_by_key(|(id, _)| place(id));
-    found
-        .into_iter()
-        .map(|(id, mut verdict)| {
-            if let Some(tool) = tools.get(&id).filter(|_| verdict.tool.is_empty()) {
-                verdict.tool.clone_from(tool);
-            }
-            verdict
-        })
-        .collect()
-}
-
-fn allowed(tool: &str) -> CallVerdict {
-    CallVerdict {
-        tool: tool.to_owned(),
-        verdict: Some(Verdict::Allow),
-        code: None,
-        message: String::new(),
-    }
-}
-
-/// Returns the place of a call in its message.
-fn place(id: &CallId) -> usize {
-    let last = id.as_str().rsplit(".c").next();
-    last.and_then(|place| place.parse().ok())
-        .unwrap_or_default()
 }

@@ -1,0 +1,129 @@
+//! What the commands about workflow files take.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The files, or names of workflows.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Warnings make the exit code 1, too.
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    /// What a CodeMie file leaves in doubt is an error.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// The workflow: a file or a name.
+    #[arg(value_name = "FILE")]
+    pub(crate) workflow: String,
+    /// One JSON object a line; `-`: standard input.
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) steps: Option<String>,
+    /// Print JSON lines on a terminal, too.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// Files or folders; the project's workflows when none is given.
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The workflow: a file or a name.
+    #[arg(value_name = "FILE")]
+    pub(crate) workflow: String,
+    /// The state.
+    pub(crate) state: String,
+    /// The shell line.
+    #[arg(value_name = "LINE", allow_hyphen_values = true)]
+    pub(crate) line: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A format of workflow files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    /// States that hold an agent.
+    Native,
+    /// States that run programs.
+    Flowstate,
+    /// States in which assistants work.
+    Codemie,
+    /// Stages that call a model.
+    Pipeline,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// The format of the files.
+    #[arg(value_enum, default_value_t = FormatName::Native)]
+    pub(crate) format: FormatName,
+}
+
+/// A format that workflows are converted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvertTo {
+    /// States that hold an agent.
+    Native,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The workflow: a file or a name.
+    #[arg(value_name = "FILE")]
+    pub(crate) workflow: String,
+    /// The format of the answer.
+    #[arg(long, value_enum, default_value_t = ConvertTo::Native, value_name = "FORMAT")]
+    pub(crate) to: ConvertTo,
+    /// Where it is written, as JSON when it ends so; standard output when left out.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print one JSON object: the workflow, or what cannot be said.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a graph is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// Mermaid, for Markdown.
+    Mermaid,
+    /// Graphviz.
+    Dot,
+    /// A picture drawn here.
+    Svg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GraphArgs {
+    /// The workflow: a file or a name; with --run only to tell which run is meant.
+    #[arg(value_name = "FILE", required_unless_present = "run")]
+    pub(crate) workflow: Option<String>,
+    /// Draw a run: where it stands and the way it took.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// How it is written.
+    #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
+    pub(crate) format: GraphFormat,
+    /// Where it is written; standard output when left out.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
