@@ -191,6 +191,13 @@ pub enum Event {
         /// What follows from it for the run.
         marks: CallMarks,
     },
+    /// A call of a stage that may run is handed to its tool.
+    ToolStarted {
+        /// The frame.
+        path: FramePath,
+        /// The call.
+        call: CallId,
+    },
     /// A call of a stage may not run.
     ToolDenied {
         /// The frame.
@@ -344,6 +351,17 @@ pub enum Event {
         /// What else they said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// What was asked before a state began is void: nobody answered, and nobody needs to.
+    PersonDismissed {
+        /// The frame.
+        path: FramePath,
+        /// Which question.
+        id: ApprovalId,
+        /// Why.
+        reason: String,
         /// When, in milliseconds since 1970.
         at_ms: u64,
     },
@@ -595,8 +613,9 @@ pub enum Event {
         /// The frame.
         path: FramePath,
     },
-    /// Branches began.
-    ForkOpened {
+    /// Branches began. (Stored under its first name.)
+    #[serde(rename = "ForkOpened")]
+    ForkStarted {
         /// The frame that forked.
         path: FramePath,
         /// Each branch with its first state and the context keys it starts with beside a copy.
@@ -611,8 +630,9 @@ pub enum Event {
         /// The first cause of a failure.
         cause: Option<Cause>,
     },
-    /// Branches joined.
-    ForkJoined {
+    /// Branches joined. (Stored under its first name.)
+    #[serde(rename = "ForkJoined")]
+    Joined {
         /// The frame that forked.
         path: FramePath,
         /// How.
@@ -916,7 +936,7 @@ pub enum Event {
         /// Who.
         by: String,
     },
-    /// The run ended.
+    /// The run ended; its name is `RunCompleted` or `RunFailed`.
     RunEnded {
         /// How.
         outcome: Outcome,

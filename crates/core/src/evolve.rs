@@ -210,7 +210,7 @@ fn apply(run: &mut Run, event: &Event) {
                 frame.queue.pop_front();
             }
         }
-        Event::ForkOpened { path, branches } => open_fork(run, path, branches),
+        Event::ForkStarted { path, branches } => open_fork(run, path, branches),
         Event::MachineCalled {
             path,
             machine,
@@ -241,7 +241,7 @@ fn apply(run: &mut Run, event: &Event) {
                 child.cause.clone_from(cause);
             }
         }
-        Event::ForkJoined {
+        Event::Joined {
             path,
             merged,
             cause,
@@ -344,9 +344,11 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::StageExited { .. }
         | Event::StageFailed { .. }
         | Event::PersonAsked { .. }
-        | Event::PersonAnswered { .. } => stage::apply_stage(run, event),
+        | Event::PersonAnswered { .. }
+        | Event::PersonDismissed { .. } => stage::apply_stage(run, event),
         Event::CallDenied { .. }
         | Event::TrustDecided { .. }
+        | Event::ToolStarted { .. }
         | Event::Noted { .. }
         | Event::TransitionRejected { .. }
         | Event::EffectSettled { .. } => {}

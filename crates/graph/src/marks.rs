@@ -155,7 +155,7 @@ impl Marks {
                 initial,
                 ..
             } => self.call(way, &path.child(&index.to_string()), machine, initial),
-            Event::ForkOpened { path, branches } => {
+            Event::ForkStarted { path, branches } => {
                 for branch in branches {
                     self.branch(way, path, branch);
                 }
@@ -190,7 +190,7 @@ impl Marks {
     fn ends(&mut self, event: &Event, way: &mut Way) {
         match event {
             Event::ActivityEnded { path, error, .. } => way.done(path, error.is_none()),
-            Event::ForkJoined { path, outcome, .. } => way.done(path, *outcome == Outcome::Success),
+            Event::Joined { path, outcome, .. } => way.done(path, *outcome == Outcome::Success),
             Event::ItemsEnded { path, cause, .. } => way.done(path, cause.is_none()),
             Event::MachineReturned { path, outcome, .. } => {
                 for child in way.children(path) {

@@ -87,7 +87,7 @@ fn the_line_that_parks_and_the_one_that_ends() {
             r#"{"transition": "ASK", "data": {"n": 1}}"#,
             r#"{"approve": {"by": "ana", "data": {"m": 2}}}"#,
         ],
-        r#"{"ok":true,"code":null,"message":"ana said yes; now in `end`, completed","state":"end","status":"completed","context":{"n":1,"m":2},"tools":null,"events":[],"limits":{},"effects":[],"log":["ApprovalGranted","TransitionTaken","RunEnded"]}"#,
+        r#"{"ok":true,"code":null,"message":"ana said yes; now in `end`, completed","state":"end","status":"completed","context":{"n":1,"m":2},"tools":null,"events":[],"limits":{},"effects":[],"log":["ApprovalGranted","TransitionTaken","RunCompleted"]}"#,
     );
 }
 

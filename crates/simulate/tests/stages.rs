@@ -113,7 +113,7 @@ fn a_grant_is_used_up_by_just_its_call() {
     let log = line["log"].clone();
     assert_eq!(
         log,
-        json!(["GrantIssued", "GrantConsumed", "ToolAllowed"]),
+        json!(["GrantIssued", "GrantConsumed", "ToolAllowed", "ToolStarted"]),
         "{line}"
     );
     let line = play.say(edit);

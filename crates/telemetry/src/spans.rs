@@ -89,7 +89,7 @@ impl<'a> Maker<'a> {
             Event::TransitionTaken { .. } | Event::InterruptRaised { .. } => {
                 self.take_move(&happened.event);
             }
-            Event::ForkOpened { path, branches } => {
+            Event::ForkStarted { path, branches } => {
                 for branch in branches {
                     self.enter(&path.child(&branch.name), &branch.initial);
                 }
@@ -103,7 +103,7 @@ impl<'a> Maker<'a> {
             Event::BranchEnded { path, cause, .. } => {
                 self.leave(path, cause.as_ref().map(|cause| cause.message.clone()));
             }
-            Event::ForkJoined { path, .. } | Event::MachineReturned { path, .. } => {
+            Event::Joined { path, .. } | Event::MachineReturned { path, .. } => {
                 self.leave_below(path);
             }
             Event::RunEnded { outcome, cause } => {

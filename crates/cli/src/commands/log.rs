@@ -96,18 +96,41 @@ pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
         let path = fields.get("path").map(path_text).unwrap_or_default();
         live::put(&mut line, "path", json!(path));
         for (key, value) in fields.into_iter().filter(|(key, _)| key != "path") {
-            // The event's own `event` is the name a workflow gives it.
-            let key = if key == "event" {
-                "name".to_owned()
-            } else {
-                key
+            let key = match (key.as_str(), recorded.event.name()) {
+                // The event's own `event` is the name a workflow gives it.
+                ("event", _) => "name",
+                ("how", "TransitionTaken") => "kind",
+                (key, _) => key,
             };
-            live::put(&mut line, &key, value);
+            live::put(&mut line, key, value);
         }
+    }
+    if stages::is_verdict(&recorded.event) {
+        put_verdict(&mut line);
     }
     live::put(&mut line, "prev", json!(recorded.prev.to_string()));
     live::put(&mut line, "hash", json!(recorded.hash.to_string()));
     Ok(line)
+}
+
+/// Puts what was proposed and the code of a refusal beside the rest, where they are easy to filter by.
+fn put_verdict(line: &mut Value) {
+    let of = |key: &str| line.pointer(key).cloned();
+    let proposal = of("/call/id").and_then(|id| {
+        let (_, proposal) = id.as_str()?.split_once(".t")?;
+        Some(json!(format!("t{proposal}")))
+    });
+    let beside = [
+        ("tool", of("/call/tool")),
+        ("proposal", proposal),
+        ("digest", of("/call/digest")),
+        ("code", of("/refusal/code")),
+    ];
+    for (key, value) in beside {
+        if let Some(value) = value {
+            live::put(line, key, value);
+        }
+    }
 }
 
 /// Joins a list of names, or of paths as they lie in the project.
@@ -208,11 +231,10 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
     };
     let style = match recorded.event.name() {
         "ProtectedChanged" | "ToolChanged" | "CallDenied" | "TransitionRejected"
-        | "ApprovalRejected" | "GrantDenied" | "ToolDenied" | "ModelFailed" | "StageFailed" => {
-            Style::Red
-        }
+        | "ApprovalRejected" | "GrantDenied" | "ToolDenied" | "ModelFailed" | "StageFailed"
+        | "RunFailed" => Style::Red,
         "CallAllowed" | "LineConfined" | "LineEnded" | "ModelCalled" | "ToolAllowed"
-        | "ToolEnded" | "TurnEnded" => Style::Dim,
+        | "ToolStarted" | "ToolEnded" | "TurnEnded" => Style::Dim,
         _ => Style::Bold,
     };
     let name = app.output.styled(style, recorded.event.name());

@@ -29,6 +29,8 @@ pub(crate) struct Halted {
     status: Status,
     /// The paths of the states it stands in.
     state: Vec<String>,
+    /// Whether the workflow has model stages.
+    of_stages: bool,
     /// The code that the program ends with.
     pub(crate) code: u8,
     /// What it waits for.
@@ -58,6 +60,7 @@ impl Halted {
             status: seen.status,
             state: seen.state.0,
             code: code(&run),
+            of_stages: machine.stages.is_some(),
             waits: waits(machine, &run),
             run,
         })
@@ -96,10 +99,16 @@ impl Halted {
         line
     }
 
-    /// Returns what a run with a conversation came to: its last output, or a list of several.
+    /// Returns what a run came to that calls models: the last output of its conversation, or a list of several;
+    /// without a conversation what its last stage handed in.
     pub(crate) fn result(&self) -> Option<&Value> {
-        let dialogue = self.run.root.dialogue.as_ref()?;
-        (self.status == Status::Completed).then_some(&dialogue.task)
+        let root = &self.run.root;
+        let result = match &root.dialogue {
+            Some(dialogue) => &dialogue.task,
+            None if self.of_stages && !root.output.is_null() => &*root.output,
+            None => return None,
+        };
+        (self.status == Status::Completed).then_some(result)
     }
 
     fn cause(&self) -> Option<&Cause> {

@@ -22,7 +22,7 @@ use super::{
     plain,
     rows::{Kind, Row, rows},
     stages::line,
-    words::{End, elapsed, end_of, ended, owns_terminal, reason},
+    words::{End, elapsed, end_of, ended, owns_terminal, reason, says_its_end},
 };
 use crate::{live::now_ms, output::Output};
 
@@ -361,7 +361,7 @@ impl Screen for Live {
         let began = state.begun.remove(&order.id);
         state.said.remove(&order.path);
         let end = end_of(outcome);
-        if end == End::Done && state.is_one_of_many(&order.path) {
+        if end == End::Done && state.is_one_of_many(&order.path) || says_its_end(order, outcome) {
             return;
         }
         let how = match (end, order.attempt) {
@@ -388,8 +388,7 @@ impl Screen for Live {
                     failed,
                     cause,
                 } => (path, cause.is_some(), items_ended(before, path, *failed)),
-                Event::ForkJoined { path, cause, .. }
-                | Event::MachineReturned { path, cause, .. } => {
+                Event::Joined { path, cause, .. } | Event::MachineReturned { path, cause, .. } => {
                     (path, cause.is_some(), String::new())
                 }
                 _ => continue,

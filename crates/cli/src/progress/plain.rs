@@ -13,7 +13,7 @@ use interlock_runner::{Order, Outcome, Piece, Screen, Stream};
 use super::{
     clean::{Cleaner, cleaned, one_line},
     stages::line,
-    words::{elapsed, ended, reason},
+    words::{elapsed, ended, reason, says_its_end},
 };
 use crate::output::Output;
 
@@ -87,6 +87,9 @@ impl Screen for Plain {
     fn ends(&self, order: &Order, outcome: &Outcome) {
         let mut state = self.state();
         let time = state.begun.remove(&order.id).map(|began| began.elapsed());
+        if says_its_end(order, outcome) {
+            return;
+        }
         let time = time.map_or_else(String::new, |time| format!(" ({})", elapsed(time)));
         let why = reason(outcome).map_or_else(String::new, |why| format!(": {why}"));
         state.say(&format!(

@@ -44,6 +44,11 @@ pub(super) fn ended(order: &Order, outcome: &Outcome) -> String {
     }
 }
 
+/// Tells whether the end of a state was said before: that of a model stage, with its outcome, which may be a failure.
+pub(super) const fn says_its_end(order: &Order, outcome: &Outcome) -> bool {
+    order.stage.is_some() && matches!(outcome, Outcome::Done { .. })
+}
+
 /// Says why a state failed, where its code does not say it.
 pub(super) fn reason(outcome: &Outcome) -> Option<String> {
     let Outcome::Failed(failed) = outcome else {

@@ -99,7 +99,7 @@ fn verdict(event: &Value) -> Option<String> {
         "CallAllowed" if event["source"] == "control" => None,
         "CallAllowed" => Some("allowed".to_owned()),
         "CallDenied" | "TransitionRejected" => event["refusal"]["code"].as_str().map(str::to_owned),
-        "RunEnded" | "RunStarted" => None,
+        "RunCompleted" | "RunFailed" | "RunStarted" => None,
         _ => event["to"].as_str().map(|state| format!("to {state}")),
     }
 }

@@ -136,7 +136,7 @@ fn the_log_can_be_followed() {
     for word in [
         "EffectStarted bash",
         "ActivityEnded into `v`",
-        "RunEnded success",
+        "RunCompleted success",
     ] {
         assert!(text.contains(word), "no {word} in {text}");
     }

@@ -108,7 +108,7 @@ impl Work<'_> {
         }
         branches.truncate(at_once.unwrap_or(usize::MAX).max(1));
         let names: Vec<String> = branches.iter().map(|branch| branch.name.clone()).collect();
-        self.emit(Event::ForkOpened {
+        self.emit(Event::ForkStarted {
             path: path.clone(),
             branches,
         });
@@ -356,7 +356,7 @@ impl Work<'_> {
                 cause: None,
             });
         }
-        self.emit(Event::ForkJoined {
+        self.emit(Event::Joined {
             path: path.clone(),
             outcome,
             merged,

@@ -104,7 +104,7 @@ impl Work<'_> {
             .collect();
         let Some(parent) = self.meets(path) else {
             let names: Vec<String> = branches.iter().map(|branch| branch.name.clone()).collect();
-            self.emit(Event::ForkOpened {
+            self.emit(Event::ForkStarted {
                 path: path.clone(),
                 branches,
             });
@@ -264,7 +264,7 @@ impl Work<'_> {
     fn join_lines(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, _) = self.stand(path)?;
         let exit = holder.children.iter().find_map(|child| child.exit.clone());
-        self.emit(Event::ForkJoined {
+        self.emit(Event::Joined {
             path: path.clone(),
             outcome: crate::machine::Outcome::Success,
             merged: Object::new(),

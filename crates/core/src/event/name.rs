@@ -1,6 +1,7 @@
 //! The names of the events, as the log and the output lines have them.
 
 use super::Event;
+use crate::machine::Outcome;
 
 impl Event {
     /// Returns the name of the event.
@@ -28,9 +29,9 @@ impl Event {
             Self::InterruptRaised { .. } => "InterruptRaised",
             Self::InterruptQueued { .. } => "InterruptQueued",
             Self::InterruptDequeued { .. } => "InterruptDequeued",
-            Self::ForkOpened { .. } => "ForkOpened",
+            Self::ForkStarted { .. } => "ForkStarted",
             Self::BranchEnded { .. } => "BranchEnded",
-            Self::ForkJoined { .. } => "ForkJoined",
+            Self::Joined { .. } => "Joined",
             Self::MachineCalled { .. } => "MachineCalled",
             Self::MachineReturned { .. } => "MachineReturned",
             Self::BranchOpened { .. } => "BranchOpened",
@@ -57,6 +58,7 @@ impl Event {
             Self::ModelFailed { .. } => "ModelFailed",
             Self::ToolAllowed { .. } => "ToolAllowed",
             Self::ToolDenied { .. } => "ToolDenied",
+            Self::ToolStarted { .. } => "ToolStarted",
             Self::ToolEnded { .. } => "ToolEnded",
             Self::CompletionRejected { .. } => "CompletionRejected",
             Self::CompletionAccepted { .. } => "CompletionAccepted",
@@ -67,6 +69,7 @@ impl Event {
             Self::StageFailed { .. } => "StageFailed",
             Self::PersonAsked { .. } => "PersonAsked",
             Self::PersonAnswered { .. } => "PersonAnswered",
+            Self::PersonDismissed { .. } => "PersonDismissed",
             Self::OutputKept { .. } => "OutputKept",
             Self::OutputChanged { .. } => "OutputChanged",
             Self::PersonSaid { .. } => "PersonSaid",
@@ -85,7 +88,11 @@ impl Event {
             Self::RunPaused { .. } => "RunPaused",
             Self::RunResumed { .. } => "RunResumed",
             Self::RunCancelled { .. } => "RunCancelled",
-            Self::RunEnded { .. } => "RunEnded",
+            Self::RunEnded {
+                outcome: Outcome::Success,
+                ..
+            } => "RunCompleted",
+            Self::RunEnded { .. } => "RunFailed",
         }
     }
 }

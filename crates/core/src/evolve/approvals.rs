@@ -258,6 +258,19 @@ pub(super) fn answer_entry(
     }
 }
 
+/// Folds that what was asked before a state began is void.
+pub(super) fn dismiss_entry(run: &mut Run, path: &FramePath, reason: &str, at_ms: u64) {
+    let Some(frame) = run.frame_mut(path) else {
+        return;
+    };
+    let (entered_seq, at) = (frame.entered_seq, frame.at.clone());
+    if let Some(held) = frame.held.take() {
+        let word = Word::void(reason, Some(at_ms));
+        let one = settled(&held.asked, path, entered_seq, at.as_str(), word);
+        keep(run, Some(one));
+    }
+}
+
 fn issue_grant(run: &mut Run, which: Which<'_>, word: Word<'_>) {
     let seq = run.seq;
     let Some(grant) = run.grants.iter_mut().find(|grant| which.is(grant)) else {

@@ -168,6 +168,12 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
         } => {
             approvals::answer_entry(run, path, *yes, by, note.as_deref(), *at_ms);
         }
+        Event::PersonDismissed {
+            path,
+            reason,
+            at_ms,
+            ..
+        } => approvals::dismiss_entry(run, path, reason, *at_ms),
         _ => {}
     }
 }

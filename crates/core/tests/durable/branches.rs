@@ -118,7 +118,7 @@ fn what_was_lost_beside_the_failure_that_ends_the_run_stays_as_it_is() {
     driven.accept(Ask::LoseEffects);
     assert_eq!(driven.code(), Some(1));
     let last = driven.log.last().map(Event::name);
-    assert_eq!(last, Some("RunEnded"));
+    assert_eq!(last, Some("RunFailed"));
 }
 
 #[test]

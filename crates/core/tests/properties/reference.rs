@@ -165,7 +165,7 @@ impl<'a> Reference<'a> {
                 self.yes.remove(path);
                 self.calls.retain(|known, _| !path.holds(known));
             }
-            Event::ForkOpened { path, .. } | Event::MachineCalled { path, .. } => {
+            Event::ForkStarted { path, .. } | Event::MachineCalled { path, .. } => {
                 self.calls.retain(|known, _| !path.holds(known));
             }
             Event::CallAllowed { path, marks, .. } if marks.counts => {

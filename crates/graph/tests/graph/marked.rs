@@ -141,7 +141,7 @@ fn every_open_branch_and_called_machine_is_marked() {
             "build#BUILT",
             How::Written,
         ),
-        Event::ForkOpened {
+        Event::ForkStarted {
             path: FramePath::root(),
             branches: ["lint_run", "probe_run"]
                 .map(|initial| BranchStart {

@@ -14,6 +14,7 @@ pub(super) const fn is_one(event: &Event) -> bool {
             | Event::ModelFailed { .. }
             | Event::ToolAllowed { .. }
             | Event::ToolDenied { .. }
+            | Event::ToolStarted { .. }
             | Event::ToolEnded { .. }
             | Event::CompletionRejected { .. }
             | Event::StageActed { .. }
@@ -22,6 +23,15 @@ pub(super) const fn is_one(event: &Event) -> bool {
             | Event::StageFailed { .. }
             | Event::PersonAsked { .. }
             | Event::PersonAnswered { .. }
+            | Event::PersonDismissed { .. }
+    )
+}
+
+/// Tells whether an event is about whether a proposed call may run.
+pub(super) const fn is_verdict(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ToolAllowed { .. } | Event::ToolDenied { .. } | Event::GrantRequested { .. }
     )
 }
 
@@ -104,6 +114,8 @@ pub(super) fn sentence(event: &Event) -> String {
         } => format!("attempt {attempt}: {outcome}, {}", cost(usage)),
         Event::StageFailed { code, message, .. } => format!("({code}) {message}"),
         Event::PersonAsked { message, .. } => message.clone(),
+        Event::PersonDismissed { reason, .. } => reason.clone(),
+        Event::ToolStarted { call, .. } => call.to_string(),
         Event::PersonAnswered { yes, by, note, .. } => {
             let word = if *yes { "yes" } else { "no" };
             let note = note

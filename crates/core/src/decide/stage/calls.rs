@@ -47,6 +47,7 @@ impl Work<'_> {
                     reads,
                     marks: follows,
                 });
+                self.start_call(path, &call.id);
                 Ok(Reply::Accepted)
             }
             StageVerdict::Ask(refusal, then) => {
@@ -171,6 +172,13 @@ impl Work<'_> {
         self.go_on(path)
     }
 
+    fn start_call(&mut self, path: &FramePath, call: &CallId) {
+        self.emit(Event::ToolStarted {
+            path: path.clone(),
+            call: call.clone(),
+        });
+    }
+
     /// A person said yes to a call of a stage: the yes is used up by the verdict on just this call.
     pub(in crate::decide) fn use_grant(&mut self, grant: &Grant) -> Result<(), Refusal> {
         let path = &grant.path;
@@ -214,6 +222,7 @@ impl Work<'_> {
                     reads: then.reads,
                     marks: follows,
                 });
+                self.start_call(path, &grant.call.clone().unwrap_or_default());
                 Ok(())
             }
         }

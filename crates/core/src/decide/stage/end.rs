@@ -272,6 +272,7 @@ impl Work<'_> {
 
     /// Records that every stage under way at or below `path` was cut off.
     pub(in crate::decide) fn cancel_stages(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        self.dismiss_below(path);
         let under_way: Vec<FramePath> = self
             .run
             .open_leaves()
@@ -286,6 +287,22 @@ impl Work<'_> {
         under_way
             .iter()
             .try_for_each(|leaf| self.exit(leaf, End::Cancelled))
+    }
+
+    /// Takes back what people are asked before states at or below `path` begin.
+    fn dismiss_below(&mut self, path: &FramePath) {
+        for leaf in self.run.open_leaves() {
+            let frame = self.run.frame(&leaf).filter(|_| path.holds(&leaf));
+            if let Some(held) = frame.and_then(|frame| frame.held.as_ref()) {
+                let id = held.asked.id();
+                self.emit(Event::PersonDismissed {
+                    path: leaf,
+                    id,
+                    reason: "its state is cancelled".to_owned(),
+                    at_ms: self.at_ms,
+                });
+            }
+        }
     }
 }
 
