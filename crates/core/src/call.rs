@@ -118,6 +118,9 @@ pub struct CallFacts {
     pub protected: Option<String>,
     /// Why its arguments cannot be judged; such a call is denied.
     pub malformed: Option<String>,
+    /// The file it would write where its tool may not go, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<String>,
     /// Paths it reads, relative to the project root where inside it.
     pub reads: Vec<String>,
     /// Every path it writes, by tool or by shell.

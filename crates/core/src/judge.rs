@@ -254,10 +254,13 @@ fn listed(bench: Bench<'_>) -> Check {
     Ok(())
 }
 
-/// Checks what the call would do: shell rules, environment, edit rules.
+/// Checks what the call would do: shell rules, environment, where its tool may write, edit rules.
 fn contents(bench: Bench<'_>, granted: bool) -> Check {
     if let Some(facts) = &bench.call.facts.shell {
         shell::check(bench, facts, granted).map_err(|found| found.refusal())?;
+    }
+    if let Some(why) = &bench.call.facts.outside {
+        return refuse(Code::OutsideProject, why.clone());
     }
     edits(bench)
 }

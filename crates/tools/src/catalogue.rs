@@ -10,7 +10,7 @@ use interlock_facts::{Disk, EditFields, Proposal, Shape, Surroundings, facts};
 use interlock_shell::Dialect;
 use serde_json::Value;
 
-use crate::{Arguments, Around, Code, Fault, ToolEnd};
+use crate::{Arguments, Around, Code, Fault, ToolEnd, place::outside};
 
 /// A built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -291,7 +291,13 @@ impl Tool {
             agent: None,
             branch: None,
         };
-        facts(proposal, surroundings, disk)
+        let mut call = facts(proposal, surroundings, disk);
+        if matches!(self, Self::Edit | Self::MultiEdit | Self::Write) {
+            let mut written = call.facts.writes.iter();
+            let outside = written.find_map(|write| outside(write.path.as_deref()?, surroundings));
+            call.facts.outside = outside;
+        }
+        call
     }
 
     /// Says what does not fit the schema; empty where all does.

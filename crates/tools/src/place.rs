@@ -1,7 +1,7 @@
 //! Where a path of a call leads, and whether the tool may go there.
 
 use interlock_core::call::FileWrite;
-use interlock_facts::{Located, RealDisk, locate};
+use interlock_facts::{Located, RealDisk, Surroundings, locate};
 
 use crate::{Around, Code, end::Failure};
 
@@ -70,27 +70,25 @@ pub(crate) fn check(real: &str, bounds: Bounds, around: &Around<'_>) -> Result<(
             format!("`{real}` is no file of a disk"),
         ));
     }
-    let mut inside = vec![here.project_root.as_str()];
-    let place = match bounds {
-        Bounds::Machine => return Ok(()),
-        Bounds::Project => {
-            inside.extend(here.temporary.as_deref());
-            "the project and the temporary directory"
+    let outside = match bounds {
+        Bounds::Machine => None,
+        Bounds::Project => outside(real, here),
+        Bounds::Datasources => {
+            let mut sources = around.datasources.iter();
+            let inside = is_within(real, &here.project_root)
+                || sources.any(|source| std::path::Path::new(real).starts_with(&source.path));
+            (!inside).then(|| format!("`{real}` lies outside the project and the datasources"))
         }
-        Bounds::Datasources => "the project and the datasources",
     };
-    let in_datasource = || {
-        let mut sources = around.datasources.iter();
-        bounds == Bounds::Datasources
-            && sources.any(|source| std::path::Path::new(real).starts_with(&source.path))
-    };
-    if inside.iter().any(|place| is_within(real, place)) || in_datasource() {
-        return Ok(());
-    }
-    Err(Failure::new(
-        Code::OutsideProject,
-        format!("`{real}` lies outside {place}"),
-    ))
+    outside.map_or(Ok(()), |why| Err(Failure::new(Code::OutsideProject, why)))
+}
+
+/// Says that a path without links lies where a stage may not write; `None`: it does not.
+pub(crate) fn outside(real: &str, here: &Surroundings) -> Option<String> {
+    let temporary = here.temporary.as_deref();
+    let inside = is_within(real, &here.project_root)
+        || temporary.is_some_and(|temporary| is_within(real, temporary));
+    (!inside).then(|| format!("`{real}` lies outside the project and the temporary directory"))
 }
 
 /// Tells whether a path is Interlock's state or lies in it.
