@@ -289,6 +289,8 @@ pub struct Effect {
     pub frame: FramePath,
     /// The state's path, as shown.
     pub path: String,
+    /// What people call it where it is for an item: `process-file 2 of 3`.
+    pub title: Option<String>,
     /// What the work is given, every hole filled.
     pub input: Arc<Value>,
     /// The file that its output goes to, absolute.

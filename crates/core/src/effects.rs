@@ -10,7 +10,7 @@ use crate::{
     decide::{Filled, fill, kind_of},
     machine::{Activity, Capture, Machine, State},
     names::FramePath,
-    report::shown_path,
+    report::{item_title, shown_path},
     run::{Frame, Run, RunningAt},
     stage::CallFate,
     text::{Files, Lack},
@@ -100,6 +100,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         kind: kind_of(&state.activity).to_owned(),
         frame: path.clone(),
         path: shown_path(machine, run, path),
+        title: item_title(machine, run, path),
         input: Arc::default(),
         file: None,
         key: match &state.capture {

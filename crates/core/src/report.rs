@@ -24,7 +24,10 @@ use crate::{
 
 pub use events::{EventReport, Targets};
 pub use pending::{About, Pending, pending};
-pub use place::{StatePaths, focus, machine_of, shown_path};
+pub use place::{
+    StatePaths, focus, item_title, machine_of, numbered, shown_path, state_paths, title, title_of,
+    titles,
+};
 pub use standing::{Standing, StandsFor, standing};
 
 pub(crate) use events::{guards_hold, resolved, ways_on};
@@ -257,6 +260,7 @@ impl Serialize for EffectReport<'_> {
             id,
             kind,
             path,
+            title,
             input,
             attempt,
             stage,
@@ -266,6 +270,9 @@ impl Serialize for EffectReport<'_> {
         map.serialize_entry("id", id)?;
         map.serialize_entry("kind", kind)?;
         map.serialize_entry("path", path)?;
+        if let Some(title) = title {
+            map.serialize_entry("title", title)?;
+        }
         if !input.is_null() {
             map.serialize_entry("input", input)?;
         }

@@ -401,7 +401,7 @@ impl Host for Embedded {
         let is_waited_for = people.elsewhere && !people.no_wait;
         if is_waited_for {
             let screen = &self.around.screen;
-            screen.warn(&pending.shown, &stage::elsewhere(pending));
+            screen.warn(&pending.title, &stage::elsewhere(pending));
         }
         is_waited_for
     }

@@ -19,6 +19,8 @@ pub struct Order {
     pub kind: String,
     /// The state's path, as shown.
     pub path: String,
+    /// What people call it: `process-file 2 of 3` for an item, else its path.
+    pub title: String,
     /// What the tool is given, filled.
     pub input: Value,
     /// Where its output goes.

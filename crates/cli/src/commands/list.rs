@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use interlock_core::names::RunId;
+use interlock_core::{
+    names::RunId,
+    report::{state_paths, titles},
+};
 use interlock_formats::{Source, Workflows as _, description_of, parent_of};
 use interlock_project::{Library, Origin};
 use interlock_runner::holder;
@@ -141,6 +144,10 @@ fn of_steps(home: &Home, run: &RunId, line: &mut Value) -> Result<(), Failure> {
     let log = home.open_run(run)?;
     let (machine, run) = (log.machine()?, log.load()?);
     let attempts = attempts(&log, &machine, &run)?;
+    let titles = titles(&machine, &run);
+    if titles != state_paths(&machine, &run).0 {
+        put(line, "titles", json!(titles));
+    }
     put(line, "attempts", Value::Array(attempts));
     let waits = waits(&machine, &run);
     put(
@@ -171,9 +178,20 @@ fn sentence(app: &App, line: &Value) -> String {
         "{id}  {:<18} {}{name} in {}  {}{}",
         get("status"),
         get("workflow"),
-        get("state"),
+        state(line),
         get("created"),
         remarks(line)
+    )
+}
+
+/// Names the states a run stands in, as people call them.
+fn state(line: &Value) -> String {
+    let titles = line.get("titles").and_then(Value::as_array);
+    let titles = titles.map(|titles| titles.iter().filter_map(Value::as_str));
+    let paths = line.get("state").and_then(Value::as_str);
+    titles.map_or_else(
+        || paths.unwrap_or_default().to_owned(),
+        |titles| titles.collect::<Vec<_>>().join(", "),
     )
 }
 

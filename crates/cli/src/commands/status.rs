@@ -35,7 +35,13 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
     row("run", out.styled(Style::Bold, &text("run")))?;
     row("name", text("name"))?;
     row("workflow", text("workflow"))?;
-    row("state", out.styled(Style::Bold, &text("state")))?;
+    let titles = text("titles");
+    let state = if titles.is_empty() {
+        text("state")
+    } else {
+        titles
+    };
+    row("state", out.styled(Style::Bold, &state))?;
     row("status", coloured(out, &text("status")))?;
     if status.get("waits").is_some() {
         return steps(status, &row);
@@ -95,14 +101,14 @@ fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
         )?;
     }
     for effect in entries(status, "effects") {
-        let (path, kind) = (get(effect, "path"), get(effect, "kind"));
+        let (path, kind) = (place(effect, "path"), get(effect, "kind"));
         let attempt = match get(effect, "attempt").as_str() {
             "" | "1" => String::new(),
             attempt => format!(", try {attempt}"),
         };
         row(
             "step",
-            format!("`{path}` {kind}, {}{attempt}", get(effect, "stage")),
+            format!("{path} {kind}, {}{attempt}", get(effect, "stage")),
         )?;
     }
     for attempt in entries(status, "attempts") {
@@ -126,7 +132,7 @@ fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
         if let Some(error) = status.get(key).filter(|error| !error.is_null()) {
             let place = match get(error, "state").as_str() {
                 "" => String::new(),
-                state => format!(" at `{state}`"),
+                _ => format!(" at {}", place(error, "state")),
             };
             let (code, message) = (get(error, "code"), get(error, "message"));
             row(title, format!("code {code}{place}: {message}"))?;
@@ -148,6 +154,15 @@ fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
         )?;
     }
     Ok(())
+}
+
+/// Names a state as people call it, with its path where that is another name.
+fn place(of: &Value, key: &str) -> String {
+    let get = |key: &str| of.get(key).map(plain).unwrap_or_default();
+    match get("title").as_str() {
+        "" => format!("`{}`", get(key)),
+        title => format!("`{title}` (`{}`)", get(key)),
+    }
 }
 
 fn entries<'v>(status: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {

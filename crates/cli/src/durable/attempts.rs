@@ -3,7 +3,7 @@
 use interlock_core::{
     event::Event,
     machine::Machine,
-    report::shown_path,
+    report::{shown_path, title},
     run::{Frame, Run},
     stage::{Usage, stage_of},
 };
@@ -24,6 +24,7 @@ pub(crate) fn attempts(log: &RunLog, machine: &Machine, run: &Run) -> Result<Vec
         };
         found.push(json!({
             "path": shown_path(machine, run, &path),
+            "title": title(machine, run, &path),
             "attempt": frame.effect.as_ref().map_or(1, |effect| effect.attempt),
             "turns": acting.turns,
             "turn_cap": stage.turns_max,
@@ -74,7 +75,7 @@ pub(crate) fn sentence(attempt: &Value) -> String {
     };
     format!(
         "`{}`{again}: {} of {} messages, {}{model}",
-        text("path"),
+        text("title"),
         number("turns"),
         number("turn_cap"),
         cost(&usage)

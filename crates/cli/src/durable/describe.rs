@@ -4,7 +4,7 @@ use interlock_core::{
     event::Cause,
     machine::Machine,
     names::FramePath,
-    report::shown_path,
+    report::{shown_path, state_paths, title_of, titles},
     run::{Frame, Phase, Run},
 };
 use interlock_runner::holder;
@@ -39,7 +39,11 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     if live.run.is_over() {
         put(line, "code", json!(code(&live.run)));
     }
-    put(line, "failure", failure(&live.run));
+    put(line, "failure", failure(&live.machine, &live.run));
+    let titles = titles(&live.machine, &live.run);
+    if titles != state_paths(&live.machine, &live.run).0 {
+        put(line, "titles", json!(titles));
+    }
     put(line, "handled", handled(&live.run));
     let origin = live.log.origin()?.unwrap_or_default();
     let changed: Vec<Value> = differences(&origin)
@@ -54,13 +58,18 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
 }
 
 /// Says why the run failed.
-fn failure(run: &Run) -> Value {
-    match &run.phase {
-        Phase::Ended {
-            cause: Some(cause), ..
-        } => told(cause),
-        _ => Value::Null,
+fn failure(machine: &Machine, run: &Run) -> Value {
+    let Phase::Ended {
+        cause: Some(cause), ..
+    } = &run.phase
+    else {
+        return Value::Null;
+    };
+    let mut told = told(cause);
+    if let Some(title) = title_of(machine, run, &cause.state) {
+        put(&mut told, "title", json!(title));
     }
+    told
 }
 
 fn told(cause: &Cause) -> Value {

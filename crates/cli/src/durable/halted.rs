@@ -5,7 +5,7 @@ use interlock_core::{
     effects,
     event::Cause,
     machine::{Machine, Outcome},
-    report::{About, StandsFor, Status, pending, report, standing},
+    report::{About, StandsFor, Status, pending, report, standing, title_of},
     run::{Phase, Run},
 };
 use interlock_store::{EventLog as _, RunLog};
@@ -15,6 +15,7 @@ use crate::{
     app::App,
     commands::log::time,
     failure::{Exit, Failure},
+    live::put,
 };
 
 /// The tool that works at the terminal itself.
@@ -26,6 +27,8 @@ pub(crate) struct Halted {
     /// What people call it.
     name: String,
     run: Run,
+    /// What people call the state that failed, where its path is another name.
+    failed: Option<String>,
     status: Status,
     /// The paths of the states it stands in.
     state: Vec<String>,
@@ -42,6 +45,8 @@ pub(crate) struct Halted {
 pub(crate) struct Wait {
     /// The state's path.
     pub(crate) path: String,
+    /// What people call it, where that is another name.
+    pub(crate) title: Option<String>,
     /// What kind: `question`, `pause`, `lost`, `lost_call`, `terminal`, `approval`; of the last the path is its id.
     pub(crate) kind: &'static str,
     /// The question, the reason, or what was lost.
@@ -62,6 +67,12 @@ impl Halted {
             code: code(&run),
             of_stages: machine.stages.is_some(),
             waits: waits(machine, &run),
+            failed: match &run.phase {
+                Phase::Ended {
+                    cause: Some(cause), ..
+                } => title_of(machine, &run, &cause.state),
+                _ => None,
+            },
             run,
         })
     }
@@ -70,7 +81,7 @@ impl Halted {
     pub(crate) fn tell(&self, app: &App) {
         let mut text = String::new();
         if let Some(cause) = self.cause() {
-            text = format!("interlock: {} failed {}\n", self.name, sentence(cause));
+            text = format!("interlock: {} failed {}\n", self.name, self.sentence(cause));
         } else if self.status == Status::Cancelled {
             text = format!("interlock: {} was cancelled\n", self.name);
         }
@@ -111,6 +122,24 @@ impl Halted {
         (self.status == Status::Completed).then_some(result)
     }
 
+    /// Says where and why it failed.
+    fn sentence(&self, cause: &Cause) -> String {
+        let place = match self.failed.as_deref().unwrap_or(&cause.state) {
+            "" => String::new(),
+            state => format!("at `{state}` "),
+        };
+        // A code that is a name counts as 1 where a number is wanted.
+        let name = cause
+            .code
+            .as_str()
+            .map_or_else(String::new, |name| format!(" ({name})"));
+        format!(
+            "{place}with code {}{name}: {}",
+            cause.number(),
+            cause.message
+        )
+    }
+
     fn cause(&self) -> Option<&Cause> {
         match &self.run.phase {
             Phase::Ended {
@@ -120,24 +149,6 @@ impl Halted {
             _ => None,
         }
     }
-}
-
-/// Says where and why a run failed.
-fn sentence(cause: &Cause) -> String {
-    let place = match cause.state.as_str() {
-        "" => String::new(),
-        state => format!("at `{state}` "),
-    };
-    // A code that is a name counts as 1 where a number is wanted.
-    let name = cause
-        .code
-        .as_str()
-        .map_or_else(String::new, |name| format!(" ({name})"));
-    format!(
-        "{place}with code {}{name}: {}",
-        cause.number(),
-        cause.message
-    )
 }
 
 /// Returns the code that a process ends with that carried `run` out.
@@ -159,6 +170,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
         let reason = pause.reason.clone();
         return vec![Wait {
             path: String::new(),
+            title: None,
             kind: "stopped",
             text: reason.unwrap_or_else(|| format!("paused by {}", pause.by)),
             since_ms: run.root.entered_ms,
@@ -172,6 +184,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
             StandsFor::LostCall => "lost_call",
         },
         path: standing.path,
+        title: standing.title,
         text: standing.message,
         since_ms: standing.since_ms,
     });
@@ -183,6 +196,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
             text: format!("`{INTERACTIVE}` needs a terminal"),
             since_ms: run.frame(&effect.frame).map_or(0, |frame| frame.entered_ms),
             path: effect.path,
+            title: effect.title,
         });
     stands
         .chain(at_terminal)
@@ -202,6 +216,7 @@ fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
             kind: "approval",
             text,
             since_ms: one.asked.as_ref().map_or(0, |asked| asked.at_ms),
+            title: (one.title != one.shown).then_some(one.title),
             path: one.id.map_or(one.shown, |id| id.to_string()),
         }
     })
@@ -223,6 +238,7 @@ impl Wait {
         ];
         Self {
             path: get("path").to_owned(),
+            title: Some(get("title").to_owned()).filter(|title| !title.is_empty()),
             kind: kinds
                 .into_iter()
                 .find(|kind| *kind == get("kind"))
@@ -235,16 +251,17 @@ impl Wait {
     /// Says what it waits for, and what to do.
     pub(crate) fn sentence(&self, name: &str) -> String {
         let (path, text) = (&self.path, &self.text);
+        let place = self.title.as_ref().unwrap_or(path);
         match self.kind {
             "question" => format!(
-                "`{path}` asks: {text} (`interlock resume {name}` at a terminal, or `--answer TEXT`)"
+                "`{place}` asks: {text} (`interlock resume {name}` at a terminal, or `--answer TEXT`)"
             ),
-            "pause" => format!("`{path}`: {text} (`interlock resume {name}`)"),
+            "pause" => format!("`{place}`: {text} (`interlock resume {name}`)"),
             "lost" => format!(
-                "{text} at `{path}`: `interlock resume {name}` runs it again, with `--fail-with CODE` it counts as failed"
+                "{text} at `{place}`: `interlock resume {name}` runs it again, with `--fail-with CODE` it counts as failed"
             ),
             "lost_call" => format!(
-                "{text} at `{path}`, and may have written: `interlock resume {name} --again` runs it again, `--failed` or `--done TEXT` says what became of it"
+                "{text} at `{place}`, and may have written: `interlock resume {name} --again` runs it again, `--failed` or `--done TEXT` says what became of it"
             ),
             "approval" => {
                 let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -253,7 +270,7 @@ impl Wait {
                     "{first} (`interlock approve {name} {path}` or `reject`, then `interlock resume {name}`){rest}"
                 )
             }
-            "terminal" => format!("{text} at `{path}` (`interlock resume {name}` at one)"),
+            "terminal" => format!("{text} at `{place}` (`interlock resume {name}` at one)"),
             _ => format!("{text} (`interlock resume {name}`)"),
         }
     }
@@ -261,6 +278,11 @@ impl Wait {
     /// Writes it for JSON.
     pub(crate) fn line(&self) -> Value {
         let since = time(self.since_ms);
-        json!({ "path": self.path, "kind": self.kind, "message": self.text, "since": since })
+        let mut line =
+            json!({ "path": self.path, "kind": self.kind, "message": self.text, "since": since });
+        if let Some(title) = &self.title {
+            put(&mut line, "title", json!(title));
+        }
+        line
     }
 }

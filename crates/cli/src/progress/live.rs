@@ -12,7 +12,12 @@ use std::{
 };
 
 use interlock_core::{
-    command::Effect, event::Event, machine::Machine, names::FramePath, report::shown_path, run::Run,
+    command::Effect,
+    event::Event,
+    machine::Machine,
+    names::FramePath,
+    report::{shown_path, title},
+    run::Run,
 };
 use interlock_runner::{Order, Outcome, Piece, Screen, Stream, Terminal};
 
@@ -62,6 +67,8 @@ struct State {
     said: HashMap<String, String>,
     /// When each effect began.
     begun: HashMap<String, Instant>,
+    /// What people call the states that are carried out, by their paths, where that is another name.
+    titles: HashMap<String, String>,
     /// Effects that have the terminal for themselves.
     owners: usize,
     /// Whether what was written last stands within a line.
@@ -95,6 +102,7 @@ impl Live {
             rows: Vec::new(),
             said: HashMap::new(),
             begun: HashMap::new(),
+            titles: HashMap::new(),
             owners: 0,
             open: false,
             taken: false,
@@ -239,7 +247,7 @@ impl State {
     fn whole(&self, row: &Row) -> Vec<Part> {
         let row = Row {
             depth: 0,
-            name: row.path.clone(),
+            name: row.title.clone(),
             ..row.clone()
         };
         self.line(&row)
@@ -346,6 +354,10 @@ impl Screen for Live {
     fn begins(&self, order: &Order) {
         let mut state = self.shared.state();
         state.begun.insert(order.id.clone(), Instant::now());
+        if order.title != order.path {
+            let (path, title) = (order.path.clone(), order.title.clone());
+            state.titles.insert(path, title);
+        }
         if owns_terminal(order) {
             state.erase();
             state.owners += 1;
@@ -361,6 +373,7 @@ impl Screen for Live {
         let began = state.begun.remove(&order.id);
         state.said.remove(&order.path);
         let end = end_of(outcome);
+        state.titles.remove(&order.path);
         if end == End::Done && state.is_one_of_many(&order.path) || says_its_end(order, outcome) {
             return;
         }
@@ -370,7 +383,7 @@ impl Screen for Live {
         };
         let time = began.map(|began| began.elapsed()).unwrap_or_default();
         let why = reason(outcome);
-        state.say_end(end, &order.path, &how, time, why.as_deref());
+        state.say_end(end, &order.title, &how, time, why.as_deref());
     }
 
     fn happened(&self, machine: &Machine, before: &Run, events: &[Event]) {
@@ -394,12 +407,13 @@ impl Screen for Live {
                 _ => continue,
             };
             let shown = shown_path(machine, before, path);
+            let title = title(machine, before, path);
             let entered = before.frame(path).map(|frame| frame.entered_ms);
             let end = if failed { End::Failed } else { End::Done };
             let time = since(entered.unwrap_or_default());
             let mut state = self.shared.state();
             if end == End::Failed || !state.is_one_of_many(&shown) {
-                state.say_end(end, &shown, &how, time, None);
+                state.say_end(end, &title, &how, time, None);
             }
         }
     }
@@ -458,14 +472,16 @@ impl Screen for Live {
     }
 
     fn warn(&self, path: &str, text: &str) {
+        let mut state = self.shared.state();
+        let title = state.titles.get(path).map_or(path, String::as_str);
         let line = [
             Part::new(Look::Yellow, "warning: "),
             Part::new(
                 Look::Plain,
-                format!("{}: {}", one_line(path), one_line(text)),
+                format!("{}: {}", one_line(title), one_line(text)),
             ),
         ];
-        self.shared.state().say(&line);
+        state.say(&line);
     }
 }
 

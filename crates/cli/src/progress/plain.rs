@@ -28,6 +28,8 @@ struct State {
     err: Option<Cleaner>,
     /// When each effect began.
     begun: HashMap<String, Instant>,
+    /// What people call the states that are carried out, by their paths.
+    titles: HashMap<String, String>,
     /// Whether standard error stands within a line.
     open: bool,
 }
@@ -41,6 +43,7 @@ impl Plain {
                 out: out.then(|| Cleaner::new(output.colours())),
                 err: err.then(|| Cleaner::new(output.colours_errors())),
                 begun: HashMap::new(),
+                titles: HashMap::new(),
                 open: false,
             }),
         }
@@ -52,6 +55,13 @@ impl Plain {
 }
 
 impl State {
+    /// Remembers what people call a state, where that is not its path.
+    fn entitle(&mut self, order: &Order) {
+        if order.title != order.path {
+            self.titles.insert(order.path.clone(), order.title.clone());
+        }
+    }
+
     /// Writes a line of its own.
     fn say(&mut self, line: &str) {
         let lead = if self.open { "\n" } else { "" };
@@ -76,16 +86,18 @@ impl Screen for Plain {
     fn begins(&self, order: &Order) {
         let mut state = self.state();
         state.begun.insert(order.id.clone(), Instant::now());
+        state.entitle(order);
         let again = if order.attempt > 1 {
             format!(", try {}", order.attempt)
         } else {
             String::new()
         };
-        state.say(&format!("[{}] started{again}", one_line(&order.path)));
+        state.say(&format!("[{}] started{again}", one_line(&order.title)));
     }
 
     fn ends(&self, order: &Order, outcome: &Outcome) {
         let mut state = self.state();
+        state.titles.remove(&order.path);
         let time = state.begun.remove(&order.id).map(|began| began.elapsed());
         if says_its_end(order, outcome) {
             return;
@@ -94,7 +106,7 @@ impl Screen for Plain {
         let why = reason(outcome).map_or_else(String::new, |why| format!(": {why}"));
         state.say(&format!(
             "[{}] {}{time}{why}",
-            one_line(&order.path),
+            one_line(&order.title),
             ended(order, outcome)
         ));
     }
@@ -150,7 +162,9 @@ impl Screen for Plain {
     }
 
     fn warn(&self, path: &str, text: &str) {
-        let line = format!("[{}] warning: {}", one_line(path), one_line(text));
-        self.state().say(&line);
+        let mut state = self.state();
+        let title = state.titles.get(path).map_or(path, String::as_str);
+        let line = format!("[{}] warning: {}", one_line(title), one_line(text));
+        state.say(&line);
     }
 }

@@ -6,7 +6,7 @@ use interlock_core::{
     command::{Effect, Stage},
     machine::Machine,
     names::FramePath,
-    report::shown_path,
+    report::{numbered, shown_path, title},
     run::Run,
 };
 
@@ -19,6 +19,8 @@ pub(super) struct Row {
     pub(super) name: String,
     /// The state's path.
     pub(super) path: String,
+    /// What people call it where nothing shows what holds it.
+    pub(super) title: String,
     /// When its state was entered, in milliseconds since 1970.
     pub(super) since_ms: u64,
     pub(super) kind: Kind,
@@ -50,16 +52,21 @@ pub(super) fn rows(machine: &Machine, run: &Run, effects: &[Effect]) -> Vec<Row>
         for (depth, name) in names.iter().enumerate() {
             let path = shown_path(machine, run, &frame);
             if seen.insert(frame.clone()) {
-                rows.push(holding(run, &frame, depth, holder.as_deref(), path.clone()));
+                let mut row = holding(run, &frame, depth, holder.as_deref(), path.clone());
+                row.title = title(machine, run, &frame);
+                row.name = numbered(machine, run, &frame).unwrap_or(row.name);
+                rows.push(row);
             }
             holder = Some(path);
             frame = frame.child(name);
         }
         let since = run.frame(&effect.frame).map(|frame| frame.entered_ms);
+        let name = numbered(machine, run, &effect.frame);
         rows.push(Row {
             depth: names.len(),
-            name: below(&effect.path, holder.as_deref()),
+            name: name.unwrap_or_else(|| below(&effect.path, holder.as_deref())),
             path: effect.path.clone(),
+            title: title(machine, run, &effect.frame),
             since_ms: since.unwrap_or_default(),
             kind: kind(effect),
         });
@@ -73,6 +80,7 @@ fn holding(run: &Run, at: &FramePath, depth: usize, holder: Option<&str>, path: 
     Row {
         depth,
         name: below(&path, holder),
+        title: path.clone(),
         path,
         since_ms: frame.map(|frame| frame.entered_ms).unwrap_or_default(),
         kind: items.map_or(Kind::Holds, |items| Kind::Loop {

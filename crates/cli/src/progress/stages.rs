@@ -4,7 +4,7 @@ use interlock_core::{
     event::{AllowSource, Event},
     machine::Machine,
     names::FramePath,
-    report::shown_path,
+    report::title,
     run::Run,
     stage::Usage,
 };
@@ -16,7 +16,7 @@ const SHOWN: u64 = 100_000_000;
 
 /// Returns the path of the stage and what is said of an event; `None`: nothing.
 pub(super) fn line(machine: &Machine, before: &Run, event: &Event) -> Option<(String, String)> {
-    let at = |path: &FramePath| one_line(&shown_path(machine, before, path));
+    let at = |path: &FramePath| one_line(&title(machine, before, path));
     Some(match event {
         Event::ToolAllowed {
             path, call, source, ..

@@ -8,7 +8,7 @@ use std::{
 
 use interlock_core::{
     names::RunId,
-    report::{Pending, pending},
+    report::{Pending, pending, titles},
 };
 use interlock_store::{EventLog as _, Home, Listed, RunLog, RunSummary, StoreError};
 
@@ -24,6 +24,8 @@ const LINES_MAX: usize = 2_000;
 struct Known {
     events: u64,
     waiting: Vec<Pending>,
+    /// What people call the states it stands in; `None`: it is over or cannot be read.
+    state: Option<String>,
     client: String,
 }
 
@@ -136,7 +138,9 @@ impl<'a> Looker<'a> {
         look.rows.push(Row {
             run: run.id.clone(),
             workflow,
-            state: card.state.join(", "),
+            state: known
+                .and_then(|known| known.state.clone())
+                .unwrap_or_else(|| card.state.join(", ")),
             status: card.status.as_str().to_owned(),
             client: known.map(|known| known.client.clone()).unwrap_or_default(),
             created_ms: card.created_ms,
@@ -150,21 +154,25 @@ impl<'a> Looker<'a> {
             Ok(None) | Err(_) => String::new(),
         };
         // A run that has ended asks nothing; one that cannot be read is listed as damaged next time.
-        let waiting = if over {
-            Vec::new()
-        } else {
-            self.waiting_in(run).unwrap_or_default()
+        let found = (!over).then(|| self.stands_in(run));
+        let (waiting, state) = match found {
+            Some(Ok((waiting, state))) => (waiting, Some(state)),
+            Some(Err(_)) | None => (Vec::new(), None),
         };
         Known {
             events,
             waiting,
+            state,
             client,
         }
     }
 
-    fn waiting_in(&self, run: &RunId) -> Result<Vec<Pending>, StoreError> {
+    /// Reads what waits in a run, and what people call the states it stands in.
+    fn stands_in(&self, run: &RunId) -> Result<(Vec<Pending>, String), StoreError> {
         let log = self.home.open_run(run)?;
-        Ok(pending(&log.machine()?, &log.load()?))
+        let (machine, run) = (log.machine()?, log.load()?);
+        let titles = titles(&machine, &run).join(", ");
+        Ok((pending(&machine, &run), titles))
     }
 
     /// Reads what is new in the log of `wanted`.

@@ -307,12 +307,12 @@ fn summary(one: &Waiting) -> String {
     let pending = &one.pending;
     match &pending.about {
         About::Transition { event, message, .. } => {
-            format!("{event} in {}: {message}", pending.shown)
+            format!("{event} in {}: {message}", pending.title)
         }
-        About::Entry { message } => format!("before {}: {message}", pending.shown),
+        About::Entry { message } => format!("before {}: {message}", pending.title),
         About::Call { tool, summary, .. } => {
             let first = summary.lines().next().unwrap_or_default();
-            format!("{tool} {first} in {}, by {}", pending.shown, pending.by)
+            format!("{tool} {first} in {}, by {}", pending.title, pending.by)
         }
     }
 }

@@ -148,6 +148,9 @@ pub(crate) struct Step {
     pub(crate) person: bool,
     /// Given at a terminal, where this is done.
     pub(crate) terminal: Option<Vec<Press>>,
+    /// The terminal is one that a tree can be drawn on.
+    #[serde(default)]
+    pub(crate) tree: bool,
     #[serde(default)]
     pub(crate) exit: i32,
     /// All of the standard output.

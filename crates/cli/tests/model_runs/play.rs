@@ -123,6 +123,9 @@ impl Place {
         if step.person {
             command.env("INTERLOCK_TOKEN", &self.token);
         }
+        if step.tree {
+            command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+        }
         match &step.terminal {
             Some(presses) => at_terminal(&command, presses),
             None => said(&mut command),

@@ -441,7 +441,12 @@ fn first_failure(holder: &Frame, spread: Option<&Spread>) -> Option<Cause> {
     let cause = first.cause.clone().unwrap_or_default();
     Some(match spread {
         Some(_) => Cause {
-            message: format!("item {}: {}", first.name, cause.message),
+            message: format!(
+                "item {} of {}: {}",
+                first.name,
+                holder.children.len(),
+                cause.message
+            ),
             ..cause
         },
         None => cause,

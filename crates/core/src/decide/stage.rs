@@ -13,6 +13,7 @@ use crate::{
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
     refusal::{Code, Refusal},
+    report::item_title,
     run::{Frame, Run, RunningAt},
     stage::{Acting, NoAnswer, StageAsk, ToolThere, Usage, offered, stage_of},
     template::Left,
@@ -263,7 +264,9 @@ impl<'a> Work<'a> {
     /// Says what a person is asked before the state at `path` begins, where the workflow does not.
     fn entry_question(&self, path: &FramePath) -> Result<String, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let mut question = format!("may `{}` begin?", machine.shown(&frame.at));
+        let state = item_title(self.machine, &self.run, path);
+        let state = state.unwrap_or_else(|| machine.shown(&frame.at).to_string());
+        let mut question = format!("may `{state}` begin?");
         if let Some(dialogue) = frame.dialogue.as_deref() {
             let given = Dialogue::text_of(dialogue.given());
             let _ = write!(question, "\n\nThe output before:\n{given}");

@@ -18,6 +18,8 @@ pub struct Pending {
     pub path: FramePath,
     /// The path of its state, as shown.
     pub shown: String,
+    /// What people call it: `process-file 2 of 3` for the line of an item, else the path.
+    pub title: String,
     /// When it was asked.
     pub asked: Option<Asked>,
     /// Who asks: `agent`, a sub-agent's id or a person's name.
@@ -70,7 +72,7 @@ impl Pending {
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         let id = self.id.as_ref().is_some_and(|id| id.as_str() == name);
-        id || self.shown == name || self.path.to_string() == name
+        id || self.shown == name || self.title == name || self.path.to_string() == name
     }
 }
 
@@ -104,6 +106,7 @@ fn transition(machine: &Machine, run: &Run, path: &FramePath, parked: &Parked) -
     Pending {
         id: parked.asked.as_ref().map(Asked::id),
         shown: shown_path(machine, run, path),
+        title: place::title(machine, run, path),
         path: path.clone(),
         asked: parked.asked.clone(),
         by: parked.by.clone(),
@@ -119,6 +122,7 @@ fn entry(machine: &Machine, run: &Run, path: &FramePath, held: &Held) -> Pending
     Pending {
         id: Some(held.asked.id()),
         shown: shown_path(machine, run, path),
+        title: place::title(machine, run, path),
         path: path.clone(),
         asked: Some(held.asked.clone()),
         by: "interlock".to_owned(),
@@ -132,7 +136,8 @@ fn call(machine: &Machine, run: &Run, grant: &Grant) -> Pending {
     let agent = grant.agent.as_ref();
     Pending {
         id: grant.asked.as_ref().map(Asked::id),
-        shown: place::shown_path(machine, run, &grant.path),
+        shown: shown_path(machine, run, &grant.path),
+        title: place::title(machine, run, &grant.path),
         path: grant.path.clone(),
         asked: grant.asked.clone(),
         by: agent.map_or_else(|| "agent".to_owned(), ToString::to_string),
@@ -154,6 +159,9 @@ impl Serialize for Pending {
         };
         map.serialize_entry("kind", kind)?;
         map.serialize_entry("path", &self.shown)?;
+        if self.title != self.shown {
+            map.serialize_entry("title", &self.title)?;
+        }
         match &self.about {
             About::Transition {
                 event,

@@ -74,6 +74,74 @@ pub fn shown_path(machine: &Machine, run: &Run, path: &FramePath) -> String {
     shown
 }
 
+/// Returns what people call the state at `path`: `process-file 2 of 3` for the line of an item, else its path.
+#[must_use]
+pub fn title(machine: &Machine, run: &Run, path: &FramePath) -> String {
+    item_title(machine, run, path).unwrap_or_else(|| shown_path(machine, run, path))
+}
+
+/// Returns what people call the state at `path` where it is within the line of an item.
+///
+/// Numbers of lists around it follow: `check 1 of 4 in 2 of 3`.
+#[must_use]
+pub fn item_title(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
+    let mut numbers: Vec<String> = Vec::new();
+    let mut at = path.clone();
+    while let Some((parent, _)) = at.split_last() {
+        numbers.extend(item_number(machine, run, &at));
+        at = parent;
+    }
+    (!numbers.is_empty()).then(|| state_with(machine, run, path, &numbers.join(" in ")))
+}
+
+/// Returns what people call the state at `path` where that is the line of an item itself: `process-file 2 of 3`.
+#[must_use]
+pub fn numbered(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
+    let number = item_number(machine, run, path)?;
+    Some(state_with(machine, run, path, &number))
+}
+
+/// Returns `2 of 3` where the frame at `path` is the line of an item.
+fn item_number(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
+    let (parent, name) = path.split_last()?;
+    let frame = run.frame(&parent)?;
+    let state = machine_of(machine, run, &parent)?.states.get(&frame.at)?;
+    let spreads = matches!(state.activity, Activity::Spread(_));
+    spreads.then(|| format!("{name} of {}", frame.children.len()))
+}
+
+fn state_with(machine: &Machine, run: &Run, path: &FramePath, numbers: &str) -> String {
+    let own = machine_of(machine, run, path);
+    let state = run.frame(path).map(|frame| shown_state(own, frame));
+    format!("{} {numbers}", state.unwrap_or_default())
+}
+
+/// Returns what people call the open states, in the order written.
+#[must_use]
+pub fn titles(machine: &Machine, run: &Run) -> Vec<String> {
+    let leaves = standing(run);
+    leaves
+        .iter()
+        .map(|leaf| title(machine, run, leaf))
+        .collect()
+}
+
+/// Finds the line whose state has the path `shown`, and returns what people call it; `None`: it is in no list of items.
+#[must_use]
+pub fn title_of(machine: &Machine, run: &Run, shown: &str) -> Option<String> {
+    let mut open = vec![FramePath::root()];
+    while let Some(path) = open.pop() {
+        if shown_path(machine, run, &path) == shown
+            && let Some(title) = item_title(machine, run, &path)
+        {
+            return Some(title);
+        }
+        let below = run.frame(&path)?.children.iter();
+        open.extend(below.map(|child| path.child(&child.name)));
+    }
+    None
+}
+
 /// Tells whether what `frame` calls is no part of paths: its name is one of variables.
 fn names_by_states_alone(own: Option<&Machine>, frame: &Frame) -> bool {
     let state = own.and_then(|own| own.states.get(&frame.at));
@@ -97,7 +165,8 @@ fn child<'a>(frame: &'a Frame, name: &str) -> Option<&'a Frame> {
 }
 
 /// Returns the paths of all states to show for `run`.
-pub(super) fn state_paths(machine: &Machine, run: &Run) -> StatePaths {
+#[must_use]
+pub fn state_paths(machine: &Machine, run: &Run) -> StatePaths {
     let leaves = standing(run);
     StatePaths(
         leaves

@@ -22,6 +22,9 @@ pub struct Standing {
     pub kind: StandsFor,
     /// The path of its state, as shown.
     pub path: String,
+    /// What people call it where it is for an item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What a person is told: the question, the reason of the pause, or what was cut off.
     pub message: String,
     /// When the state was entered, in milliseconds since 1970.
@@ -63,6 +66,7 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
                 id: effect.id,
                 kind,
                 path: effect.path,
+                title: effect.title,
                 since_ms,
             })
         })

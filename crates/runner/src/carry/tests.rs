@@ -116,6 +116,7 @@ pub(super) fn order(kind: &str, input: Value) -> Order {
         attempt: 1,
         kind: kind.to_owned(),
         path: "step".to_owned(),
+        title: "step".to_owned(),
         input,
         capture: None,
         label: None,

@@ -28,6 +28,7 @@ pub(super) fn order(machine: &Machine, run: &Run, effect: &Effect, alone: bool) 
         attempt: effect.attempt,
         kind: effect.kind.clone(),
         path: effect.path.clone(),
+        title: effect.title.clone().unwrap_or_else(|| effect.path.clone()),
         input: effect.input.as_ref().clone(),
         read_whole: capture.is_none() && (lists || is_read(machine, run, &effect.frame)),
         shown: !lists,

@@ -204,7 +204,7 @@ pub(crate) fn wanted(request: &Pending) -> Wanted {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default(),
-        path: request.shown.clone(),
+        path: request.title.clone(),
         tool,
         text,
     }

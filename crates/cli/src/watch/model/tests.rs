@@ -28,6 +28,7 @@ fn waiting(run: &str, id: &str) -> Waiting {
             id: Some(ApprovalId::new(id)),
             path: FramePath::root(),
             shown: "a".to_owned(),
+            title: "a".to_owned(),
             asked: None,
             by: "agent".to_owned(),
             about: About::Transition {
