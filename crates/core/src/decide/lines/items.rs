@@ -1,0 +1,162 @@
+//! Lines of items: opened, passed on, ended, joined.
+
+use crate::{
+    decide::{
+        Work,
+        transitions::{error, state_of},
+    },
+    dialogue::items,
+    event::{Cause, Event},
+    machine::{Activity, OnItemError, Spread, Target},
+    names::{FramePath, StateName},
+    refusal::{Code, Refusal},
+};
+
+impl Work<'_> {
+    /// Opens one line for each item, or passes an item on.
+    pub(in crate::decide) fn spread(
+        &mut self,
+        path: &FramePath,
+        spread: &Spread,
+    ) -> Result<(), Refusal> {
+        if !spread.nested && self.spread_around(path).is_some() {
+            return self.pass_item(path, spread);
+        }
+        let (frame, _) = self.stand(path)?;
+        let found = match items(&frame.output, &frame.context, &spread.items) {
+            Ok(found) => found,
+            Err(missing) => {
+                let keys = missing.known.join(", ");
+                let message = format!(
+                    "there is no `{}` to iterate over; there are: {keys}",
+                    spread.items
+                );
+                let cause = self.placed(path, Cause::new("iter_key_missing", message));
+                return self.raise_own(path, &error(), Some(cause));
+            }
+        };
+        let limit = self.machine.limits.branches_max;
+        if found.len() > limit {
+            let message = format!("{} items and {limit} is the limit", found.len());
+            let cause = Cause::new(Code::LimitExceeded.as_str(), message);
+            let cause = self.placed(path, cause);
+            return self.raise_own(path, &error(), Some(cause));
+        }
+        if found.is_empty() && spread.wants_items {
+            let message = format!("`{}` has no items", spread.items);
+            let cause = self.placed(path, Cause::new("no_items", message));
+            return self.raise_own(path, &error(), Some(cause));
+        }
+        let count = found.len();
+        if count == 0 && self.machine.conversation.is_some() {
+            let message = format!("`{}` has no items", spread.items);
+            self.note(path, "no_items", message);
+        }
+        self.emit(Event::ItemsSpread {
+            path: path.clone(),
+            items: found,
+            initial: spread.initial.clone(),
+            keys: spread.keys.clone(),
+        });
+        if count == 0 {
+            return self.join_spread(path);
+        }
+        for number in (1..=count).rev() {
+            self.settle(&path.child(&number.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn pass_item(&mut self, path: &FramePath, spread: &Spread) -> Result<(), Refusal> {
+        let (frame, _) = self.stand(path)?;
+        let value = spread.replaces_item.then(|| frame.output.as_ref().clone());
+        self.emit(Event::ItemPassed {
+            path: path.clone(),
+            to: spread.initial.clone(),
+            value,
+            at_ms: self.at_ms,
+        });
+        self.settle(path)
+    }
+
+    /// Ends the line of an item where its state leads out of the chain; tells whether it did.
+    pub(in crate::decide) fn ends_item(
+        &mut self,
+        path: &FramePath,
+        target: &Target,
+    ) -> Result<bool, Refusal> {
+        let parent = match (self.spread_around(path), self.meets(path)) {
+            (Some((parent, _)), _) => parent,
+            // Lines of a fork within an item end with it.
+            (None, Some(fork)) if self.spread_around(&fork).is_some() => fork,
+            _ => return Ok(false),
+        };
+        let (frame, machine) = self.stand(path)?;
+        let Target::State(to) = target else {
+            return Ok(false);
+        };
+        let keeps = state_of(machine, frame)?.keeps_item;
+        let passes = machine
+            .states
+            .get(to)
+            .is_some_and(|state| matches!(state.activity, Activity::Spread(_)));
+        if keeps || passes {
+            return Ok(false);
+        }
+        self.emit(Event::ItemDone {
+            path: path.clone(),
+            exit: to.clone(),
+        });
+        self.line_ended(&parent)?;
+        Ok(true)
+    }
+
+    pub(super) fn join_spread(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (holder, machine) = self.stand(path)?;
+        let Activity::Spread(spread) = &state_of(machine, holder)?.activity else {
+            return Ok(());
+        };
+        let spread = spread.clone();
+        let mut exits: Vec<StateName> = Vec::new();
+        for exit in holder
+            .children
+            .iter()
+            .filter_map(|child| child.exit.clone())
+        {
+            if !exits.contains(&exit) {
+                exits.push(exit);
+            }
+        }
+        // The order written, not that of the items.
+        exits.sort_by_key(|exit| machine.states.get_index_of(exit.as_str()));
+        let at = holder.at.clone();
+        self.emit(Event::SpreadJoined {
+            path: path.clone(),
+            collects: spread.on_item_error == OnItemError::Collect,
+        });
+        let (to, several) = match exits.as_slice() {
+            [] => (spread.without_items.clone(), Vec::new()),
+            [one] => (one.clone(), Vec::new()),
+            _ => (
+                spread
+                    .exits
+                    .clone()
+                    .unwrap_or_else(|| spread.without_items.clone()),
+                exits,
+            ),
+        };
+        self.emit(Event::LinesLeft {
+            path: path.clone(),
+            from: at,
+            to: to.clone(),
+            exits: several,
+            at_ms: self.at_ms,
+        });
+        // Lines of an outer spread may end here, too.
+        self.moves += 1;
+        if self.ends_item(path, &Target::State(to))? {
+            return Ok(());
+        }
+        self.settle(path)
+    }
+}

@@ -1,0 +1,158 @@
+//! How many states are at work at once, how long a line may be, and what a failed line keeps from beginning.
+
+use crate::{
+    decide::Work,
+    event::{BranchOutcome, Cause},
+    machine::{Activity, Join, Machine, OnItemError, Spread, State},
+    names::{FramePath, StateName},
+    refusal::{Code, Refusal},
+    run::{Child, Frame, RunningAt},
+};
+
+impl Work<'_> {
+    /// Tells whether a failure keeps further states from beginning.
+    pub(in crate::decide) fn is_failing(&self) -> bool {
+        fails_below(self.machine, &self.run.root)
+    }
+
+    /// Begins states that have waited for room, in the order of the lines.
+    pub(in crate::decide) fn begin_due(&mut self) -> Result<(), Refusal> {
+        if self.machine.limits.at_once.is_none() || self.run.is_over() || self.run.paused.is_some()
+        {
+            return Ok(());
+        }
+        for path in self.run.open_leaves() {
+            if self.is_open(&path) && self.has_room() {
+                let waits = self.run.frame(&path).is_some_and(|frame| {
+                    frame.effect.is_none() && frame.parked.is_none() && !frame.gathering
+                });
+                if waits {
+                    self.settle(&path)?;
+                }
+            }
+        }
+        self.end_failing()
+    }
+
+    /// Tells whether one more state may be at work.
+    pub(in crate::decide) fn has_room(&self) -> bool {
+        let Some(limit) = self.machine.limits.at_once else {
+            return true;
+        };
+        let busy = self
+            .run
+            .open_leaves()
+            .iter()
+            .filter(|leaf| {
+                self.run
+                    .frame(leaf)
+                    .and_then(|frame| frame.effect.as_ref())
+                    .is_some_and(|effect| effect.at == RunningAt::Started)
+            })
+            .count();
+        busy < limit.max(1) && !self.is_failing()
+    }
+
+    /// Ends a run in which a line failed, once nothing is at work any more.
+    fn end_failing(&mut self) -> Result<(), Refusal> {
+        if self.run.is_over() || !self.is_failing() {
+            return Ok(());
+        }
+        let at_work = self.run.open_leaves().iter().any(|leaf| {
+            self.run
+                .frame(leaf)
+                .is_some_and(|frame| frame.effect.is_some())
+        });
+        if at_work {
+            return Ok(());
+        }
+        match failure_below(self.machine, &self.run.root) {
+            Some(cause) => self.end_uncaught(cause),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails a line that has entered more states than it may.
+    pub(in crate::decide) fn line_too_long(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+        let Some(limit) = self.machine.limits.line_states_max else {
+            return Ok(false);
+        };
+        let (frame, machine) = self.stand(path)?;
+        let counted = !is_generated(machine, &frame.at);
+        if !counted || frame.effect.is_some() || frame.steps <= limit {
+            return Ok(false);
+        }
+        let at = machine.shown(&frame.at).to_string();
+        let message = format!(
+            "one line has entered {limit} states, which is its limit; it would enter `{at}` next"
+        );
+        let cause = self.placed(path, Cause::new(Code::LimitExceeded.as_str(), message));
+        self.fail_line(path, cause)?;
+        Ok(true)
+    }
+
+    /// Ends a line, or the run where there are none, by a failure that nothing handles.
+    pub(in crate::decide) fn fail_line(
+        &mut self,
+        path: &FramePath,
+        cause: Cause,
+    ) -> Result<(), Refusal> {
+        if self.meets(path).is_none() && self.spread_around(path).is_none() {
+            return self.end_uncaught(cause);
+        }
+        self.end_branch(path, BranchOutcome::Failed, Some(cause))
+    }
+}
+
+fn is_generated(machine: &Machine, at: &StateName) -> bool {
+    machine
+        .states
+        .get(at)
+        .is_some_and(|state| state.shown_as.is_some())
+}
+
+/// Returns the first failure that counts, in the order of the lines.
+pub(super) fn first_failure(holder: &Frame, spread: Option<&Spread>) -> Option<Cause> {
+    if spread.is_some_and(|spread| spread.on_item_error != OnItemError::Fail) {
+        return None;
+    }
+    let failed = |child: &&Child| child.ended == Some(BranchOutcome::Failed);
+    let first = holder.children.iter().find(failed)?;
+    let cause = first.cause.clone().unwrap_or_default();
+    Some(match spread {
+        Some(_) => Cause {
+            message: format!(
+                "item {} of {}: {}",
+                first.name,
+                holder.children.len(),
+                cause.message
+            ),
+            ..cause
+        },
+        None => cause,
+    })
+}
+
+fn state_at<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m State> {
+    machine
+        .called(frame.machine.as_ref())?
+        .states
+        .get(&frame.at)
+}
+
+fn failure_below(machine: &Machine, frame: &Frame) -> Option<Cause> {
+    let own = match state_at(machine, frame).map(|state| &state.activity) {
+        Some(Activity::Spread(spread)) => first_failure(frame, Some(spread)),
+        Some(Activity::Fork(fork)) if fork.join == Join::Meet => first_failure(frame, None),
+        _ => None,
+    };
+    own.or_else(|| {
+        let open = frame.children.iter().filter(|child| child.ended.is_none());
+        open.into_iter()
+            .find_map(|child| failure_below(machine, &child.frame))
+    })
+}
+
+fn fails_below(machine: &Machine, frame: &Frame) -> bool {
+    failure_below(machine, frame).is_some()
+}
