@@ -110,6 +110,23 @@ pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'
     }
 }
 
+/// Returns the model that the workflow wants for the stage at `path`; `None`: it names none.
+///
+/// A state that sums up takes that of the assistant which spoke last on its line.
+#[must_use]
+pub fn stage_model<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Option<&'m str> {
+    let frame = run.frame(path)?;
+    let own = machine.called(frame.machine.as_ref())?;
+    let state = own.states.get(&frame.at)?;
+    let spoke = frame
+        .dialogue
+        .as_deref()
+        .and_then(|dialogue| dialogue.spoke.as_ref());
+    let speaker = spoke.filter(|_| state.ends_lines);
+    let speaker = speaker.and_then(|speaker| own.states.get(speaker));
+    speaker.unwrap_or(state).model.as_deref()
+}
+
 /// Finds the output that a person may change before the state at `path` begins: its line, and the state that put it out.
 ///
 /// Where lines have met, `of` says which of the states before is meant; see [`states_before`].

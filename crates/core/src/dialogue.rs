@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) use items::pointed;
 pub use items::{NoItems, items};
 
-use crate::data::parse_output;
+use crate::{data::parse_output, names::StateName};
 
 /// What one line of execution carries along beside its context.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Dialogue {
     /// Whether lines met since the last output, so that the task is the list of theirs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,
+    /// The state of the assistant that spoke last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spoke: Option<StateName>,
 }
 
 /// What a person begins a conversation with.

@@ -65,6 +65,9 @@ pub enum Event {
         /// Whether a person may still change it: what was before is then remembered.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_change: bool,
+        /// Whether an assistant said it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        spoken: bool,
     },
     /// A person changed the output of the state that a line has just left: the line is back there.
     OutputChanged {
@@ -700,6 +703,9 @@ pub enum Event {
         path: FramePath,
         /// Where it would lead.
         exit: StateName,
+        /// Where else, where it ended as several lines.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<StateName>,
     },
     /// What spread over items goes on where its lines led.
     LinesLeft {

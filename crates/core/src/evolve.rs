@@ -642,7 +642,9 @@ impl Child {
             ended: None,
             cause: None,
             base: None,
+            shared: 0,
             exit: None,
+            also: Vec::new(),
             met: None,
         }
     }

@@ -161,6 +161,12 @@ pub struct State {
     /// Whether a line of a spread goes on in its own way from here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_item: bool,
+    /// Whether only the outermost line enters it: any other that is led here ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends_lines: bool,
+    /// Whether it is an assistant's: a state that sums up takes the model of the last that spoke.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub speaks: bool,
     /// What a person is asked before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_before: Option<ApprovalBefore>,

@@ -397,9 +397,15 @@ pub struct Child {
     /// The context that it began with; `None`: that of the frame above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Arc<Object>>,
+    /// Messages of its conversation that it shares with the lines that began with it; 0: those of the frame above it.
+    #[serde(default, skip_serializing_if = "is_none_said")]
+    pub shared: usize,
     /// Where the line of an item would lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<StateName>,
+    /// Where else, where it ended as several lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<StateName>,
     /// What it was before it met others, while a person may part them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Box<Met>>,
@@ -564,6 +570,10 @@ impl Run {
 }
 
 fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+const fn is_none_said(count: &usize) -> bool {
     *count == 0
 }
 

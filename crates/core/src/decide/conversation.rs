@@ -45,6 +45,7 @@ impl Work<'_> {
             return Ok(());
         };
         let state = frame.at.clone();
+        let spoken = state_of(machine, frame)?.speaks;
         let may_change = machine
             .states
             .values()
@@ -54,6 +55,7 @@ impl Work<'_> {
             state,
             flags,
             may_change,
+            spoken,
         });
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::{
     Answered, Reply, Work,
     carry::nothing_lost,
     items::of_item,
-    transitions::{choose, error, state_of},
+    transitions::{choose, error, rule_of, state_of},
 };
 use crate::{
     command::EffectFate,
@@ -289,11 +289,8 @@ impl Work<'_> {
             return false;
         };
         let event = error();
-        let Some(rule) = machine
-            .states
-            .get(&frame.at)
-            .and_then(|state| state.on.get(&event))
-        else {
+        let state = machine.states.get(&frame.at);
+        let Some(rule) = state.and_then(|state| rule_of(state, frame, &event)) else {
             return false;
         };
         let mut failed = frame.clone();

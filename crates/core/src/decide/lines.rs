@@ -18,7 +18,8 @@ use crate::{
     names::{FramePath, StateName},
     refusal::Refusal,
 };
-use reach::{may_come, next_meeting};
+use items::exits_below;
+use reach::{Arrows, may_come, next_meeting};
 use room::first_failure;
 
 impl Work<'_> {
@@ -33,6 +34,11 @@ impl Work<'_> {
     fn meets(&self, path: &FramePath) -> Option<FramePath> {
         let (parent, state) = self.around(path)?;
         matches!(&state.activity, Activity::Fork(fork) if fork.join == Join::Meet).then_some(parent)
+    }
+
+    /// Tells whether the frame at `path` is a line of a fork that meets, or of an item.
+    pub(super) fn is_line(&self, path: &FramePath) -> bool {
+        self.meets(path).is_some() || self.spread_around(path).is_some()
     }
 
     pub(super) fn spread_around(&self, path: &FramePath) -> Option<(FramePath, &Spread)> {
@@ -60,7 +66,8 @@ impl Work<'_> {
             return Ok(false);
         }
         let (holder, _) = self.stand(&parent)?;
-        let waits = may_come(machine, holder, &path_name(path), &at)
+        let arrows = self.arrows(&parent)?;
+        let waits = may_come(&arrows, holder, &path_name(path), &at)
             || holder.children.iter().any(|child| {
                 child.ended.is_none() && child.frame.gathering && child.frame.at == at
             });
@@ -71,11 +78,21 @@ impl Work<'_> {
         Ok(waits)
     }
 
+    /// Returns the arrows along which lines below `path` may go.
+    fn arrows(&self, path: &FramePath) -> Result<Arrows<'_>, Refusal> {
+        let (holder, machine) = self.stand(path)?;
+        Ok(Arrows {
+            machine,
+            opener: &holder.at,
+            of_item: self.spread_around(path).is_some(),
+        })
+    }
+
     /// Lets the lines go on that wait below `path` and that nobody else can join any more.
     pub(super) fn meet(&mut self, path: &FramePath) -> Result<(), Refusal> {
         loop {
             let (holder, machine) = self.stand(path)?;
-            let Some(arrived) = next_meeting(machine, holder) else {
+            let Some(arrived) = next_meeting(&self.arrows(path)?, holder) else {
                 return Ok(());
             };
             let mut names = arrived.into_iter();
@@ -178,8 +195,8 @@ impl Work<'_> {
     }
 
     fn join_lines(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        let (holder, _) = self.stand(path)?;
-        let exit = holder.children.iter().find_map(|child| child.exit.clone());
+        let (holder, machine) = self.stand(path)?;
+        let mut exits = exits_below(machine, holder).into_iter();
         self.emit(Event::Joined {
             path: path.clone(),
             outcome: crate::machine::Outcome::Success,
@@ -187,10 +204,11 @@ impl Work<'_> {
             cause: None,
         });
         let around = self.spread_around(path).map(|(parent, _)| parent);
-        if let (Some(exit), Some(parent)) = (exit, around) {
+        if let (Some(parent), Some(exit)) = (around, exits.next()) {
             self.emit(Event::ItemDone {
                 path: path.clone(),
                 exit,
+                also: exits.collect(),
             });
             return self.line_ended(&parent);
         }

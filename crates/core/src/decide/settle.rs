@@ -3,7 +3,7 @@
 use super::{
     Work,
     question::Subject,
-    transitions::{Taking, choose, done, error, reasons, state_of},
+    transitions::{Taking, choose, done, error, reasons, rule_of, state_of},
 };
 use crate::{
     event::{BranchOutcome, Cause, Event},
@@ -51,6 +51,10 @@ impl Work<'_> {
         if let Some(outcome) = self.branch_outcome(path) {
             return self.end_branch(path, outcome, None);
         }
+        let (frame, machine) = self.stand(path)?;
+        if state_of(machine, frame)?.ends_lines && self.is_line(path) {
+            return self.ends_here(path);
+        }
         if self.gathers(path)? || self.line_too_long(path)? {
             return Ok(());
         }
@@ -71,6 +75,7 @@ impl Work<'_> {
         }
         let (frame, machine) = self.stand(path)?;
         match &state_of(machine, frame)?.activity {
+            Activity::Final { .. } if self.spread_around(path).is_some() => self.ends_here(path),
             Activity::Final { outcome } => self.end_frame(path, *outcome, None),
             Activity::Choice => self.raise_own(path, &done(), None),
             Activity::Fork(fork) if fork.join == Join::Meet => self.open_lines(path, &fork.clone()),
@@ -165,7 +170,7 @@ impl Work<'_> {
             run: &self.run,
             frame,
         };
-        let chosen = match state.on.get(event) {
+        let chosen = match rule_of(state, frame, event) {
             Some(rule) => choose(scope, event, rule, &Object::new()).map_err(|refusal| Cause {
                 code: Value::from(refusal.code.as_str()),
                 message: refusal.message,

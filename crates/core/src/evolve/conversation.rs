@@ -58,10 +58,14 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
             state,
             flags,
             may_change,
+            spoken,
         } => {
             if let Some(frame) = run.frame_mut(path) {
                 let undo = may_change.then(|| Box::new(before(frame, state.clone())));
                 keep(frame, flags);
+                if let (true, Some(dialogue)) = (*spoken, &mut frame.dialogue) {
+                    Arc::make_mut(dialogue).spoke = Some(state.clone());
+                }
                 frame.before = undo;
             }
             if let Some(child) = child_mut(run, path) {

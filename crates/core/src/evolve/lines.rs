@@ -9,6 +9,7 @@ use crate::{
     dialogue::{Dialogue, Item, Said, Speaker},
     event::{BranchOutcome, Event},
     machine::Object,
+    names::StateName,
     run::{Child, Frame, Met, Run},
 };
 
@@ -58,10 +59,13 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                     open_branch(&mut holder, branch, seq, from.entered_ms);
                 }
                 let base = Arc::clone(&from.context);
+                let shared = from.dialogue.as_ref();
+                let shared = shared.map_or(0, |dialogue| dialogue.history.len());
                 frame
                     .children
                     .extend(holder.children.into_iter().map(|child| Child {
                         base: Some(Arc::clone(&base)),
+                        shared,
                         ..child
                     }));
             }
@@ -115,10 +119,11 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
             }
             approvals::forget_stay(run, path, *at_ms);
         }
-        Event::ItemDone { path, exit } => {
+        Event::ItemDone { path, exit, also } => {
             if let Some(child) = child_mut(run, path) {
                 child.ended = Some(BranchOutcome::Succeeded);
                 child.exit = Some(exit.clone());
+                child.also.clone_from(also);
             }
         }
         Event::LinesLeft {
@@ -214,6 +219,7 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
         .collect();
     let context = merge_contexts(&base, &arrived);
     let history = merge_histories(frame.dialogue.as_deref(), &arrived);
+    let spoke = last_spoken(frame.dialogue.as_deref(), &arrived);
     let tasks: Vec<Value> = arrived.iter().map(|child| listed(&child.frame)).collect();
     let steps = arrived
         .iter()
@@ -243,6 +249,7 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
                 if let Some(dialogue) = &mut child.frame.dialogue {
                     let dialogue = Arc::make_mut(dialogue);
                     dialogue.history.clone_from(&history);
+                    dialogue.spoke.clone_from(&spoke);
                     dialogue.task = Value::Array(tasks.clone());
                     dialogue.gathered = true;
                 }
@@ -276,6 +283,7 @@ fn join_spread(frame: &mut Frame, collects: bool) {
         .collect();
     let context = merge_contexts(&frame.context, &counts);
     let history = merge_histories(frame.dialogue.as_deref(), &counts);
+    let spoke = last_spoken(frame.dialogue.as_deref(), &counts);
     let outputs: Vec<Value> = frame
         .children
         .iter()
@@ -308,6 +316,7 @@ fn join_spread(frame: &mut Frame, collects: bool) {
     frame.output = Arc::new(Value::Array(outputs.clone()));
     let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_with(Arc::default));
     dialogue.history = history;
+    dialogue.spoke = spoke;
     dialogue.task = Value::Array(outputs);
     dialogue.gathered = true;
 }
@@ -321,6 +330,7 @@ pub(super) fn join_lines(frame: &mut Frame) {
         .collect();
     let context = merge_contexts(&frame.context, &ended);
     let history = merge_histories(frame.dialogue.as_deref(), &ended);
+    let spoke = last_spoken(frame.dialogue.as_deref(), &ended);
     let mut tasks: Vec<Value> = match ended.as_slice() {
         [only] => vec![task_of(&only.frame)],
         several => several.iter().map(|child| listed(&child.frame)).collect(),
@@ -331,6 +341,7 @@ pub(super) fn join_lines(frame: &mut Frame) {
     frame.before = None;
     let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_with(Arc::default));
     dialogue.history = history;
+    dialogue.spoke = spoke;
     dialogue.task = if tasks.len() == 1 {
         tasks.pop().unwrap_or_default()
     } else {
@@ -392,17 +403,35 @@ fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Op
     Some(Value::Array(so_far))
 }
 
+/// Returns the assistant's state that spoke last, in the order of the lines.
+fn last_spoken(before: Option<&Dialogue>, lines: &[&Child]) -> Option<StateName> {
+    let spoke = |dialogue: Option<&Dialogue>| dialogue?.spoke.clone();
+    let newest = lines
+        .iter()
+        .rev()
+        .find_map(|line| spoke(line.frame.dialogue.as_deref()));
+    newest.or_else(|| spoke(before))
+}
+
 /// Appends to the conversation what each line has said, in their order.
 fn merge_histories(before: Option<&Dialogue>, lines: &[&Child]) -> Vec<Said> {
     let before: &[Said] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
     let mut cleared = !lines.is_empty();
     let mut new = Vec::new();
-    for line in lines {
-        let history: &[Said] = line
-            .frame
-            .dialogue
-            .as_ref()
-            .map_or(&[], |dialogue| dialogue.history.as_slice());
+    let said = |line: &Child| line.frame.dialogue.clone().unwrap_or_default();
+    for (at, line) in lines.iter().enumerate() {
+        let dialogue = said(line);
+        let history = dialogue.history.as_slice();
+        // What lines said before they parted is said once.
+        let shared = history.get(..line.shared).filter(|shared| {
+            let mut earlier = lines.iter().take(at).copied().map(said);
+            shared.len() > before.len() && earlier.any(|other| other.history.starts_with(shared))
+        });
+        if let Some(rest) = shared.and_then(|shared| history.strip_prefix(shared)) {
+            cleared = false;
+            new.extend(rest.iter().cloned());
+            continue;
+        }
         match history.strip_prefix(before) {
             Some(rest) => {
                 cleared = false;

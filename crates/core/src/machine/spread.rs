@@ -9,6 +9,8 @@ use crate::names::StateName;
 /// A line that comes to another spread passes its item on instead of opening
 /// it, unless that one is `nested`; a state that leads anywhere else ends its
 /// line, unless it is [`crate::machine::State::keeps_item`].
+///
+/// Its `error` is about splitting alone: a failure of one of its lines is not handled there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     /// Where the items are: `.`, a plain key, or a JSON Pointer.
@@ -30,6 +32,9 @@ pub struct Spread {
     /// The state that is entered where the lines ended by several ways: a fork with one branch for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exits: Option<StateName>,
+    /// Whether what its lines led to is entered inside the line of an item around it, which else ends there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inside: bool,
     /// Whether having no items is an error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wants_items: bool,

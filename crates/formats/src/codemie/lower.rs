@@ -53,6 +53,7 @@ pub(super) fn lower(workflow: &Workflow, id: &str, strict: bool, spans: &mut Spa
     states.extend(lowering.routes.made);
     if finalizes {
         let mut last = nodes::finalizer(workflow);
+        last.ends_lines = true;
         last.on.insert(EventName::new("done"), only(to(END)));
         states.insert(StateName::new(FINALIZER), last);
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use interlock_core::{
-    conversation::seen_history,
+    conversation::{seen_history, stage_model},
     dialogue::{Speaker, condense},
     event::Passing,
     machine::{Ending, ModelStage},
@@ -169,11 +169,8 @@ impl Attempt<'_> {
     fn wanted_model(&self) -> Option<String> {
         let of_workflow = self.machine.stages.as_ref();
         let of_workflow = of_workflow.and_then(|rules| rules.model.clone());
-        let frame = self.told.run.frame(&self.line.path);
-        let own = frame.and_then(|frame| {
-            let machine = self.machine.called(frame.machine.as_ref())?;
-            machine.states.get(&frame.at)?.model.clone()
-        });
+        let own = stage_model(self.machine, &self.told.run, &self.line.path);
+        let own = own.map(str::to_owned);
         own.or_else(|| self.stages.model.clone()).or(of_workflow)
     }
 

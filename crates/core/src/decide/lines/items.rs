@@ -6,10 +6,11 @@ use crate::{
         transitions::{error, state_of},
     },
     dialogue::items,
-    event::{Cause, Event},
-    machine::{Activity, OnItemError, Spread, Target},
+    event::{BranchOutcome, Cause, Event},
+    machine::{Activity, Machine, OnItemError, Spread, Target},
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
+    run::Frame,
 };
 
 impl Work<'_> {
@@ -106,9 +107,25 @@ impl Work<'_> {
         self.emit(Event::ItemDone {
             path: path.clone(),
             exit: to.clone(),
+            also: Vec::new(),
         });
         self.line_ended(&parent)?;
         Ok(true)
+    }
+
+    /// Ends a line in a state in which lines end: an item's leads there, any other is over.
+    pub(in crate::decide) fn ends_here(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        let (frame, _) = self.stand(path)?;
+        let exit = frame.at.clone();
+        let Some((parent, _)) = self.spread_around(path) else {
+            return self.end_branch(path, BranchOutcome::Succeeded, None);
+        };
+        self.emit(Event::ItemDone {
+            path: path.clone(),
+            exit,
+            also: Vec::new(),
+        });
+        self.line_ended(&parent)
     }
 
     pub(super) fn join_spread(&mut self, path: &FramePath) -> Result<(), Refusal> {
@@ -117,33 +134,22 @@ impl Work<'_> {
             return Ok(());
         };
         let spread = spread.clone();
-        let mut exits: Vec<StateName> = Vec::new();
-        for exit in holder
-            .children
-            .iter()
-            .filter_map(|child| child.exit.clone())
-        {
-            if !exits.contains(&exit) {
-                exits.push(exit);
-            }
-        }
-        // The order written, not that of the items.
-        exits.sort_by_key(|exit| machine.states.get_index_of(exit.as_str()));
+        let exits = exits_below(machine, holder);
         let at = holder.at.clone();
         self.emit(Event::SpreadJoined {
             path: path.clone(),
             collects: spread.on_item_error == OnItemError::Collect,
         });
-        let (to, several) = match exits.as_slice() {
-            [] => (spread.without_items.clone(), Vec::new()),
-            [one] => (one.clone(), Vec::new()),
-            _ => (
-                spread
-                    .exits
-                    .clone()
-                    .unwrap_or_else(|| spread.without_items.clone()),
-                exits,
-            ),
+        let (to, several) = match (exits.as_slice(), &spread.exits) {
+            ([], _) => (spread.without_items.clone(), Vec::new()),
+            ([one], _) => (one.clone(), Vec::new()),
+            (_, Some(fork)) => (fork.clone(), exits),
+            // What an error has led to the end does not keep the others from their join.
+            (_, None) => {
+                let goes_on = exits.into_iter().find(|exit| !is_end(machine, exit));
+                let join = spread.without_items.clone();
+                (goes_on.unwrap_or(join), Vec::new())
+            }
         };
         self.emit(Event::LinesLeft {
             path: path.clone(),
@@ -154,9 +160,30 @@ impl Work<'_> {
         });
         // Lines of an outer spread may end here, too.
         self.moves += 1;
-        if self.ends_item(path, &Target::State(to))? {
+        if !spread.inside && self.ends_item(path, &Target::State(to))? {
             return Ok(());
         }
         self.settle(path)
     }
+}
+
+/// Returns the distinct states that the lines below `holder` would lead to: in the order written, not that of the lines.
+pub(super) fn exits_below(machine: &Machine, holder: &Frame) -> Vec<StateName> {
+    let mut exits: Vec<StateName> = Vec::new();
+    for child in &holder.children {
+        for exit in child.exit.iter().chain(&child.also) {
+            if !exits.contains(exit) {
+                exits.push(exit.clone());
+            }
+        }
+    }
+    exits.sort_by_key(|exit| machine.states.get_index_of(exit.as_str()));
+    exits
+}
+
+fn is_end(machine: &Machine, state: &StateName) -> bool {
+    machine
+        .states
+        .get(state)
+        .is_some_and(|state| state.ends_lines || matches!(state.activity, Activity::Final { .. }))
 }

@@ -3,30 +3,40 @@
 use std::collections::BTreeSet;
 
 use crate::{
+    decide::transitions::error,
     machine::{Activity, Machine, Target},
     names::StateName,
     run::{Child, Frame},
 };
 
+/// The arrows written, as lines of one fork may go along them.
+pub(super) struct Arrows<'m> {
+    pub(super) machine: &'m Machine,
+    /// The fork whose lines are still going: nobody comes by way of it.
+    pub(super) opener: &'m StateName,
+    /// Whether the fork is within the line of an item, so that lines end where they would leave that.
+    pub(super) of_item: bool,
+}
+
 /// Tells whether a line at work can still come to `at`, by the arrows written.
-pub(super) fn may_come(machine: &Machine, holder: &Frame, but: &str, at: &StateName) -> bool {
+pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &StateName) -> bool {
     holder
         .children
         .iter()
         .filter(|child| child.ended.is_none() && !child.frame.gathering && child.name != but)
-        .any(|child| leads_to(machine, &holder.at, &child.frame.at, at))
+        .any(|child| leads_to(arrows, &child.frame.at, at))
 }
 
-/// Tells whether `from` leads to `to`, other than by way of the fork `opener`, whose lines are still going.
-fn leads_to(machine: &Machine, opener: &StateName, from: &StateName, to: &StateName) -> bool {
+/// Tells whether `from` leads to `to`, other than by way of the fork whose lines are still going.
+fn leads_to(arrows: &Arrows<'_>, from: &StateName, to: &StateName) -> bool {
     let mut seen: BTreeSet<&StateName> = BTreeSet::new();
     let mut open = vec![from];
     while let Some(at) = open.pop() {
-        for next in next_states(machine, at) {
+        for next in next_states(arrows, at) {
             if next == to {
                 return true;
             }
-            if next != opener && seen.insert(next) {
+            if next != arrows.opener && seen.insert(next) {
                 open.push(next);
             }
         }
@@ -34,19 +44,24 @@ fn leads_to(machine: &Machine, opener: &StateName, from: &StateName, to: &StateN
     false
 }
 
-fn next_states<'m>(machine: &'m Machine, at: &StateName) -> Vec<&'m StateName> {
-    let Some(state) = machine.states.get(at) else {
+fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
+    let Some(state) = arrows.machine.states.get(at) else {
         return Vec::new();
     };
-    let mut next: Vec<&StateName> = state
-        .on
-        .values()
-        .flat_map(|rule| &rule.transitions)
-        .filter_map(|transition| match &transition.target {
-            Target::State(to) => Some(to),
-            Target::Return | Target::End(_) => None,
-        })
-        .collect();
+    let stays = |to: &StateName| {
+        let to = arrows.machine.states.get(to).map(|state| &state.activity);
+        !arrows.of_item || state.keeps_item || matches!(to, Some(Activity::Spread(_)))
+    };
+    let mut next: Vec<&StateName> = Vec::new();
+    for (event, rule) in &state.on {
+        for transition in &rule.transitions {
+            if let Target::State(to) = &transition.target
+                && (*event == error() || stays(to))
+            {
+                next.push(to);
+            }
+        }
+    }
     match &state.activity {
         Activity::Fork(fork) => next.extend(fork.branches.values().map(|branch| &branch.initial)),
         Activity::Spread(spread) => {
@@ -60,7 +75,7 @@ fn next_states<'m>(machine: &'m Machine, at: &StateName) -> Vec<&'m StateName> {
 }
 
 /// Finds the lines that wait at one state and may go on, in the order of the lines.
-pub(super) fn next_meeting(machine: &Machine, holder: &Frame) -> Option<Vec<String>> {
+pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<String>> {
     let waiting = |child: &&Child| child.ended.is_none() && child.frame.gathering;
     let mut places: Vec<&StateName> = Vec::new();
     for child in holder.children.iter().filter(waiting) {
@@ -68,13 +83,13 @@ pub(super) fn next_meeting(machine: &Machine, holder: &Frame) -> Option<Vec<Stri
             places.push(&child.frame.at);
         }
     }
-    places.sort_by_key(|at| machine.states.get_index_of(at.as_str()));
+    places.sort_by_key(|at| arrows.machine.states.get_index_of(at.as_str()));
     let free: Vec<&StateName> = places
         .iter()
         .copied()
-        .filter(|at| !may_come(machine, holder, "", at))
+        .filter(|at| !may_come(arrows, holder, "", at))
         .collect();
-    let leads = |from: &StateName, to: &StateName| leads_to(machine, &holder.at, from, to);
+    let leads = |from: &StateName, to: &StateName| leads_to(arrows, from, to);
     // One that another waiting one leads to comes later, unless they go in a circle.
     let first = free
         .iter()

@@ -1,7 +1,7 @@
 //! How many states are at work at once, how long a line may be, and what a failed line keeps from beginning.
 
 use crate::{
-    decide::Work,
+    decide::{Work, transitions::state_of},
     event::{BranchOutcome, Cause},
     machine::{Activity, Join, Machine, OnItemError, Spread, State},
     names::{FramePath, StateName},
@@ -78,7 +78,8 @@ impl Work<'_> {
             return Ok(false);
         };
         let (frame, machine) = self.stand(path)?;
-        let counted = !is_generated(machine, &frame.at);
+        // What is made for the workflow is none of its states.
+        let counted = !is_generated(machine, &frame.at) && !state_of(machine, frame)?.ends_lines;
         if !counted || frame.effect.is_some() || frame.steps <= limit {
             return Ok(false);
         }
@@ -97,7 +98,7 @@ impl Work<'_> {
         path: &FramePath,
         cause: Cause,
     ) -> Result<(), Refusal> {
-        if self.meets(path).is_none() && self.spread_around(path).is_none() {
+        if !self.is_line(path) {
             return self.end_uncaught(cause);
         }
         self.end_branch(path, BranchOutcome::Failed, Some(cause))

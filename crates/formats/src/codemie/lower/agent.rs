@@ -48,6 +48,7 @@ pub(super) fn state(workflow: &Workflow, state: &State, assistant: &Assistant) -
     Lowered {
         activity: Activity::Stage(Box::new(stage)),
         policy: policy(state, assistant),
+        speaks: true,
         model: assistant.model.as_ref().map(|model| model.text.clone()),
         ..Lowered::default()
     }

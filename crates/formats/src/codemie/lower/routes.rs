@@ -1,6 +1,6 @@
 //! Where states lead: transitions, forks whose lines meet, lines of items.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use indexmap::IndexMap;
 use interlock_core::{
@@ -96,16 +96,18 @@ impl<'w> Routes<'w> {
             (target.text.clone(), StateName::new(target.text.as_str()))
         });
         let name = after(state);
-        self.made.insert(name.clone(), lines(name, branches));
+        self.made
+            .insert(name.clone(), lines(name, self.end, branches));
     }
 
     fn spread(&mut self, state: &State, target: &Named, key: &Named, flags: &Flags) {
         let name = after(state);
         let exits = self.exits(&target.text);
+        let inside = state.finish_iteration && is_several(&exits);
         let several = (exits.len() > 1).then(|| {
             let several = StateName::new(format!("exits:{}", state.id.text));
             let branches = exits.iter().map(|exit| (exit.to_string(), exit.clone()));
-            let made = lines(name.clone(), branches);
+            let made = lines(name.clone(), self.end, branches);
             self.made.insert(several.clone(), made);
             several
         });
@@ -121,14 +123,20 @@ impl<'w> Routes<'w> {
                 OnItemError::Collect => Lowered::Collect,
             },
             exits: several,
+            inside,
             wants_items: self.strict,
             without_items: self.join_of(&target.text),
         };
-        let made = Made {
+        let mut made = Made {
             activity: Activity::Spread(spread),
             shown_as: Some(name.clone()),
             ..Made::default()
         };
+        if let Some(target) = &state.on_error {
+            // What is wrong with the items is an error of the state that they come from.
+            let target = self.target(&target.text);
+            made.on.insert(EventName::new("error"), only(target));
+        }
         self.made.insert(name, made);
     }
 
@@ -145,21 +153,51 @@ impl<'w> Routes<'w> {
 
     /// Returns every state that lines of items which begin at `first` may end towards, as the walk finds them.
     pub(in crate::codemie) fn exits(&self, first: &str) -> Vec<StateName> {
+        self.exits_within(first, &mut BTreeSet::new())
+    }
+
+    /// Returns the same, beside those lists of items `around` that are being looked at.
+    fn exits_within<'s>(
+        &'s self,
+        first: &'s str,
+        around: &mut BTreeSet<&'s str>,
+    ) -> Vec<StateName> {
         let mut exits: Vec<StateName> = Vec::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut open: Vec<&str> = vec![first];
-        while let Some(id) = open.pop() {
+        let mut open: VecDeque<&str> = VecDeque::from([first]);
+        while let Some(id) = open.pop_front() {
             let Some(state) = self.state(id).filter(|state| seen.insert(&state.id.text)) else {
                 continue;
             };
             open.extend(state.on_error.iter().map(|target| target.text.as_str()));
             let Some(next) = &state.next else { continue };
-            let stays = matches!(next.way, Way::Items { .. }) || next.flags.per_item;
-            if stays {
-                open.extend(next.way.targets().into_iter().map(|one| one.text.as_str()));
-                continue;
-            }
             let ends = match &next.way {
+                Way::Items { target, .. } if state.finish_iteration => {
+                    if !around.insert(&state.id.text) {
+                        continue;
+                    }
+                    let inner = self.exits_within(&target.text, around);
+                    around.remove(state.id.text.as_str());
+                    if is_several(&inner) {
+                        // Those are entered within this line.
+                        open.extend(inner.iter().flat_map(|exit| self.begun_by(exit)));
+                        continue;
+                    }
+                    inner
+                }
+                way @ (Way::Items { .. }
+                | Way::One(_)
+                | Way::Condition { .. }
+                | Way::Switch { .. })
+                    if next.flags.per_item || matches!(way, Way::Items { .. }) =>
+                {
+                    open.extend(way.targets().into_iter().map(|one| one.text.as_str()));
+                    continue;
+                }
+                Way::All(targets) if next.flags.per_item => {
+                    open.extend(targets.iter().map(|one| one.text.as_str()));
+                    continue;
+                }
                 Way::All(_) => vec![after(state)],
                 way => {
                     let targets = way.targets().into_iter();
@@ -175,14 +213,41 @@ impl<'w> Routes<'w> {
         exits
     }
 
+    /// Returns the states as written that entering `exit` begins.
+    fn begun_by(&self, exit: &StateName) -> Vec<&'w str> {
+        let opener = exit.as_str().strip_prefix(AFTER);
+        let state = self.state(opener.unwrap_or(exit.as_str()));
+        match state.map(|state| (state, &state.next)) {
+            Some((_, Some(next))) if opener.is_some() => {
+                let targets = next.way.targets().into_iter();
+                targets.map(|target| target.text.as_str()).collect()
+            }
+            Some((state, _)) => vec![state.id.text.as_str()],
+            None => Vec::new(),
+        }
+    }
+
     /// Returns the state that is entered where there are no items: the one their lines would come to if no condition held.
     fn join_of(&self, first: &str) -> StateName {
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        self.join_within(first, &mut BTreeSet::new())
+    }
+
+    /// Returns the same; no state counts twice, those `seen` in lists around it neither.
+    fn join_within<'s>(&'s self, first: &'s str, seen: &mut BTreeSet<&'s str>) -> StateName {
         let mut id = first;
         while let Some(state) = self.state(id).filter(|state| seen.insert(&state.id.text)) {
             let Some(next) = &state.next else { break };
             let stays = matches!(next.way, Way::Items { .. }) || next.flags.per_item;
             let follows = match &next.way {
+                Way::Items { target, .. } if state.finish_iteration => {
+                    let inner = self.join_within(&target.text, seen);
+                    let several = is_several(&self.exits(&target.text));
+                    match self.begun_by(&inner).first().filter(|_| several) {
+                        Some(first) => id = first,
+                        None => return inner,
+                    }
+                    continue;
+                }
                 Way::All(_) => return after(state),
                 Way::One(target)
                 | Way::Items { target, .. }
@@ -204,7 +269,7 @@ impl<'w> Routes<'w> {
 }
 
 /// Makes a state in which lines begin that may meet.
-fn lines(shown: StateName, branches: impl Iterator<Item = (String, StateName)>) -> Made {
+fn lines(shown: StateName, end: &str, branches: impl Iterator<Item = (String, StateName)>) -> Made {
     let branches = branches.map(|(name, initial)| {
         let terminal = StateName::new(END);
         (name, Branch { initial, terminal })
@@ -216,7 +281,7 @@ fn lines(shown: StateName, branches: impl Iterator<Item = (String, StateName)>) 
         fails_as: None,
     };
     let mut on = IndexMap::new();
-    on.insert(EventName::new("done"), only(to(END)));
+    on.insert(EventName::new("done"), only(to(end)));
     Made {
         activity: Activity::Fork(fork),
         on,
@@ -225,9 +290,17 @@ fn lines(shown: StateName, branches: impl Iterator<Item = (String, StateName)>) 
     }
 }
 
+/// What names of states begin with in which the lines behind another begin.
+const AFTER: &str = "after:";
+
 /// Names the state in which the lines behind a state begin.
 fn after(state: &State) -> StateName {
-    StateName::new(format!("after:{}", state.id.text))
+    StateName::new(format!("{AFTER}{}", state.id.text))
+}
+
+/// Tells whether lines that end towards these were sent their ways by more than a plain `state_id`.
+fn is_several(exits: &[StateName]) -> bool {
+    exits.len() > 1 || exits.iter().any(|exit| exit.as_str().starts_with(AFTER))
 }
 
 pub(super) fn to(state: &str) -> Target {

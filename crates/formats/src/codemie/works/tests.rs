@@ -62,8 +62,7 @@ fn check(case: &Case) {
         dialogue: Arc::new(Dialogue {
             history: case.said.iter().map(|line| said(line)).collect(),
             task: json!("the task"),
-            item: None,
-            gathered: false,
+            ..Dialogue::default()
         }),
         input: case.input.clone(),
         beside: Object::new(),
