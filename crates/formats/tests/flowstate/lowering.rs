@@ -539,7 +539,7 @@ fn a_workflow_that_calls_itself_is_its_own_machine() {
 
 #[test]
 fn the_engine_finds_nothing_undefined_in_what_is_lowered() {
-    for path in super::cases("warnings") {
+    for path in super::corpus::cases(super::CASES, "warnings") {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let machine = load(&Source::new(name, text), None, &Folder)
