@@ -1,11 +1,15 @@
 //! The conversation that the lines of a run carry: what templates see of it, what a model is told, when it is too long.
 
+mod before;
+
+pub use before::{OutputBefore, Undo, output_before, outputs_before};
+
 use serde_json::{Value, json};
 
 use crate::{
     dialogue::{Dialogue, Said, condense},
     machine::{Machine, ModelStage, Object},
-    names::{FramePath, StateName},
+    names::FramePath,
     run::{Frame, Run},
     stage::stage_of,
     template::Template,
@@ -125,85 +129,4 @@ pub fn stage_model<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Opt
     let speaker = spoke.filter(|_| state.ends_lines);
     let speaker = speaker.and_then(|speaker| own.states.get(speaker));
     speaker.unwrap_or(state).model.as_deref()
-}
-
-/// Finds the output that a person may change before the state at `path` begins: its line, and the state that put it out.
-///
-/// Where lines have met, `of` says which of the states before is meant; see [`states_before`].
-/// A state without a name stands for the input of the run. `None`: lines have
-/// met, or others that rest on the same output have begun.
-#[must_use]
-pub fn output_before(
-    run: &Run,
-    path: &FramePath,
-    of: Option<&str>,
-) -> Option<(FramePath, StateName)> {
-    let is_meant = |state: &StateName| of.is_none_or(|of| of == state.as_str());
-    let met = lines_before(run, path);
-    if !met.is_empty() {
-        let mut meant = met.into_iter().filter(|(_, state)| is_meant(state));
-        let only = meant.next()?;
-        return meant.next().is_none().then_some(only);
-    }
-    let only = only_output_before(run, path)?;
-    is_meant(&only.1).then_some(only)
-}
-
-/// Returns the states whose outputs the state at `path` begins with, where lines have met; empty: they have not.
-#[must_use]
-pub fn states_before(run: &Run, path: &FramePath) -> Vec<StateName> {
-    let lines = lines_before(run, path);
-    lines.into_iter().map(|(_, state)| state).collect()
-}
-
-/// Returns the lines that met at `path`, each with the state that it came from.
-fn lines_before(run: &Run, path: &FramePath) -> Vec<(FramePath, StateName)> {
-    let Some((parent, name)) = path.split_last() else {
-        return Vec::new();
-    };
-    let Some(holder) = run.frame(&parent) else {
-        return Vec::new();
-    };
-    let line = holder.children.iter().find(|child| child.name == name);
-    // An output since then is what the next state begins with.
-    let line = line.filter(|child| child.frame.before.is_none());
-    let Some(met) = line.and_then(|child| child.met.as_deref()) else {
-        return Vec::new();
-    };
-    let others = holder
-        .children
-        .iter()
-        .filter(|child| met.others.contains(&child.name))
-        .map(|child| (child.name.as_str(), &child.frame));
-    std::iter::once((name, &met.frame))
-        .chain(others)
-        .filter_map(|(name, frame)| {
-            let before = frame.before.as_ref()?;
-            Some((parent.child(name), before.state.clone()))
-        })
-        .collect()
-}
-
-fn only_output_before(run: &Run, path: &FramePath) -> Option<(FramePath, StateName)> {
-    let frame = run.frame(path)?;
-    if let Some(before) = &frame.before {
-        return Some((path.clone(), before.state.clone()));
-    }
-    let (parent, name) = path.split_last()?;
-    let holder = run.frame(&parent)?;
-    let own = holder.children.iter().find(|child| child.name == name)?;
-    let untouched = holder
-        .children
-        .iter()
-        .all(|child| is_untouched(holder, &child.frame));
-    let before = holder.before.as_ref()?;
-    (own.base.is_none() && untouched).then(|| (parent, before.state.clone()))
-}
-
-/// Tells whether a line has not begun its first state yet.
-fn is_untouched(holder: &Frame, line: &Frame) -> bool {
-    line.steps == holder.steps + 1
-        && line.effect.is_none()
-        && line.children.is_empty()
-        && line.before.is_none()
 }

@@ -5,7 +5,8 @@ mod parts;
 
 pub use parts::{
     AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen,
-    How, InterruptHit, Passing, ProtectedChange, ProtectedFate, ToolChange, WatchedFile,
+    How, InterruptHit, Passing, ProtectedChange, ProtectedFate, SeenCondition, ToolChange,
+    WatchedFile,
 };
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use crate::{
     call::WrittenPath,
     data::DataFlags,
     dialogue::Opening,
-    machine::{ModeRules, Object, Outcome},
+    machine::{ModeRules, Object, Outcome, Target},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
@@ -24,6 +25,10 @@ use crate::{
     stage::{ActedCall, Finish, NoAnswer, Usage},
     text::Places,
 };
+
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
 
 /// Something that happened to a run. Holds all that `evolve` needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +109,20 @@ pub enum Event {
         model: String,
         /// What it cost.
         usage: Usage,
+    },
+    /// A way on was chosen by what conditions saw.
+    WayChosen {
+        /// The frame.
+        path: FramePath,
+        /// The state that leads on.
+        state: StateName,
+        /// What each condition saw, in the order asked; the first that holds decides.
+        conditions: Vec<SeenCondition>,
+        /// Conditions before those that are not told.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        more: usize,
+        /// Where it leads.
+        to: Target,
     },
     /// Something is not as the workflow wants it, and the run goes on all the same.
     Noted {
@@ -727,6 +746,16 @@ pub enum Event {
         path: FramePath,
         /// Whether failed items count with their error.
         collects: bool,
+        /// Whether a person may still part them: what they were is then remembered.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_part: bool,
+    },
+    /// Lines of items are as they were before they joined, so that the output of one can be changed.
+    ItemsParted {
+        /// The frame that held them.
+        path: FramePath,
+        /// The line whose output is changed.
+        item: String,
     },
     /// A branch that had to wait for its turn began.
     BranchOpened {

@@ -327,7 +327,8 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::ItemPassed { .. }
         | Event::ItemDone { .. }
         | Event::LinesLeft { .. }
-        | Event::SpreadJoined { .. } => lines::apply_lines(run, event),
+        | Event::SpreadJoined { .. }
+        | Event::ItemsParted { .. } => lines::apply_lines(run, event),
         Event::StageEntered { .. }
         | Event::StageStarted { .. }
         | Event::ModelCalled { .. }
@@ -349,6 +350,7 @@ fn apply(run: &mut Run, event: &Event) {
         Event::CallDenied { .. }
         | Event::TrustDecided { .. }
         | Event::ToolStarted { .. }
+        | Event::WayChosen { .. }
         | Event::Noted { .. }
         | Event::TransitionRejected { .. }
         | Event::EffectSettled { .. } => {}
@@ -487,6 +489,7 @@ fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.steps += u64::from(counts);
     frame.gathering = false;
     frame.exits = Vec::new();
+    frame.before_join = None;
     frame.used = Used::default();
     frame.entered_seq = seq;
     frame.entered_ms = at_ms;

@@ -21,6 +21,7 @@ mod method;
 mod names;
 mod number;
 mod operator;
+mod seen;
 mod value;
 
 pub use evaluate::{Failure, Names, STEPS_MAX, evaluate, holds};

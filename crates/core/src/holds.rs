@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     data::parse_output,
+    event::SeenCondition,
     expression::{AfterState, holds},
     guard::{
         EvidenceGuard, EvidenceOf, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source,
@@ -17,6 +18,9 @@ use crate::{
 
 /// How deep guards may be composed of guards.
 const DEPTH_MAX: usize = 64;
+
+/// Characters of a condition that are told.
+const CONDITION_MAX: usize = 200;
 
 /// A guard that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +66,34 @@ pub(crate) fn unreadable(scope: Scope<'_>, rule: &Rule) -> Vec<Unmet> {
         found.extend(unmet.into_iter().filter(|unmet| unmet.unreadable));
     }
     found
+}
+
+/// Returns what the expressions of `rule` saw, up to the transition that is taken.
+pub(crate) fn conditions(scope: Scope<'_>, rule: &Rule, taken: usize) -> Vec<SeenCondition> {
+    let asked = rule.transitions.iter().take(taken + 1);
+    asked
+        .flat_map(|transition| &transition.guards)
+        .filter_map(|guard| match guard {
+            GuardRef::Inline(guard) => match guard.as_ref() {
+                Guard::Expression(guard) => Some(looked_at(scope.frame, guard)),
+                _ => None,
+            },
+            GuardRef::Named(_) => None,
+        })
+        .collect()
+}
+
+fn looked_at(frame: &Frame, guard: &ExpressionGuard) -> SeenCondition {
+    let parsed = frame.output.as_str().map(parse_output);
+    let names = AfterState {
+        output: parsed.as_ref().unwrap_or(&frame.output),
+        context: &frame.context,
+    };
+    SeenCondition {
+        condition: guard.text.chars().take(CONDITION_MAX).collect(),
+        holds: holds(&guard.expression, &names).ok(),
+        saw: guard.expression.seen(&names),
+    }
 }
 
 /// Returns what `guards` read, in order: values of the context and the output, and evidence.

@@ -197,6 +197,9 @@ pub struct Frame {
     /// What the line was before its last output, while a person may change that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<BeforeOutput>>,
+    /// What it was before its lines of items joined, while a person may change what one of them put out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_join: Option<Box<Frame>>,
     /// Context keys that its line has appended to since it began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub appended: BTreeSet<String>,
@@ -224,6 +227,9 @@ pub struct Frame {
 pub struct BeforeOutput {
     /// The state that put it out.
     pub state: StateName,
+    /// States that the line had entered, that one included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub steps: u64,
     /// The context.
     pub context: Arc<Object>,
     /// What the line carries along.
@@ -621,6 +627,7 @@ impl Frame {
             exits: Vec::new(),
             dialogue: None,
             before: None,
+            before_join: None,
             appended: BTreeSet::new(),
             removed: BTreeSet::new(),
             steps: 0,

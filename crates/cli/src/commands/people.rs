@@ -73,12 +73,12 @@ fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<(), Failure
         .iter()
         .filter(|one| wanted.is_none_or(|wanted| one.is_named(wanted)));
     for one in meant {
-        let Some((path, state)) = output_before(&live.run, &one.path, args.of.as_deref()) else {
+        let of = args.of.as_deref();
+        let Some(before) = output_before(&live.machine, &live.run, &one.path, of) else {
             continue;
         };
-        let frame = live.run.frame(&path);
-        let machine = frame.and_then(|frame| live.machine.called(frame.machine.as_ref()));
-        let known = machine.and_then(|machine| machine.states.get(&state));
+        // Machines with a conversation call no others.
+        let known = live.machine.states.get(&before.state);
         let Some(Activity::Stage(stage)) = known.map(|state| &state.activity) else {
             continue;
         };
@@ -90,7 +90,8 @@ fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<(), Failure
             let findings = answer_findings(&parse_output(edit), schema);
             if !findings.is_empty() {
                 return Err(Failure::usage(anyhow::anyhow!(
-                    "the new output of `{state}` does not fit its `output_schema`: {}; nothing is changed",
+                    "the new output of `{}` does not fit its `output_schema`: {}; nothing is changed",
+                    before.title,
                     findings.join("; ")
                 )));
             }

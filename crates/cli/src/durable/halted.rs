@@ -2,9 +2,11 @@
 
 use interlock_core::{
     command::Stage,
+    conversation::outputs_before,
     effects,
     event::Cause,
     machine::{Machine, Outcome},
+    names::FramePath,
     report::{About, StandsFor, Status, pending, report, standing, title_of},
     run::{Phase, Run},
 };
@@ -51,6 +53,8 @@ pub(crate) struct Wait {
     pub(crate) kind: &'static str,
     /// The question, the reason, or what was lost.
     pub(crate) text: String,
+    /// The outputs that it rests on, where they are several and each can be edited.
+    pub(crate) outputs: Vec<String>,
     /// Since when, in milliseconds since 1970.
     pub(crate) since_ms: u64,
 }
@@ -173,6 +177,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
             title: None,
             kind: "stopped",
             text: reason.unwrap_or_else(|| format!("paused by {}", pause.by)),
+            outputs: Vec::new(),
             since_ms: run.root.entered_ms,
         }];
     }
@@ -186,6 +191,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
         path: standing.path,
         title: standing.title,
         text: standing.message,
+        outputs: Vec::new(),
         since_ms: standing.since_ms,
     });
     let at_terminal = effects(machine, run)
@@ -194,6 +200,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
         .map(|effect| Wait {
             kind: "terminal",
             text: format!("`{INTERACTIVE}` needs a terminal"),
+            outputs: Vec::new(),
             since_ms: run.frame(&effect.frame).map_or(0, |frame| frame.entered_ms),
             path: effect.path,
             title: effect.title,
@@ -215,12 +222,24 @@ fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
         Wait {
             kind: "approval",
             text,
+            outputs: match one.about {
+                About::Entry { .. } => outputs(machine, run, &one.path),
+                About::Call { .. } | About::Transition { .. } => Vec::new(),
+            },
             since_ms: one.asked.as_ref().map_or(0, |asked| asked.at_ms),
             title: (one.title != one.shown).then_some(one.title),
             path: one.id.map_or(one.shown, |id| id.to_string()),
         }
     })
     .collect()
+}
+
+/// Names the outputs that a state begins with, where they are several.
+fn outputs(machine: &Machine, run: &Run, path: &FramePath) -> Vec<String> {
+    let all = outputs_before(machine, run, path);
+    let several = all.len() > 1;
+    let titles = all.into_iter().map(|output| output.title);
+    titles.filter(|_| several).collect()
 }
 
 impl Wait {
@@ -244,6 +263,10 @@ impl Wait {
                 .find(|kind| *kind == get("kind"))
                 .unwrap_or_default(),
             text: get("message").to_owned(),
+            outputs: line
+                .get("outputs")
+                .and_then(|outputs| serde_json::from_value(outputs.clone()).ok())
+                .unwrap_or_default(),
             since_ms: 0,
         }
     }
@@ -265,7 +288,18 @@ impl Wait {
             ),
             "approval" => {
                 let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-                let rest: String = rest.lines().map(|line| format!("\n    {line}")).collect();
+                let mut rest: String = rest.lines().map(|line| format!("\n    {line}")).collect();
+                if !self.outputs.is_empty() {
+                    let names: Vec<String> = self
+                        .outputs
+                        .iter()
+                        .map(|name| format!("`{name}`"))
+                        .collect();
+                    let names = names.join(", ");
+                    rest.push_str(&format!(
+                        "\n    one of them is edited with `--edit TEXT --of NAME`: {names}"
+                    ));
+                }
                 format!(
                     "{first} (`interlock approve {name} {path}` or `reject`, then `interlock resume {name}`){rest}"
                 )
@@ -282,6 +316,9 @@ impl Wait {
             json!({ "path": self.path, "kind": self.kind, "message": self.text, "since": since });
         if let Some(title) = &self.title {
             put(&mut line, "title", json!(title));
+        }
+        if !self.outputs.is_empty() {
+            put(&mut line, "outputs", json!(self.outputs));
         }
         line
     }

@@ -6,15 +6,20 @@ use super::{
 };
 use crate::{
     command::Answer,
-    conversation::{output_before, states_before},
+    conversation::{OutputBefore, Undo, output_before, outputs_before},
     event::{Cause, Event},
-    holds::{Scope, unreadable},
-    machine::Rule,
-    names::{EventName, FramePath, StateName},
+    holds::{Scope, conditions, unreadable},
+    machine::{Rule, Target},
+    names::{EventName, FramePath},
     refusal::{Code, Refusal},
     report::Pending,
     template::Left,
 };
+
+/// Conditions of one choice that are told at most.
+const CONDITIONS_MAX: usize = 16;
+/// Outputs that a refusal names at most.
+const NAMED_MAX: usize = 20;
 
 impl Work<'_> {
     /// Notes what stayed as it is written in the texts of a state.
@@ -90,6 +95,39 @@ impl Work<'_> {
         Ok(None)
     }
 
+    /// Records what the conditions saw by which a way on was chosen.
+    pub(super) fn note_conditions(
+        &mut self,
+        path: &FramePath,
+        event: &EventName,
+        index: usize,
+        to: &Target,
+    ) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let scope = Scope {
+            machine,
+            run: &self.run,
+            frame,
+        };
+        let rule: Option<&Rule> = state_of(machine, frame)?.on.get(event);
+        let mut seen = rule.map_or_else(Vec::new, |rule| conditions(scope, rule, index));
+        if seen.is_empty() {
+            return Ok(());
+        }
+        // Those asked last decided.
+        let more = seen.len().saturating_sub(CONDITIONS_MAX);
+        seen.drain(..more);
+        let state = machine.shown(&frame.at).clone();
+        self.emit(Event::WayChosen {
+            path: path.clone(),
+            state,
+            conditions: seen,
+            more,
+            to: to.clone(),
+        });
+        Ok(())
+    }
+
     /// A person says something to the line at `path`.
     pub(super) fn say(&mut self, path: &FramePath, answer: &Answer) {
         if let Some(text) = &answer.message {
@@ -112,13 +150,22 @@ impl Work<'_> {
     ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(&waiting.path)?;
         let meant = frame.at.clone();
-        let (holder, state) = self.changeable(&waiting.path, answer.of.as_deref())?;
-        let have_met = !states_before(&self.run, &waiting.path).is_empty();
-        if have_met {
-            self.emit(Event::LinesParted {
-                path: waiting.path.clone(),
+        let OutputBefore {
+            path: holder,
+            state,
+            undo,
+            ..
+        } = self.changeable(&waiting.path, answer.of.as_deref())?;
+        for undo in &undo {
+            self.emit(match undo {
+                Undo::Lines(path) => Event::LinesParted { path: path.clone() },
+                Undo::Items(path, item) => Event::ItemsParted {
+                    path: path.clone(),
+                    item: item.clone(),
+                },
             });
         }
+        let have_met = matches!(undo.first(), Some(Undo::Lines(_)));
         let is_opening = state.as_str().is_empty();
         self.emit(Event::OutputChanged {
             path: holder.clone(),
@@ -139,7 +186,8 @@ impl Work<'_> {
             let Some(id) = held.map(|held| held.asked.id()) else {
                 continue;
             };
-            if holder.holds(&path) || (have_met && is_beside(&holder, &path)) {
+            let is_there = path == waiting.path || holder.holds(&path);
+            if is_there || (have_met && is_beside(&waiting.path, &path)) {
                 let again = Pending {
                     path: path.clone(),
                     id: Some(id),
@@ -176,24 +224,26 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Finds the line and the state whose output the line at `path` begins with.
-    fn changeable(
-        &self,
-        path: &FramePath,
-        of: Option<&str>,
-    ) -> Result<(FramePath, StateName), Refusal> {
-        output_before(&self.run, path, of).ok_or_else(|| {
-            let states = states_before(&self.run, path);
-            let message = if states.is_empty() {
-                match (of, output_before(&self.run, path, None)) {
-                    (Some(of), Some((_, state))) => {
-                        format!("the output before is that of `{state}`, not of `{of}`")
-                    }
-                    _ => "the output before cannot be edited here: others that rest on it have begun, or it is that of many".to_owned(),
+    /// Finds the output that the line at `path` begins with, or the one of several that `of` names.
+    fn changeable(&self, path: &FramePath, of: Option<&str>) -> Result<OutputBefore, Refusal> {
+        output_before(self.machine, &self.run, path, of).ok_or_else(|| {
+            let outputs = outputs_before(self.machine, &self.run, path);
+            let message = match (outputs.as_slice(), of) {
+                ([], _) => "the output before cannot be edited here: others that rest on it have begun, or it is that of many".to_owned(),
+                ([only], of) => {
+                    let of = of.unwrap_or_default();
+                    format!("the output before is that of `{}`, not of `{of}`", only.title)
                 }
-            } else {
-                let names: Vec<String> = states.iter().map(|state| format!("`{state}`")).collect();
-                format!("several outputs are before: say which one is edited, {}", names.join(" or "))
+                (several, _) => {
+                    let named = several.iter().take(NAMED_MAX);
+                    let mut names: Vec<String> =
+                        named.map(|output| format!("`{}`", output.title)).collect();
+                    if several.len() > NAMED_MAX {
+                        names.push(format!("{} more", several.len() - NAMED_MAX));
+                    }
+                    let names = names.join(" or ");
+                    format!("several outputs are before: say which one is edited, {names}")
+                }
             };
             Refusal::new(Code::InvalidArguments, message)
         })

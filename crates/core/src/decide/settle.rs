@@ -185,6 +185,9 @@ impl Work<'_> {
                 ..Cause::default()
             })),
         };
+        if let Ok((index, transition)) = &chosen {
+            self.note_conditions(path, event, *index, &transition.target)?;
+        }
         match chosen {
             Ok((index, transition)) => match &transition.approval {
                 Some(approval) => {

@@ -154,6 +154,18 @@ pub enum BranchOutcome {
     Merged,
 }
 
+/// A condition, and what it saw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeenCondition {
+    /// The condition as written, cut where it is long.
+    pub condition: String,
+    /// Whether it holds; `None`: it could not be evaluated.
+    pub holds: Option<bool>,
+    /// What it read, by name; what is long is cut.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub saw: Object,
+}
+
 /// The first cause of a failure.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {

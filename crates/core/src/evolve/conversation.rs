@@ -67,6 +67,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
                     Arc::make_mut(dialogue).spoke = Some(state.clone());
                 }
                 frame.before = undo;
+                frame.before_join = None;
             }
             if let Some(child) = child_mut(run, path) {
                 child.met = None;
@@ -86,8 +87,11 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
             if let Some(frame) = run.frame_mut(path)
                 && let Some(before) = frame.before.take()
             {
+                let steps = before.steps;
                 restore(frame, *before);
                 enter(frame, state, seq, *at_ms);
+                // The line has entered that state already.
+                frame.steps = steps;
                 frame.output = Arc::new(Value::from(text.as_str()));
             }
         }
@@ -129,6 +133,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
 fn before(frame: &Frame, state: StateName) -> BeforeOutput {
     BeforeOutput {
         state,
+        steps: frame.steps,
         context: Arc::clone(&frame.context),
         dialogue: frame.dialogue.clone(),
         captured: frame.captured.clone(),

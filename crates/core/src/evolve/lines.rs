@@ -135,14 +135,34 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
         } => {
             run.entered += 1;
             if let Some(frame) = run.frame_mut(path) {
+                let before_join = frame.before_join.take();
                 enter(frame, to, seq, *at_ms);
+                frame.before_join = before_join;
                 frame.exits.clone_from(exits);
             }
             approvals::forget_stay(run, path, *at_ms);
         }
-        Event::SpreadJoined { path, collects } => {
+        Event::SpreadJoined {
+            path,
+            collects,
+            may_part,
+        } => {
             if let Some(frame) = run.frame_mut(path) {
+                let before = may_part.then(|| Box::new(frame.clone()));
                 join_spread(frame, *collects);
+                frame.before_join = before;
+            }
+        }
+        Event::ItemsParted { path, item } => {
+            if let Some(frame) = run.frame_mut(path)
+                && let Some(before) = frame.before_join.take()
+            {
+                *frame = *before;
+            }
+            if let Some(child) = child_mut(run, &path.child(item)) {
+                child.ended = None;
+                child.exit = None;
+                child.also = Vec::new();
             }
         }
         _ => {}
@@ -254,6 +274,7 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
                     dialogue.gathered = true;
                 }
                 child.frame.before = None;
+                child.frame.before_join = None;
             }
         } else if others.contains(&child.name) {
             child.ended = Some(BranchOutcome::Merged);

@@ -1,8 +1,8 @@
 //! Events of runs of steps, as a person reads them.
 
 use interlock_core::{
-    event::{Cause, Event},
-    machine::Outcome,
+    event::{Cause, Event, SeenCondition},
+    machine::{Outcome, Target},
 };
 use serde_json::Value;
 
@@ -22,6 +22,8 @@ pub(super) const fn is_one(event: &Event) -> bool {
             | Event::ItemsEnded { .. }
             | Event::MachineCalled { .. }
             | Event::RunEnded { .. }
+            | Event::WayChosen { .. }
+            | Event::Noted { .. }
     )
 }
 
@@ -63,6 +65,22 @@ pub(super) fn sentence(event: &Event) -> String {
             (failed, None) => format!("{failed} failed"),
         },
         Event::MachineCalled { shown, .. } => format!("`{shown}`"),
+        Event::Noted { code, message, .. } => format!("({code}) {message}"),
+        Event::WayChosen {
+            state,
+            conditions,
+            more,
+            to,
+            ..
+        } => {
+            let left_out = if *more > 0 {
+                format!("{more} that do not hold; ")
+            } else {
+                String::new()
+            };
+            let seen: Vec<String> = conditions.iter().map(condition).collect();
+            format!("{state} -> {}: {left_out}{}", target(to), seen.join("; "))
+        }
         Event::RunEnded { outcome, cause } => {
             let word = match outcome {
                 Outcome::Success => "success",
@@ -74,6 +92,34 @@ pub(super) fn sentence(event: &Event) -> String {
             )
         }
         _ => String::new(),
+    }
+}
+
+/// Says what a condition saw and what came of it.
+fn condition(seen: &SeenCondition) -> String {
+    let word = match seen.holds {
+        Some(true) => "holds",
+        Some(false) => "does not hold",
+        None => "cannot be evaluated",
+    };
+    let values: Vec<String> = seen
+        .saw
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    let values = if values.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", values.join(", "))
+    };
+    format!("`{}` {word}{values}", seen.condition)
+}
+
+fn target(to: &Target) -> &str {
+    match to {
+        Target::State(state) => state.as_str(),
+        Target::Return => "where it was",
+        Target::End(_) => "the end",
     }
 }
 

@@ -136,10 +136,6 @@ impl Work<'_> {
         let spread = spread.clone();
         let exits = exits_below(machine, holder);
         let at = holder.at.clone();
-        self.emit(Event::SpreadJoined {
-            path: path.clone(),
-            collects: spread.on_item_error == OnItemError::Collect,
-        });
         let (to, several) = match (exits.as_slice(), &spread.exits) {
             ([], _) => (spread.without_items.clone(), Vec::new()),
             ([one], _) => (one.clone(), Vec::new()),
@@ -151,6 +147,12 @@ impl Work<'_> {
                 (goes_on.unwrap_or(join), Vec::new())
             }
         };
+        let state = machine.states.get(&to);
+        self.emit(Event::SpreadJoined {
+            path: path.clone(),
+            collects: spread.on_item_error == OnItemError::Collect,
+            may_part: state.is_some_and(|state| state.approval_before.is_some()),
+        });
         self.emit(Event::LinesLeft {
             path: path.clone(),
             from: at,

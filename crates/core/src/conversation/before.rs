@@ -1,0 +1,209 @@
+//! The outputs that a state which waits for a person begins with, and how each is got back to.
+
+use crate::{
+    event::BranchOutcome,
+    machine::Machine,
+    names::{FramePath, StateName},
+    report::shown_path,
+    run::{Frame, Run},
+};
+
+/// An output that a person may change before the next state begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputBefore {
+    /// The line that put it out.
+    pub path: FramePath,
+    /// The state that did; without a name it is the input of the run.
+    pub state: StateName,
+    /// What is undone first, in this order.
+    pub undo: Vec<Undo>,
+    /// What people call it: the state, or `process-file 2 of 3` for the line of an item.
+    pub title: String,
+    /// The path of the state as shown, where it is for an item.
+    shown: Option<String>,
+}
+
+/// What is undone so that an output can be changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undo {
+    /// The lines that met at this path part.
+    Lines(FramePath),
+    /// The lines of items that joined at this path part, and that of one goes on.
+    Items(FramePath, String),
+}
+
+impl OutputBefore {
+    /// Tells whether a person who says `name` means this, the state's own name set aside.
+    fn is_titled(&self, name: &str) -> bool {
+        let Some(shown) = self.shown.as_deref() else {
+            return false;
+        };
+        self.title == name || shown == name || self.path.to_string() == name
+    }
+
+    fn is_of(&self, name: &str) -> bool {
+        self.state.as_str() == name
+    }
+}
+
+/// Finds the output that is meant: the only one, or the one that `of` names by its state, number or path.
+///
+/// `None`: none is there that can be changed, or several that are meant.
+#[must_use]
+pub fn output_before(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    of: Option<&str>,
+) -> Option<OutputBefore> {
+    let all = outputs_before(machine, run, path);
+    let titled = |one: &&OutputBefore| of.is_some_and(|of| one.is_titled(of));
+    if let Some(titled) = all.iter().find(titled) {
+        return Some(titled.clone());
+    }
+    let mut meant = all
+        .into_iter()
+        .filter(|one| of.is_none_or(|of| one.is_of(of)));
+    let only = meant.next()?;
+    meant.next().is_none().then_some(only)
+}
+
+/// Returns the outputs that the state at `path` begins with, in the order of the lines.
+///
+/// Empty: others that rest on the same output have begun.
+#[must_use]
+pub fn outputs_before(machine: &Machine, run: &Run, path: &FramePath) -> Vec<OutputBefore> {
+    let Some(frame) = run.frame(path) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let met = lines_before(run, path);
+    if met.is_empty() {
+        let place = Place::of(machine, run, path, Vec::new());
+        collect(machine, frame, &place, &mut found);
+    } else {
+        for (line, frame) in met {
+            let undo = vec![Undo::Lines(path.clone())];
+            let place = Place::of(machine, run, &line, undo);
+            collect(machine, frame, &place, &mut found);
+        }
+    }
+    if found.is_empty() {
+        found.extend(output_of_holder(run, path));
+    }
+    found
+}
+
+/// Where a frame stands that may not be in the run any more.
+struct Place {
+    path: FramePath,
+    undo: Vec<Undo>,
+    /// The path as shown, up to the state.
+    shown: String,
+    /// ` 2 of 3`, with the numbers of lists around it; empty: it is in none.
+    numbers: String,
+}
+
+impl Place {
+    fn of(machine: &Machine, run: &Run, path: &FramePath, undo: Vec<Undo>) -> Self {
+        let shown = shown_path(machine, run, path);
+        let around = shown.rsplit_once('/');
+        Self {
+            path: path.clone(),
+            undo,
+            shown: around.map_or_else(String::new, |(around, _)| format!("{around}/")),
+            numbers: String::new(),
+        }
+    }
+}
+
+/// Finds the outputs that a line has come to its state with.
+fn collect(machine: &Machine, frame: &Frame, place: &Place, found: &mut Vec<OutputBefore>) {
+    if let Some(before) = &frame.before {
+        let state = machine.shown(&before.state);
+        let is_item = !place.numbers.is_empty();
+        found.push(OutputBefore {
+            path: place.path.clone(),
+            state: before.state.clone(),
+            undo: place.undo.clone(),
+            title: format!("{state}{}", place.numbers),
+            shown: is_item.then(|| format!("{}{state}", place.shown)),
+        });
+        return;
+    }
+    let Some(was) = frame.before_join.as_deref() else {
+        return;
+    };
+    let total = was.children.len();
+    let holder = format!("{}{}", place.shown, machine.shown(&was.at));
+    let within = match place.numbers.as_str() {
+        "" => String::new(),
+        outer => format!(" in{outer}"),
+    };
+    for child in &was.children {
+        if child.ended != Some(BranchOutcome::Succeeded) {
+            continue;
+        }
+        let name = &child.name;
+        let mut undo = place.undo.clone();
+        undo.push(Undo::Items(place.path.clone(), name.clone()));
+        let item = Place {
+            path: place.path.child(name),
+            undo,
+            shown: format!("{holder}/{name}/"),
+            numbers: format!(" {name} of {total}{within}"),
+        };
+        collect(machine, &child.frame, &item, found);
+    }
+}
+
+/// Returns the lines that met at `path`, each as it was.
+fn lines_before<'r>(run: &'r Run, path: &FramePath) -> Vec<(FramePath, &'r Frame)> {
+    let Some((parent, name)) = path.split_last() else {
+        return Vec::new();
+    };
+    let Some(holder) = run.frame(&parent) else {
+        return Vec::new();
+    };
+    let line = holder.children.iter().find(|child| child.name == name);
+    // An output since then is what the next state begins with.
+    let line = line.filter(|child| child.frame.before.is_none());
+    let Some(met) = line.and_then(|child| child.met.as_deref()) else {
+        return Vec::new();
+    };
+    let others = holder
+        .children
+        .iter()
+        .filter(|child| met.others.contains(&child.name))
+        .map(|child| (parent.child(&child.name), &child.frame));
+    std::iter::once((path.clone(), &met.frame))
+        .chain(others)
+        .collect()
+}
+
+/// Returns the output of the state that opened the line at `path`, as long as none of its lines has begun.
+fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
+    let (parent, name) = path.split_last()?;
+    let holder = run.frame(&parent)?;
+    let own = holder.children.iter().find(|child| child.name == name)?;
+    let untouched = holder
+        .children
+        .iter()
+        .all(|child| is_untouched(holder, &child.frame));
+    let before = holder.before.as_ref()?;
+    (own.base.is_none() && untouched).then(|| OutputBefore {
+        path: parent,
+        state: before.state.clone(),
+        undo: Vec::new(),
+        title: before.state.to_string(),
+        shown: None,
+    })
+}
+
+/// Tells whether a line has not begun its first state yet.
+fn is_untouched(holder: &Frame, line: &Frame) -> bool {
+    line.steps == holder.steps + 1
+        && line.effect.is_none()
+        && line.children.is_empty()
+        && line.before.is_none()
+}
