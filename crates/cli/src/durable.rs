@@ -28,3 +28,4 @@ pub(crate) use describe::describe;
 pub(crate) use halted::{Wait, waits};
 pub(crate) use inputs::text_of;
 pub(crate) use proceed::{Wishes, proceed, proceed_as};
+pub(crate) use stages::stands_in_stage;

@@ -139,6 +139,10 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
         }
         return durable::proceed_as(app, live, by, args.steps, args.json);
     }
+    let binds = args.session.is_some() || args.next;
+    if !binds && durable::stands_in_stage(&live.machine, &live.run) {
+        return durable::proceed_as(app, live, by, args.steps, args.json);
+    }
     if args.steps.is_any() {
         return Err(Failure::usage(anyhow::anyhow!(
             "`{}` holds an agent: only runs of steps take these options",

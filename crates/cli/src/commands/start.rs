@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     app::{self, App},
     args::StartArgs,
-    authority,
+    authority, durable,
     failure::{Done, Failure},
     live,
     output::Style,
@@ -83,6 +83,11 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         None => app
             .output
             .line("the next session in this project is held to it")?,
+    }
+    if durable::stands_in_stage(&loaded.machine, &started.run) {
+        app.output.line(
+            "Interlock's own model is to go first: `interlock resume` carries the stage out",
+        )?;
     }
     hint(app)
 }

@@ -56,6 +56,13 @@ pub(crate) fn of_steps(app: &App, wanted: &str, strict: bool) -> Result<Steps, F
             ));
         }
     })?;
+    if !loaded.machine.durable && stages::has_stages(&loaded.machine) {
+        return Err(anyhow::anyhow!(
+            "`{}` holds an agent, too: start it with `interlock start {wanted}`; `interlock resume` carries each stage out when the run stands in it",
+            loaded.machine.id
+        )
+        .into());
+    }
     if !loaded.machine.durable {
         return Err(anyhow::anyhow!(
             "`{}` holds an agent and has no steps to carry out: start it with `interlock start {wanted}`",

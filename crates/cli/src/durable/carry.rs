@@ -1,6 +1,7 @@
 //! Carries one run out in this process, until it is over or waits for a person.
 
 use std::{
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,9 +10,9 @@ use std::{
     time::Duration,
 };
 
-use interlock_core::{dialogue::Dialogue, machine::Machine};
+use interlock_core::{dialogue::Dialogue, machine::Machine, text::Places};
 use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
-use interlock_store::EventLog as _;
+use interlock_store::{EventLog as _, RunLog};
 use serde_json::json;
 
 use super::{
@@ -23,7 +24,7 @@ use super::{
     stages::{Making, Prepared},
 };
 use crate::{
-    app::App,
+    app::{App, home_of_person},
     args::StageArgs,
     commands::telemetry,
     failure::{Done, Exit, Failure},
@@ -158,8 +159,11 @@ fn take(
 ) -> Result<Embedded, Failure> {
     let Begun { log, prepared } = begun;
     let run = log.load()?;
-    let places = run.places.as_deref().cloned();
-    let places = places.ok_or_else(|| anyhow::anyhow!("run `{}` has no steps", run.id))?;
+    let places = match run.places.as_deref() {
+        Some(places) => places.clone(),
+        None => places_of_agent(app, &log)?,
+    };
+    let project = places.project.clone();
     let mut around = Surroundings::new(run.id.to_string(), places, log.directory());
     around.screen = shown.screen();
     around.guard = Some(Arc::new(Guards::new(app)?));
@@ -168,11 +172,12 @@ fn take(
     }
     let prepared = match prepared {
         Some(prepared) => Some(prepared),
-        None => Prepared::of_run(app, machine, terms, &run)?,
+        None => Prepared::of_run(app, Path::new(&project), machine, terms, &run)?,
     };
     let told = prepared.as_ref().and_then(Prepared::told);
     let making = Making {
         app,
+        project: &project,
         machine,
         terms,
         screen: &around.screen,
@@ -189,6 +194,20 @@ fn take(
         told.map_err(|error| anyhow::anyhow!("{error}"))?;
     }
     Ok(host)
+}
+
+/// Returns where the stages of a run are carried out that holds an agent, too: in the agent's project.
+fn places_of_agent(app: &App, log: &RunLog) -> Result<Places, Failure> {
+    let word = |path: &Path| {
+        let text = path.to_str().map(str::to_owned);
+        text.ok_or_else(|| anyhow::anyhow!("`{}` is not text", path.display()))
+    };
+    let person = home_of_person().unwrap_or_else(|| PathBuf::from("/"));
+    Ok(Places {
+        run_dir: word(log.directory())?,
+        project: word(&app.project())?,
+        home: word(&person)?,
+    })
 }
 
 /// Prints events while `work` goes on.

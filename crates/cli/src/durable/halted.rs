@@ -13,6 +13,7 @@ use interlock_core::{
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::{Value, json};
 
+use super::stages::stands_in_stage;
 use crate::{
     app::App,
     commands::log::time,
@@ -34,6 +35,8 @@ pub(crate) struct Halted {
     status: Status,
     /// The paths of the states it stands in.
     state: Vec<String>,
+    /// Whether it is for the agent that the run holds to go on.
+    agent_goes_on: bool,
     /// Whether the workflow has model stages.
     of_stages: bool,
     /// The code that the program ends with.
@@ -64,13 +67,20 @@ impl Halted {
     pub(crate) fn of(log: &RunLog, machine: &Machine) -> Result<Self, Failure> {
         let run = log.load()?;
         let seen = report(machine, &run, None);
+        let waits = waits(machine, &run);
+        // Where a run holds an agent, too, its stages are over once the agent is awaited.
+        let agent_goes_on = !machine.durable
+            && !run.is_over()
+            && waits.is_empty()
+            && !stands_in_stage(machine, &run);
         Ok(Self {
             name: log.name()?.unwrap_or_else(|| run.id.to_string()),
             status: seen.status,
             state: seen.state.0,
-            code: code(&run),
+            code: if agent_goes_on { 0 } else { code(&run) },
+            agent_goes_on,
             of_stages: machine.stages.is_some(),
-            waits: waits(machine, &run),
+            waits,
             failed: match &run.phase {
                 Phase::Ended {
                     cause: Some(cause), ..
@@ -88,6 +98,13 @@ impl Halted {
             text = format!("interlock: {} failed {}\n", self.name, self.sentence(cause));
         } else if self.status == Status::Cancelled {
             text = format!("interlock: {} was cancelled\n", self.name);
+        }
+        if self.agent_goes_on {
+            let state = self.state.join(", ");
+            text = format!(
+                "interlock: {} stands in `{state}`: its agent goes on\n",
+                self.name
+            );
         }
         for wait in &self.waits {
             let what = wait.sentence(&self.name);

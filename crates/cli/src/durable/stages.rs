@@ -10,6 +10,7 @@ use interlock_core::{
     names::RunId,
     node::AgentWork,
     run::Run,
+    stage::stage_of,
 };
 use interlock_facts::RealDisk;
 use interlock_project::{Assets, Config, Modes, configuration_directory};
@@ -26,11 +27,18 @@ use crate::{
 };
 
 /// Tells whether a machine has model stages.
-pub(super) fn has_stages(machine: &Machine) -> bool {
+pub(crate) fn has_stages(machine: &Machine) -> bool {
     let machines = std::iter::once(machine).chain(machine.machines.values());
     machines
         .flat_map(|machine| machine.states.values())
         .any(|state| matches!(state.activity, Activity::Stage(_)))
+}
+
+/// Tells whether a run that holds an agent stands in a model stage, which Interlock carries out.
+pub(crate) fn stands_in_stage(machine: &Machine, run: &Run) -> bool {
+    let leaves = run.open_leaves();
+    let mut frames = leaves.iter().filter_map(|path| run.frame(path));
+    !run.is_over() && frames.any(|frame| stage_of(machine, frame).is_some())
 }
 
 /// What person and project have set, as far as it counts for a run.
@@ -128,17 +136,12 @@ impl Prepared {
     /// Finds it for a run that began earlier.
     pub(super) fn of_run(
         app: &App,
+        root: &Path,
         machine: &Machine,
         terms: &Terms,
         run: &Run,
     ) -> Result<Option<Self>, Failure> {
-        let found = Self::find(
-            app,
-            Path::new(project_of(run)),
-            machine,
-            terms,
-            Some(&run.id),
-        )?;
+        let found = Self::find(app, root, machine, terms, Some(&run.id))?;
         if let Some(found) = &found {
             found.still_there(machine, run)?;
         }
@@ -187,12 +190,6 @@ fn texts_of_environment() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Returns the root of the project that a run works in.
-fn project_of(run: &Run) -> &str {
-    let places = run.places.as_deref();
-    places.map_or("/", |places| places.project.as_str())
-}
-
 /// What the stages of a run work with, and its tool states where it has any.
 pub(super) struct Made {
     pub(super) stages: Arc<Stages>,
@@ -202,6 +199,7 @@ pub(super) struct Made {
 /// Makes what the stages of a run work with.
 pub(super) struct Making<'a> {
     pub(super) app: &'a App,
+    pub(super) project: &'a str,
     pub(super) machine: &'a Machine,
     pub(super) terms: &'a Terms,
     pub(super) screen: &'a Arc<dyn Screen>,
@@ -216,7 +214,7 @@ impl Making<'_> {
         log: &RunLog,
         run: &Run,
     ) -> Result<Made, Failure> {
-        let root = project_of(run);
+        let root = self.project;
         let args = &self.terms.stages;
         let Prepared {
             configured,

@@ -30,6 +30,31 @@ states:
   failed: { type: final, outcome: failure }
 ";
 
+/// Between its stages an agent works.
+const HOLDS_AN_AGENT: &str = "id: flow
+initial: plan
+states:
+  plan:
+    type: stage
+    body: 'Plan it'
+    allowed_tools: [Read]
+    turn_cap: 3
+    completion_tool: submit_plan
+    completion_schema: { type: object, required: [steps] }
+    on: { done: implement, ERROR: failed }
+  implement: { allowed_tools: [Edit], on: { READY: review } }
+  review:
+    type: stage
+    body: 'Review ${ctx.upstream.plan.steps}'
+    allowed_tools: []
+    turn_cap: 3
+    completion_tool: submit
+    completion_schema: { type: object }
+    on: { done: done, ERROR: failed }
+  done: { type: final }
+  failed: { type: final, outcome: failure }
+";
+
 fn script() -> Script {
     Script::replies(vec![
         Reply::say(vec![call("submit_plan", &json!({"steps": ["one"]}))]),
@@ -94,4 +119,45 @@ fn it_goes_on_after_a_crash_and_holds_no_agent() {
         3,
         "the plan is not made again"
     );
+}
+
+#[test]
+fn where_an_agent_is_held_too_each_stage_is_carried_out_when_the_run_stands_in_it() {
+    let place = Place::new(
+        "anthropic",
+        HOLDS_AN_AGENT,
+        Script::replies(vec![
+            Reply::say(vec![call("submit_plan", &json!({"steps": ["one"]}))]),
+            Reply::say(vec![call("submit", &json!({}))]).silent_at(10),
+            Reply::say(vec![call("submit", &json!({}))]),
+        ]),
+    );
+    place
+        .call(&["run", "flow"])
+        .ended(1)
+        .says(&["`interlock start flow`", "`interlock resume`"]);
+    let started = place.call(&["start", "flow"]).ended(0);
+    assert!(
+        started
+            .out
+            .contains("`interlock resume` carries the stage out")
+    );
+    place
+        .by_person(&["send", "done"])
+        .ended(1)
+        .says(&["`plan` is a model stage"]);
+    place
+        .by_person(&["resume", "--headless"])
+        .ended(0)
+        .says(&["stands in `implement`: its agent goes on"]);
+    place.by_person(&["send", "READY"]).ended(0);
+    let mut command = place.persons(&["resume", "--headless"]);
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    wait_until("the review", || place.provider.asked().len() == 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.by_person(&["resume", "--headless"]).ended(0);
+    assert_eq!(place.status()["status"], "completed");
+    assert_eq!(place.count("TransitionTaken"), 3);
+    assert_eq!(place.provider.asked().len(), 3, "the plan is made once");
 }

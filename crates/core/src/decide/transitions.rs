@@ -189,6 +189,15 @@ impl Work<'_> {
             self.settle(path)?;
             return Ok(Reply::Accepted);
         }
+        if matches!(state.activity, Activity::Stage(_)) {
+            return Err(Refusal::new(
+                Code::UnknownEvent,
+                format!(
+                    "`{}` is a model stage: what follows it is decided by what its model hands in",
+                    machine.shown(&frame.at)
+                ),
+            ));
+        }
         let known: Vec<&str> = state.on.keys().map(EventName::as_str).collect();
         let list = if known.is_empty() {
             "it has none".to_owned()
