@@ -43,11 +43,11 @@ fn killed_in_the_second_item_the_first_is_not_repeated() {
         child.kill().unwrap();
         child.wait().unwrap();
         let state = place.status()["state"].to_string();
-        assert!(state.contains("after:split/2/process-file"), "{state}");
+        assert!(state.contains("process-file 2 of 3"), "{state}");
         let said = place
             .by_person(&["resume", "one", "--headless"])
             .ended(0)
-            .says(&["after:split/2/process-file"]);
+            .says(&["process-file 2 of 3"]);
         assert_eq!(said.out, "all\n");
         let asked = place.provider.asked();
         assert_eq!(asked.len(), 6);
