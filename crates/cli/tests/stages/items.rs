@@ -43,7 +43,7 @@ fn killed_in_the_second_item_the_first_is_not_repeated() {
         child.kill().unwrap();
         child.wait().unwrap();
         let state = place.status()["state"].to_string();
-        assert!(state.contains("process-file 2 of 3"), "{state}");
+        assert!(state.contains("after:split/2/process-file"), "{state}");
         let said = place
             .by_person(&["resume", "one", "--headless"])
             .ended(0)
