@@ -91,6 +91,10 @@ impl Work<'_> {
     /// Lets the lines go on that wait below `path` and that nobody else can join any more.
     pub(super) fn meet(&mut self, path: &FramePath) -> Result<(), Refusal> {
         loop {
+            if !self.is_open(path) {
+                // The last that went on ended the line around them.
+                return Ok(());
+            }
             let (holder, machine) = self.stand(path)?;
             let Some(arrived) = next_meeting(&self.arrows(path)?, holder) else {
                 return Ok(());

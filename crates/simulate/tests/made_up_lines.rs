@@ -1,0 +1,299 @@
+//! CodeMie files that are made up, carried out in made-up order: forks, lists, gates and loops within each other,
+//! failures, lost effects and edits. Whatever happens, somebody can always lead on, and the log gives the run back.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+use interlock_core::{
+    Reply,
+    command::{ActivityOutcome, Answer, Ask, Command, EffectFate, Stage},
+    conversation::outputs_before,
+    decide,
+    dialogue::Opening,
+    effects,
+    event::{Cause, Event},
+    evolve,
+    machine::{Machine, Outcome},
+    names::RunId,
+    report::{item_title, pending, title},
+    run::{Phase, Run},
+    text::Places,
+};
+use interlock_formats::{NoWorkflows, Source, load};
+use serde_json::{Value, json};
+
+const FILES: u64 = 1_200;
+const PLAYS: u64 = 2;
+/// Lists that split themselves again and again end late; what they do until then counts as well.
+const COMMANDS_MAX: usize = 250;
+
+/// Numbers that a seed gives, one after the other.
+struct Dice(u64);
+
+impl Dice {
+    /// Returns a number below `sides`.
+    fn roll(&mut self, sides: u64) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+
+    fn once_in(&mut self, sides: u64) -> bool {
+        self.roll(sides) == 0
+    }
+
+    fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.roll(u64::try_from(length).unwrap())).unwrap()
+    }
+}
+
+/// Makes up a file of states that are tools: what they put out is made up, too.
+fn file(dice: &mut Dice) -> Value {
+    let count = 3 + dice.roll(6);
+    let states: Vec<Value> = (0..count).map(|at| state(dice, at, count)).collect();
+    json!({
+        "max_concurrency": 1 + dice.roll(4),
+        "recursion_limit": 12,
+        "strict": dice.once_in(6),
+        "tools": [{ "id": "t", "tool": "read_file", "tool_args": { "path": "a" } }],
+        "states": states,
+    })
+}
+
+fn state(dice: &mut Dice, at: u64, count: u64) -> Value {
+    let mut state = json!({
+        "id": format!("s{at}"), "tool_id": "t", "next": way(dice, at, count),
+        "interrupt_before": dice.once_in(5),
+        "finish_iteration": dice.once_in(2),
+        "retry_policy": { "max_attempts": 1 },
+    });
+    if dice.once_in(4) {
+        state["on_error"] = target(dice, at, count).into();
+    }
+    state
+}
+
+/// Names a state further down or the end; rarely any, for a loop.
+fn target(dice: &mut Dice, at: u64, count: u64) -> String {
+    let to = if dice.once_in(12) {
+        dice.roll(count)
+    } else {
+        at + 1 + dice.roll(count - at)
+    };
+    if to < count {
+        format!("s{to}")
+    } else {
+        "end".to_owned()
+    }
+}
+
+fn way(dice: &mut Dice, at: u64, count: u64) -> Value {
+    let (one, other) = (target(dice, at, count), target(dice, at, count));
+    let mut way = match dice.roll(5) {
+        0 => json!({ "state_id": one }),
+        1 if one != other => json!({ "state_ids": [one, other] }),
+        2 => json!({ "condition": { "expression": "good", "then": one, "otherwise": other } }),
+        _ if one != "end" => {
+            let kinds = ["fail", "skip", "collect"];
+            return json!({
+                "state_id": one, "iter_key": "items",
+                "on_item_error": kinds[dice.index(kinds.len())],
+            });
+        }
+        _ => json!({ "state_id": one }),
+    };
+    if way.get("state_id").is_none() {
+        way["per_item"] = dice.once_in(3).into();
+    }
+    way
+}
+
+fn output(dice: &mut Dice) -> Value {
+    match dice.roll(6) {
+        0 => "prose".into(),
+        1 => "[1, 2]".into(),
+        _ => {
+            let items: Vec<u64> = (0..dice.roll(4)).collect();
+            let good = dice.once_in(2);
+            json!({ "good": good, "items": items }).to_string().into()
+        }
+    }
+}
+
+struct Play {
+    machine: Machine,
+    run: Run,
+    events: Vec<Event>,
+    now_ms: u64,
+    what: String,
+}
+
+impl Play {
+    fn ask(&mut self, ask: Ask) -> Reply {
+        self.now_ms += 1;
+        let command = Command {
+            at_ms: self.now_ms,
+            ask,
+        };
+        let decision = decide(&self.machine, &self.run, &command);
+        for event in &decision.events {
+            self.run = evolve(std::mem::replace(&mut self.run, nobody()), event);
+        }
+        self.events.extend(decision.events);
+        decision.reply
+    }
+
+    fn must(&mut self, ask: Ask) {
+        let told = format!("{ask:?}");
+        let reply = self.ask(ask);
+        assert_eq!(reply, Reply::Accepted, "{}: {told}", self.what);
+    }
+
+    /// Does one thing that can be done; tells whether there was any.
+    fn step(&mut self, dice: &mut Dice) -> bool {
+        let due = effects(&self.machine, &self.run);
+        let asked = pending(&self.machine, &self.run);
+        if dice.once_in(10) && !due.is_empty() {
+            self.must(Ask::LoseEffects);
+            return true;
+        }
+        if !due.is_empty() && (asked.is_empty() || dice.once_in(2)) {
+            let effect = &due[dice.index(due.len())];
+            let path = Some(effect.frame.to_string());
+            let ask = match effect.stage {
+                Stage::Lost => Ask::SettleEffect {
+                    path,
+                    how: EffectFate::Again,
+                    by: "ana".to_owned(),
+                },
+                _ if dice.once_in(9) => Ask::EndActivity {
+                    path,
+                    outcome: ActivityOutcome::Failed(Cause::new("tool_failed", "no")),
+                },
+                _ => Ask::EndActivity {
+                    path,
+                    outcome: ActivityOutcome::done(output(dice)),
+                },
+            };
+            self.must(ask);
+            return true;
+        }
+        if asked.is_empty() {
+            return false;
+        }
+        let one = &asked[dice.index(asked.len())];
+        let mut answer = Answer {
+            by: "ana".to_owned(),
+            path: one.id.as_ref().map(ToString::to_string),
+            ..Answer::default()
+        };
+        let outputs = outputs_before(&self.machine, &self.run, &one.path);
+        if dice.once_in(2) && !outputs.is_empty() {
+            let meant = &outputs[dice.index(outputs.len())];
+            let same = outputs.iter().filter(|one| one.title == meant.title);
+            if same.count() == 1 {
+                answer.of = (outputs.len() > 1).then(|| meant.title.clone());
+                answer.edit = output(dice).as_str().map(str::to_owned);
+            }
+        }
+        self.must(Ask::Approve(answer));
+        true
+    }
+
+    /// Looks at what must hold after every command.
+    fn check(&self) {
+        for path in self.run.open_leaves() {
+            let title = title(&self.machine, &self.run, &path);
+            assert!(!title.is_empty(), "{}: {path}", self.what);
+            if let Some(numbered) = item_title(&self.machine, &self.run, &path) {
+                assert!(numbered.contains(" of "), "{}: {numbered}", self.what);
+            }
+        }
+    }
+}
+
+fn nobody() -> Run {
+    Run::new(RunId::new("r"))
+}
+
+/// Carries a file out in an order that the dice give; tells whether it has come to its end.
+fn play(machine: &Machine, dice: &mut Dice, what: String) -> bool {
+    let mut play = Play {
+        machine: machine.clone(),
+        run: nobody(),
+        events: Vec::new(),
+        now_ms: 0,
+        what,
+    };
+    play.must(Ask::Start {
+        input: serde_json::Map::new(),
+        by: "ana".to_owned(),
+        places: Some(Places::default()),
+        mode: None,
+        opening: Some(Opening {
+            text: r#"{"good": true}"#.to_owned(),
+            attached: Vec::new(),
+        }),
+    });
+    let mut reopened = 0;
+    for _ in 0..COMMANDS_MAX {
+        play.check();
+        let failed = match &play.run.phase {
+            Phase::Ended { outcome, .. } => *outcome == Outcome::Failure,
+            _ => false,
+        };
+        if play.run.is_over() {
+            if !failed || reopened == 3 {
+                break;
+            }
+            reopened += 1;
+            play.must(Ask::Reopen {
+                by: "ana".to_owned(),
+            });
+        } else if !play.step(dice) {
+            let before = play.events.len();
+            play.must(Ask::Advance);
+            let last: Vec<&Event> = play.events.iter().rev().take(8).collect();
+            assert!(
+                play.events.len() > before,
+                "{}: nobody can lead on: {last:#?}",
+                play.what
+            );
+        }
+    }
+    let text = serde_json::to_string(&play.run).unwrap();
+    assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), play.run);
+    let mut again = nobody();
+    for event in &play.events {
+        let text = serde_json::to_string(event).unwrap();
+        again = evolve(again, &serde_json::from_str(&text).unwrap());
+    }
+    assert_eq!(again, play.run, "{}: the log gives it back", play.what);
+    play.run.is_over()
+}
+
+#[test]
+fn somebody_can_always_lead_on() {
+    let (mut played, mut ended) = (0, 0);
+    for seed in 0..FILES {
+        let mut dice = Dice(seed);
+        let text = file(&mut dice).to_string();
+        let source = Source::new("made-up.json", text.clone());
+        let Ok(loaded) = load(&source, None, &NoWorkflows) else {
+            continue;
+        };
+        for number in 0..PLAYS {
+            let mut dice = Dice(seed * PLAYS + number);
+            let what = format!("seed {seed}, play {number}: {text}");
+            played += 1;
+            ended += u64::from(play(&loaded.machine, &mut dice, what));
+        }
+    }
+    assert!(played > FILES * PLAYS / 3, "only {played} are played");
+    assert!(ended > played * 9 / 10, "only {ended} of {played} end");
+}
