@@ -299,6 +299,8 @@ pub struct Effect {
     pub key: Option<String>,
     /// What is to be done with it.
     pub stage: Stage,
+    /// When its time is over, in milliseconds since 1970: [`Ask::Advance`] ends it then. `None`: it has no bound.
+    pub late_ms: Option<u64>,
 }
 
 /// What is to be done with an effect.

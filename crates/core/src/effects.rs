@@ -11,7 +11,7 @@ use crate::{
     machine::{Activity, Capture, Machine, State},
     names::FramePath,
     report::{item_title, shown_path},
-    run::{Frame, Run, RunningAt},
+    run::{Frame, Run, Running, RunningAt},
     stage::CallFate,
     text::{Files, Lack},
 };
@@ -108,6 +108,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
             _ => None,
         },
         stage: Stage::Running,
+        late_ms: None,
     };
     if let Some(running) = &frame.effect {
         effect.attempt = running.attempt;
@@ -120,6 +121,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
             RunningAt::Waiting(until) => Stage::Waiting(until),
             RunningAt::Lost => Stage::Lost,
         };
+        effect.late_ms = late_ms(state, running);
         return Some(effect);
     }
     if machine.limits.at_once.is_some() || frame.gathering {
@@ -127,6 +129,13 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         return None;
     }
     not_started(run, frame, state, effect)
+}
+
+/// Returns when the time of a task is over; `None`: it has no bound, or waits for a person's word.
+pub(crate) fn late_ms(state: &State, running: &Running) -> Option<u64> {
+    let bounded = matches!(state.activity, Activity::Task(_)) && running.at != RunningAt::Lost;
+    let limit = state.timeout_ms.filter(|_| bounded)?;
+    Some(running.since_ms.saturating_add(limit))
 }
 
 /// Tells whether a stage waits for a person's word on one of its calls.

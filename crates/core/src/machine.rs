@@ -158,6 +158,11 @@ pub struct State {
     /// What follows when the runner died while the activity ran.
     #[serde(default, skip_serializing_if = "OnCrash::is_default")]
     pub on_crash: OnCrash,
+    /// How long a task may take in milliseconds, tries and the waits between them included; `None`: no bound.
+    ///
+    /// A model stage has [`ModelStage::timeout_ms`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
     /// Whether a line of a spread goes on in its own way from here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_item: bool,

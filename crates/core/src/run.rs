@@ -260,6 +260,12 @@ pub struct Running {
     pub file: Option<String>,
     /// Where it stands.
     pub at: RunningAt,
+    /// When its first try began, in milliseconds since 1970; of one that was cut off, when it began again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub since_ms: u64,
+    /// Why the try before came to nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// Where an effect stands.

@@ -209,9 +209,14 @@ impl ToolServers {
     /// # Errors
     /// The only server there is cannot be reached, with the reason.
     pub fn tools(&self) -> Result<Vec<ServedTool>, CallError> {
+        self.listing().wait()
+    }
+
+    /// Begins to list the tools that are there now, as [`Self::tools`] does.
+    #[must_use]
+    pub fn listing(&self) -> Call<Vec<ServedTool>> {
         let inner = Arc::clone(&self.inner);
         self.begin_with(Some(LIST_TIME), async move { inner.list().await })
-            .wait()
     }
 
     /// Keeps the definitions that were seen, and those to come, beside the log of a run that has begun since.

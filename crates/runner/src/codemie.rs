@@ -7,6 +7,7 @@ mod lookup;
 mod place;
 mod records;
 mod servers;
+mod started;
 mod tool;
 mod tree;
 
@@ -34,7 +35,7 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use agent::fitted;
 pub use lookup::look_up;
-pub use place::{Asked, Configured, Nodes};
+pub use place::{Asked, Configured, Nodes, NotStarted};
 
 use crate::{
     carry::written,

@@ -467,11 +467,13 @@ const fn is_open(effect: &Effect) -> bool {
     matches!(effect.stage, Stage::Running | Stage::Person)
 }
 
-const fn due(effect: &Effect) -> Option<u64> {
-    match effect.stage {
+/// Returns when the run is to be advanced for an effect.
+fn due(effect: &Effect) -> Option<u64> {
+    let waits = match effect.stage {
         Stage::Waiting(until) => Some(until),
         _ => None,
-    }
+    };
+    waits.into_iter().chain(effect.late_ms).min()
 }
 
 /// Says to the run what became of an effect; `None` where it is to be cancelled.

@@ -519,7 +519,8 @@ fn carry_stage_out(
     };
     let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
     around.screen.begins(order);
-    let fitted = match codemie::fitted(stage, around, stages) {
+    let stopped = || brake.is_pulled();
+    let fitted = match codemie::fitted(stage, around, stages, &stopped) {
         Ok(fitted) => fitted,
         Err(failed) => {
             let outcome = failed.into();

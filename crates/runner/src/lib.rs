@@ -30,7 +30,7 @@ mod stage;
 mod surroundings;
 mod tools;
 
-pub use codemie::{Asked, Configured, NodeOrder, Nodes, look_up};
+pub use codemie::{Asked, Configured, NodeOrder, Nodes, NotStarted, look_up};
 pub use drive::{DriveError, Halt, command, drive, lose_effects};
 pub use embedded::{Canceller, Embedded, EmbeddedError};
 pub use guard::{Guard, GuardWanted, Guarded};

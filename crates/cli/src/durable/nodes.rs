@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use interlock_core::{
@@ -10,9 +10,9 @@ use interlock_core::{
     machine::{Activity, Machine},
     node::{ServerWork, is_node},
 };
-use interlock_gateway::tool_servers::WantedServer;
+use interlock_gateway::tool_servers::{Reach, WantedServer};
 use interlock_project::{Assets, Config, Servers as NoServers};
-use interlock_runner::{Asked, Configured, Nodes, Screen, Servers, Stages};
+use interlock_runner::{Asked, Configured, Nodes, NotStarted, Screen, Servers, Stages};
 use interlock_store::EventLog as _;
 use interlock_tools::Datasource;
 
@@ -70,8 +70,6 @@ struct OfConfiguration {
     assets: Assets,
     /// Where lines of servers go; `None`: nowhere yet.
     screen: Option<Arc<dyn Screen>>,
-    /// Held while a server is started: one after the other.
-    starting: Mutex<()>,
 }
 
 impl OfConfiguration {
@@ -91,7 +89,6 @@ impl OfConfiguration {
             person: person.clone(),
             assets,
             screen,
-            starting: Mutex::default(),
         }
     }
 }
@@ -111,19 +108,35 @@ pub(super) fn look_up(
 }
 
 impl Configured for OfConfiguration {
-    fn start(&self, server: &Asked) -> Result<Arc<dyn Servers>, String> {
-        let _one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut wanted = WantedServer::written(&server.name, &server.written, &self.root)?;
+    fn start(
+        &self,
+        server: &Asked,
+        given_up: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Servers>, NotStarted> {
+        let named = |why: String| format!("the server `{}`: {why}", server.name);
+        let fault = |why: String| NotStarted {
+            why,
+            passing: false,
+        };
+        let wanted = WantedServer::written(&server.name, &server.written, &self.root);
+        let mut wanted = wanted.map_err(fault)?;
         wanted.only.clone_from(&server.only);
+        let is_called = matches!(wanted.reach, Reach::Http(_));
         let (none, person) = (NoServers::default(), (&self.person, None));
         let started = OfRun::begin(&self.app, &self.root, vec![wanted], none, person);
         let started = started.map_err(|failure| match failure {
-            Failure::Error(_, error) => format!("the server `{}`: {error:#}", server.name),
-            Failure::Said(_) => format!("the server `{}` cannot be started", server.name),
+            Failure::Error(_, error) => fault(named(format!("{error:#}"))),
+            Failure::Said(_) => fault(named("it cannot be started".to_owned())),
         })?;
         if let Some(screen) = &self.screen {
             started.show_on(Arc::clone(screen));
         }
+        let listed = started.listed(given_up);
+        listed.map_err(|why| NotStarted {
+            why: named(why),
+            // One that is away may come back; a program that does not start will not start the next time.
+            passing: is_called && !given_up(),
+        })?;
         Ok(Arc::new(started))
     }
 

@@ -80,10 +80,12 @@ impl OfRun {
             let server = WantedServer::configured(name, server, root);
             wanted.push(server.map_err(|why| Failure::usage(anyhow::anyhow!(why)))?);
         }
-        Self::begin(app, root, wanted, configured, (person, run)).map(Some)
+        let started = Self::begin(app, root, wanted, configured, (person, run))?;
+        started.tools();
+        Ok(Some(started))
     }
 
-    /// Starts these servers, and waits until it is known what they have.
+    /// Begins to start these servers.
     pub(super) fn begin(
         app: &App,
         root: &Path,
@@ -117,13 +119,38 @@ impl OfRun {
             message_bytes_max: person.gateway.message_bytes_max(),
             note: Box::new(move |line| told.tell(&line)),
         })?;
-        let started = Self {
+        Ok(Self {
             servers,
             known: Mutex::default(),
             lines,
-        };
-        started.tools();
-        Ok(started)
+        })
+    }
+
+    /// Waits until it is known what they have, or until that is `given_up`.
+    ///
+    /// The error says why the only server there is cannot be reached.
+    pub(super) fn listed(&self, given_up: &dyn Fn() -> bool) -> Result<Vec<Served>, String> {
+        let listing = self.servers.listing();
+        loop {
+            if let Some(listed) = listing.wait_for(LOOK_EVERY) {
+                let listed = listed.map_err(|error| error.to_string())?;
+                return Ok(self.note(listed));
+            }
+            if given_up() {
+                // Dropped below: nobody waits for it any more.
+                return Err("it did not say in time what it has".to_owned());
+            }
+        }
+    }
+
+    /// Keeps what was listed.
+    fn note(&self, listed: Vec<ServedTool>) -> Vec<Served> {
+        let served: Vec<Served> = listed.into_iter().map(served).collect();
+        let mut known = lock(&self.known);
+        for served in &served {
+            known.insert(served.spec.name.clone(), served.clone());
+        }
+        served
     }
 
     /// Shows lines of the servers on the screen of a run.
@@ -169,13 +196,7 @@ impl OfRun {
 impl Servers for OfRun {
     fn tools(&self) -> Vec<Served> {
         // Why a server is not there was told as a line.
-        let listed = self.servers.tools().unwrap_or_default();
-        let served: Vec<Served> = listed.into_iter().map(served).collect();
-        let mut known = lock(&self.known);
-        for served in &served {
-            known.insert(served.spec.name.clone(), served.clone());
-        }
-        served
+        self.note(self.servers.tools().unwrap_or_default())
     }
 
     fn known(&self, tool: &str) -> Option<Served> {

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     command::ActivityOutcome,
-    event::Event,
+    effects::late_ms,
+    event::{Cause, Event},
     machine::Activity,
     names::FramePath,
     refusal::{Code, Refusal},
@@ -62,7 +63,7 @@ impl Work<'_> {
     pub(super) fn advance(&mut self) -> Answered {
         self.open()?;
         for path in self.run.open_leaves() {
-            if !self.is_open(&path) || self.stage_is_due(&path)? {
+            if !self.is_open(&path) || self.stage_is_due(&path)? || self.task_is_late(&path)? {
                 continue;
             }
             let (frame, machine) = self.stand(&path)?;
@@ -98,6 +99,29 @@ impl Work<'_> {
             }
         }
         Ok(Reply::Accepted)
+    }
+
+    /// Ends a task that took too long, whatever try it is at; tells whether it did.
+    fn task_is_late(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let state = state_of(machine, frame)?;
+        let Some(running) = frame.effect.as_ref().filter(|_| self.run.paused.is_none()) else {
+            return Ok(false);
+        };
+        if late_ms(state, running).is_none_or(|late| self.at_ms < late) {
+            return Ok(false);
+        }
+        let limit = state.timeout_ms.unwrap_or_default();
+        let before = match &running.trouble {
+            Some(trouble) => format!("; before that: {trouble}"),
+            None => String::new(),
+        };
+        let message = format!(
+            "the state took longer than {} s, which is its `timeout`{before}",
+            seconds(limit)
+        );
+        self.fail_for_good(path, Cause::new("timeout", message))?;
+        Ok(true)
     }
 
     /// Finds the frame whose activity is meant.
@@ -141,6 +165,12 @@ impl Work<'_> {
             })
             .unwrap_or(false)
     }
+}
+
+/// Writes milliseconds as seconds.
+fn seconds(ms: u64) -> String {
+    let text = format!("{}.{:03}", ms / 1000, ms % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn nothing_running() -> Refusal {

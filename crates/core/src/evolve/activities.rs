@@ -12,6 +12,9 @@ use crate::{
     text::Caught,
 };
 
+/// Characters of the reason of a failed try that are kept.
+const TROUBLE_MAX: usize = 300;
+
 /// Folds an event of an effect.
 pub(super) fn apply_effect(run: &mut Run, event: &Event) {
     let durable = run.places.is_some();
@@ -22,10 +25,16 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
             attempt,
             input,
             file,
-            ..
+            at_ms,
         } => {
             if let Some(frame) = run.frame_mut(path) {
                 let before = frame.effect.take();
+                // How long one ran that was cut off, nobody knows: its time begins anew.
+                let known = before
+                    .as_ref()
+                    .filter(|before| before.at != RunningAt::Lost);
+                let since_ms = known.map_or(*at_ms, |before| before.since_ms);
+                let trouble = before.as_ref().and_then(|before| before.trouble.clone());
                 if before
                     .as_ref()
                     .is_some_and(|before| before.attempt != *attempt)
@@ -42,11 +51,22 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                     input,
                     file: file.clone(),
                     at: RunningAt::Started,
+                    since_ms,
+                    trouble,
                 });
             }
         }
-        Event::AttemptFailed { path, again_ms, .. } => {
-            stand(run, path, RunningAt::Waiting(*again_ms))
+        Event::AttemptFailed {
+            path,
+            error,
+            again_ms,
+            ..
+        } => {
+            stand(run, path, RunningAt::Waiting(*again_ms));
+            let effect = run.frame_mut(path).and_then(|frame| frame.effect.as_mut());
+            if let Some(effect) = effect {
+                effect.trouble = Some(error.message.chars().take(TROUBLE_MAX).collect());
+            }
         }
         Event::EffectLost { path } => stand(run, path, RunningAt::Lost),
         Event::ActivityEnded {

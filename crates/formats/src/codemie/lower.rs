@@ -134,6 +134,9 @@ impl Lowering<'_> {
             let target = self.routes.target(&target.text);
             made.on.insert(EventName::new("error"), only(target));
         }
+        if matches!(made.activity, Activity::Task(_)) {
+            made.timeout_ms = timing::milliseconds(state.timeout.as_ref());
+        }
         made.retry = Some(timing::retry(&state.retry, &self.workflow.retry));
         made.approval_before = state.asks_before.then(|| ApprovalBefore {
             // The engine says what was put out before, and the task as it would be sent.

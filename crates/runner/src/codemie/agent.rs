@@ -1,15 +1,19 @@
 //! What the model of one state has beside what all stages have: servers, folders, values.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use interlock_core::{
     call::ToolCall,
     names::CallId,
     node::{AgentWork, Given, ServerStart, ServerWork, tool::cut},
+    stage::stage_of,
 };
 use interlock_tools::{Arguments, Cancel, Secrets};
 
-use super::{Nodes, reasoned, servers::asked};
+use super::{Nodes, reasoned, servers::{asked, not_started}};
 use crate::{
     order::Failed,
     stage::{Served, ServedEnd, Servers, StageOrder, Stages},
@@ -21,6 +25,7 @@ pub(crate) fn fitted(
     order: &StageOrder,
     around: &Surroundings,
     stages: &Stages,
+    stopped: &dyn Fn() -> bool,
 ) -> Result<Option<Stages>, Failed> {
     let run = &order.told.run;
     let frame = run.frame(&order.path);
@@ -43,8 +48,21 @@ pub(crate) fn fitted(
         all: Vec::new(),
         run: stages.servers.clone(),
     };
+    let limit = frame.and_then(|frame| stage_of(&order.machine, frame)?.timeout_ms);
+    let began = Instant::now();
+    let is_late =
+        || limit.is_some_and(|limit| began.elapsed() >= Duration::from_millis(limit));
+    let given_up = || stopped() || is_late();
     for server in agent.servers.iter().chain(&configured(&agent, nodes)) {
-        joined.add(nodes, server, &given)?;
+        let added = joined.add(nodes, server, &given, &given_up);
+        added.map_err(|failed| match is_late() {
+            true => reasoned(
+                "timeout",
+                format!("the time of the state was over: {}", failed.message),
+                None,
+            ),
+            false => failed,
+        })?;
     }
     if !joined.all.is_empty() {
         fitted.servers = Some(Arc::new(joined));
@@ -88,13 +106,26 @@ struct One {
 }
 
 impl Joined {
-    fn add(&mut self, nodes: &Nodes, server: &ServerWork, given: &Given) -> Result<(), Failed> {
+    fn add(
+        &mut self,
+        nodes: &Nodes,
+        server: &ServerWork,
+        given: &Given,
+        given_up: &dyn Fn() -> bool,
+    ) -> Result<(), Failed> {
         let (asked, secrets) = asked(nodes.configured.as_ref(), server, given, false)?;
-        let started = nodes.start(&asked);
+        let secrets = Secrets::known(secrets);
+        let started = nodes.start(&asked, given_up).map_err(|why| {
+            let failed = not_started(&why);
+            Failed {
+                message: secrets.masked_known(&failed.message).into_owned(),
+                ..failed
+            }
+        });
         self.all.push(One {
-            servers: started.map_err(|why| reasoned("tool_failed", why, None))?,
+            servers: started?,
             tokens_max: server.tokens_max,
-            secrets: Secrets::known(secrets),
+            secrets,
         });
         Ok(())
     }

@@ -39,7 +39,8 @@ pub fn look_up(
         }
         let (asked, _) = asked(configured, &server, &Given::default(), false)
             .map_err(|failed| failed.message)?;
-        let started = configured.start(&asked)?;
+        let started = configured.start(&asked, &|| false);
+        let started = started.map_err(|why| why.to_string())?;
         all.push((id, started.tools()));
     }
     for (state, name) in wanted {

@@ -1,11 +1,6 @@
 //! Where tool states and custom nodes work.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use interlock_confine::Decided;
 use interlock_core::{
@@ -16,6 +11,7 @@ use interlock_core::{
 use interlock_facts::Surroundings;
 use interlock_tools::Datasource;
 
+use super::started::Started;
 use crate::stage::Servers;
 
 /// Where tool states and custom nodes work.
@@ -32,8 +28,8 @@ pub struct Nodes {
     pub servers: Option<Arc<dyn Servers>>,
     /// Servers and values that are asked for when they are needed.
     pub configured: Arc<dyn Configured>,
-    /// Servers that were started, by what they were started with.
-    started: Mutex<BTreeMap<String, Arc<dyn Servers>>>,
+    /// Servers that were started for states.
+    started: Started,
 }
 
 /// A server that is to be started.
@@ -57,13 +53,45 @@ impl fmt::Debug for Asked {
     }
 }
 
+impl Asked {
+    /// Tells servers apart by all that they are started with.
+    pub(super) fn key(&self) -> String {
+        let written = serde_json::Value::Object(self.written.clone());
+        format!("{}\n{:?}\n{written}", self.name, self.only)
+    }
+}
+
+/// Why a server does not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct NotStarted {
+    /// One sentence.
+    pub why: String,
+    /// Whether it may be there later.
+    pub passing: bool,
+}
+
+impl NotStarted {
+    /// Says that nobody waits for a server any more.
+    pub(super) fn given_up(server: &Asked) -> Self {
+        Self {
+            why: format!("the server `{}` was not waited for any longer", server.name),
+            passing: false,
+        }
+    }
+}
+
 /// Servers and values of the configuration, as the one who has it fills them in.
 pub trait Configured: Send + Sync {
-    /// Starts a server, and waits until it is known what it has.
+    /// Starts a server, and waits until it is known what it has, or until it is `given_up`.
     ///
     /// # Errors
-    /// One sentence: it cannot be started or reached.
-    fn start(&self, server: &Asked) -> Result<Arc<dyn Servers>, String>;
+    /// It cannot be started or reached.
+    fn start(
+        &self,
+        server: &Asked,
+        given_up: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Servers>, NotStarted>;
 
     /// Finds a server of the configuration.
     fn server(&self, id: &str) -> Option<ServerWork>;
@@ -100,25 +128,18 @@ impl Nodes {
             datasources: Vec::new(),
             servers: None,
             configured,
-            started: Mutex::default(),
+            started: Started::default(),
         }
     }
 
-    /// Starts a server, unless it runs already from the same beginning.
-    pub(super) fn start(&self, server: &Asked) -> Result<Arc<dyn Servers>, String> {
-        let written = serde_json::Value::Object(server.written.clone());
-        let key = format!("{}\n{:?}\n{written}", server.name, server.only);
-        // Held meanwhile: of two who want the same, one waits for the other.
-        let mut started = self
-            .started
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(known) = started.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let servers = self.configured.start(server)?;
-        started.insert(key, Arc::clone(&servers));
-        Ok(servers)
+    /// Starts a server, unless one runs already that was started with the same.
+    pub(super) fn start(
+        &self,
+        server: &Asked,
+        given_up: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Servers>, NotStarted> {
+        let configured = self.configured.as_ref();
+        self.started.start(configured, server, given_up)
     }
 }
 

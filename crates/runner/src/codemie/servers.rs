@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use interlock_core::node::{Given, ServerStart, ServerWork, tool::fill};
-use interlock_core::template::Template;
+use interlock_core::{
+    event::Passing,
+    node::{Given, ServerStart, ServerWork, tool::fill},
+    template::Template,
+};
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Configured, Worked, failed, reasoned};
+use super::{Asked, Configured, NotStarted, Worked, failed, reasoned};
 use crate::{
     order::Failed,
     stage::{Served, Servers},
@@ -107,9 +110,16 @@ impl Worked<'_> {
             asked(nodes.configured.as_ref(), server, &self.given, strict)?
         };
         self.secrets.extend(secrets);
-        let started = self.nodes()?.start(&asked);
-        started.map_err(|why| reasoned("tool_failed", why, None))
+        let given_up = || self.control.stopped().is_some();
+        let started = self.nodes()?.start(&asked, &given_up);
+        started.map_err(|why| not_started(&why))
     }
+}
+
+/// Says that a server does not run.
+pub(super) fn not_started(why: &NotStarted) -> Failed {
+    let passing = why.passing.then(Passing::default);
+    reasoned("tool_failed", why.to_string(), passing)
 }
 
 /// Fills the fields of a server; also returns the values that nobody may see.

@@ -7,7 +7,7 @@ use interlock_core::{
 use interlock_tools::{Around, Cancel, Documents, Seen, documents};
 use serde_json::{Value, json};
 
-use super::{Worked, reasoned};
+use super::{Worked, reasoned, watched};
 use crate::order::Failed;
 
 impl Worked<'_> {
@@ -44,7 +44,11 @@ impl Worked<'_> {
             metadata: node.metadata,
             depth_max: node.depth_max,
         };
-        let listed = documents(&wanted, &around);
+        let listed = watched(
+            self.control,
+            || cancel.pull(),
+            || documents(&wanted, &around),
+        );
         let listed = listed.map_err(|why| reasoned("node_failed", why, None))?;
         Ok(NodeOutput {
             output: json!({ node.output_key: Value::Array(listed) }),

@@ -227,8 +227,11 @@ impl<H: Host> Drive<'_, H> {
     }
 
     /// Takes the end of a stage's thread: the run knows already how the stage stands.
+    ///
+    /// A failure with a name is one of the state, before its model was called.
     pub(super) fn stage_ended(&mut self, landed: Landed) -> Result<(), DriveError<H::Error>> {
         match landed.outcome {
+            Some(ActivityOutcome::Failed(ref cause)) if cause.code.is_string() => self.land(landed),
             Some(ActivityOutcome::Failed(cause)) => Err(DriveError::Broken {
                 path: landed.id,
                 message: cause.message,

@@ -91,6 +91,11 @@ impl Brake {
         *self.why.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells whether it was pulled.
+    pub(crate) fn is_pulled(&self) -> bool {
+        self.pulled().is_some()
+    }
+
     pub(super) const fn model(&self) -> &interlock_models::Cancel {
         &self.model
     }

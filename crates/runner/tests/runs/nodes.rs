@@ -14,7 +14,7 @@ use std::{
 
 use interlock_core::{event::Event, machine::Machine, node::ServerWork};
 use interlock_models::Kind;
-use interlock_runner::{Asked, Configured, Halt, Nodes, People, Servers};
+use interlock_runner::{Asked, Configured, Halt, Nodes, NotStarted, People, Servers};
 use interlock_testkit::provider::{Reply, Script, text};
 use interlock_tools::Datasource;
 use serde_json::{Value, json};
@@ -28,8 +28,11 @@ use crate::{
 struct Values;
 
 impl Configured for Values {
-    fn start(&self, _: &Asked) -> Result<Arc<dyn Servers>, String> {
-        Err("no server can be started here".to_owned())
+    fn start(&self, _: &Asked, _: &dyn Fn() -> bool) -> Result<Arc<dyn Servers>, NotStarted> {
+        Err(NotStarted {
+            why: "no server can be started here".to_owned(),
+            passing: false,
+        })
     }
 
     fn server(&self, _: &str) -> Option<ServerWork> {

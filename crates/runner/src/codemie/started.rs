@@ -1,0 +1,82 @@
+//! Servers that were started for states, each once for what it is started with.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+use super::{Asked, Configured, LOOK_EVERY, NotStarted};
+use crate::stage::Servers;
+
+/// Servers that run, or are being started, by what they are started with.
+#[derive(Default)]
+pub(super) struct Started {
+    all: Mutex<BTreeMap<String, Stand>>,
+    changed: Condvar,
+}
+
+/// Where one server stands.
+enum Stand {
+    /// Somebody starts it.
+    Starting,
+    Running(Arc<dyn Servers>),
+}
+
+impl Started {
+    /// Starts a server, unless one runs already that was started with the same.
+    ///
+    /// Of two who want the same one, one waits for the other; whoever wants another one waits for nobody.
+    pub(super) fn start(
+        &self,
+        configured: &dyn Configured,
+        server: &Asked,
+        given_up: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Servers>, NotStarted> {
+        let key = server.key();
+        let mut all = self.lock();
+        loop {
+            match all.get(&key) {
+                Some(Stand::Running(known)) => return Ok(Arc::clone(known)),
+                Some(Stand::Starting) if given_up() => return Err(NotStarted::given_up(server)),
+                Some(Stand::Starting) => {
+                    let waited = self.changed.wait_timeout(all, LOOK_EVERY);
+                    (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                None => break,
+            }
+        }
+        all.insert(key.clone(), Stand::Starting);
+        drop(all);
+        let mut place = Place {
+            started: self,
+            key,
+            running: None,
+        };
+        let servers = configured.start(server, given_up)?;
+        place.running = Some(Arc::clone(&servers));
+        Ok(servers)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Stand>> {
+        // Nothing is left half changed under it.
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a server that is being started; given up where nothing came of it.
+struct Place<'a> {
+    started: &'a Started,
+    key: String,
+    running: Option<Arc<dyn Servers>>,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut all = self.started.lock();
+        match self.running.take() {
+            Some(servers) => drop(all.insert(self.key.clone(), Stand::Running(servers))),
+            None => drop(all.remove(&self.key)),
+        }
+        self.started.changed.notify_all();
+    }
+}
