@@ -5,6 +5,12 @@
     reason = "a failed test panics"
 )]
 
+#[path = "codemie_tools/late.rs"]
+mod late;
+#[path = "codemie_tools/names.rs"]
+mod names;
+#[path = "codemie_tools/records.rs"]
+mod records;
 #[path = "stages/place.rs"]
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod place;
@@ -38,6 +44,12 @@ fn configure(place: &Place, text: &str) {
     let path = place.room.config().join("interlock/config.toml");
     let known = fs::read_to_string(&path).unwrap();
     fs::write(path, format!("{known}{text}")).unwrap();
+}
+
+/// Puts another workflow in the place of the one there is.
+fn write(place: &Place, workflow: &Value) {
+    let path = ".interlock/workflows/flow.yaml";
+    place.room.write(path, &workflow.to_string()).unwrap();
 }
 
 /// An MCP server in a workflow; its argument marks its process with the project.
@@ -82,10 +94,7 @@ fn a_tool_state_calls_the_server_that_it_brings_along() {
         "tool_args": {"steps": says("{\"found\": {\"n\": 3}}"), "n": "{{ count }}"},
         "tool_result_json_pointer": "/found/n",
     }));
-    place
-        .room
-        .write(".interlock/workflows/flow.yaml", &workflow.to_string())
-        .unwrap();
+    write(&place, &workflow);
     let said = run(&place, "{\"count\": \"7\"}").ended(0);
     assert_eq!(said.out.trim(), "3");
     all_ended(&place);
@@ -96,10 +105,7 @@ fn a_tool_that_the_server_lacks_is_named() {
     let place = made(&json!({"states": []}), Vec::new());
     let mark = place.project().display().to_string();
     let tool = json!({"tool": "lok", "mcp_server": server("zoo", &mark), "tool_args": {"n": 1}});
-    place
-        .room
-        .write(".interlock/workflows/flow.yaml", &of_tool(tool).to_string())
-        .unwrap();
+    write(&place, &of_tool(tool));
     run(&place, "go")
         .ended(1)
         .says(&["no tool `lok`", "did you mean `look`?"]);
@@ -179,10 +185,7 @@ fn an_assistant_has_the_tools_of_its_own_server_and_no_others() {
             {"id": "two", "assistant_id": "b", "task": "Go on.", "next": {"state_id": "end"}},
         ],
     });
-    place
-        .room
-        .write(".interlock/workflows/flow.yaml", &workflow.to_string())
-        .unwrap();
+    write(&place, &workflow);
     run(&place, "go").ended(0);
     let asked = place.provider.asked();
     let names = |number: usize| -> Vec<String> {
@@ -327,10 +330,7 @@ fn a_server_for_single_usage_is_fresh_each_call() {
                 {"id": "b", "tool_id": "t", "next": {"state_id": "end", "output_key": "second"}},
             ],
         });
-        place
-            .room
-            .write(".interlock/workflows/flow.yaml", &workflow.to_string())
-            .unwrap();
+        write(&place, &workflow);
         run(&place, "go").ended(0);
         let context = place.status()["context"].clone();
         (context["first"].clone(), context["second"].clone())

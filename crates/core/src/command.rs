@@ -10,6 +10,7 @@ use crate::{
     event::{Cause, ProtectedChange, ToolChange},
     machine::{Machine, ModeRules, Object},
     names::{AgentId, CallId, Digest, FramePath},
+    node::NodeAsk,
     stage::StageAsk,
     text::{Files, Places},
 };
@@ -117,6 +118,15 @@ pub enum Ask {
         attempt: u32,
         /// What.
         ask: StageAsk,
+    },
+    /// Something of an effect under way that is no model stage's attempt.
+    Node {
+        /// The frame.
+        path: FramePath,
+        /// The try that is meant.
+        attempt: u32,
+        /// What.
+        ask: NodeAsk,
     },
     /// Time has passed; waits that are due end, and tries that are due begin.
     Advance,

@@ -12,6 +12,7 @@ mod interrupts;
 mod items;
 mod lines;
 mod machines;
+mod nodes;
 mod people;
 mod protected;
 mod question;
@@ -104,6 +105,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::Approve(answer) => work.approve(answer),
         Ask::Reject(answer) => work.reject(answer),
         Ask::Stage { path, attempt, ask } => work.stage(path, *attempt, ask),
+        Ask::Node { path, attempt, ask } => work.node(path, *attempt, ask),
         Ask::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
         Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
         Ask::Resume { by } => work.resume(by),

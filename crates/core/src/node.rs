@@ -24,12 +24,14 @@ use crate::{
     text::Form,
 };
 
+mod ask;
 mod convert;
 mod path;
 pub mod records;
 pub mod tool;
 mod transform;
 
+pub use ask::{Answers, Known, NodeAsk};
 pub use transform::transform;
 
 /// [`ToolWork`]: a tool runs with written arguments.

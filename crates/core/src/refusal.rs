@@ -99,6 +99,8 @@ codes! {
     TooManyCalls = "too_many_calls"
     /// What was handed in does not fit its schema.
     SchemaInvalid = "schema_invalid"
+    /// The run has spent what it may on models.
+    Budget = "budget"
     /// A file outside of the project was to be written.
     OutsideProject = "outside_project"
 }

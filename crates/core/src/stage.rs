@@ -358,7 +358,9 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     if let Some(at) = waiting {
         return Some(Step::Propose(at));
     }
-    if acting.turns == 0 && !acting.condensed && !acting.calling && is_too_long(machine, frame) {
+    let is_first = acting.turns == 0 && !acting.condensed && !acting.calling;
+    // What the run may not spend on an answer, it may not spend on a summary either.
+    if is_first && is_too_long(machine, frame) && !is_spent(machine, run) {
         return Some(Step::Condense);
     }
     if let Some(again_ms) = acting.again_ms {
@@ -368,6 +370,16 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
         turn: acting.turns.saturating_add(1),
         logged: acting.calling,
     })
+}
+
+/// Tells whether the run has spent what it may on models.
+pub(crate) fn is_spent(machine: &Machine, run: &Run) -> bool {
+    let budget = machine.stages.as_ref().map(|rules| rules.budget);
+    let budget = budget.unwrap_or_default();
+    let money = run.spent.pico_usd;
+    let most = |most: Option<u64>, spent: u64| most.is_some_and(|most| spent >= most);
+    most(budget.tokens, run.spent.tokens())
+        || money.is_some_and(|spent| most(budget.pico_usd, spent))
 }
 
 /// Tools that only read, and may run beside each other.

@@ -10,6 +10,7 @@ use crate::{
     people,
     program::{self, At, Control, Exit, Program, Stream},
     screen::Shown,
+    stage::Outbox,
     surroundings::Surroundings,
     tools::{Codes, Prepared, Task, prepare},
 };
@@ -22,19 +23,31 @@ const CANCELLED: i64 = 130;
 const SIGNAL_BASE: i64 = 128;
 
 /// Carries `order` out; returns when nothing of it runs any more.
-pub(crate) fn carry_out(order: &Order, around: &Surroundings, control: &Arc<Control>) -> Outcome {
+///
+/// What a node tells its run meanwhile goes through `outbox`.
+pub(crate) fn carry_out(
+    order: &Order,
+    around: &Surroundings,
+    control: &Arc<Control>,
+    outbox: Outbox,
+) -> Outcome {
     around.screen.begins(order);
-    let outcome = perform(order, around, control);
+    let outcome = perform(order, around, control, outbox);
     around.screen.ends(order, &outcome);
     outcome
 }
 
-fn perform(order: &Order, around: &Surroundings, control: &Arc<Control>) -> Outcome {
+fn perform(
+    order: &Order,
+    around: &Surroundings,
+    control: &Arc<Control>,
+    outbox: Outbox,
+) -> Outcome {
     if let Some(failed) = target_fault(order) {
         return failed.into();
     }
     if let Some(node) = &order.node {
-        return codemie::carry(order, node, around, control);
+        return codemie::carry(order, node, around, control, outbox);
     }
     match prepare(order, around) {
         Err(failed) => failed.into(),

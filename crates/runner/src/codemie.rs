@@ -8,6 +8,7 @@ mod place;
 mod records;
 mod servers;
 mod started;
+mod talk;
 mod tool;
 mod tree;
 
@@ -34,6 +35,7 @@ use interlock_tools::{Secrets, findings};
 use serde::de::DeserializeOwned;
 
 pub(crate) use agent::fitted;
+pub(crate) use talk::Talk;
 pub use lookup::look_up;
 pub use place::{Asked, Configured, Nodes, NotStarted};
 
@@ -41,6 +43,7 @@ use crate::{
     carry::written,
     order::{Failed, Order, Outcome},
     program::Control,
+    stage::Outbox,
     surroundings::Surroundings,
 };
 
@@ -70,6 +73,7 @@ pub(crate) fn carry(
     node: &NodeOrder,
     around: &Surroundings,
     control: &Arc<Control>,
+    outbox: Outbox,
 ) -> Outcome {
     let Some(given) = Given::of(&node.machine, &node.run, &node.path) else {
         return Failed::new(FAILED, "its frame is not there any more").into();
@@ -80,6 +84,7 @@ pub(crate) fn carry(
         given,
         around,
         control,
+        talk: Talk::new(order, &node.path, outbox),
         secrets: Vec::new(),
     };
     let made = match order.kind.as_str() {
@@ -102,6 +107,7 @@ struct Worked<'a> {
     given: Given,
     around: &'a Surroundings,
     control: &'a Arc<Control>,
+    talk: Talk,
     /// Values that neither output nor messages may hold.
     secrets: Vec<String>,
 }

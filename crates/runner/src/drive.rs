@@ -123,8 +123,9 @@ struct Flight {
     attempt: u32,
     /// Whether it is being ended.
     stopping: bool,
-    /// What a model stage has not been told yet; `None`: it is none.
+    /// What a model stage or a node has not been told yet; `None`: it is neither.
     listening: Option<Listening>,
+    is_stage: bool,
 }
 
 /// What ended while the run stood paused.
@@ -282,13 +283,12 @@ impl<'a, H: Host> Drive<'a, H> {
             if !self.host.takes(&order) {
                 continue;
             }
+            let talks = order.stage.is_some() || order.node.is_some();
             let flight = Flight {
                 attempt: order.attempt,
                 stopping: false,
-                listening: order
-                    .stage
-                    .as_ref()
-                    .map(|stage| Listening::new(&stage.path)),
+                listening: talks.then(|| Listening::new(&effect.frame)),
+                is_stage,
             };
             self.flights.insert(order.id.clone(), flight);
             self.host.start(order);
@@ -346,7 +346,7 @@ impl<'a, H: Host> Drive<'a, H> {
         if flight.as_ref().is_some_and(|flight| flight.stopping) {
             return Ok(());
         }
-        if flight.is_some_and(|flight| flight.listening.is_some()) {
+        if flight.is_some_and(|flight| flight.is_stage) {
             return self.stage_ended(landed);
         }
         if self.run.paused.is_some() {

@@ -501,7 +501,10 @@ fn spawn(
             };
             word.outcome = match brake {
                 Some(brake) => carry_stage_out(&order, &around, &brake, asking),
-                None => carry_out(&order, &around, &control),
+                None => {
+                    let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
+                    carry_out(&order, &around, &control, Box::new(outbox))
+                }
             };
         })
 }

@@ -6,6 +6,7 @@ use interlock_core::{
     names::FramePath,
     report::{shown_path, state_paths, title_of, titles},
     run::{Frame, Phase, Run},
+    stage::Usage,
 };
 use interlock_runner::holder;
 use serde_json::{Value, json};
@@ -33,8 +34,10 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     put(line, "items", json!(items(&live.machine, &live.run)));
     let attempts = attempts(&live.log, &live.machine, &live.run)?;
     put(line, "attempts", Value::Array(attempts));
-    if super::stages::has_stages(&live.machine) {
-        put(line, "spent", json!(live.run.spent));
+    let spent = live.run.spent;
+    // Nodes that are no stages may call models, too.
+    if super::stages::has_stages(&live.machine) || spent != Usage::default() {
+        put(line, "spent", json!(spent));
     }
     if live.run.is_over() {
         put(line, "code", json!(code(&live.run)));

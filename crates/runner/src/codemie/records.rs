@@ -1,18 +1,21 @@
 //! `state_processor_node`: what ended states gave, each as it is or as a model has it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use interlock_core::{
     event::{Event, Passing},
     machine::Machine,
-    node::{NodeOutput, RecordsNode, records, tool::fill},
+    node::{Answers, Known, NodeAsk, NodeOutput, RecordsNode, records, tool::fill},
 };
 use interlock_models::{Cancel, Heard, Message, ModelError, Options, Request};
 
 use super::{CANCELLED, Worked, failed, reasoned, watched};
 use crate::{
     order::Failed,
-    stage::{Stages, Tries},
+    stage::{KeptAnswer, Model, Stages, Tries, finish, keep, read, sha256, usage},
 };
 
 /// Model calls that one node may make.
@@ -30,6 +33,7 @@ impl Worked<'_> {
         let wanted = records::wanted(all, &node, &own);
         let mut items = Vec::new();
         let mut notes = Vec::new();
+        let mut known = Answers::of(&self.node.path, &self.node.events);
         for (at, record) in wanted.iter().enumerate() {
             let number = at + 1;
             let said = match node.task.is_some() && record.ok {
@@ -37,7 +41,7 @@ impl Worked<'_> {
                     let why = format!("there are more than {CALLS_MAX} records to ask a model of");
                     return Err(reasoned("limit_exceeded", why, None));
                 }
-                true => Some(self.ask(&node, record, number, &mut notes)?),
+                true => Some(self.ask(&node, record, number, &mut known)?),
                 false => None,
             };
             items.push(records::item(record, number, said.as_deref()));
@@ -65,60 +69,106 @@ impl Worked<'_> {
         Ok((Arc::new(machine), events))
     }
 
-    /// Asks a model of one record, and keeps its answer.
+    /// Asks a model of one record, unless it has answered that already.
     fn ask(
         &self,
         node: &RecordsNode,
         record: &records::Record,
         number: usize,
-        notes: &mut Vec<String>,
+        known: &mut Answers,
     ) -> Result<String, Failed> {
         let stages: Option<&Stages> = self.around.stages.as_deref();
         let stages = stages.ok_or_else(|| Failed::new(1, "nothing here can call a model"))?;
         let wanted = node.model.as_deref().or(stages.model.as_deref());
         let model = stages.models.find(wanted);
         let model = model.map_err(|why| reasoned("model_error", why, None))?;
-        let text = records::request(node, record, number, &self.given);
-        let system = match &node.system_prompt {
-            Some(prompt) => fill(prompt, self.given.values(), node.strict).map(|filled| filled.0),
-            None => Ok(String::new()),
-        };
-        let request = Request {
-            model: model.name.clone(),
-            system: system.map_err(|error| failed(&error))?,
-            messages: vec![Message::user(text.map_err(|error| failed(&error))?)],
-            tools: Vec::new(),
-            options: Options::default(),
-        };
+        let request = self.request(node, record, number, &model)?;
+        let digest = sha256(&String::from_utf8_lossy(&request.bytes()));
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        match known.take(number, &digest) {
+            Known::Answered(answer) => {
+                let kept: Result<KeptAnswer, _> = read(&stages.messages, &answer);
+                let kept = kept.map_err(|error| reasoned("node_failed", error.to_string(), None));
+                return said(&kept?);
+            }
+            Known::Called => {}
+            Known::New => self.talk.tell(NodeAsk::CallModel {
+                number,
+                provider: model.provider.clone(),
+                model: model.name.clone(),
+                request: digest,
+            })?,
+        }
+        let began = Instant::now();
         let cancel = Cancel::new();
-        let said = watched(
+        let answer = watched(
             self.control,
             || cancel.pull(),
             || {
                 let mut silent = |_: Heard<'_>| {};
                 let models = &stages.models;
-                models.call(&model, &request, Tries::Several, &cancel, &mut silent)
+                models.call(&model, &request, Tries::Once, &cancel, &mut silent)
             },
         );
         if self.control.stopped().is_some() {
             return Err(Failed::new(CANCELLED, "it was stopped"));
         }
-        let answer = said.map_err(|error| unanswered(&error))?;
-        let text = answer.text();
-        let whole = serde_json::to_vec(&serde_json::json!({
-            "state": record.state, "record": number, "text": text,
-        }));
-        let kept = stages.messages.keep(&whole.unwrap_or_default());
-        let kept = kept.map_err(|error| Failed::new(1, error.to_string()))?;
-        notes.push(format!(
-            "record {number} (`{}`): {}/{} answered, {} and {} tokens, kept as {kept}",
-            record.state,
-            model.provider,
-            model.name,
-            answer.usage.input.unwrap_or_default(),
-            answer.usage.output.unwrap_or_default(),
-        ));
-        Ok(text)
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.talk.tell(NodeAsk::NotAnswered {
+                    number,
+                    code: error.code().as_str().to_owned(),
+                    message: error.to_string(),
+                })?;
+                return Err(unanswered(&error));
+            }
+        };
+        let used = usage(stages.models.as_ref(), &model, &answer);
+        let kept = KeptAnswer { answer };
+        let digest = keep(&stages.messages, &kept);
+        self.talk.tell(NodeAsk::Answered {
+            number,
+            digest: digest.map_err(|error| Failed::new(1, error.to_string()))?,
+            finish: finish(kept.answer.finish),
+            usage: used,
+            ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        })?;
+        said(&kept)
+    }
+
+    /// Makes what a model is sent of one record: the same bytes for the same log.
+    fn request(
+        &self,
+        node: &RecordsNode,
+        record: &records::Record,
+        number: usize,
+        model: &Model,
+    ) -> Result<Request, Failed> {
+        let text = records::request(node, record, number, &self.given);
+        let system = match &node.system_prompt {
+            Some(prompt) => fill(prompt, self.given.values(), node.strict).map(|filled| filled.0),
+            None => Ok(String::new()),
+        };
+        Ok(Request {
+            model: model.name.clone(),
+            system: system.map_err(|error| failed(&error))?,
+            messages: vec![Message::user(text.map_err(|error| failed(&error))?)],
+            tools: Vec::new(),
+            options: Options::default(),
+        })
+    }
+}
+
+/// Returns what an answer says.
+fn said(kept: &KeptAnswer) -> Result<String, Failed> {
+    match kept.answer.finish {
+        interlock_models::Finish::Refused => Err(reasoned(
+            "model_refused",
+            "the provider refused to answer",
+            None,
+        )),
+        _ => Ok(kept.answer.text()),
     }
 }
 

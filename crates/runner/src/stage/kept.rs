@@ -32,14 +32,14 @@ pub struct KeptResult {
 }
 
 /// Keeps a value; its digest is of the bytes that it is kept as.
-pub(super) fn keep(messages: &Messages, value: &impl Serialize) -> Result<Digest, StoreError> {
+pub(crate) fn keep(messages: &Messages, value: &impl Serialize) -> Result<Digest, StoreError> {
     // Texts, numbers and lists of them: there is nothing in it that JSON cannot say.
     let bytes = serde_json::to_vec(value).unwrap_or_default();
     messages.keep(&bytes)
 }
 
 /// Reads a value that was kept.
-pub(super) fn read<T: DeserializeOwned>(
+pub(crate) fn read<T: DeserializeOwned>(
     messages: &Messages,
     digest: &Digest,
 ) -> Result<T, Unreadable> {

@@ -189,7 +189,7 @@ fn unfenced(text: &str) -> &str {
     inner.unwrap_or(text).trim()
 }
 
-const fn finish(finish: interlock_models::Finish) -> Finish {
+pub(crate) const fn finish(finish: interlock_models::Finish) -> Finish {
     use interlock_models::Finish as Said;
     match finish {
         Said::ToolCalls => Finish::ToolCalls,
@@ -209,7 +209,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Returns the lower-case hexadecimal SHA-256 of a text.
-pub(super) fn sha256(text: &str) -> Digest {
+pub(crate) fn sha256(text: &str) -> Digest {
     let bytes = Sha256::digest(text.as_bytes());
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Digest::new(hex)

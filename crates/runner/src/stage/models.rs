@@ -51,7 +51,7 @@ pub trait Models: Send + Sync {
 }
 
 /// Says to the run what a call cost.
-pub(super) fn usage(models: &dyn Models, model: &Model, answer: &Answer) -> Usage {
+pub(crate) fn usage(models: &dyn Models, model: &Model, answer: &Answer) -> Usage {
     let used = &answer.usage;
     Usage {
         input: used.input.unwrap_or_default(),

@@ -61,6 +61,9 @@ impl Reading {
     fn take(&mut self, event: &Event) -> Result<(), Failure> {
         match event {
             Event::StageEntered { path, attempt, .. } => self.open(path, *attempt),
+            Event::ActivityEnded { path, .. } | Event::AttemptFailed { path, .. } => {
+                self.close(path);
+            }
             Event::StageStarted { path, body } => self.begin(path, body),
             Event::ModelCalled {
                 path,
@@ -68,11 +71,15 @@ impl Reading {
                 provider,
                 model,
                 ..
-            } => self.say(
-                path,
-                "request",
-                json!({ "turn": turn, "model": format!("{provider}/{model}") }),
-            ),
+            } => {
+                if self.find(path).is_none() {
+                    // A node that calls models has no attempts of its own beside those of its effect.
+                    let effect = self.run.frame(path).and_then(|frame| frame.effect.as_ref());
+                    self.open(path, effect.map_or(1, |effect| effect.attempt));
+                }
+                let model = format!("{provider}/{model}");
+                self.say(path, "request", json!({ "turn": turn, "model": model }));
+            }
             Event::ModelResponded { path, .. } => self.model(path, event)?,
             Event::ModelFailed {
                 path,
@@ -132,13 +139,17 @@ impl Reading {
                     "end",
                     json!({ "outcome": outcome, "turns": turns, "usage": usage, "message": message }),
                 );
-                if let Some(open) = self.find(path) {
-                    open.is_over = true;
-                }
+                self.close(path);
             }
             _ => {}
         }
         self.remind(event)
+    }
+
+    fn close(&mut self, path: &FramePath) {
+        if let Some(open) = self.find(path) {
+            open.is_over = true;
+        }
     }
 
     fn find(&mut self, path: &FramePath) -> Option<&mut Conversation> {

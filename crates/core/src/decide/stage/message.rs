@@ -9,6 +9,7 @@ use crate::{
     refusal::{Code, Refusal},
     stage::{
         ActedCall, CALLS_MAX, CallFate, Finish, Handed, MessageCall, MessageCallKind, ModelMessage,
+        is_spent,
     },
 };
 
@@ -47,19 +48,7 @@ impl Work<'_> {
             ));
         }
         let turn = acting.turns.saturating_add(1);
-        let budget = self.rules().budget;
-        let spent = self.run.spent;
-        let over = [
-            budget
-                .tokens
-                .filter(|most| spent.tokens() >= *most)
-                .is_some(),
-            budget
-                .pico_usd
-                .filter(|most| spent.pico_usd.is_some_and(|spent| spent >= *most))
-                .is_some(),
-        ];
-        if over.contains(&true) {
+        if is_spent(self.machine, &self.run) {
             let message = "the run has spent what it may on models: no further call is made";
             return self.exit(path, End::failed("budget", message));
         }

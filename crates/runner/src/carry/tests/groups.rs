@@ -97,7 +97,7 @@ fn stopped(room: &Room, order: &Order, how: Stop) -> (String, Outcome) {
             stopper.stop(how);
             tell.send(line.trim().to_owned()).unwrap();
         });
-        carry_out(order, &room.around, &control)
+        carry_out(order, &room.around, &control, Box::new(|_| false))
     });
     (told.recv().unwrap(), outcome)
 }

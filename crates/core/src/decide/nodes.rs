@@ -1,0 +1,80 @@
+//! What nodes under way tell their run: calls of their models, and what is to be in the log before it is done.
+
+use super::{Answered, Reply, Work};
+use crate::{
+    event::Event,
+    names::FramePath,
+    node::NodeAsk,
+    refusal::{Code, Refusal},
+    run::RunningAt,
+    stage::is_spent,
+};
+
+impl Work<'_> {
+    /// Takes what the effect under way at `path` tells.
+    pub(super) fn node(&mut self, path: &FramePath, attempt: u32, ask: &NodeAsk) -> Answered {
+        self.open()?;
+        if let Some(pause) = &self.run.paused {
+            let message = format!("the run is paused by {}", pause.by);
+            return Err(Refusal::new(Code::Paused, message));
+        }
+        self.path = path.clone();
+        let frame = self.run.frame(path).filter(|_| self.is_open(path));
+        let effect = frame.and_then(|frame| frame.effect.as_ref());
+        if effect.is_none_or(|effect| effect.at != RunningAt::Started || effect.attempt != attempt)
+        {
+            return Err(Refusal::new(
+                Code::NothingPending,
+                format!("try {attempt} is not under way there"),
+            ));
+        }
+        match ask {
+            NodeAsk::CallModel {
+                number,
+                provider,
+                model,
+                request,
+            } => {
+                if is_spent(self.machine, &self.run) {
+                    let why = "the run has spent what it may on models: no further call is made";
+                    return Err(Refusal::new(Code::Budget, why));
+                }
+                self.emit(Event::ModelCalled {
+                    path: path.clone(),
+                    turn: *number,
+                    provider: provider.clone(),
+                    model: model.clone(),
+                    digest: request.clone(),
+                });
+            }
+            NodeAsk::Answered {
+                number,
+                digest,
+                finish,
+                usage,
+                ms,
+            } => self.emit(Event::ModelResponded {
+                path: path.clone(),
+                turn: *number,
+                digest: digest.clone(),
+                finish: *finish,
+                calls: Vec::new(),
+                usage: *usage,
+                ms: *ms,
+            }),
+            NodeAsk::NotAnswered {
+                number,
+                code,
+                message,
+            } => self.emit(Event::ModelFailed {
+                path: path.clone(),
+                turn: *number,
+                code: code.clone(),
+                message: message.clone(),
+                again_ms: None,
+            }),
+            NodeAsk::Note { code, message } => self.note(path, code, message.clone()),
+        }
+        Ok(Reply::Accepted)
+    }
+}

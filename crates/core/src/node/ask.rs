@@ -1,0 +1,240 @@
+//! What a node that is under way tells its run, and what of its models' answers is known already.
+
+use crate::{
+    event::Event,
+    names::{Digest, FramePath},
+    stage::{Finish, Usage},
+};
+
+/// What the run is told of an effect under way; [`crate::command::Ask::Node`] names the frame.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NodeAsk {
+    /// A model is about to be called.
+    CallModel {
+        /// Which of the node's calls, from 1.
+        number: u32,
+        /// The provider's name.
+        provider: String,
+        /// The model's name at that provider.
+        model: String,
+        /// Of what it is sent.
+        request: Digest,
+    },
+    /// It has answered.
+    Answered {
+        /// Which of the node's calls.
+        number: u32,
+        /// Of the whole answer as it is kept beside the log.
+        digest: Digest,
+        /// Why it ended there.
+        finish: Finish,
+        /// What it cost.
+        usage: Usage,
+        /// From request to end, in milliseconds.
+        ms: u64,
+    },
+    /// It will not answer.
+    NotAnswered {
+        /// Which of the node's calls.
+        number: u32,
+        /// A stable code.
+        code: String,
+        /// One sentence, without secrets.
+        message: String,
+    },
+    /// Something that the log must tell before it is done.
+    Note {
+        /// A stable code.
+        code: String,
+        /// One sentence, without secrets.
+        message: String,
+    },
+}
+
+/// What is known of the model calls of a node that has not come to its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answers {
+    calls: Vec<Called>,
+}
+
+/// One model call in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Called {
+    number: u32,
+    request: Digest,
+    /// Of the answer; `None`: it has no end in the log.
+    answer: Option<Digest>,
+}
+
+/// What is known of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing.
+    New,
+    /// It is in the log, and its end is not.
+    Called,
+    /// It was answered: the digest of the answer.
+    Answered(Digest),
+}
+
+impl Answers {
+    /// Collects the calls made at `path` that no output was made of; `events` are all of the run.
+    ///
+    /// Those of a try that failed count, and those before a person had the run go on.
+    #[must_use]
+    pub fn of(path: &FramePath, events: &[Event]) -> Self {
+        let mut calls: Vec<Called> = Vec::new();
+        for event in events {
+            match event {
+                Event::ModelCalled {
+                    path: at,
+                    turn,
+                    digest,
+                    ..
+                } if at == path => calls.push(Called {
+                    number: *turn,
+                    request: digest.clone(),
+                    answer: None,
+                }),
+                Event::ModelResponded {
+                    path: at,
+                    turn,
+                    digest,
+                    ..
+                } if at == path => {
+                    let mut newest = calls.iter_mut().rev();
+                    if let Some(call) = newest.find(|call| call.number == *turn) {
+                        call.answer = Some(digest.clone());
+                    }
+                }
+                Event::ModelFailed { path: at, turn, .. } if at == path => {
+                    calls.retain(|call| call.number != *turn || call.answer.is_some());
+                }
+                Event::ActivityEnded {
+                    path: at,
+                    error: None,
+                    ..
+                } if at == path => calls.clear(),
+                _ => {}
+            }
+        }
+        Self { calls }
+    }
+
+    /// Takes out what is known of the call with this number and request.
+    ///
+    /// The same request under another number counts too: which records there are may have changed.
+    pub fn take(&mut self, number: u32, request: &Digest) -> Known {
+        let is_same = |call: &Called| call.request == *request;
+        let at = self
+            .calls
+            .iter()
+            .position(|call| is_same(call) && call.answer.is_some())
+            .or_else(|| {
+                let mut calls = self.calls.iter();
+                calls.position(|call| is_same(call) && call.number == number)
+            });
+        match at.map(|at| self.calls.swap_remove(at).answer) {
+            None => Known::New,
+            Some(None) => Known::Called,
+            Some(Some(answer)) => Known::Answered(answer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Cause;
+
+    fn digest(text: &str) -> Digest {
+        Digest::new(text)
+    }
+
+    fn called(turn: u32, request: &str) -> Event {
+        Event::ModelCalled {
+            path: FramePath::root(),
+            turn,
+            provider: "p".to_owned(),
+            model: "m".to_owned(),
+            digest: digest(request),
+        }
+    }
+
+    fn answered(turn: u32, answer: &str) -> Event {
+        Event::ModelResponded {
+            path: FramePath::root(),
+            turn,
+            digest: digest(answer),
+            finish: Finish::Stop,
+            calls: Vec::new(),
+            usage: Usage::default(),
+            ms: 1,
+        }
+    }
+
+    fn failed(turn: u32) -> Event {
+        Event::ModelFailed {
+            path: FramePath::root(),
+            turn,
+            code: "model_error".to_owned(),
+            message: String::new(),
+            again_ms: None,
+        }
+    }
+
+    #[test]
+    fn each_answer_is_used_once_and_a_failed_call_is_new() {
+        let events = [
+            called(1, "a"),
+            answered(1, "A"),
+            called(2, "a"),
+            failed(2),
+            called(2, "a"),
+            answered(2, "B"),
+            called(3, "c"),
+            failed(3),
+            called(4, "d"),
+        ];
+        let mut known = Answers::of(&FramePath::root(), &events);
+        for (number, request, wanted) in [
+            (5, "a", Known::Answered(digest("A"))),
+            (2, "a", Known::Answered(digest("B"))),
+            (6, "a", Known::New),
+            (3, "c", Known::New),
+            (4, "d", Known::Called),
+            (4, "d", Known::New),
+        ] {
+            let found = known.take(number, &digest(request));
+            assert_eq!(found, wanted, "{number} {request}");
+        }
+    }
+
+    #[test]
+    fn what_an_output_was_made_of_is_asked_again() {
+        let ended = |error: Option<Cause>| Event::ActivityEnded {
+            path: FramePath::root(),
+            output: serde_json::Value::Null,
+            error,
+            key: None,
+            stderr: String::new(),
+        };
+        let failed = ended(Some(Cause::new(1, "it failed")));
+        for (end, wanted) in [
+            (failed, Known::Answered(digest("A"))),
+            (ended(None), Known::New),
+        ] {
+            let events = [called(1, "a"), answered(1, "A"), end];
+            let mut known = Answers::of(&FramePath::root(), &events);
+            assert_eq!(known.take(1, &digest("a")), wanted);
+        }
+    }
+
+    #[test]
+    fn calls_of_other_lines_are_none_of_this_one() {
+        let events = [called(1, "a"), answered(1, "A")];
+        let path = FramePath::root().child("b");
+        let mut known = Answers::of(&path, &events);
+        assert_eq!(known.take(1, &digest("a")), Known::New);
+    }
+}

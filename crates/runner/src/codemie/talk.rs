@@ -1,0 +1,68 @@
+//! The line of a node to the loop that drives its run, which alone writes to its log.
+
+use std::sync::mpsc::channel;
+
+use interlock_core::{command::Ask, names::FramePath, node::NodeAsk};
+
+use super::{CANCELLED, FAILED};
+use crate::{
+    order::{Failed, Order},
+    stage::{Heard, Outbox, Question},
+};
+
+/// The line of one effect under way.
+pub(crate) struct Talk {
+    id: String,
+    attempt: u32,
+    path: FramePath,
+    outbox: Outbox,
+}
+
+impl Talk {
+    pub(crate) fn new(order: &Order, path: &FramePath, outbox: Outbox) -> Self {
+        Self {
+            id: order.id.clone(),
+            attempt: order.attempt,
+            path: path.clone(),
+            outbox,
+        }
+    }
+
+    /// Tells the run something; returns when it is in the log.
+    pub(super) fn tell(&self, ask: NodeAsk) -> Result<(), Failed> {
+        let (reply, answer) = channel();
+        let sent = (self.outbox)(Question {
+            id: self.id.clone(),
+            attempt: self.attempt,
+            ask: Ok(Box::new(Ask::Node {
+                path: self.path.clone(),
+                attempt: self.attempt,
+                ask,
+            })),
+            reply,
+        });
+        // The run is not driven any more, or not this effect of it.
+        let cut = || Failed::new(CANCELLED, "it was stopped");
+        if !sent {
+            return Err(cut());
+        }
+        match answer.recv() {
+            Ok(Heard::Run(told)) => match told.refused {
+                None => Ok(()),
+                Some(refusal) => Err(Failed {
+                    reason: Some(refusal.code.as_str()),
+                    ..Failed::new(FAILED, refusal.message)
+                }),
+            },
+            Ok(Heard::Channel(..)) | Err(_) => Err(cut()),
+        }
+    }
+
+    /// Has the log tell something before it is done.
+    pub(super) fn note(&self, code: &str, message: String) -> Result<(), Failed> {
+        self.tell(NodeAsk::Note {
+            code: code.to_owned(),
+            message,
+        })
+    }
+}
