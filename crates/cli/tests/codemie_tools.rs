@@ -5,15 +5,23 @@
     reason = "a failed test panics"
 )]
 
+#[path = "codemie_tools/again.rs"]
+mod again;
+#[path = "codemie_tools/chosen.rs"]
+mod chosen;
+#[path = "codemie_tools/far.rs"]
+mod far;
+#[path = "codemie_tools/hostile.rs"]
+mod hostile;
 #[path = "codemie_tools/late.rs"]
 mod late;
 #[path = "codemie_tools/names.rs"]
 mod names;
-#[path = "codemie_tools/records.rs"]
-mod records;
 #[path = "stages/place.rs"]
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod place;
+#[path = "codemie_tools/records.rs"]
+mod records;
 
 use std::{fs, path::PathBuf};
 

@@ -44,6 +44,21 @@ pub const NAMES: [&[&str]; 13] = [
     &["Task", "Agent", "task", "spawn_agent", "invoke_agent"],
 ];
 
+/// Returns the name that a server has in those of its tools: letters, digits, `-`, and single `_` within.
+#[must_use]
+pub fn server_name(text: &str) -> String {
+    let mut name = String::new();
+    for letter in text.chars().take(64) {
+        let plain = letter.is_ascii_alphanumeric() || letter == '_';
+        let letter = if plain { letter } else { '-' };
+        if letter != '_' || !name.ends_with('_') {
+            name.push(letter);
+        }
+    }
+    let name = name.trim_matches(['_', '-']);
+    if name.is_empty() { "server" } else { name }.to_owned()
+}
+
 /// Returns every name of the tool that is called `name` somewhere; empty when it is not known.
 #[must_use]
 pub fn all_names(name: &str) -> &'static [&'static str] {

@@ -26,6 +26,8 @@ pub const METHOD_NOT_FOUND: i64 = -32_601;
 pub const INVALID_PARAMS: i64 = -32_602;
 /// A failure behind the one who is asked.
 pub const INTERNAL_ERROR: i64 = -32_603;
+/// What the data of an error has where its server is not there now, and may be again.
+pub const AWAY: &str = "interlock.away";
 
 /// The id of a request: unique among those under way on one link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -163,6 +165,12 @@ impl Outcome {
     #[must_use]
     pub fn error(code: i64, message: &str) -> Self {
         Self::Error(raw(&json!({"code": code, "message": message})))
+    }
+
+    /// Makes the error of a server that is not there now, and may be again.
+    #[must_use]
+    pub fn away(message: &str) -> Self {
+        Self::error_with(INTERNAL_ERROR, message, &json!({ AWAY: true }))
     }
 
     /// Makes an error with more about it.

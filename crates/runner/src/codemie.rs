@@ -3,6 +3,7 @@
 //! What is computed comes from [`interlock_core::node`]; here are its tools, servers and folders.
 
 mod agent;
+mod chosen;
 mod lookup;
 mod place;
 mod records;
@@ -35,9 +36,9 @@ use interlock_tools::{Secrets, findings};
 use serde::de::DeserializeOwned;
 
 pub(crate) use agent::fitted;
-pub(crate) use talk::Talk;
 pub use lookup::look_up;
 pub use place::{Asked, Configured, Nodes, NotStarted};
+pub(crate) use talk::Talk;
 
 use crate::{
     carry::written,

@@ -520,10 +520,13 @@ fn carry_stage_out(
     let (Some(stage), Some(stages)) = (&order.stage, stages) else {
         return Failed::new(1, "nothing here can carry a model stage out").into();
     };
-    let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
     around.screen.begins(order);
     let stopped = || brake.is_pulled();
-    let fitted = match codemie::fitted(stage, around, stages, &stopped) {
+    let telling = asking.clone();
+    let telling = move |question| telling.send(Message::Asked(question)).is_ok();
+    let talk = codemie::Talk::new(order, &stage.path, Box::new(telling));
+    let told = (&talk, order.path.as_str());
+    let fitted = match codemie::fitted(stage, around, stages, told, &stopped) {
         Ok(fitted) => fitted,
         Err(failed) => {
             let outcome = failed.into();
@@ -532,6 +535,7 @@ fn carry_stage_out(
         }
     };
     let stages = fitted.as_ref().unwrap_or(stages);
+    let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
     let outcome = stage::act(
         order,
         stage,

@@ -36,6 +36,7 @@ pub use transcript::Transcript;
 pub(crate) use act::act;
 pub(crate) use brake::Brake;
 pub(crate) use calls::unknown;
+pub(crate) use channel::Wanted as WantedWord;
 pub(crate) use kept::{keep, read};
 pub(crate) use line::Outbox;
 pub(crate) use messages::{finish, sha256};

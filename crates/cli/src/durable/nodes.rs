@@ -47,10 +47,16 @@ pub(super) fn datasources(app: &App, assets: &Assets) -> Vec<Datasource> {
 }
 
 /// Makes what those of a run work with, at the places of its stages.
-pub(super) fn of_run(app: &App, screen: Arc<dyn Screen>, assets: Assets, stages: &Stages) -> Nodes {
+pub(super) fn of_run(
+    app: &App,
+    screen: Arc<dyn Screen>,
+    (assets, is_trusted): (Assets, bool),
+    stages: &Stages,
+) -> Nodes {
     let root = Path::new(&stages.place.project_root);
     let person = &stages.decided.person;
-    let configured = OfConfiguration::new(app, root, person, assets, Some(screen));
+    let mut configured = OfConfiguration::new(app, root, person, assets, Some(screen));
+    configured.is_trusted = is_trusted;
     let mut nodes = Nodes::new(
         stages.place.clone(),
         stages.decided.clone(),
@@ -68,6 +74,8 @@ struct OfConfiguration {
     root: PathBuf,
     person: Config,
     assets: Assets,
+    /// Whether the person has said that they trust the project.
+    is_trusted: bool,
     /// Where lines of servers go; `None`: nowhere yet.
     screen: Option<Arc<dyn Screen>>,
 }
@@ -88,6 +96,7 @@ impl OfConfiguration {
             root: root.to_owned(),
             person: person.clone(),
             assets,
+            is_trusted: false,
             screen,
         }
     }
@@ -138,6 +147,10 @@ impl Configured for OfConfiguration {
             passing: is_called && !given_up(),
         })?;
         Ok(Arc::new(started))
+    }
+
+    fn trusts_project(&self) -> bool {
+        self.is_trusted
     }
 
     fn server(&self, id: &str) -> Option<ServerWork> {

@@ -230,11 +230,13 @@ impl Servers for OfRun {
                 ok: result.ok,
                 code: (!result.ok).then(|| TOOL_ERROR.to_owned()),
                 text: result.text,
+                passing: false,
             },
             Err(error) => ServedEnd {
                 ok: false,
                 code: Some(error.code().to_owned()),
                 text: error.to_string(),
+                passing: error.is_passing(),
             },
         }
     }

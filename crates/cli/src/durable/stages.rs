@@ -49,6 +49,8 @@ pub(super) struct Configured {
     project: Config,
     /// What the person was asked about it just now.
     said: Option<trust::Said>,
+    /// Whether the person has said that they trust the project.
+    is_trusted: bool,
 }
 
 impl Configured {
@@ -57,10 +59,12 @@ impl Configured {
         let person = Config::of_person(configuration_directory(app::variable).as_deref())?;
         let project = Config::of_project(root)?;
         let (project, said) = trust::counted(app, root, &person, project, headless)?;
+        let is_trusted = trust::is_given(app, root, &person, said.as_ref())?;
         Ok(Self {
             person,
             project,
             said,
+            is_trusted,
         })
     }
 
@@ -231,6 +235,7 @@ impl Making<'_> {
         decided.apply(&mut place);
         place.environment_held = true;
         let assets = configured.assets(Path::new(root));
+        let is_trusted = configured.is_trusted;
         decided.person = configured.person;
         let stages = Stages {
             models: Arc::new(models),
@@ -251,7 +256,12 @@ impl Making<'_> {
         };
         let nodes = nodes::has_nodes(self.machine).then(|| {
             let screen = Arc::clone(self.screen);
-            Arc::new(nodes::of_run(self.app, screen, assets, &stages))
+            Arc::new(nodes::of_run(
+                self.app,
+                screen,
+                (assets, is_trusted),
+                &stages,
+            ))
         });
         let stages = Arc::new(stages);
         Ok(Made { stages, nodes })

@@ -104,6 +104,21 @@ pub(super) fn counted(
     Ok((counted, Some(told)))
 }
 
+/// Tells whether the person has said that they trust the project at `root`, now or before.
+pub(super) fn is_given(
+    app: &App,
+    root: &Path,
+    person: &Config,
+    said: Option<&Said>,
+) -> Result<bool, Failure> {
+    if person.trusts(root) || said.is_some_and(|said| said.word == "this_time") {
+        return Ok(true);
+    }
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let known = app.home()?.trust_word(&root)?;
+    Ok(known.is_some_and(|word| word.trusted))
+}
+
 /// Takes of a project's configuration what only narrows.
 fn narrowed(project: Config) -> Config {
     let mut kept = Config {

@@ -45,7 +45,8 @@ fn a_call_that_hangs_ends_with_the_time_of_its_state() {
 fn a_server_that_does_not_start_ends_with_the_time_of_its_state() {
     for method in ["initialize", "tools/list"] {
         let place = made(&json!({"states": []}), Vec::new());
-        let tool = json!({"tool": "look", "mcp_server": mute(&place, method), "tool_args": {"n": 1}});
+        let tool =
+            json!({"tool": "look", "mcp_server": mute(&place, method), "tool_args": {"n": 1}});
         let mut workflow = of_tool(tool);
         workflow["states"][0]["timeout"] = json!(1);
         write(&place, &workflow);
@@ -79,8 +80,7 @@ fn an_address_that_never_answers_ends_with_the_time_of_its_state() {
 #[test]
 fn a_model_that_is_asked_about_records_ends_with_the_time_of_its_state() {
     let mut workflow = of_tool(json!({"tool": "bash", "tool_args": {"command": "echo thing"}}));
-    workflow["custom_nodes"] =
-        json!([{"id": "sum", "custom_node_id": "state_processor_node", "config": {"state_id": "only"}}]);
+    workflow["custom_nodes"] = json!([{"id": "sum", "custom_node_id": "state_processor_node", "config": {"state_id": "only"}}]);
     workflow["states"][0]["next"] = json!({"state_id": "all"});
     let all = json!({
         "id": "all", "custom_node_id": "sum", "task": "What?", "timeout": 1, "next": {"state_id": "end"},

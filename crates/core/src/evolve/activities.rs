@@ -33,6 +33,12 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                 let known = before
                     .as_ref()
                     .filter(|before| before.at != RunningAt::Lost);
+                if known.is_none()
+                    && let Some(acting) = &mut frame.acting
+                {
+                    acting.started_ms = *at_ms;
+                    acting.waited_ms = 0;
+                }
                 let since_ms = known.map_or(*at_ms, |before| before.since_ms);
                 let trouble = before.as_ref().and_then(|before| before.trouble.clone());
                 if before

@@ -66,20 +66,6 @@ pub(super) fn agent(assistant: &Assistant) -> Option<AgentWork> {
     (work != AgentWork::default()).then_some(work)
 }
 
-/// Returns the name that a server has in those of its tools: letters, digits, `-`, and single `_` within.
-pub(super) fn server_name(text: &str) -> String {
-    let mut name = String::new();
-    for letter in text.chars().take(64) {
-        let plain = letter.is_ascii_alphanumeric() || letter == '_';
-        let letter = if plain { letter } else { '-' };
-        if letter != '_' || !name.ends_with('_') {
-            name.push(letter);
-        }
-    }
-    let name = name.trim_matches(['_', '-']);
-    if name.is_empty() { "server" } else { name }.to_owned()
-}
-
 /// Makes what is known of a server; `None`: it is switched off, or nothing says how it starts.
 pub(super) fn server(server: &Server) -> Option<ServerWork> {
     let template = |text: &Named| Template::new(text.text.clone());

@@ -68,7 +68,7 @@ impl Session {
                 upstream.server.label(),
                 time.as_millis()
             );
-            own(Outcome::error(INTERNAL_ERROR, &message))
+            own(Outcome::away(&message))
         })
     }
 

@@ -13,7 +13,7 @@ use super::{CallError, ToolResult, taking::REFUSED};
 use crate::{
     era::LEGACY,
     govern::Caller,
-    message::{METHOD_NOT_FOUND, Message, Outcome, Parcel, Response},
+    message::{AWAY, METHOD_NOT_FOUND, Message, Outcome, Parcel, Response},
     peer::{Peer, Tag},
     session::Gateway,
 };
@@ -123,7 +123,10 @@ impl Line {
                 let said: Value = serde_json::from_str(error.get()).unwrap_or_default();
                 let message = said.get("message").and_then(Value::as_str);
                 let message = message.unwrap_or("the server gave an error without a message");
-                Err(CallError::Refused(message.to_owned()))
+                Err(match is_away(&said) {
+                    true => CallError::Away(message.to_owned()),
+                    false => CallError::Refused(message.to_owned()),
+                })
             }
         }
     }
@@ -134,6 +137,14 @@ impl Drop for Line {
         self.peer.close();
         self.reading.abort();
     }
+}
+
+/// Tells whether an error says that its server may answer later.
+fn is_away(error: &Value) -> bool {
+    let data = error.get("data");
+    let status = data.and_then(|data| data.get("status")?.as_u64());
+    let away = data.and_then(|data| data.get(AWAY));
+    away == Some(&Value::Bool(true)) || matches!(status, Some(408 | 429 | 500..=599))
 }
 
 fn gone() -> CallError {

@@ -29,9 +29,12 @@ pub enum CallError {
     /// Its definition is another than the run saw first; a person may accept it.
     #[error("{0}")]
     Changed(String),
-    /// The server refused, is down or went before it answered.
+    /// The server refused.
     #[error("{0}")]
     Refused(String),
+    /// The server is not there now, or went before it answered; it may be there later.
+    #[error("{0}")]
+    Away(String),
     /// It took longer than it may, and was cancelled.
     #[error("it did not end within {} ms", .0.as_millis())]
     TimedOut(Duration),
@@ -51,10 +54,19 @@ impl CallError {
             Self::Unknown(_) => "unknown_tool",
             Self::Changed(_) => "protected",
             Self::Refused(_) => "server_error",
+            Self::Away(_) => "unreachable",
             Self::TimedOut(_) => "timeout",
             Self::Cancelled => "cancelled",
             Self::Unavailable(_) => "unavailable",
         }
+    }
+}
+
+impl CallError {
+    /// Tells whether the same call may succeed later.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        matches!(self, Self::Away(_) | Self::TimedOut(_))
     }
 }
 

@@ -108,23 +108,7 @@ impl WantedServer {
     /// Makes a name of a server out of any text: letters, digits, `-`, and single `_` within.
     #[must_use]
     pub fn name_of(text: &str) -> String {
-        let mut name = String::new();
-        for letter in text.chars().take(64) {
-            let letter = if letter.is_ascii_alphanumeric() || letter == '_' {
-                letter
-            } else {
-                '-'
-            };
-            if letter != '_' || !name.ends_with('_') {
-                name.push(letter);
-            }
-        }
-        let name = name.trim_matches(['_', '-']);
-        if name.is_empty() {
-            "server".to_owned()
-        } else {
-            name.to_owned()
-        }
+        interlock_core::tools::server_name(text)
     }
 
     /// Makes the server.

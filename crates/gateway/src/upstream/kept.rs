@@ -220,7 +220,7 @@ impl Upstream {
 
     fn down(&self, why: &str) -> Outcome {
         let message = format!("{} {why}; it is being restarted", self.around.label);
-        Outcome::error(INTERNAL_ERROR, &message)
+        Outcome::away(&message)
     }
 
     /// Lets a session hear what the server says to nobody in particular.

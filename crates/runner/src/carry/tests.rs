@@ -98,7 +98,12 @@ impl Room {
     }
 
     pub(super) fn carry(&self, order: &Order) -> Outcome {
-        carry_out(order, &self.around, &Arc::new(Control::new().unwrap()), Box::new(|_| false))
+        carry_out(
+            order,
+            &self.around,
+            &Arc::new(Control::new().unwrap()),
+            Box::new(|_| false),
+        )
     }
 
     pub(super) fn bash(&self, command: &str) -> Outcome {

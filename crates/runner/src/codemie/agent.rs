@@ -10,10 +10,16 @@ use interlock_core::{
     names::CallId,
     node::{AgentWork, Given, ServerStart, ServerWork, tool::cut},
     stage::stage_of,
+    tools::server_name,
 };
 use interlock_tools::{Arguments, Cancel, Secrets};
 
-use super::{Nodes, reasoned, servers::{asked, not_started}};
+use super::{
+    Nodes, Talk,
+    chosen::Starting,
+    reasoned,
+    servers::{asked, not_started},
+};
 use crate::{
     order::Failed,
     stage::{Served, ServedEnd, Servers, StageOrder, Stages},
@@ -25,6 +31,7 @@ pub(crate) fn fitted(
     order: &StageOrder,
     around: &Surroundings,
     stages: &Stages,
+    (talk, path): (&Talk, &str),
     stopped: &dyn Fn() -> bool,
 ) -> Result<Option<Stages>, Failed> {
     let run = &order.told.run;
@@ -47,14 +54,21 @@ pub(crate) fn fitted(
     let mut joined = Joined {
         all: Vec::new(),
         run: stages.servers.clone(),
+        names: Vec::new(),
     };
     let limit = frame.and_then(|frame| stage_of(&order.machine, frame)?.timeout_ms);
     let began = Instant::now();
-    let is_late =
-        || limit.is_some_and(|limit| began.elapsed() >= Duration::from_millis(limit));
+    let is_late = || limit.is_some_and(|limit| began.elapsed() >= Duration::from_millis(limit));
     let given_up = || stopped() || is_late();
+    let starting = Starting {
+        nodes,
+        talk,
+        people: Some(&stages.people),
+        path,
+        given_up: &given_up,
+    };
     for server in agent.servers.iter().chain(&configured(&agent, nodes)) {
-        let added = joined.add(nodes, server, &given, &given_up);
+        let added = joined.add(&starting, server, &given);
         added.map_err(|failed| match is_late() {
             true => reasoned(
                 "timeout",
@@ -92,9 +106,13 @@ fn configured(agent: &AgentWork, nodes: &Nodes) -> Vec<ServerWork> {
 }
 
 /// Servers of one state, and behind them those of the run.
+///
+/// One of the run that is called as one of the state is not seen.
 struct Joined {
     all: Vec<One>,
     run: Option<Arc<dyn Servers>>,
+    /// What the tools of the state's own servers are called behind.
+    names: Vec<String>,
 }
 
 struct One {
@@ -108,20 +126,26 @@ struct One {
 impl Joined {
     fn add(
         &mut self,
-        nodes: &Nodes,
+        starting: &Starting<'_>,
         server: &ServerWork,
         given: &Given,
-        given_up: &dyn Fn() -> bool,
     ) -> Result<(), Failed> {
-        let (asked, secrets) = asked(nodes.configured.as_ref(), server, given, false)?;
+        let configured = starting.nodes.configured.as_ref();
+        let (asked, secrets) = asked(configured, server, given, false)?;
         let secrets = Secrets::known(secrets);
-        let started = nodes.start(&asked, given_up).map_err(|why| {
-            let failed = not_started(&why);
-            Failed {
-                message: secrets.masked_known(&failed.message).into_owned(),
-                ..failed
-            }
-        });
+        starting.check(server, &asked, &secrets)?;
+        let started = starting
+            .nodes
+            .start(&asked, starting.given_up)
+            .map_err(|why| {
+                let failed = not_started(&why);
+                Failed {
+                    message: secrets.masked_known(&failed.message).into_owned(),
+                    ..failed
+                }
+            });
+        self.names
+            .push(format!("mcp__{}__", server_name(&server.name)));
         self.all.push(One {
             servers: started?,
             tokens_max: server.tokens_max,
@@ -137,15 +161,27 @@ impl Joined {
             .iter()
             .find(|one| one.servers.known(tool).is_some());
         let own = own.map(|one| (&one.servers, Some(one)));
-        own.or_else(|| self.run.as_ref().map(|servers| (servers, None)))
+        own.or_else(|| {
+            let run = self.run.as_ref()?;
+            let known = run.known(tool)?;
+            (!self.is_hidden(&known)).then_some((run, None))
+        })
+    }
+
+    /// Tells whether a tool of a server of the run stands behind a server of the state.
+    fn is_hidden(&self, served: &Served) -> bool {
+        let own = |name: &String| self.names.iter().any(|own| name.starts_with(own));
+        served.served_as.iter().any(own)
     }
 }
 
 impl Servers for Joined {
     fn tools(&self) -> Vec<Served> {
-        let own = self.all.iter().map(|one| &one.servers);
+        let own = self.all.iter().flat_map(|one| one.servers.tools());
+        let of_run = self.run.iter().flat_map(|servers| servers.tools());
+        let of_run = of_run.filter(|served| !self.is_hidden(served));
         let mut listed: Vec<Served> = Vec::new();
-        for served in own.chain(&self.run).flat_map(|servers| servers.tools()) {
+        for served in own.chain(of_run) {
             // Of two tools of one name the first is called.
             if listed
                 .iter()
@@ -174,6 +210,7 @@ impl Servers for Joined {
                 ok: false,
                 code: Some("unknown_tool".to_owned()),
                 text: "the tool is not there any more".to_owned(),
+                passing: false,
             };
         };
         let mut end = servers.call(tool, arguments, cancel);

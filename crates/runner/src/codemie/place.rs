@@ -1,6 +1,11 @@
 //! Where tool states and custom nodes work.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, TryLockError},
+};
 
 use interlock_confine::Decided;
 use interlock_core::{
@@ -30,6 +35,8 @@ pub struct Nodes {
     pub configured: Arc<dyn Configured>,
     /// Servers that were started for states.
     started: Started,
+    /// Servers that a person has allowed although the data of the run chose them.
+    allowed: Mutex<BTreeSet<String>>,
 }
 
 /// A server that is to be started.
@@ -93,6 +100,9 @@ pub trait Configured: Send + Sync {
         given_up: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Servers>, NotStarted>;
 
+    /// Tells whether the person has said that they trust the project.
+    fn trusts_project(&self) -> bool;
+
     /// Finds a server of the configuration.
     fn server(&self, id: &str) -> Option<ServerWork>;
 
@@ -129,6 +139,7 @@ impl Nodes {
             servers: None,
             configured,
             started: Started::default(),
+            allowed: Mutex::default(),
         }
     }
 
@@ -140,6 +151,22 @@ impl Nodes {
     ) -> Result<Arc<dyn Servers>, NotStarted> {
         let configured = self.configured.as_ref();
         self.started.start(configured, server, given_up)
+    }
+
+    /// Tells whether a server runs that was started with the same.
+    pub(super) fn is_started(&self, server: &Asked) -> bool {
+        self.started.has(server)
+    }
+
+    /// Returns which servers a person has allowed, by all that they are started with.
+    ///
+    /// Held while one is asked; `None`: somebody holds it.
+    pub(super) fn allowed(&self) -> Option<MutexGuard<'_, BTreeSet<String>>> {
+        match self.allowed.try_lock() {
+            Ok(allowed) => Some(allowed),
+            Err(TryLockError::Poisoned(broken)) => Some(broken.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 

@@ -7,9 +7,10 @@ use interlock_core::{
     node::{Given, ServerStart, ServerWork, tool::fill},
     template::Template,
 };
+use interlock_tools::Secrets;
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Configured, NotStarted, Worked, failed, reasoned};
+use super::{Asked, Configured, NotStarted, Worked, chosen::Starting, failed, reasoned};
 use crate::{
     order::Failed,
     stage::{Served, Servers},
@@ -109,9 +110,19 @@ impl Worked<'_> {
             let nodes = self.nodes()?;
             asked(nodes.configured.as_ref(), server, &self.given, strict)?
         };
-        self.secrets.extend(secrets);
+        self.secrets.extend(secrets.iter().cloned());
         let given_up = || self.control.stopped().is_some();
-        let started = self.nodes()?.start(&asked, &given_up);
+        let nodes = self.nodes()?;
+        let stages = self.around.stages.as_deref();
+        let starting = Starting {
+            nodes,
+            talk: &self.talk,
+            people: stages.map(|stages| &stages.people),
+            path: &self.order.path,
+            given_up: &given_up,
+        };
+        starting.check(server, &asked, &Secrets::known(secrets))?;
+        let started = nodes.start(&asked, &given_up);
         started.map_err(|why| not_started(&why))
     }
 }
@@ -137,6 +148,22 @@ pub(super) fn asked(
     let given = with(given, &integration);
     let text = |template: &Template| -> Result<Value, Failed> {
         let filled = fill(template, given.values(), strict).map_err(|error| failed(&error))?;
+        Ok(Value::String(filled.0))
+    };
+    // A block that stays as it is written names no program and no address.
+    let whole = |key: &str, template: &Template| -> Result<Value, Failed> {
+        let named = |why: &str| format!("`{key}` of the server `{}` {why}", server.name);
+        let filled = fill(template, given.values(), true).map_err(|error| Failed {
+            message: named(&format!("cannot be filled: {}", error.message)),
+            ..failed(&error)
+        })?;
+        if filled.0.trim().is_empty() {
+            let why = named(&format!(
+                "is empty: `{}` came to nothing",
+                template.source().trim()
+            ));
+            return Err(reasoned("template_error", why, None));
+        }
         Ok(Value::String(filled.0))
     };
     let pairs = |pairs: &[(String, Template)]| -> Result<Map<String, Value>, Failed> {
@@ -172,7 +199,7 @@ pub(super) fn asked(
             arguments,
             env,
         } => {
-            written.insert("command".to_owned(), text(command)?);
+            written.insert("command".to_owned(), whole("command", command)?);
             let arguments = arguments.iter().map(text);
             written.insert("args".to_owned(), arguments.collect::<Result<_, _>>()?);
             let mut env = pairs(env)?;
@@ -187,7 +214,7 @@ pub(super) fn asked(
             token,
             streams,
         } => {
-            written.insert("url".to_owned(), text(url)?);
+            written.insert("url".to_owned(), whole("url", url)?);
             written.insert("headers".to_owned(), Value::Object(pairs(headers)?));
             if let Some(token) = token {
                 written.insert("auth_token".to_owned(), text(token)?);

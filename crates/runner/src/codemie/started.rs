@@ -57,6 +57,11 @@ impl Started {
         Ok(servers)
     }
 
+    /// Tells whether one runs that was started with the same.
+    pub(super) fn has(&self, server: &Asked) -> bool {
+        matches!(self.lock().get(&server.key()), Some(Stand::Running(_)))
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Stand>> {
         // Nothing is left half changed under it.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)

@@ -108,10 +108,10 @@ impl Worked<'_> {
                     match (end.ok, end.code.as_deref()) {
                         (true, _) => Ok(end.text),
                         (false, Some("cancelled")) => Err(Failed::new(CANCELLED, end.text)),
-                        (false, code) => Err(reasoned(
+                        (false, _) => Err(reasoned(
                             FAILED,
                             format!("`{}` failed: {}", found.served.spec.name, end.text),
-                            (code == Some("timeout")).then(Passing::default),
+                            end.passing.then(Passing::default),
                         )),
                     }
                 }

@@ -9,9 +9,11 @@ use std::{
 
 use interlock_core::{
     call::ToolCall,
+    command::Ask,
     event::Event,
     machine::{Ending, Machine, ModelStage, Retry},
     names::CallId,
+    node::NodeAsk,
     stage::{ActedCall, Acting, StageAsk, Step, stage_of, step},
     stage_task, stage_text,
 };
@@ -267,6 +269,19 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
+    /// Has the log tell something.
+    fn note(&mut self, code: &str, message: String) -> Result<(), Halt> {
+        let told = self.line.ask(Ask::Node {
+            path: self.line.path.clone(),
+            attempt: self.line.attempt,
+            ask: NodeAsk::Note {
+                code: code.to_owned(),
+                message,
+            },
+        })?;
+        self.heard(told, &Step::Begin)
+    }
+
     /// Ends an attempt that cannot go on.
     pub(super) fn end(&self, code: &str, message: String) -> Result<Told, Halt> {
         let code = code.to_owned();
@@ -358,6 +373,9 @@ impl<'a> Attempt<'a> {
         let mut last = None;
         for ended in ends {
             let ended = ended.map_err(broken)?;
+            for why in ended.again {
+                self.note("called_again", why)?;
+            }
             let told = self.line.ask_stage(StageAsk::Record {
                 result: ended.result,
                 code: ended.code,
@@ -379,6 +397,7 @@ impl<'a> Attempt<'a> {
         let screen = self.screen;
         let path = &self.path;
         let printed = |bytes: &[u8]| screen.show(path, crate::program::Stream::Err, bytes);
+        let again = |why: &str| screen.warn(path, why);
         let bytes = self
             .machine
             .stages
@@ -395,6 +414,7 @@ impl<'a> Attempt<'a> {
             result_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
             retry: self.retry(),
             printed: &printed,
+            again: &again,
         };
         let jobs: Vec<Job<'_>> = jobs.iter().map(|running| self.job(running)).collect();
         if let [job] = jobs.as_slice() {

@@ -13,7 +13,7 @@ use interlock_core::{
     policy::{Policy, Stance},
     run::Run,
 };
-use interlock_facts::RealDisk;
+use interlock_facts::{RealDisk, one_line};
 use interlock_sandbox::{Level, Plan};
 use interlock_store::StoreError;
 use interlock_tools::{Arguments, Around, Carrier, Code, Progress, Secrets, Tool, ToolEnd};
@@ -26,6 +26,8 @@ use super::{
     transcript::Transcript,
 };
 
+/// Characters of the reason why a call is made again.
+const AGAIN_MAX: usize = 300;
 /// Bytes of a result that are kept whole.
 const WHOLE_MAX: usize = 16 * 1024 * 1024;
 
@@ -48,6 +50,8 @@ pub(super) struct Ended {
     pub(super) code: Option<String>,
     pub(super) ms: u64,
     pub(super) told: Digest,
+    /// Why it was made again, a sentence each.
+    pub(super) again: Vec<String>,
 }
 
 /// Finds the facts of a call.
@@ -163,6 +167,8 @@ pub(super) struct Bench<'a> {
     pub(super) environment: &'a [(String, String)],
     /// Is told what a line prints.
     pub(super) printed: &'a (dyn Fn(&[u8]) + Sync),
+    /// Is told that a call is made again.
+    pub(super) again: &'a (dyn Fn(&str) + Sync),
 }
 
 /// Carries a call out and keeps its result.
@@ -171,12 +177,9 @@ pub(super) struct Bench<'a> {
 /// The result cannot be kept.
 pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> {
     let began = Instant::now();
-    let (mut end, code) = persist(bench, job);
-    if let Some(variables) = bench.stages.variables.get(job.tool) {
-        let values = variables.iter().map(|(_, value)| value.clone());
-        let secrets = Secrets::known(values);
-        end.text = secrets.masked_known(&end.text).into_owned();
-    }
+    let mut again = Vec::new();
+    let (mut end, code) = persist(bench, job, &mut again);
+    end.text = own_secrets(bench, job).masked_known(&end.text).into_owned();
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let messages = &bench.stages.messages;
     let cut = texts::cut(&end.text, bench.result_bytes);
@@ -214,7 +217,14 @@ pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> 
         code,
         ms,
         told,
+        again,
     })
+}
+
+/// Returns the values that its tool alone has: nothing may show them.
+fn own_secrets(bench: Bench<'_>, job: &Job<'_>) -> Secrets {
+    let own = bench.stages.variables.get(job.tool).into_iter().flatten();
+    Secrets::known(own.map(|(_, value)| value.clone()))
 }
 
 fn written(path: String, root: &str) -> WrittenPath {
@@ -226,7 +236,7 @@ fn written(path: String, root: &str) -> WrittenPath {
 }
 
 /// Carries a call out, as often as the stage says while a server that may come back is away.
-fn persist(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
+fn persist(bench: Bench<'_>, job: &Job<'_>, again: &mut Vec<String>) -> (ToolEnd, Option<String>) {
     let mut tries: u32 = 0;
     loop {
         tries = tries.saturating_add(1);
@@ -244,6 +254,13 @@ fn persist(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
         let Some(wait_ms) = wait else {
             return (end, code);
         };
+        let why = format!(
+            "`{}` came to nothing at try {tries}: {}",
+            job.tool,
+            one_line(&own_secrets(bench, job).masked_known(&end.text), AGAIN_MAX)
+        );
+        (bench.again)(&format!("{why}; it is called again in {wait_ms} ms"));
+        again.push(why);
         bench.brake.rest(wait_ms);
         if bench.brake.pulled().is_some() {
             return (end, code);
@@ -320,6 +337,14 @@ fn served(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     if end.ok {
         return (ToolEnd::done(end.text), None);
     }
-    let failed = ToolEnd::failed(Code::Unreachable, end.text);
-    (failed, end.code.or_else(|| code(Code::Unreachable)))
+    // What a server has answered it answers again: only one that was away is called once more.
+    let why = if end.passing {
+        Code::Unreachable
+    } else {
+        Code::NotStarted
+    };
+    (
+        ToolEnd::failed(why, end.text),
+        end.code.or_else(|| code(why)),
+    )
 }

@@ -44,4 +44,6 @@ pub struct ServedEnd {
     pub code: Option<String>,
     /// The result, or the sentence of the failure.
     pub text: String,
+    /// Whether the same call may succeed later.
+    pub passing: bool,
 }

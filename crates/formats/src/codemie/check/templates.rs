@@ -52,7 +52,11 @@ fn server(server: &Server, notes: &mut Notes<'_>) {
             env,
         }) => {
             notes.template(command);
-            arguments.iter().for_each(|text| notes.template(text));
+            chosen("the program", command, notes);
+            for text in arguments {
+                notes.template(text);
+                chosen("an argument of the program", text, notes);
+            }
             env.iter().for_each(|(_, text)| notes.template(text));
         }
         Some(Start::Address {
@@ -62,11 +66,32 @@ fn server(server: &Server, notes: &mut Notes<'_>) {
             ..
         }) => {
             notes.template(url);
+            chosen("the address", url, notes);
             headers.iter().for_each(|(_, text)| notes.template(text));
             token.iter().for_each(|text| notes.template(text));
         }
         _ => {}
     }
+}
+
+/// Warns of a server that is whatever the data of the run says.
+fn chosen(what: &str, text: &Named, notes: &mut Notes<'_>) {
+    let mut starts = ["{{", "{%"].into_iter();
+    let first = starts.find_map(|start| text.text.find(start));
+    if !Template::new(text.text.as_str()).has_blocks() {
+        return;
+    }
+    let span = notes.within(text.span, &text.text, first.unwrap_or_default(), 2);
+    notes
+        .report
+        .warning(
+            span,
+            "server_from_data",
+            format!("{what} is chosen by the data of the run"),
+        )
+        .help(
+            "write it out; a run in a project that is not trusted asks before it starts the server",
+        );
 }
 
 /// Returns every name that a state sets; `None`: some state may set any.

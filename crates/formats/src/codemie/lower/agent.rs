@@ -4,14 +4,12 @@ use interlock_core::{
     machine::{Activity, Ending, ModelOptions, ModelStage, State as Lowered},
     policy::Policy,
     text::{Piece, Text},
+    tools::server_name,
 };
 use serde_json::{Number, Value};
 
 use super::{texts, timing::milliseconds};
-use crate::codemie::{
-    syntax::{Assistant, Server, Shape, State, Workflow},
-    works,
-};
+use crate::codemie::syntax::{Assistant, Server, Shape, State, Workflow};
 
 /// Bytes that a token is taken for.
 const TOKEN_BYTES: u64 = 4;
@@ -129,14 +127,14 @@ fn policy(state: &State, assistant: &Assistant) -> Policy {
 /// Returns the name by which a tool is allowed: of `server/tool` the one that both make.
 fn called(name: &str) -> String {
     match name.split_once('/') {
-        Some((server, tool)) => format!("mcp__{}__{tool}", works::server_name(server)),
+        Some((server, tool)) => format!("mcp__{}__{tool}", server_name(server)),
         None => name.to_owned(),
     }
 }
 
 /// Returns the names by which the tools of a server are allowed.
 fn served(server: &Server) -> Vec<String> {
-    let name = works::server_name(&server.name.text);
+    let name = server_name(&server.name.text);
     match &server.tools {
         None => vec![format!("mcp__{name}__*")],
         Some(tools) => {

@@ -178,7 +178,7 @@ impl Carrier {
                         }
                     }
                     Ok(None) => {
-                        break Failure::Broken("ended the stream before it answered".to_owned());
+                        break Failure::Away("ended the stream before it answered".to_owned());
                     }
                     Err(failure) => break failure,
                 }

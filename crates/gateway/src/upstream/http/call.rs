@@ -121,7 +121,7 @@ impl Carrier {
         };
         let label = &self.around.label;
         let why = match failed {
-            Failure::Broken(what) => what,
+            Failure::Broken(what) | Failure::Away(what) => what,
             Failure::Refused { status, .. } => format!("refused it: HTTP status {status}"),
         };
         let notes = &self.around.notes;

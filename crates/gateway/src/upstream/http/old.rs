@@ -146,7 +146,7 @@ impl Carrier {
             self.fail(id, failure.outcome(&self.around.label)).await;
         }
         match failure {
-            Failure::Broken(what) => what.clone(),
+            Failure::Broken(what) | Failure::Away(what) => what.clone(),
             Failure::Refused { status, .. } => format!("refused: HTTP status {status}"),
         }
     }

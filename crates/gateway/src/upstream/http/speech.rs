@@ -22,6 +22,8 @@ const REST_TIME: Duration = Duration::from_secs(1);
 pub(super) enum Failure {
     /// The server, or the way to it, is at fault.
     Broken(String),
+    /// The server is not there now.
+    Away(String),
     /// The server refused at the level of HTTP.
     Refused {
         status: u16,
@@ -45,13 +47,14 @@ impl Failure {
             text.push_str(&cause.to_string());
             source = cause.source();
         }
-        Self::Broken(format!("cannot be reached: {text}"))
+        Self::Away(format!("cannot be reached: {text}"))
     }
 
     /// Writes it as the error that the client gets.
     pub(super) fn outcome(&self, label: &str) -> Outcome {
         match self {
             Self::Broken(what) => Outcome::error(INTERNAL_ERROR, &format!("{label} {what}")),
+            Self::Away(what) => Outcome::away(&format!("{label} {what}")),
             Self::Refused { status, challenge } => {
                 let what = match (status, challenge) {
                     (401, _) => "wants other credentials: set them as `headers` of the server",

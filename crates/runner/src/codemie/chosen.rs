@@ -1,0 +1,163 @@
+//! Servers whose program or address is a template: the data of the run chooses what is started.
+//!
+//! What a model put out must start nothing that nobody knows of: the log tells it first, and in a
+//! project that nobody has said they trust a person is asked.
+
+use std::{
+    sync::mpsc::{RecvTimeoutError, channel},
+    thread,
+};
+
+use interlock_core::{
+    node::{ServerStart, ServerWork},
+    template::Template,
+};
+use interlock_facts::one_line;
+use interlock_tools::Secrets;
+use serde_json::Value;
+
+use super::{Asked, CANCELLED, LOOK_EVERY, Nodes, Talk, reasoned};
+use crate::{
+    order::Failed,
+    stage::{Answers, People, Said, WantedWord},
+};
+
+/// The code of a server that nobody has allowed.
+const NOT_ALLOWED: &str = "server_not_allowed";
+/// Characters of a program or an address that are shown.
+const SHOWN_MAX: usize = 2_000;
+
+/// What a state starts its servers with.
+pub(super) struct Starting<'a> {
+    pub(super) nodes: &'a Nodes,
+    pub(super) talk: &'a Talk,
+    /// Who can be asked.
+    pub(super) people: Option<&'a People>,
+    /// The state's path, as shown.
+    pub(super) path: &'a str,
+    pub(super) given_up: &'a dyn Fn() -> bool,
+}
+
+impl Starting<'_> {
+    /// Lets a server start, unless the data of the run chose it and nobody allows it.
+    pub(super) fn check(
+        &self,
+        server: &ServerWork,
+        asked: &Asked,
+        secrets: &Secrets,
+    ) -> Result<(), Failed> {
+        if !is_chosen(server) || self.nodes.is_started(asked) {
+            return Ok(());
+        }
+        let what = shown(asked);
+        let what = secrets.masked_known(&what).into_owned();
+        let message = format!("the data of the run has the server `{}` {what}", asked.name);
+        self.talk.note("server_start", message)?;
+        if self.nodes.configured.trusts_project() {
+            return Ok(());
+        }
+        // One question at a time, and one for the same server.
+        let mut allowed = loop {
+            match self.nodes.allowed() {
+                Some(allowed) => break allowed,
+                None if (self.given_up)() => return Err(Failed::new(CANCELLED, "it was stopped")),
+                None => thread::park_timeout(LOOK_EVERY),
+            }
+        };
+        if allowed.contains(&asked.key()) {
+            return Ok(());
+        }
+        self.ask(asked, &what)?;
+        allowed.insert(asked.key());
+        Ok(())
+    }
+
+    /// Asks a person; an error: not a yes.
+    fn ask(&self, asked: &Asked, what: &str) -> Result<(), Failed> {
+        let name = &asked.name;
+        let Some(desk) = self.people.and_then(|people| people.here.as_ref()) else {
+            let why = format!(
+                "the data of the run has the server `{name}` {what}: you have not said that you trust this project, \
+                 and nobody can be asked here. Start the run at a terminal, or add the project to `projects` under \
+                 `[trust]` in your own `config.toml`"
+            );
+            return Err(reasoned(NOT_ALLOWED, why, None));
+        };
+        let (say, said) = channel();
+        let answers = Answers::new(move |word| {
+            // Nobody waits for it any more when it cannot be sent.
+            let _ = say.send(word);
+        });
+        let open = desk.ask(
+            WantedWord {
+                id: format!("server {name}"),
+                path: self.path.to_owned(),
+                tool: String::new(),
+                text: format!("the data of the run has the server `{name}` {what}. May it?"),
+            },
+            answers,
+        );
+        let word = loop {
+            match said.recv_timeout(LOOK_EVERY) {
+                Ok(word) => break word,
+                Err(RecvTimeoutError::Timeout) if (self.given_up)() => {
+                    open.withdraw("the state has ended");
+                    return Err(Failed::new(CANCELLED, "it was stopped"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break Said::Broken,
+            }
+        };
+        match word {
+            Said::Yes { by } => self.talk.note(
+                "server_allowed",
+                format!("{by} allowed the server `{name}`"),
+            ),
+            Said::No { by, note } => {
+                let note = note.map_or_else(String::new, |note| format!(": {note}"));
+                let why = format!("{by} did not allow the server `{name}` {what}{note}");
+                Err(reasoned(NOT_ALLOWED, why, None))
+            }
+            Said::Later | Said::Broken => {
+                let why = format!("nobody allowed the server `{name}` {what}");
+                Err(reasoned(NOT_ALLOWED, why, None))
+            }
+        }
+    }
+}
+
+/// Tells whether the data of the run says what is started or called; values sent along do not count.
+fn is_chosen(server: &ServerWork) -> bool {
+    match &server.start {
+        ServerStart::Configured(_) => false,
+        ServerStart::Program {
+            command, arguments, ..
+        } => {
+            let mut texts = arguments.iter().chain([command]);
+            texts.any(Template::has_blocks)
+        }
+        ServerStart::Address { url, .. } => url.has_blocks(),
+    }
+}
+
+/// Says what is started or called.
+fn shown(asked: &Asked) -> String {
+    let text = |key: &str| asked.written.get(key).and_then(Value::as_str);
+    if let Some(url) = text("url") {
+        return format!("called at `{}`", one_line(url, SHOWN_MAX));
+    }
+    let arguments = asked.written.get("args").and_then(Value::as_array);
+    let arguments = arguments.into_iter().flatten().filter_map(Value::as_str);
+    let words = text("command").into_iter().chain(arguments);
+    let words: Vec<String> = words.map(quoted).collect();
+    format!("started by `{}`", one_line(&words.join(" "), SHOWN_MAX))
+}
+
+/// Writes a word so that it is seen where it ends.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
