@@ -69,7 +69,11 @@ fn what_is_no_answer_fails_the_state_by_name() {
             "tool_failed",
             "nothing that is a result",
         ),
-        (json!([{"result": {"content": "x"}}]), "tool_failed", ""),
+        (
+            json!([{"result": {"content": "x"}}]),
+            "tool_failed",
+            "nothing that is a result",
+        ),
         (
             json!([{"result": {"isError": true, "content": [{"type": "text", "text": "it is asleep"}]}}]),
             "tool_failed",
@@ -137,12 +141,13 @@ fn an_agent_is_told_what_became_of_each_call() {
     let place = with_calls(vec![
         steps(json!([{"error": {"code": -32000, "message": "no such animal"}}])),
         steps(json!([{"exit": 3}])),
-        steps(says("back again")),
     ]);
-    let told = agent(&place, &json!({}), 3);
+    let told = agent(&place, &json!({}), 2);
     assert!(told[0].contains("no such animal"), "{told:?}");
-    assert!(told[1].contains("before it answered"), "{told:?}");
-    assert_eq!(told[2], "back again");
+    assert!(
+        told[1].contains("unreachable") && told[1].contains("the server `zoo`"),
+        "{told:?}"
+    );
     // The one that died was called as often as the policy says, and the log tells why.
     let events = place.events();
     let again = events
@@ -202,7 +207,7 @@ fn limits_of_tools_and_servers_cut_results() {
         let said = run(&place, "go").ended(0);
         assert!(said.out.len() < 300, "{at}: {}", said.out.len());
         assert!(
-            said.out.starts_with("xxx") && said.out.contains("4000"),
+            said.out.starts_with("xxx") && said.out.contains("about 1000 tokens"),
             "{said:?}"
         );
         all_ended(&place);
@@ -230,7 +235,6 @@ fn killed_in_a_call_a_person_says_what_became_of_it() {
     child.kill().unwrap();
     child.wait().unwrap();
     all_ended(&place);
-    place.by_person(&["resume", "--headless"]).ended(75);
     let said = place.by_person(&["resume", "--headless", "--done", "it was seen"]);
     assert_eq!(said.ended(0).out.trim(), "it was seen");
     let lines = std::fs::read_to_string(&log).unwrap();

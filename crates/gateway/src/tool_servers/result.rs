@@ -73,12 +73,11 @@ impl CallError {
 impl ToolResult {
     /// Reads a `CallToolResult`.
     pub(super) fn of(result: &Value) -> Result<Self, CallError> {
-        let content = match result.get("content") {
-            Some(Value::Array(items)) => items.clone(),
-            _ => Vec::new(),
-        };
+        let written = result.get("content");
         let structured = result.get("structuredContent").cloned();
-        if content.is_empty() && structured.is_none() && result.get("content").is_none() {
+        let listed = written.and_then(Value::as_array);
+        let content = listed.cloned().unwrap_or_default();
+        if listed.is_none() && (written.is_some() || structured.is_none()) {
             let kind = result.get("resultType").and_then(Value::as_str);
             let what = kind.unwrap_or("nothing that is a result of a tool");
             return Err(CallError::Refused(format!(

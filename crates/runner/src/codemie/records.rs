@@ -8,6 +8,7 @@ use std::{
 use interlock_core::{
     event::{Event, Passing},
     machine::Machine,
+    names::StateName,
     node::{Answers, Known, NodeAsk, NodeOutput, RecordsNode, records, tool::fill},
 };
 use interlock_models::{Cancel, Heard, Message, ModelError, Options, Request};
@@ -29,6 +30,11 @@ impl Worked<'_> {
         let own = self.node.run.frame(&self.node.path);
         let own = own.map(|frame| self.node.machine.shown(&frame.at).clone());
         let own = own.ok_or_else(|| Failed::new(1, "its frame is not there any more"))?;
+        // Of another run no state is its own, whatever it is called.
+        let own = match node.run {
+            Some(_) => StateName::new(""),
+            None => own,
+        };
         let all = records::all(&machine, &events);
         let wanted = records::wanted(all, &node, &own);
         let mut items = Vec::new();
