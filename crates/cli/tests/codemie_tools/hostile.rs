@@ -145,7 +145,7 @@ fn an_agent_is_told_what_became_of_each_call() {
     let told = agent(&place, &json!({}), 2);
     assert!(told[0].contains("no such animal"), "{told:?}");
     assert!(
-        told[1].contains("unreachable") && told[1].contains("the server `zoo`"),
+        told[1].contains("server_error") && told[1].contains("the server `zoo`"),
         "{told:?}"
     );
     // The one that died was called as often as the policy says, and the log tells why.

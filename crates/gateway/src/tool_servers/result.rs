@@ -53,8 +53,7 @@ impl CallError {
         match self {
             Self::Unknown(_) => "unknown_tool",
             Self::Changed(_) => "protected",
-            Self::Refused(_) => "server_error",
-            Self::Away(_) => "unreachable",
+            Self::Refused(_) | Self::Away(_) => "server_error",
             Self::TimedOut(_) => "timeout",
             Self::Cancelled => "cancelled",
             Self::Unavailable(_) => "unavailable",
