@@ -227,7 +227,7 @@ fn apply(run: &mut Run, event: &Event) {
                     seq,
                     ms,
                 );
-                frame.children = vec![Child::open(shown, child)];
+                frame.children = vec![Arc::new(Child::open(shown, child))];
             }
             run.entered += u64::from(run.places.is_some());
         }
@@ -537,6 +537,7 @@ fn child_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Child> {
         .children
         .iter_mut()
         .find(|child| child.name == name)
+        .map(Arc::make_mut)
 }
 
 fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {

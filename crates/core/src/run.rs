@@ -219,7 +219,9 @@ pub struct Frame {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub captured: BTreeSet<String>,
     /// Branches, or the called machine, in the order written.
-    pub children: Vec<Child>,
+    ///
+    /// A copy of a run has those in common with it that neither changes.
+    pub children: Vec<Arc<Child>>,
 }
 
 /// What a line was before the last output.
@@ -566,7 +568,7 @@ impl Run {
                 .children
                 .iter_mut()
                 .find(|child| child.name == *name)
-                .map(|child| &mut child.frame)
+                .map(|child| &mut Arc::make_mut(child).frame)
         })
     }
 

@@ -161,7 +161,8 @@ pub(crate) fn in_fork(machine: &Machine, run: &Run) -> bool {
 }
 
 fn open(frame: &Frame) -> impl Iterator<Item = &Child> {
-    frame.children.iter().filter(|child| child.ended.is_none())
+    let children = frame.children.iter().map(AsRef::as_ref);
+    children.filter(|child: &&Child| child.ended.is_none())
 }
 
 /// Returns the first frame at or below `path` that can act.

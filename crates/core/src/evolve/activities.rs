@@ -153,13 +153,14 @@ pub(super) fn apply_items(run: &mut Run, event: &Event) {
             let mut inner =
                 Frame::entering(Some(machine.clone()), initial.clone(), context, seq, *at_ms);
             inner.caught.clone_from(&frame.caught);
-            frame.children = vec![Child::open(&index.to_string(), inner)];
+            frame.children = vec![Arc::new(Child::open(&index.to_string(), inner))];
         }
         Event::ItemEnded { path, cause, .. } => {
             let Some(frame) = run.frame_mut(path) else {
                 return;
             };
-            if let (Some(mut child), Some(items)) = (frame.children.pop(), frame.items.as_mut()) {
+            if let (Some(child), Some(items)) = (frame.children.pop(), frame.items.as_mut()) {
+                let mut child = Arc::unwrap_or_clone(child);
                 let context = Arc::make_mut(&mut child.frame.context);
                 for (key, before) in std::mem::take(&mut items.hidden) {
                     match before {
@@ -202,7 +203,8 @@ pub(super) fn open_branch(frame: &mut Frame, branch: &BranchStart, seq: u64, ms:
     child.caught.clone_from(&frame.caught);
     child.dialogue.clone_from(&frame.dialogue);
     child.steps = frame.steps + u64::from(frame.dialogue.is_some());
-    frame.children.push(Child::open(&branch.name, child));
+    let child = Child::open(&branch.name, child);
+    frame.children.push(Arc::new(child));
 }
 
 /// Notes the error that a transition handles.
@@ -233,7 +235,7 @@ pub(super) fn set_variables(frame: &mut Frame, values: &Object) {
     for child in &mut frame.children {
         let same = frame.items.is_some() || child.frame.machine == frame.machine;
         if same {
-            set_variables(&mut child.frame, values);
+            set_variables(&mut Arc::make_mut(child).frame, values);
         }
     }
 }
@@ -261,7 +263,7 @@ pub(super) fn reopen_branch(child: &mut Child, seq: u64, at_ms: u64) {
 
 /// Enters the state of every frame that stands once more; branches that `failed` wait for their turn to.
 fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
-    for child in &mut frame.children {
+    for child in frame.children.iter_mut().map(Arc::make_mut) {
         match child.ended {
             None => enter_again(&mut child.frame, seq, at_ms, failed),
             Some(BranchOutcome::Failed | BranchOutcome::Cancelled) if failed => {

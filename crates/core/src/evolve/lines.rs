@@ -46,9 +46,11 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                 return;
             };
             if let Some(frame) = run.frame_mut(&parent) {
-                let Some(line) = frame.children.iter_mut().find(|child| child.name == name) else {
+                let mut lines = frame.children.iter_mut();
+                let Some(line) = lines.find(|child| child.name == name) else {
                     return;
                 };
+                let line = Arc::make_mut(line);
                 line.ended = Some(BranchOutcome::Merged);
                 let from = line.frame.clone();
                 let mut holder = Frame {
@@ -63,10 +65,14 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                 let shared = shared.map_or(0, |dialogue| dialogue.history.len());
                 frame
                     .children
-                    .extend(holder.children.into_iter().map(|child| Child {
-                        base: Some(Arc::clone(&base)),
-                        shared,
-                        ..child
+                    .extend(holder.children.into_iter().map(|child| {
+                        let base = Some(Arc::clone(&base));
+                        let child = Arc::unwrap_or_clone(child);
+                        Arc::new(Child {
+                            base,
+                            shared,
+                            ..child
+                        })
                     }));
             }
         }
@@ -91,7 +97,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                         );
                         child.steps = frame.steps + u64::from(frame.dialogue.is_some());
                         child.dialogue = Some(Arc::new(of_item(frame, value, at + 1, total)));
-                        Child::open(&(at + 1).to_string(), child)
+                        Arc::new(Child::open(&(at + 1).to_string(), child))
                     })
                     .collect();
             }
@@ -213,7 +219,7 @@ fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Dialogue
 /// Has lines that had met wait again, each as it was.
 fn part(frame: &mut Frame, first: &str) {
     let line = frame.children.iter_mut().find(|child| child.name == first);
-    let Some(met) = line.and_then(|child| {
+    let Some(met) = line.map(Arc::make_mut).and_then(|child| {
         let met = *child.met.take()?;
         child.frame = met.frame;
         child.base = met.base;
@@ -223,6 +229,7 @@ fn part(frame: &mut Frame, first: &str) {
     };
     for child in &mut frame.children {
         if met.contains(&child.name) {
+            let child = Arc::make_mut(child);
             child.ended = None;
             child.frame.gathering = true;
         }
@@ -235,7 +242,8 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
     let arrived: Vec<&Child> = frame
         .children
         .iter()
-        .filter(|child| child.name == first || others.contains(&child.name))
+        .map(AsRef::as_ref)
+        .filter(|child: &&Child| child.name == first || others.contains(&child.name))
         .collect();
     let context = merge_contexts(&base, &arrived);
     let history = merge_histories(frame.dialogue.as_deref(), &arrived);
@@ -253,6 +261,7 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
     let several = arrived.len() > 1;
     for child in &mut frame.children {
         if child.name == first {
+            let child = Arc::make_mut(child);
             if several && may_part {
                 child.met = Some(Box::new(Met {
                     frame: child.frame.clone(),
@@ -277,6 +286,7 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
                 child.frame.before_join = None;
             }
         } else if others.contains(&child.name) {
+            let child = Arc::make_mut(child);
             child.ended = Some(BranchOutcome::Merged);
             child.frame.gathering = false;
         }
@@ -300,7 +310,8 @@ fn join_spread(frame: &mut Frame, collects: bool) {
     let counts: Vec<&Child> = frame
         .children
         .iter()
-        .filter(|child| child.ended == Some(BranchOutcome::Succeeded))
+        .map(AsRef::as_ref)
+        .filter(|child: &&Child| child.ended == Some(BranchOutcome::Succeeded))
         .collect();
     let context = merge_contexts(&frame.context, &counts);
     let history = merge_histories(frame.dialogue.as_deref(), &counts);
@@ -347,7 +358,8 @@ pub(super) fn join_lines(frame: &mut Frame) {
     let ended: Vec<&Child> = frame
         .children
         .iter()
-        .filter(|child| child.ended == Some(BranchOutcome::Succeeded))
+        .map(AsRef::as_ref)
+        .filter(|child: &&Child| child.ended == Some(BranchOutcome::Succeeded))
         .collect();
     let context = merge_contexts(&frame.context, &ended);
     let history = merge_histories(frame.dialogue.as_deref(), &ended);

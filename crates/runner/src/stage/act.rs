@@ -88,7 +88,8 @@ pub(super) struct Attempt<'a> {
     pub(super) stage: ModelStage,
     pub(super) screen: &'a dyn Screen,
     pub(super) transcript: Transcript,
-    timer: Timer,
+    /// `None`: the stage may take any time.
+    timer: Option<Timer>,
     /// Shown path of the stage.
     pub(super) path: String,
     /// Requests that people were asked here so far.
@@ -121,6 +122,7 @@ impl<'a> Attempt<'a> {
             task => task.transpose().map_err(broken)?,
         };
         let (answers, inbox) = channel();
+        let timed = stage.timeout_ms.map(|_| Timer::new(brake.clone()));
         let mut attempt = Self {
             transcript: Transcript::new(task.as_deref(), stage.completion_tool()),
             stage,
@@ -137,7 +139,7 @@ impl<'a> Attempt<'a> {
             brake,
             told: given.told.clone(),
             screen,
-            timer: Timer::new(brake.clone()).map_err(broken)?,
+            timer: timed.transpose().map_err(broken)?,
             path: order.path.clone(),
             requests: 0,
         };
@@ -242,6 +244,7 @@ impl<'a> Attempt<'a> {
 
     /// Lets the clock run while no person is waited for.
     fn set_clock(&self, next: &Step) {
+        let Some(timer) = &self.timer else { return };
         let left = self
             .acting()
             .ok()
@@ -254,8 +257,8 @@ impl<'a> Attempt<'a> {
                 Some(most.saturating_sub(used))
             });
         match left {
-            Some(left) => self.timer.run(Duration::from_millis(left)),
-            None => self.timer.stand(),
+            Some(left) => timer.run(Duration::from_millis(left)),
+            None => timer.stand(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which states lines can still come to by the arrows written, and so who waits for whom.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     decide::transitions::error,
@@ -76,7 +76,7 @@ fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
 
 /// Finds the lines that wait at one state and may go on, in the order of the lines.
 pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<String>> {
-    let waiting = |child: &&Child| child.ended.is_none() && child.frame.gathering;
+    let waiting = |child: &&Arc<Child>| child.ended.is_none() && child.frame.gathering;
     let mut places: Vec<&StateName> = Vec::new();
     for child in holder.children.iter().filter(waiting) {
         if !places.contains(&&child.frame.at) {

@@ -1,5 +1,7 @@
 //! How many states are at work at once, how long a line may be, and what a failed line keeps from beginning.
 
+use std::sync::Arc;
+
 use crate::{
     decide::{Work, transitions::state_of},
     event::{BranchOutcome, Cause},
@@ -117,7 +119,7 @@ pub(super) fn first_failure(holder: &Frame, spread: Option<&Spread>) -> Option<C
     if spread.is_some_and(|spread| spread.on_item_error != OnItemError::Fail) {
         return None;
     }
-    let failed = |child: &&Child| child.ended == Some(BranchOutcome::Failed);
+    let failed = |child: &&Arc<Child>| child.ended == Some(BranchOutcome::Failed);
     let first = holder.children.iter().find(failed)?;
     let cause = first.cause.clone().unwrap_or_default();
     Some(match spread {
