@@ -5,6 +5,8 @@
     reason = "a failed test panics"
 )]
 
+#[path = "stages/budget.rs"]
+mod budget;
 #[path = "stages/crash.rs"]
 mod crash;
 #[path = "stages/grants.rs"]

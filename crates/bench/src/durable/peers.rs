@@ -73,6 +73,8 @@ impl Peer {
             let mut command = self.command(folder);
             command.args(["--durability", durability, "--directory"]);
             command.arg(place.path());
+            // A server that is killed leaves folders behind where the system has such.
+            command.env("TMPDIR", place.path());
             for (name, count) in [
                 ("--steps", STEPS),
                 ("--runs", RUNS as u64),

@@ -197,10 +197,12 @@ impl Attempt<'_> {
             Ok(options) => options,
             Err(why) => return Ok(Err(why)),
         };
+        let mut messages = self.history();
+        messages.extend_from_slice(self.transcript.messages());
         Ok(Ok(Request {
             model: model.name.clone(),
             system,
-            messages: [self.history(), self.transcript.messages().to_vec()].concat(),
+            messages,
             tools: self.specs()?,
             options,
         }))
