@@ -1,0 +1,283 @@
+//! The lines of execution of a run.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::asked::{Held, Parked};
+use crate::{
+    dialogue::Dialogue,
+    event::{BranchOutcome, Cause, InterruptHit},
+    machine::Object,
+    names::{InterruptName, MachineId, StateName},
+    stage::Acting,
+    text::Caught,
+};
+
+/// One line of execution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Key of the called machine it runs in; `None`: the caller's own.
+    pub machine: Option<MachineId>,
+    /// The current state.
+    pub at: StateName,
+    /// Its own copy of the context.
+    pub context: Arc<Object>,
+    /// What has been used up since the state was entered.
+    pub used: Used,
+    /// Sequence number of the state's entry.
+    pub entered_seq: u64,
+    /// Time of the state's entry, in milliseconds since 1970.
+    pub entered_ms: u64,
+    /// The transition that waits for a person.
+    pub parked: Option<Parked>,
+    /// The interrupt being handled.
+    pub handling: Option<Handling>,
+    /// Matches kept for later, oldest first.
+    pub queue: VecDeque<InterruptHit>,
+    /// The output of the state's own activity, for guards that read it.
+    pub output: Arc<Value>,
+    /// Why the state's own activity failed, for guards that read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Cause>,
+    /// What the last person who said no had to say.
+    pub note: Option<String>,
+    /// What is carried out for the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Running>,
+    /// The attempt of a model stage that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acting: Option<Box<Acting>>,
+    /// What a person is asked before the state begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+    /// Whether a person has let the state begin.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub let_in: bool,
+    /// Whether it waits for other lines before its state begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gathering: bool,
+    /// The branches of its fork that are opened; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exits: Vec<StateName>,
+    /// What its line carries along beside the context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<Arc<Dialogue>>,
+    /// What the line was before its last output, while a person may change that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<BeforeOutput>>,
+    /// What it was before its lines of items joined, while a person may change what one of them put out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_join: Option<Box<Frame>>,
+    /// Context keys that its line has appended to since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub appended: BTreeSet<String>,
+    /// Context keys that its line has removed since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub removed: BTreeSet<String>,
+    /// States that its line has entered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub steps: u64,
+    /// The items that a machine runs for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Items>,
+    /// The error that was handled last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caught: Option<Arc<Caught>>,
+    /// Context keys that outputs went to since the frame began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub captured: BTreeSet<String>,
+    /// Branches, or the called machine, in the order written.
+    ///
+    /// A copy of a run has those in common with it that neither changes.
+    pub children: Vec<Arc<Child>>,
+}
+
+/// What a line was before the last output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BeforeOutput {
+    /// The state that put it out.
+    pub state: StateName,
+    /// States that the line had entered, that one included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub steps: u64,
+    /// The context.
+    pub context: Arc<Object>,
+    /// What the line carries along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<Arc<Dialogue>>,
+    /// As in [`Frame`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub captured: BTreeSet<String>,
+    /// As in [`Frame`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub appended: BTreeSet<String>,
+    /// As in [`Frame`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub removed: BTreeSet<String>,
+}
+
+/// What is carried out for a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    /// What kind of work it is.
+    pub kind: String,
+    /// Which try, from 1.
+    pub attempt: u32,
+    /// What it is given.
+    pub input: Arc<Value>,
+    /// The file that its output goes to, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Where it stands.
+    pub at: RunningAt,
+    /// When its first try began, in milliseconds since 1970; of one that was cut off, when it began again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub since_ms: u64,
+    /// Why the try before came to nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+/// Where an effect stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunningAt {
+    /// Somebody carries it out.
+    Started,
+    /// The next try begins at this time, in milliseconds since 1970.
+    Waiting(u64),
+    /// Who carried it out is gone.
+    Lost,
+}
+
+/// The items that a machine runs for, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Items {
+    /// Each line.
+    pub all: Arc<Vec<String>>,
+    /// Items that ended.
+    pub ended: u64,
+    /// Items that failed.
+    pub failed: u64,
+    /// What the keys of item and number held outside of the loop.
+    #[serde(default)]
+    pub hidden: Vec<(String, Option<Value>)>,
+}
+
+/// What has been used up since a state was entered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// Allowed calls.
+    pub calls: u64,
+    /// Distinct files written.
+    pub files: BTreeSet<String>,
+    /// Bytes of results.
+    pub bytes: u64,
+}
+
+/// An interrupt being handled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handling {
+    /// The interrupt.
+    pub interrupt: InterruptName,
+    /// The file that matched.
+    pub file: String,
+    /// The state to return to.
+    pub return_to: StateName,
+}
+
+/// A frame below another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Child {
+    /// The branch, or the called machine's id.
+    pub name: String,
+    /// Its frame.
+    pub frame: Frame,
+    /// How it ended; `None`: still open.
+    pub ended: Option<BranchOutcome>,
+    /// The first cause of a failure.
+    pub cause: Option<Cause>,
+    /// The context that it began with; `None`: that of the frame above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Arc<Object>>,
+    /// Messages of its conversation that it shares with the lines that began with it; 0: those of the frame above it.
+    #[serde(default, skip_serializing_if = "is_none_said")]
+    pub shared: usize,
+    /// Where the line of an item would lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<StateName>,
+    /// Where else, where it ended as several lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<StateName>,
+    /// What it was before it met others, while a person may part them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub met: Option<Box<Met>>,
+}
+
+/// What a line was before it met others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Met {
+    /// The line.
+    pub frame: Frame,
+    /// The context that it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Arc<Object>>,
+    /// The names of the others.
+    pub others: Vec<String>,
+}
+
+impl Frame {
+    /// Makes a frame that has just entered `at`.
+    #[must_use]
+    pub fn entering(
+        machine: Option<MachineId>,
+        at: StateName,
+        context: Arc<Object>,
+        entered_seq: u64,
+        entered_ms: u64,
+    ) -> Self {
+        Self {
+            machine,
+            at,
+            context,
+            used: Used::default(),
+            entered_seq,
+            entered_ms,
+            parked: None,
+            handling: None,
+            queue: VecDeque::new(),
+            output: Arc::default(),
+            failure: None,
+            effect: None,
+            acting: None,
+            held: None,
+            let_in: false,
+            gathering: false,
+            exits: Vec::new(),
+            dialogue: None,
+            before: None,
+            before_join: None,
+            appended: BTreeSet::new(),
+            removed: BTreeSet::new(),
+            steps: 0,
+            items: None,
+            caught: None,
+            captured: BTreeSet::new(),
+            note: None,
+            children: Vec::new(),
+        }
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+const fn is_none_said(count: &usize) -> bool {
+    *count == 0
+}
