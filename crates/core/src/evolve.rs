@@ -2,6 +2,8 @@
 
 mod activities;
 mod approvals;
+mod calls;
+mod changes;
 mod conversation;
 mod lines;
 mod stage;
@@ -15,23 +17,15 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    event::{
-        BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, Event, How, InterruptHit,
-        ProtectedChange, ToolChange,
-    },
-    machine::Object,
-    names::{AgentId, CallId, Digest, FramePath, StateName},
-    run::{
-        AcceptedTool, Asked, Child, Confined, Frame, Handling, Line, OpenCall, Parked, Pause,
-        Phase, Run, Seen, Used,
-    },
-};
+use calls::{allow, bind, end_call, free, release, remember};
+use changes::{accept_changes, accept_tool, report_protected, report_tool};
 
-/// Open calls remembered at most; `decide` settles older ones first.
-const OPEN_CALLS_MAX: usize = 256;
-/// Changes of protected things that wait for a person at most.
-const CHANGES_MAX: usize = 256;
+use crate::{
+    event::{BranchOutcome, BranchStart, Cause, Event, How, InterruptHit},
+    machine::Object,
+    names::{FramePath, StateName},
+    run::{Asked, Child, Confined, Frame, Handling, Line, Parked, Pause, Phase, Run, Used},
+};
 
 /// Returns `run` as it is after `event`. Total; knows no machine.
 #[must_use]
@@ -357,108 +351,6 @@ fn apply(run: &mut Run, event: &Event) {
     }
 }
 
-fn allow(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMarks) {
-    if marks.counts {
-        count(run, path, marks);
-    }
-    if marks.writes {
-        run.last_write = Some(run.seq);
-    }
-    remember(run, path, call, marks, false);
-}
-
-/// Binds a sub-agent; one that had stopped there has it no more.
-fn bind(run: &mut Run, agent: &AgentId, path: &FramePath) {
-    run.away.remove(agent);
-    let Run { agents, away, .. } = run;
-    let lost: BTreeSet<AgentId> = away
-        .iter()
-        .filter(|gone| {
-            agents
-                .get(*gone)
-                .is_some_and(|held| held.holds(path) || path.holds(held))
-        })
-        .cloned()
-        .collect();
-    for gone in lost {
-        away.remove(&gone);
-        agents.remove(&gone);
-    }
-    agents.insert(agent.clone(), path.clone());
-}
-
-fn count(run: &mut Run, path: &FramePath, marks: &CallMarks) {
-    if let Some(frame) = run.frame_mut(path) {
-        frame.used.calls += 1;
-        frame.used.files.extend(marks.files.iter().cloned());
-    }
-}
-
-fn remember(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMarks, asked: bool) {
-    let Some(frame) = run.frame(path) else { return };
-    let entered_seq = frame.entered_seq;
-    if run.calls.len() >= OPEN_CALLS_MAX {
-        run.calls.pop_front();
-    }
-    run.calls.push_back(OpenCall {
-        id: call.id.clone(),
-        path: path.clone(),
-        entered_seq,
-        begun_seq: run.seq,
-        asked,
-        digest: call.digest.clone(),
-        marks: marks.clone(),
-        line: None,
-    });
-}
-
-fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64) {
-    let Some(index) = run.calls.iter().position(|call| call.id == *id) else {
-        return;
-    };
-    let Some(call) = run.calls.remove(index) else {
-        return;
-    };
-    if call.asked {
-        // The client's own prompt said yes: the call ran, so it counts from here.
-        approvals::settle_in_prompt(run, &call);
-        count(run, &call.path, &call.marks);
-        if call.marks.writes {
-            run.last_write = Some(run.seq);
-        }
-    }
-    if let Some(frame) = run
-        .frame_mut(&call.path)
-        .filter(|frame| frame.entered_seq == call.entered_seq)
-    {
-        frame.used.bytes = frame.used.bytes.saturating_add(bytes);
-    }
-    let begun_seq = call.begun_seq;
-    for mark in &call.marks.evidence {
-        let seen = match (call.marks.shell, exit) {
-            (false, _) => Some(i64::from(!ok)),
-            (true, Some(0)) if mark.proves_success => Some(0),
-            // Success of a line that does not prove it says nothing either way.
-            (true, Some(0)) => continue,
-            (true, Some(exit)) if mark.proves_exit => Some(exit),
-            (true, _) => None,
-        };
-        let newer = run
-            .evidence
-            .get(&mark.key)
-            .is_none_or(|known| known.begun_seq <= begun_seq);
-        if newer {
-            run.evidence.insert(
-                mark.key.clone(),
-                Seen {
-                    begun_seq,
-                    exit: seen,
-                },
-            );
-        }
-    }
-}
-
 fn take_transition(
     run: &mut Run,
     path: &FramePath,
@@ -573,57 +465,6 @@ fn close_children(
     }
     free(run, |bound| bound != path && path.holds(bound));
     approvals::void_grants_below(run, path);
-}
-
-fn release(run: &mut Run, path: &FramePath) {
-    free(run, |bound| path.holds(bound));
-}
-
-/// Takes their branch from the sub-agents that `is` there.
-fn free(run: &mut Run, is: impl Fn(&FramePath) -> bool) {
-    run.agents.retain(|_, bound| !is(bound));
-    let Run { agents, away, .. } = run;
-    away.retain(|agent| agents.contains_key(agent));
-}
-
-/// Keeps the newest report of each protected thing until a person has seen it.
-fn report_protected(run: &mut Run, changes: &[ProtectedChange]) {
-    for change in changes {
-        run.changed.retain(|known| known.path != change.path);
-        if run.changed.len() < CHANGES_MAX {
-            run.changed.push(change.clone());
-        }
-    }
-}
-
-/// What a person has seen is from now on as it should be.
-fn accept_changes(run: &mut Run) {
-    for change in std::mem::take(&mut run.changed) {
-        if !change.undone {
-            run.accepted.insert(change.path, change.digest);
-        }
-    }
-}
-
-/// Keeps the newest report of each changed tool until a person has seen it.
-fn report_tool(run: &mut Run, change: &ToolChange) {
-    run.tools_changed
-        .retain(|known| known.server != change.server || known.tool != change.tool);
-    if run.tools_changed.len() < CHANGES_MAX {
-        run.tools_changed.push(change.clone());
-    }
-}
-
-fn accept_tool(run: &mut Run, server: &str, tool: &str, digest: &Digest) {
-    run.tools_changed
-        .retain(|known| known.server != server || known.tool != tool);
-    run.tools_accepted
-        .retain(|known| known.server != server || known.tool != tool);
-    run.tools_accepted.push(AcceptedTool {
-        server: server.to_owned(),
-        tool: tool.to_owned(),
-        digest: digest.clone(),
-    });
 }
 
 fn end_run(run: &mut Run, phase: Phase) {

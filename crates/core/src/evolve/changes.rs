@@ -1,0 +1,50 @@
+//! Protected things and tools that changed, until a person has seen them.
+
+use crate::{
+    event::{ProtectedChange, ToolChange},
+    names::Digest,
+    run::{AcceptedTool, Run},
+};
+
+/// Changes that wait for a person at most.
+const CHANGES_MAX: usize = 256;
+
+/// Keeps the newest report of each protected thing until a person has seen it.
+pub(super) fn report_protected(run: &mut Run, changes: &[ProtectedChange]) {
+    for change in changes {
+        run.changed.retain(|known| known.path != change.path);
+        if run.changed.len() < CHANGES_MAX {
+            run.changed.push(change.clone());
+        }
+    }
+}
+
+/// What a person has seen is from now on as it should be.
+pub(super) fn accept_changes(run: &mut Run) {
+    for change in std::mem::take(&mut run.changed) {
+        if !change.undone {
+            run.accepted.insert(change.path, change.digest);
+        }
+    }
+}
+
+/// Keeps the newest report of each changed tool until a person has seen it.
+pub(super) fn report_tool(run: &mut Run, change: &ToolChange) {
+    run.tools_changed
+        .retain(|known| known.server != change.server || known.tool != change.tool);
+    if run.tools_changed.len() < CHANGES_MAX {
+        run.tools_changed.push(change.clone());
+    }
+}
+
+pub(super) fn accept_tool(run: &mut Run, server: &str, tool: &str, digest: &Digest) {
+    run.tools_changed
+        .retain(|known| known.server != server || known.tool != tool);
+    run.tools_accepted
+        .retain(|known| known.server != server || known.tool != tool);
+    run.tools_accepted.push(AcceptedTool {
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        digest: digest.clone(),
+    });
+}
