@@ -10,6 +10,7 @@ use crate::{
     dialogue::{Dialogue, Said, condense},
     machine::{Machine, ModelStage, Object},
     names::FramePath,
+    node::tool::cut,
     run::{Frame, Run},
     stage::stage_of,
     template::Template,
@@ -18,6 +19,17 @@ use crate::{
 
 /// What a model is told where a stage has no task.
 const NO_TASK: &str = "-";
+/// Tokens of one text that a model is sent, where the workflow allows no longer conversation.
+const SENT_TOKENS: u64 = 50_000;
+
+/// Cuts a text of a conversation to what a model is sent of it, with a notice; the log keeps all.
+#[must_use]
+pub fn sent(machine: &Machine, text: String) -> String {
+    let rules = machine.conversation.as_ref();
+    let condensing = rules.and_then(|rules| rules.condensing.as_ref());
+    let tokens_max = condensing.map_or(SENT_TOKENS, |limits| limits.tokens_max);
+    cut(text, tokens_max.max(SENT_TOKENS))
+}
 
 /// Returns what templates see beside the context; `None`: the machine has no conversation.
 #[must_use]
@@ -58,7 +70,13 @@ pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> 
 ///
 /// `filled` is the task with its holes filled. A line names the item that a
 /// task says nothing of, and one each file that came with the run.
-pub(crate) fn complete_task(run: &Run, frame: &Frame, task: &Text, filled: String) -> String {
+pub(crate) fn complete_task(
+    machine: &Machine,
+    run: &Run,
+    frame: &Frame,
+    task: &Text,
+    filled: String,
+) -> String {
     let mut lines = vec![if filled.trim().is_empty() {
         NO_TASK.to_owned()
     } else {
@@ -71,7 +89,8 @@ pub(crate) fn complete_task(run: &Run, frame: &Frame, task: &Text, filled: Strin
             matches!(name.as_str(), "task" | "interlock") || item.keys.contains(name)
         };
         if !names.iter().any(is_named) {
-            lines.push(format!("Current task: {}", Dialogue::text_of(&item.value)));
+            let item = sent(machine, Dialogue::text_of(&item.value));
+            lines.push(format!("Current task: {item}"));
         }
     }
     let attached = run.opening.iter().flat_map(|opening| &opening.attached);

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::machine::Object;
 
+mod filters;
 mod render;
 mod scan;
 mod value;

@@ -38,6 +38,9 @@ use notes::Notes;
 pub(crate) use schema::schema;
 pub use shape::{answer_findings, answer_schema};
 
+/// The code of a name in a template that no state sets.
+pub const UNSET_VARIABLE: &str = "unset_variable";
+
 /// What was read.
 #[derive(Debug)]
 pub(crate) struct Reading {

@@ -18,6 +18,8 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// Where in the workflow it is, as a JSON Pointer; `None`: in no value of it.
+    pub path: Option<String>,
     /// The name of the file.
     pub file: String,
     /// The line, counted from 1.
@@ -155,6 +157,7 @@ impl Problem {
             code: self.code,
             message: self.message,
             help: self.help,
+            path: None,
             file: line.map_or_else(String::new, |line| line.file.to_owned()),
             line: line.map_or(1, |line| line.number),
             column: line.map_or(1, |line| line.column),

@@ -23,7 +23,7 @@ mod table;
 mod yaml_text;
 
 pub use bundle::{Bundle, Link};
-pub use codemie::{answer_findings, answer_schema};
+pub use codemie::{UNSET_VARIABLE, answer_findings, answer_schema};
 pub use convert::{Converted, Syntax, convert};
 pub use diagnostic::Diagnostic;
 pub use flowstate::{Misfit, fit_arguments, schema_fault};

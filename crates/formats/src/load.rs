@@ -81,6 +81,20 @@ pub fn check_strictly(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic
 
 fn check_as(source: &Source, others: &dyn Workflows, strict: bool) -> Vec<Diagnostic> {
     let opened = Opened::new(source);
+    let mut all = all_of(&opened, source, others, strict);
+    for found in all.iter_mut().filter(|found| found.file == source.name) {
+        let tree = opened.tree.as_ref();
+        found.path = tree.and_then(|tree| tree.pointer_at(&found.span));
+    }
+    all
+}
+
+fn all_of(
+    opened: &Opened,
+    source: &Source,
+    others: &dyn Workflows,
+    strict: bool,
+) -> Vec<Diagnostic> {
     if opened.format == Format::CodeMie {
         return opened.check_codemie(others, strict);
     }

@@ -42,4 +42,5 @@ pub(crate) use line::Outbox;
 pub(crate) use messages::{finish, sha256};
 pub(crate) use models::usage;
 pub(crate) use person::{answered, elsewhere, wanted};
+pub(crate) use sending::CONFLICT;
 pub(crate) use transcript::concerns;

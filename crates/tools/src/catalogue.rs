@@ -300,6 +300,21 @@ impl Tool {
         call
     }
 
+    /// Returns where the shell line of a call starts, without links: what its plan is for.
+    #[must_use]
+    pub fn line_starts_at(
+        self,
+        arguments: &Arguments,
+        surroundings: &Surroundings,
+        disk: &dyn Disk,
+    ) -> String {
+        let named = match self {
+            Self::ShellLine => crate::line::starts_at(arguments.value(), surroundings, disk).ok(),
+            _ => None,
+        };
+        named.unwrap_or_else(|| surroundings.working_directory.clone())
+    }
+
     /// Says what does not fit the schema; empty where all does.
     #[must_use]
     pub fn faults(self, arguments: &Arguments) -> Vec<Fault> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use interlock_facts::{RealDisk, locate, variables};
+use interlock_facts::{Disk, RealDisk, Surroundings, locate, variables};
 use interlock_sandbox::{
     Ended, Exit, Plan,
     carried::{Order, Told},
@@ -52,14 +52,10 @@ pub(crate) fn bash(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failur
 /// Runs a line as CodeMie's tool does: its standard output is the result.
 pub(crate) fn codemie(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
     let wrong = |why: String| Failure::new(Code::InvalidArguments, why);
-    let directory = match input.get("cwd").and_then(Value::as_str) {
-        None => around.surroundings.working_directory.clone(),
-        Some(named) => {
-            let found = locate(named, around.surroundings, &RealDisk).map_err(wrong)?;
-            place::check(&found.real, Bounds::Datasources, around)?;
-            found.real
-        }
-    };
+    let directory = starts_at(input, around.surroundings, &RealDisk).map_err(wrong)?;
+    if directory != around.surroundings.working_directory {
+        place::check(&directory, Bounds::Datasources, around)?;
+    }
     let seconds = input.get("timeout").and_then(Value::as_f64);
     let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let line = Line {
@@ -85,6 +81,21 @@ pub(crate) fn codemie(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Fai
         }
     }
     Ok(end)
+}
+
+/// Returns where CodeMie's line starts, without links.
+///
+/// # Errors
+/// One sentence: the place that the call names cannot be judged.
+pub(crate) fn starts_at(
+    input: &Value,
+    surroundings: &Surroundings,
+    disk: &dyn Disk,
+) -> Result<String, String> {
+    match input.get("cwd").and_then(Value::as_str) {
+        None => Ok(surroundings.working_directory.clone()),
+        Some(named) => locate(named, surroundings, disk).map(|found| found.real),
+    }
 }
 
 /// A line of a call.

@@ -41,11 +41,13 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     let by = authority::person(app)?;
     let data = live::object("--data", args.data.as_deref())?;
     let given = |text: &Option<String>| text.as_deref().map(durable::text_of).transpose();
-    let (message, edit) = (given(&args.message)?, given(&args.edit)?);
+    let (message, mut edit) = (given(&args.message)?, given(&args.edit)?);
     let live = live::open(app, args.run.as_deref())?;
     let before = live.run.seq;
-    if let Some(edit) = &edit {
-        check_edit(&live, &args, edit)?;
+    if let Some(written) = &edit
+        && let Some(fitting) = check_edit(&live, &args, written)?
+    {
+        edit = Some(fitting);
     }
     answer(
         app,
@@ -66,7 +68,10 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
 }
 
 /// Refuses an output that does not fit what the state before was held to.
-fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<(), Failure> {
+///
+/// Returns the JSON alone where it is held to a schema, as an answer of the model is kept.
+fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<Option<String>, Failure> {
+    let mut fitting = None;
     let waiting = pending(&live.machine, &live.run);
     let wanted = args.path.as_deref();
     let meant = waiting
@@ -87,17 +92,20 @@ fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<(), Failure
             ..
         } = &stage.ending
         {
-            let findings = answer_findings(&parse_output(edit), schema);
+            let value = parse_output(edit);
+            let findings = answer_findings(&value, schema);
             if !findings.is_empty() {
-                return Err(Failure::usage(anyhow::anyhow!(
+                return Err(anyhow::anyhow!(
                     "the new output of `{}` does not fit its `output_schema`: {}; nothing is changed",
                     before.title,
                     findings.join("; ")
-                )));
+                )
+                .into());
             }
+            fitting = Some(value.to_string());
         }
     }
-    Ok(())
+    Ok(fitting)
 }
 
 pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {

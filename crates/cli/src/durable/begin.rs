@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use interlock_formats::{Loaded, Severity, Source, is_of_steps};
+use interlock_formats::{Loaded, Severity, Source, UNSET_VARIABLE, is_of_steps};
 use interlock_project::Config;
 use interlock_store::{NewDurable, NewRun, RunLog, SourceFile, StartError, StoreError};
 
@@ -162,8 +162,9 @@ fn named(error: StartError) -> Failure {
 /// Says that the workflow has warnings; `check` shows them.
 fn remark(app: &App, steps: &Steps, args: &CarryArgs) {
     let warnings = steps.loaded.warnings.iter();
+    // What has no value is in the log, once it is known what came with the run.
     let count = warnings
-        .filter(|warning| warning.severity == Severity::Warning)
+        .filter(|warning| warning.severity == Severity::Warning && warning.code != UNSET_VARIABLE)
         .count();
     if count == 0 || args.json {
         return;

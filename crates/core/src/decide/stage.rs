@@ -6,7 +6,7 @@ mod message;
 
 use super::{Answered, Reply, Work, transitions::state_of};
 use crate::{
-    conversation::{beside, complete_task, is_too_long},
+    conversation::{beside, complete_task, is_too_long, sent},
     dialogue::Dialogue,
     event::Event,
     holds::{Scope, unmet},
@@ -334,7 +334,7 @@ pub fn stage_task(
     if !stage.history {
         return Some(filled);
     }
-    Some(filled.map(|filled| complete_task(run, frame, task, filled)))
+    Some(filled.map(|filled| complete_task(machine, run, frame, task, filled)))
 }
 
 /// Fills a text of a stage, and tells which blocks of templates stayed as they are written.
@@ -381,6 +381,8 @@ fn fill_text(
         beside,
     });
     Some(match filled {
+        // In a conversation such a text comes from an output, and no workflow is wrong for it.
+        Ok(body) if beside.is_some() => Ok(sent(machine, body)),
         Ok(body) if body.len() > BODY_MAX => Err(format!(
             "the body has {} bytes and {BODY_MAX} is the limit",
             body.len()

@@ -67,6 +67,11 @@ pub(super) fn find(value: &Value, steps: &[Step<'_>]) -> Option<Value> {
         (Step::Index(index), Value::Array(items)) => {
             find(items.get(place(*index, items.len())?)?, rest)
         }
+        // `files.0` is `files[0]`.
+        (Step::Name(name), Value::Array(items)) => {
+            let index = name.parse().ok()?;
+            find(items.get(place(index, items.len())?)?, rest)
+        }
         (Step::Slice(bounds), Value::Array(items)) => find(&slice(items, *bounds), rest),
         _ => None,
     }

@@ -22,6 +22,8 @@ fn paths_lead_where_they_say() {
         ("a.b[3:1]", Some(json!([]))),
         ("a.b[2:99]", Some(json!([3, 4]))),
         ("l[1][0]", Some(json!(2))),
+        ("l.1.0", Some(json!(2))),
+        ("a.b.9", None),
         ("a.b[4]", None),
         ("a.b[-5]", None),
         ("a.x", None),

@@ -203,6 +203,7 @@ fn environment() -> Environment<'static> {
     environment.set_fuel(Some(STEPS_MAX));
     environment.set_recursion_limit(DEPTH_MAX);
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    super::filters::add(&mut environment);
     // With it a loop could make a value longer and longer.
     environment.remove_global("namespace");
     environment.remove_global("debug");

@@ -132,6 +132,7 @@ pub(super) fn called(kind: &str, node: &Node) -> String {
     let id = node.get("id").or_else(|| node.get("name"));
     match id.and_then(|entry| entry.value.text()) {
         Some(id) => format!("the {kind} `{}`", shown(id)),
+        None if kind.starts_with(['a', 'M']) => format!("an {kind}"),
         None => format!("a {kind}"),
     }
 }
@@ -366,8 +367,24 @@ fn custom_node(node: &Node, notes: &mut Notes<'_>) -> Option<CustomNode> {
         kind,
         model: named(&fields, "model"),
         system_prompt: named(&fields, "system_prompt"),
+        datasources: config.map(datasources).unwrap_or_default(),
         config: config.map(typed),
     })
+}
+
+/// Returns the datasources that a node names.
+fn datasources(config: &Node) -> Vec<Named> {
+    let one = config.get("datasource_id").map(|entry| &entry.value);
+    let several = config.get("datasource_ids");
+    let several = several.iter().flat_map(|entry| entry.value.items());
+    one.into_iter()
+        .chain(several)
+        .filter_map(|node| {
+            let text = node.text()?.to_owned();
+            let span = node.span;
+            Some(Named { text, span })
+        })
+        .collect()
 }
 
 /// Returns the place where a map begins.

@@ -384,6 +384,8 @@ pub(super) static SERVER: Table = Table {
             "No effect here.",
         ),
         key("use_custom_config", Kind::Any, Idle, "No effect here."),
+        key("audience", Kind::Any, Idle, "No effect here."),
+        key("auth_config", Kind::Any, Idle, "No effect here."),
     ],
 };
 
@@ -428,6 +430,7 @@ pub(super) static START: Table = Table {
         key("audience", Kind::Any, Idle, "No effect here."),
         key("auth_config", Kind::Any, Idle, "No effect here."),
         key("settings", Kind::Any, Idle, "No effect here."),
+        key("use_custom_config", Kind::Any, Idle, "No effect here."),
     ],
 };
 

@@ -48,6 +48,9 @@ impl Notes<'_> {
             (_, Some("None" | "none" | "NULL")) => {
                 problem.help("write `null`, or leave the key out");
             }
+            (_, Some(text)) if what == "`next`" => {
+                problem.help(format!("write `next: {{state_id: {}}}`", shown(text)));
+            }
             (Kind::List(_) | Kind::Map(_), _) if wanted == "text" => {
                 problem.help("quote it, or write it as a block below `|`");
             }

@@ -133,6 +133,8 @@ pub(super) struct CustomNode {
     pub(super) kind: Named,
     pub(super) model: Option<Named>,
     pub(super) system_prompt: Option<Named>,
+    /// Those whose documents it lists.
+    pub(super) datasources: Vec<Named>,
     pub(super) config: Option<Value>,
 }
 

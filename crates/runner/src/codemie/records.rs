@@ -16,7 +16,7 @@ use interlock_models::{Cancel, Heard, Message, ModelError, Options, Request};
 use super::{CANCELLED, Worked, failed, reasoned, watched};
 use crate::{
     order::Failed,
-    stage::{KeptAnswer, Model, Stages, Tries, finish, keep, read, sha256, usage},
+    stage::{CONFLICT, KeptAnswer, Model, Stages, Tries, finish, keep, read, sha256, usage},
 };
 
 /// Model calls that one node may make.
@@ -181,7 +181,8 @@ fn said(kept: &KeptAnswer) -> Result<String, Failed> {
 fn unanswered(error: &ModelError) -> Failed {
     let after_ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     let failure = &error.failure;
-    let passing = failure.is_passing.then(|| Passing {
+    let is_passing = failure.is_passing && failure.status != Some(CONFLICT);
+    let passing = is_passing.then(|| Passing {
         after_ms: failure.retry_after.map(after_ms),
     });
     reasoned("model_error", error.to_string(), passing)

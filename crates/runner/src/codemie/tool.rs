@@ -128,7 +128,7 @@ impl Worked<'_> {
         integration: &[(String, String)],
         cancel: &Cancel,
     ) -> ToolEnd {
-        let plan = self.plan(nodes, call, proposed);
+        let plan = self.plan(nodes, tool, call, proposed);
         let carrier = plan.as_ref().map(|plan| Carrier {
             program: &nodes.program,
             plan,
@@ -154,13 +154,19 @@ impl Worked<'_> {
     }
 
     /// Makes the plan that a shell line is held to; `None`: the call is none.
-    fn plan(&self, nodes: &Nodes, call: &Arguments, proposed: &ToolCall) -> Option<Plan> {
+    fn plan(
+        &self,
+        nodes: &Nodes,
+        tool: Tool,
+        call: &Arguments,
+        proposed: &ToolCall,
+    ) -> Option<Plan> {
         let facts = proposed.facts.shell.as_ref()?;
         let (machine, run) = (&self.node.machine, &self.node.run);
         let hold = hold_at(machine, run, proposed, &self.node.path)?;
         let line = Line {
             text: call.value().get("command").and_then(Value::as_str)?,
-            directory: &nodes.place.working_directory,
+            directory: &tool.line_starts_at(call, &nodes.place, &RealDisk),
             facts,
             hold: &hold,
             machine,

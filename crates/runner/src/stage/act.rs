@@ -451,8 +451,6 @@ impl<'a> Attempt<'a> {
             path: &self.line.path,
             granted: self.transcript.is_granted(&running.id),
         };
-        let line = running.arguments.value().get("command");
-        let line = line.and_then(serde_json::Value::as_str).unwrap_or_default();
         Job {
             id: running.id.clone(),
             tool: &running.call.tool,
@@ -465,7 +463,7 @@ impl<'a> Attempt<'a> {
                 .iter()
                 .find(|open| open.id == running.id)
                 .map_or(&[], |open| open.marks.files.as_slice()),
-            plan: plan_of(self.stages, &judged, &running.call, line),
+            plan: plan_of(self.stages, &judged, &running.call, &running.arguments),
         }
     }
 }

@@ -17,6 +17,7 @@ use interlock_facts::{RealDisk, one_line};
 use interlock_sandbox::{Level, Plan};
 use interlock_store::StoreError;
 use interlock_tools::{Arguments, Around, Carrier, Code, Progress, Secrets, Tool, ToolEnd};
+use serde_json::Value;
 
 use super::{
     brake::Brake,
@@ -116,9 +117,12 @@ pub(super) fn plan_of(
     stages: &Stages,
     judged: &Judged<'_>,
     call: &ToolCall,
-    line: &str,
+    arguments: &Arguments,
 ) -> Option<Plan> {
     let facts = call.facts.shell.as_ref()?;
+    let line = arguments.value().get("command").and_then(Value::as_str);
+    let tool = Tool::named(&stages.tools, &call.tool);
+    let directory = tool.map(|tool| tool.line_starts_at(arguments, &stages.place, &RealDisk));
     let hold = hold_at(judged.machine, judged.run, call, judged.path)?;
     let policy;
     let hold = if judged.granted && !call.facts.writes.is_empty() {
@@ -132,8 +136,10 @@ pub(super) fn plan_of(
         hold
     };
     let line = Line {
-        text: line,
-        directory: &stages.place.working_directory,
+        text: line.unwrap_or_default(),
+        directory: directory
+            .as_deref()
+            .unwrap_or(&stages.place.working_directory),
         facts,
         hold: &hold,
         machine: judged.machine,

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use interlock_core::{
-    conversation::{seen_history, stage_model},
-    dialogue::{Speaker, condense},
+    conversation::{seen_history, sent, stage_model},
+    dialogue::{Said, Speaker, condense},
     event::Passing,
     machine::{Ending, ModelStage},
     stage::{StageAsk, Step, step},
@@ -63,7 +63,7 @@ impl Attempt<'_> {
                 return Ok(Some(self.line.ask_stage(StageAsk::ModelFailed {
                     code: error.code().as_str().to_owned(),
                     message: error.to_string(),
-                    passing: passing(&error),
+                    passing: passing(&error).filter(|_| !self.is_conflict(&error)),
                 })?));
             }
         };
@@ -114,10 +114,17 @@ impl Attempt<'_> {
             Err(why) => return self.end("model_error", why).map(Some),
         };
         let history = seen_history(self.machine, &self.told.run, &self.line.path);
+        let history: Vec<Said> = history
+            .iter()
+            .map(|said| Said {
+                text: sent(self.machine, said.text.clone()),
+                ..*said
+            })
+            .collect();
         let request = Request {
             model: model.name.clone(),
             system: condense::SYSTEM.to_owned(),
-            messages: vec![Message::user(condense::request(history))],
+            messages: vec![Message::user(condense::request(&history))],
             tools: Vec::new(),
             options: Options::default(),
         };
@@ -147,15 +154,20 @@ impl Attempt<'_> {
         })?))
     }
 
+    /// Tells whether an answer says 409, which workflows with a conversation do not ask again for.
+    fn is_conflict(&self, error: &ModelError) -> bool {
+        self.stage.history && error.failure.status == Some(CONFLICT)
+    }
+
     /// Returns what stands before this stage's own transcript.
     fn history(&self) -> Vec<Message> {
         let said = seen_history(self.machine, &self.told.run, &self.line.path);
         let mut messages: Vec<Message> = said
             .iter()
             .map(|said| match said.by {
-                Speaker::Person => Message::user(&said.text),
+                Speaker::Person => Message::user(sent(self.machine, said.text.clone())),
                 Speaker::Model => Message::Assistant {
-                    parts: vec![Part::Text(said.text.clone())],
+                    parts: vec![Part::Text(sent(self.machine, said.text.clone()))],
                 },
             })
             .collect();
@@ -224,6 +236,9 @@ impl Attempt<'_> {
         Ok(specs)
     }
 }
+
+/// The status of HTTP that tells of a conflict.
+pub(crate) const CONFLICT: u16 = 409;
 
 /// Tells whether a failed call may succeed later, and when.
 fn passing(error: &ModelError) -> Option<Passing> {

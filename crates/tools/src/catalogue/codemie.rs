@@ -43,7 +43,7 @@ pub(super) fn list_files() -> Definition {
             "additionalProperties": false,
             "properties": {
                 "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory."},
-                "pattern": {"type": "string", "minLength": 1, "description": "Only files whose path below it matches this glob."},
+                "pattern": {"type": "string", "minLength": 1, "description": "Only files whose path below it matches this glob; without `/`, whose name does."},
                 "recursive": {"type": "boolean", "default": true, "description": "Whether directories below it are listed, too."}
             }
         }),

@@ -168,7 +168,12 @@ pub(crate) fn ls(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure>
 /// Lists files as CodeMie's tool does.
 pub(crate) fn as_object(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
     let pattern = optional(input, "pattern");
-    let matcher = pattern.map(matcher).transpose()?;
+    // A pattern without `/` is one of names, wherever the files lie.
+    let whole = pattern.map(|pattern| match pattern.contains('/') {
+        true => pattern.to_owned(),
+        false => format!("**/{pattern}"),
+    });
+    let matcher = whole.as_deref().map(matcher).transpose()?;
     let real = base(input, Bounds::Datasources, around)?;
     let left = Left {
         version_control: names_version_control(pattern.unwrap_or_default(), &real),

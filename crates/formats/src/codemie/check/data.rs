@@ -90,7 +90,10 @@ fn task(state: &State, notes: &mut Notes<'_>) {
                 .help("remove it, or give the tool what it needs in `tool_args`");
         }
         // Where there are errors, a task may be what could not be read.
-        (Some(Does::Assistant(_)), None) if !notes.report.has_errors() => {
+        (Some(Does::Assistant(_)), task)
+            if task.as_ref().is_none_or(|task| task.text.trim().is_empty())
+                && !notes.report.has_errors() =>
+        {
             notes
                 .report
                 .warning(

@@ -125,6 +125,9 @@ fn configured(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>
         wanted.extend(tool.alias.iter().map(|id| ("integrations", id)));
         from_servers.extend(tool.server.iter().flat_map(&mut of_server));
     }
+    for node in &workflow.nodes {
+        wanted.extend(node.datasources.iter().map(|id| ("datasources", id)));
+    }
     let servers = from_servers.iter().map(|(table, id)| (*table, id));
     for (table, id) in wanted.into_iter().chain(servers) {
         let Some(known) = others.entries(table) else {

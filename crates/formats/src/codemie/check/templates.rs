@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use interlock_core::{nearest::nearest, template::Template};
 use serde_json::Value;
 
+use super::graph::{followers, state};
 use crate::codemie::{
+    UNSET_VARIABLE,
     notes::{Notes, shown},
     syntax::{Does, Named, Server, Shape, Start, State, Way, Workflow},
 };
@@ -27,14 +29,48 @@ pub(super) fn check(workflow: &Workflow, notes: &mut Notes<'_>) {
             .for_each(|text| notes.template(text));
     }
     let known = known(workflow);
+    let open = behind_open(workflow);
     for state in &workflow.states {
+        let near = match open.contains(state.id.text.as_str()) {
+            true => Near::Only,
+            false => Near::OrNone,
+        };
         for text in texts(state) {
             notes.template(text);
             if let Some(known) = &known {
-                unset(text, known, notes);
+                unset(text, known, near, notes);
             }
         }
     }
+}
+
+/// Which names that no state sets are told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Near {
+    /// Those close to one that is set: a state before may set others.
+    Only,
+    /// All: no state before can set them.
+    OrNone,
+}
+
+/// Returns the states that one may come before whose output may have any key.
+fn behind_open(workflow: &Workflow) -> BTreeSet<&str> {
+    let sets_any = |state: &&State| match &state.next {
+        None => true,
+        Some(next) => {
+            matches!(next.way, Way::Items { .. } | Way::Broken)
+                || (next.flags.store && given(state).is_none())
+        }
+    };
+    let first = workflow.states.iter().filter(sets_any);
+    let mut open: Vec<&str> = first.flat_map(followers).collect();
+    let mut behind = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if behind.insert(name) {
+            open.extend(state(workflow, name).map(followers).unwrap_or_default());
+        }
+    }
+    behind
 }
 
 /// Returns the templates of a state.
@@ -94,20 +130,16 @@ fn chosen(what: &str, text: &Named, notes: &mut Notes<'_>) {
         );
 }
 
-/// Returns every name that a state sets; `None`: some state may set any.
+/// Returns every name that is known to be set; `None`: a state could not be read.
 fn known(workflow: &Workflow) -> Option<BTreeSet<String>> {
-    let mut known: BTreeSet<String> = ["task", "interlock"].map(str::to_owned).into();
+    let always = ["task", "interlock", "file_names"].map(str::to_owned);
+    let mut known = BTreeSet::from(always);
     for state in &workflow.states {
         let next = state.next.as_ref()?;
-        // An item may have any key.
-        if matches!(next.way, Way::Items { .. } | Way::Broken) {
-            return None;
-        }
         known.extend(next.flags.output_key.iter().map(|key| key.text.clone()));
-        if !next.flags.store {
-            continue;
+        if next.flags.store {
+            known.extend(given(state).into_iter().flatten());
         }
-        known.extend(given(state)?);
     }
     Some(known)
 }
@@ -127,29 +159,30 @@ fn given(state: &State) -> Option<Vec<String>> {
     Some(properties.keys().cloned().collect())
 }
 
-/// Says which names of a template are close to one that is set, and none themselves.
-///
-/// Others may come with the input of the run.
-fn unset(text: &Named, known: &BTreeSet<String>, notes: &mut Notes<'_>) {
+/// Says which names of a template no state sets; they come with the input of the run, or not at all.
+fn unset(text: &Named, known: &BTreeSet<String>, told: Near, notes: &mut Notes<'_>) {
     for name in Template::new(text.text.as_str()).names() {
         if known.contains(&name) {
             continue;
         }
-        let Some(near) = nearest(&name, known.iter().map(String::as_str)) else {
+        let near = nearest(&name, known.iter().map(String::as_str));
+        if near.is_none() && told == Near::Only {
             continue;
-        };
+        }
         let at = text.text.find(name.as_str()).unwrap_or_default();
         let span = notes.within(text.span, &text.text, at, name.len());
-        notes
-            .report
-            .warning(
-                span,
-                "unset_variable",
-                format!("no state sets `{}`: did you mean `{near}`?", shown(&name)),
-            )
-            .help(format!(
-                "write `{near}`, or give `{}` with the input",
-                shown(&name)
-            ));
+        let name = shown(&name);
+        let (message, help) = match near {
+            Some(near) => (
+                format!("no state sets `{name}`: did you mean `{near}`?"),
+                format!("write `{near}`, or give `{name}` with the input"),
+            ),
+            None => (
+                format!("no state sets `{name}`"),
+                format!("give it with the input of the run, or with `--var {name}=…`"),
+            ),
+        };
+        let problem = notes.report.warning(span, UNSET_VARIABLE, message);
+        problem.help(help);
     }
 }
