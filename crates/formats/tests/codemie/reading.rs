@@ -22,6 +22,23 @@ fn strictness_turns_doubts_into_errors() {
 }
 
 #[test]
+fn findings_point_into_the_file() {
+    let text = "assistants: [{id: a, system_prompt: Help}]\nstates:\n  - {id: s, assistant_id: b, taks: x, next: {state_id: edn}}\n  - {id: t, assistant_id: a}\n";
+    let found = check(&Source::new("case.yaml", text), &NoWorkflows);
+    let paths: Vec<(&str, Option<&str>)> = found
+        .iter()
+        .map(|found| (found.code, found.path.as_deref()))
+        .collect();
+    let wanted = [
+        ("undefined_assistant", Some("/states/0/assistant_id")),
+        ("unknown_key", Some("/states/0/taks")),
+        ("undefined_state", Some("/states/0/next/state_id")),
+        ("missing_key", Some("/states/1")),
+    ];
+    assert_eq!(paths, wanted);
+}
+
+#[test]
 fn json_of_the_same_shape_is_read() {
     let text = json!({
         "assistants": [{ "id": 1, "system_prompt": "Help" }],
