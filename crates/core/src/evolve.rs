@@ -478,19 +478,3 @@ fn end_run(run: &mut Run, phase: Phase) {
     run.tools_changed = Vec::new();
     run.tools_accepted = Vec::new();
 }
-
-impl Child {
-    fn open(name: &str, frame: Frame) -> Self {
-        Self {
-            name: name.to_owned(),
-            frame,
-            ended: None,
-            cause: None,
-            base: None,
-            shared: 0,
-            exit: None,
-            also: Vec::new(),
-            met: None,
-        }
-    }
-}

@@ -219,6 +219,24 @@ pub struct Child {
     pub met: Option<Box<Met>>,
 }
 
+impl Child {
+    /// Makes a frame below another that has just begun.
+    #[must_use]
+    pub fn open(name: &str, frame: Frame) -> Self {
+        Self {
+            name: name.to_owned(),
+            frame,
+            ended: None,
+            cause: None,
+            base: None,
+            shared: 0,
+            exit: None,
+            also: Vec::new(),
+            met: None,
+        }
+    }
+}
+
 /// What a line was before it met others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Met {

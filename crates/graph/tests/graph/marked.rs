@@ -116,15 +116,7 @@ fn what_waits_for_a_person_says_so() {
 
 #[test]
 fn every_open_branch_and_called_machine_is_marked() {
-    let child = |name: &str, frame| Child {
-        met: None,
-        base: None,
-        exit: None,
-        name: name.to_owned(),
-        frame,
-        ended: None,
-        cause: None,
-    };
+    let child = |name: &str, frame| std::sync::Arc::new(Child::open(name, frame));
     let forked = Frame {
         children: vec![
             child("lint", frame("lint_run")),
