@@ -235,6 +235,9 @@ fn killed_in_a_call_a_person_says_what_became_of_it() {
     child.kill().unwrap();
     child.wait().unwrap();
     all_ended(&place);
+    // Whoever only goes on has not said that it may write twice.
+    let plain = place.by_person(&["resume", "--headless"]).ended(75);
+    plain.says(&["may have written", "--again"]);
     let said = place.by_person(&["resume", "--headless", "--done", "it was seen"]);
     assert_eq!(said.ended(0).out.trim(), "it was seen");
     let lines = std::fs::read_to_string(&log).unwrap();

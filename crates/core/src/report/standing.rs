@@ -41,7 +41,7 @@ pub enum StandsFor {
     Pause,
     /// It was cut off: a person says what became of it.
     Lost,
-    /// A call of a model stage was cut off, and may have written: a person says what became of it.
+    /// A call of a model stage or a tool state was cut off, and may have written: a person says what became of it.
     LostCall,
 }
 
@@ -56,7 +56,10 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
                 // What a stage asks is a request of its own, with an id to answer it by.
                 Stage::Person if effect.kind == STAGE => return None,
                 Stage::Person => StandsFor::Question,
-                Stage::Lost if effect.kind == STAGE => StandsFor::LostCall,
+                // Of a file with a conversation only tools that may have written are not simply called again.
+                Stage::Lost if effect.kind == STAGE || machine.conversation.is_some() => {
+                    StandsFor::LostCall
+                }
                 Stage::Lost => StandsFor::Lost,
                 Stage::Reading(_) | Stage::Running | Stage::Waiting(_) => return None,
             };
