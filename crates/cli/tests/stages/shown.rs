@@ -1,5 +1,7 @@
 //! What a person sees of stages, and siblings that run at once.
 
+use std::sync::Barrier;
+
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::json;
 
@@ -58,12 +60,19 @@ fn submits() -> Reply {
 
 #[test]
 fn a_failing_sibling_cancels_the_other_which_records_its_end() {
+    static BOTH_ARE_ASKED: Barrier = Barrier::new(2);
     let place = Place::new(
         "anthropic",
         FORK,
         script(
-            || Reply::say(vec![text("no")]),
-            || Reply::say(vec![text("for a long time I say nothing but this")]).silent_at(200),
+            || {
+                BOTH_ARE_ASKED.wait();
+                Reply::say(vec![text("no")])
+            },
+            || {
+                BOTH_ARE_ASKED.wait();
+                Reply::say(vec![text("for a long time I say nothing but this")]).silent_at(200)
+            },
         ),
     );
     let said = place.call(&["run", "flow", "it", "--headless"]).ended(1);
