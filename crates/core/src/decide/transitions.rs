@@ -8,6 +8,7 @@ use super::{
 use crate::{
     command::TransitionRequest,
     event::{Event, How},
+    evolve::UPSTREAM,
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
     names::{ApprovalId, Digest, EventName, FramePath, StateName},
@@ -270,6 +271,12 @@ impl Work<'_> {
         if data.is_empty() {
             return Ok(());
         }
+        if data.contains_key(UPSTREAM) && self.has_stages() {
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                format!("`{UPSTREAM}` is what model stages handed in, and nobody else sets it"),
+            ));
+        }
         let size =
             |object: &Object| serde_json::to_string(object).map_or(usize::MAX, |text| text.len());
         if size(data).saturating_add(size(&frame.context)) > limit {
@@ -279,6 +286,13 @@ impl Work<'_> {
             ));
         }
         Ok(())
+    }
+
+    fn has_stages(&self) -> bool {
+        let machines = std::iter::once(self.machine).chain(self.machine.machines.values());
+        machines
+            .flat_map(|machine| machine.states.values())
+            .any(|state| matches!(state.activity, Activity::Stage(_)))
     }
 
     /// Takes a transition whose guards hold.
