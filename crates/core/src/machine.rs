@@ -457,6 +457,15 @@ pub struct Interrupt {
 }
 
 impl Machine {
+    /// Tells whether a model has a part in it: whether it, or a machine it calls, has a model stage.
+    #[must_use]
+    pub fn has_stages(&self) -> bool {
+        std::iter::once(self)
+            .chain(self.machines.values())
+            .flat_map(|machine| machine.states.values())
+            .any(|state| matches!(state.activity, Activity::Stage(_)))
+    }
+
     /// Returns the machine a frame runs in: this one, or one it calls.
     #[must_use]
     pub fn called(&self, key: Option<&MachineId>) -> Option<&Self> {

@@ -6,11 +6,7 @@ use interlock_formats::{Loaded, Severity, Source, UNSET_VARIABLE, is_of_steps};
 use interlock_project::Config;
 use interlock_store::{NewDurable, NewRun, RunLog, SourceFile, StartError, StoreError};
 
-use super::{
-    Terms, inputs, opening, origin,
-    stages::{self, Prepared},
-    variables,
-};
+use super::{Terms, inputs, opening, origin, stages::Prepared, variables};
 use crate::{
     app::{self, App},
     args::CarryArgs,
@@ -32,9 +28,7 @@ impl Steps {
     /// Tells whether it is started with inputs, not with variables.
     pub(crate) fn takes_text(&self) -> bool {
         let machine = &self.loaded.machine;
-        !self.loaded.inputs.is_empty()
-            || machine.conversation.is_some()
-            || stages::has_stages(machine)
+        !self.loaded.inputs.is_empty() || machine.conversation.is_some() || machine.has_stages()
     }
 }
 
@@ -56,7 +50,7 @@ pub(crate) fn of_steps(app: &App, wanted: &str, strict: bool) -> Result<Steps, F
             ));
         }
     })?;
-    if !loaded.machine.durable && stages::has_stages(&loaded.machine) {
+    if !loaded.machine.durable && loaded.machine.has_stages() {
         return Err(anyhow::anyhow!(
             "`{}` holds an agent, too: start it with `interlock start {wanted}`; `interlock resume` carries each stage out when the run stands in it",
             loaded.machine.id

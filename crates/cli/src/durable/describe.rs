@@ -36,7 +36,7 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     put(line, "attempts", Value::Array(attempts));
     let spent = live.run.spent;
     // Nodes that are no stages may call models, too.
-    if super::stages::has_stages(&live.machine) || spent != Usage::default() {
+    if live.machine.has_stages() || spent != Usage::default() {
         put(line, "spent", json!(spent));
     }
     if live.run.is_over() {

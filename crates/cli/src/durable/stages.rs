@@ -6,7 +6,7 @@ use interlock_clients::HookSetting;
 use interlock_confine::Decided;
 use interlock_core::{
     command::Ask,
-    machine::{Activity, Machine, ModeRules},
+    machine::{Machine, ModeRules},
     names::RunId,
     node::AgentWork,
     run::Run,
@@ -25,14 +25,6 @@ use crate::{
     authority,
     failure::Failure,
 };
-
-/// Tells whether a machine has model stages.
-pub(crate) fn has_stages(machine: &Machine) -> bool {
-    let machines = std::iter::once(machine).chain(machine.machines.values());
-    machines
-        .flat_map(|machine| machine.states.values())
-        .any(|state| matches!(state.activity, Activity::Stage(_)))
-}
 
 /// Tells whether a run that holds an agent stands in a model stage, which Interlock carries out.
 pub(crate) fn stands_in_stage(machine: &Machine, run: &Run) -> bool {
@@ -80,7 +72,7 @@ impl Configured {
         machine: &Machine,
         args: &StageArgs,
     ) -> Result<Option<ModeRules>, Failure> {
-        if machine.stages.is_none() && !has_stages(machine) {
+        if machine.stages.is_none() && !machine.has_stages() {
             return Ok(None);
         }
         let rules = machine.stages.clone().unwrap_or_default();
@@ -117,7 +109,7 @@ impl Prepared {
         terms: &Terms,
         run: Option<&RunId>,
     ) -> Result<Option<Self>, Failure> {
-        if !has_stages(machine) && !nodes::has_nodes(machine) {
+        if !machine.has_stages() && !nodes::has_nodes(machine) {
             return Ok(None);
         }
         let configured = Configured::read(app, root, terms.headless)?;

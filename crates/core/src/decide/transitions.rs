@@ -271,7 +271,7 @@ impl Work<'_> {
         if data.is_empty() {
             return Ok(());
         }
-        if data.contains_key(UPSTREAM) && self.has_stages() {
+        if data.contains_key(UPSTREAM) && self.machine.has_stages() {
             return Err(Refusal::new(
                 Code::InvalidArguments,
                 format!("`{UPSTREAM}` is what model stages handed in, and nobody else sets it"),
@@ -286,13 +286,6 @@ impl Work<'_> {
             ));
         }
         Ok(())
-    }
-
-    fn has_stages(&self) -> bool {
-        let machines = std::iter::once(self.machine).chain(self.machine.machines.values());
-        machines
-            .flat_map(|machine| machine.states.values())
-            .any(|state| matches!(state.activity, Activity::Stage(_)))
     }
 
     /// Takes a transition whose guards hold.

@@ -438,11 +438,9 @@ impl Reader<'_, '_> {
 
 /// Tells whether nothing in a machine waits for an agent, and a model has a part in it: then Interlock carries it out.
 fn is_carried_out(root: &Machine) -> bool {
-    let machines = || std::iter::once(root).chain(root.machines.values());
-    let mut states = machines().flat_map(|machine| machine.states.values());
-    let mut others = machines().flat_map(|machine| machine.states.values());
-    states.any(|state| matches!(state.activity, Activity::Stage(_)))
-        && !others.any(|state| matches!(state.activity, Activity::Await))
+    let machines = std::iter::once(root).chain(root.machines.values());
+    let mut states = machines.flat_map(|machine| machine.states.values());
+    root.has_stages() && !states.any(|state| matches!(state.activity, Activity::Await))
 }
 
 /// Returns a machine with nothing in it.
