@@ -19,7 +19,13 @@ const PEERS_FLAG: &str = "--peers";
 /// The smallest program of the same language.
 const HELLO: &str = "fn main() { println!(\"hello\"); }\n";
 
+/// Judges lines as agents write them; measures no time.
+const HABITS: &str = "habits";
+
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
+    if arguments == [HABITS] {
+        return habits();
+    }
     tools::check_node()?;
     if arguments.contains(&PEERS_FLAG) {
         return peers(arguments);
@@ -39,6 +45,14 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     bench.arg("--fixture").arg(release.join("mcp-fixture"));
     bench.arg("--hello").arg(hello).arg("--beside").arg(script);
     end(bench)
+}
+
+/// Prints what share of the lines in `tests/habits` is judged as wanted.
+fn habits() -> Result<ExitCode> {
+    let words =
+        "test --quiet --package interlock-simulate --test habits -- --nocapture --test-threads 1";
+    let words: Vec<&str> = words.split(' ').collect();
+    end(tools::cargo(&words))
 }
 
 /// Measures durable runs and stages beside those of others.
