@@ -296,7 +296,7 @@ fn processes(name: &str, words: &[String]) -> Option<Answer> {
             let _ = limit;
             done(call(libc::SYS_prlimit64, ask).and_then(|_| set(old)))
         }
-        "priority" => done(call(libc::SYS_setpriority, [0, process, 1, 0, 0, 0])),
+        "priority" => done(call(libc::SYS_setpriority, [0, process, 19, 0, 0, 0])),
         "pidfd-getfd" => {
             let opened = call(libc::SYS_pidfd_open, [process, 0, 0, 0, 0, 0]);
             done(opened.and_then(|fd| call(libc::SYS_pidfd_getfd, [fd as usize, 0, 0, 0, 0, 0])))
