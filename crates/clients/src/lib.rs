@@ -25,7 +25,7 @@ mod protocol;
 mod rewrite;
 mod served;
 mod session;
-mod tools;
+pub mod tools;
 mod twin;
 mod watch;
 

@@ -85,6 +85,8 @@ pub enum CallKind {
     Control(ControlTool),
     /// The client's tool that starts a sub-agent.
     SubAgent,
+    /// Only manages the conversation: asks the person, keeps lists, finds tools.
+    Conversation,
     /// A shell.
     Shell,
     /// Writes files by itself.
@@ -121,6 +123,9 @@ pub struct CallFacts {
     /// The file it would write where its tool may not go, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<String>,
+    /// Why nothing would hold what it starts to the run, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unheld: Option<String>,
     /// Paths it reads, relative to the project root where inside it.
     pub reads: Vec<String>,
     /// Every path it writes, by tool or by shell.

@@ -73,6 +73,12 @@ pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
         Ok(()) if matches!(bench.call.kind, CallKind::Control(_)) => return control(bench),
         Ok(()) => {}
     }
+    if let Err(refusal) = started(bench) {
+        return Verdict::Deny(refusal);
+    }
+    if bench.call.kind == CallKind::Conversation {
+        return disallowed(bench).map_or_else(Verdict::Deny, |()| Verdict::Allow);
+    }
     if let Err(refusal) = iterations(bench).and_then(|()| bytes(bench)) {
         return Verdict::Deny(refusal);
     }
@@ -239,12 +245,7 @@ fn listed(bench: Bench<'_>) -> Check {
     {
         return Ok(());
     }
-    if call.is_disallowed(policy) {
-        return refuse(
-            Code::ToolDisallowed,
-            format!("`{}` is disallowed in `{}`", call.tool, frame.at),
-        );
-    }
+    disallowed(bench)?;
     if !call.is_listed(policy) {
         return refuse(
             Code::ToolNotAllowed,
@@ -252,6 +253,45 @@ fn listed(bench: Bench<'_>) -> Check {
         );
     }
     Ok(())
+}
+
+fn disallowed(bench: Bench<'_>) -> Check {
+    let Bench {
+        state, call, frame, ..
+    } = bench;
+    if !call.is_disallowed(&state.policy) {
+        return Ok(());
+    }
+    refuse(
+        Code::ToolDisallowed,
+        format!("`{}` is disallowed in `{}`", call.tool, frame.at),
+    )
+}
+
+/// Refuses what would start something that nothing holds, where the state has rules to hold it to.
+///
+/// A workflow that lists the tool by its own name has taken that on.
+fn started(bench: Bench<'_>) -> Check {
+    let policy = &bench.state.policy;
+    let Some(why) = &bench.call.facts.unheld else {
+        return Ok(());
+    };
+    let named = policy
+        .allowed_tools
+        .iter()
+        .flatten()
+        .any(|listed| bench.call.names().contains(&listed.as_str()));
+    let is_one_of_its_kind = bench.call.kind == CallKind::Other;
+    if policy.stance() == Stance::Free || named && is_one_of_its_kind {
+        return Ok(());
+    }
+    refuse(
+        Code::ToolNotAllowed,
+        format!(
+            "`{}` would start what the rules of `{}` do not reach: {why}",
+            bench.call.tool, bench.frame.at
+        ),
+    )
 }
 
 /// Checks what the call would do: shell rules, environment, where its tool may write, edit rules.

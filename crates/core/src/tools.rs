@@ -3,7 +3,7 @@
 //! A rule written with one name of a tool means it under every other.
 
 /// Tools by all their names, the common one first.
-pub const NAMES: [&[&str]; 13] = [
+pub const NAMES: [&[&str]; 18] = [
     &[
         "Bash",
         "run_shell_command",
@@ -41,7 +41,31 @@ pub const NAMES: [&[&str]; 13] = [
     &["LS", "list_directory", "list_dir", "list", "ls"],
     &["WebFetch", "web_fetch", "webfetch", "fetch"],
     &["WebSearch", "google_web_search", "web_search", "websearch"],
-    &["Task", "Agent", "task", "spawn_agent", "invoke_agent"],
+    &[
+        "Task",
+        "Agent",
+        "task",
+        "spawn_agent",
+        "collaborationspawn_agent",
+        "invoke_agent",
+    ],
+    &[
+        "AskUserQuestion",
+        "request_user_input",
+        "ask_user",
+        "question",
+        "AskQuestion",
+    ],
+    &[
+        "TodoWrite",
+        "update_plan",
+        "write_todos",
+        "update_todo",
+        "todowrite",
+    ],
+    &["EnterPlanMode", "enter_plan_mode", "plan_enter"],
+    &["ExitPlanMode", "exit_plan_mode", "plan_exit"],
+    &["ToolSearch", "tool_search"],
 ];
 
 /// Returns the name that a server has in those of its tools: letters, digits, `-`, and single `_` within.
@@ -67,6 +91,12 @@ pub fn all_names(name: &str) -> &'static [&'static str] {
         .find(|names| names.contains(&name))
         .copied()
         .unwrap_or_default()
+}
+
+/// Tells whether a known client has a tool of exactly this name.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    crate::validate::tools::is_known(name)
 }
 
 /// Returns the tool whose name `name` looks like without being any name of it.
@@ -151,8 +181,7 @@ pub fn served_names(server: &str, tool: &str) -> Vec<String> {
         format!("{server}__{tool}"),
     ];
     // Clients begin the names of their own tools with a capital; `mcp__` is for servers' names.
-    let own = tool.starts_with(|c: char| c.is_ascii_uppercase())
-        && crate::validate::tools::is_known(tool);
+    let own = tool.starts_with(|c: char| c.is_ascii_uppercase()) && is_known(tool);
     if !own && !tool.starts_with("mcp__") && !tool.contains("__") {
         names.push(tool.to_owned());
     }

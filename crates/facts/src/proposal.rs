@@ -1,11 +1,13 @@
 //! A proposed call, and the one function that finds its facts.
 
 mod served_files;
+mod started;
 
 use interlock_core::{
     call::{CallFacts, CallKind, FileWrite, ToolCall},
     names::{AgentId, CallId},
     policy::CommandEntry,
+    tools::all_names,
 };
 use interlock_shell::Dialect;
 use serde_json::Value;
@@ -65,6 +67,10 @@ pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn
         .flatten();
     let mut call = find_out(proposal, files.as_ref(), surroundings, disk);
     call.facts.protected = call.facts.protected.or(others);
+    // A client's other tools that run lines do the shell's work; about unknown ones nothing is said.
+    if matches!(told, Shape::Shell { .. }) && !all_names(&call.tool).contains(&"Bash") {
+        call.facts.parts.push("Bash".to_owned());
+    }
     call
 }
 
@@ -189,7 +195,16 @@ impl Finder<'_> {
             return Err("they are not an object".to_owned());
         }
         match proposal.shape {
-            Shape::Control(_) | Shape::SubAgent => Ok(()),
+            Shape::Control(_) | Shape::Conversation => Ok(()),
+            Shape::SubAgent
+            | Shape::SubAgents
+            | Shape::Script { .. }
+            | Shape::Message { .. }
+            | Shape::Prompt { .. }
+            | Shape::Unheld(_) => {
+                self.started(proposal.shape, input);
+                Ok(())
+            }
             Shape::Shell {
                 line, directory, ..
             } => self.shell(input, proposal.shape, line, directory),

@@ -75,6 +75,27 @@ pub enum Shape {
         /// Whether it shows what files hold, and not their names alone.
         contents: bool,
     },
+    /// Manages the conversation and touches nothing else.
+    Conversation,
+    /// Starts sub-agents, or has one go on, by another tool than the one that is named for it.
+    SubAgents,
+    /// Runs code that starts sub-agents and does nothing else.
+    Script {
+        /// Holds the code.
+        text: &'static str,
+    },
+    /// Writes to an agent, which may be one of another session.
+    Message {
+        /// Holds its address.
+        to: &'static str,
+    },
+    /// Has a prompt given to this session later.
+    Prompt {
+        /// Holds the prompt.
+        text: &'static str,
+    },
+    /// Starts something that nothing holds to the run, in words that say why.
+    Unheld(&'static str),
     /// Anything else.
     Other,
 }
@@ -117,7 +138,10 @@ impl Shape {
     pub const fn kind(self) -> CallKind {
         match self {
             Self::Control(tool) => CallKind::Control(tool),
-            Self::SubAgent => CallKind::SubAgent,
+            Self::SubAgent | Self::SubAgents | Self::Script { .. } | Self::Message { .. } => {
+                CallKind::SubAgent
+            }
+            Self::Conversation | Self::Prompt { .. } => CallKind::Conversation,
             Self::Shell { .. } => CallKind::Shell,
             Self::Edit { .. }
             | Self::MultiEdit { .. }
@@ -125,7 +149,9 @@ impl Shape {
             | Self::Notebook { .. }
             | Self::Patch { .. }
             | Self::Delete { .. } => CallKind::Edit,
-            Self::Read { .. } | Self::Search { .. } | Self::Other => CallKind::Other,
+            Self::Read { .. } | Self::Search { .. } | Self::Unheld(_) | Self::Other => {
+                CallKind::Other
+            }
         }
     }
 }

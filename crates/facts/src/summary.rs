@@ -18,11 +18,17 @@ pub(crate) fn summary(shape: Shape, input: &Value) -> String {
         | Shape::Write { path, .. }
         | Shape::Notebook { path }
         | Shape::Delete { path } => Some(path),
+        Shape::Message { to } => Some(to),
+        Shape::Prompt { text } => Some(text),
         Shape::Read { .. }
         | Shape::Search { .. }
         | Shape::Patch { .. }
         | Shape::Control(_)
         | Shape::SubAgent
+        | Shape::SubAgents
+        | Shape::Script { .. }
+        | Shape::Conversation
+        | Shape::Unheld(_)
         | Shape::Other => None,
     };
     match field.and_then(|field| input.get(field)?.as_str()) {

@@ -10,14 +10,14 @@ use std::{
 
 use serde_json::Value;
 
-use crate::tools::is_known;
+use crate::tools::knows;
 
 /// The largest file that is read, in bytes.
 const BYTES_MAX: u64 = 1_048_576;
 
 /// Returns the common name of a tool of an MCP server: `mcp__SERVER__TOOL`.
 pub(super) fn common(name: &str, directory: &Path) -> Option<String> {
-    if !name.contains('-') || is_known(crate::client::ClientId::Copilot, name) {
+    if !name.contains('-') || knows(crate::client::ClientId::Copilot, name) {
         return None;
     }
     let home = env::var_os("COPILOT_HOME")

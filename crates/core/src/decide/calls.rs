@@ -25,7 +25,9 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall, at_ms: u64)
         }
     };
     let mut events = Vec::new();
-    if let Some(Bind { agent, path }) = address.bind {
+    // A sub-agent that looks for its tools first is bound by what it does with them.
+    let binds = call.kind != CallKind::Conversation;
+    if let Some(Bind { agent, path }) = address.bind.filter(|_| binds) {
         events.push(Event::AgentBound { agent, path });
     }
     let path = address.path;
@@ -49,7 +51,10 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall, at_ms: u64)
 /// main agent's still: its control tools, and the tool that starts sub-agents.
 fn place_of(machine: &Machine, run: &Run, call: &ToolCall) -> Result<Address, Refusal> {
     let found = address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref());
-    let of_none = matches!(call.kind, CallKind::Control(_) | CallKind::SubAgent);
+    let of_none = matches!(
+        call.kind,
+        CallKind::Control(_) | CallKind::SubAgent | CallKind::Conversation
+    );
     match found {
         Err(refusal) if of_none && call.branch.is_none() && call.agent.is_none() => {
             address::above_branches(run)

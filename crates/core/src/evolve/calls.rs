@@ -90,7 +90,7 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, 
     }
     if let Some(frame) = run
         .frame_mut(&call.path)
-        .filter(|frame| frame.entered_seq == call.entered_seq)
+        .filter(|frame| call.marks.counts && frame.entered_seq == call.entered_seq)
     {
         frame.used.bytes = frame.used.bytes.saturating_add(bytes);
     }

@@ -17,6 +17,12 @@ pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
     if matches!(call.kind, CallKind::Control(_)) {
         return CallMarks::default();
     }
+    if call.kind == CallKind::Conversation {
+        return CallMarks {
+            evidence: evidence(bench),
+            ..CallMarks::default()
+        };
+    }
     CallMarks {
         counts: true,
         writes: writes(bench),
