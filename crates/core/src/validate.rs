@@ -11,6 +11,7 @@ mod keys;
 mod loops;
 mod policy;
 mod privilege;
+mod proofs;
 mod reach;
 mod targets;
 pub(crate) mod tools;
@@ -234,6 +235,10 @@ finding_codes! {
     UnboundedLoop = "unbounded_loop"
     /// A listed command that the state refuses all the same.
     UselessCommand = "useless_command"
+    /// A guard wants to have seen a command that no state lets run.
+    NoEvidence = "no_evidence"
+    /// A command where a tool is named.
+    MisplacedCommand = "misplaced_command"
     /// A branch that can never succeed.
     EndlessBranch = "endless_branch"
 }
@@ -283,6 +288,8 @@ impl Check<'_, '_> {
         self.returns();
         self.guards();
         self.policies();
+        self.commands_without_a_shell();
+        self.proofs();
         self.keys();
         self.loops();
         self.privileges();

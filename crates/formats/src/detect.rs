@@ -101,6 +101,13 @@ fn lists_assistants(tree: &Node) -> bool {
     is_list && !is_native
 }
 
+/// Tells whether a file whose states are a list has what only the native format has beside them.
+fn is_native_by_the_rest(tree: &Node) -> bool {
+    let has = |field: &str| tree.get(field).is_some();
+    let is_codemie = ["execution_config", "assistants", "custom_nodes", "tools"];
+    has("id") && has("initial") && !is_codemie.into_iter().any(has)
+}
+
 /// Tells whether a file has marks of more than one format.
 pub(crate) fn has_two_marks(tree: &Node) -> bool {
     let marks = marks(tree);
@@ -128,6 +135,7 @@ fn marks(tree: &Node) -> Vec<Mark> {
             ("stages", _) => ("pipeline", "stages"),
             ("start-at", _) => ("FlowState", "start-at"),
             ("extends", _) if is_flowstate(tree) => ("FlowState", "extends"),
+            ("states", Kind::List(_)) if is_native_by_the_rest(tree) => ("native", "states"),
             ("states", Kind::List(_)) => ("CodeMie", "states"),
             ("execution_config", Kind::Map(_)) => ("CodeMie", "execution_config"),
             ("assistants", _) if lists_assistants(tree) => ("CodeMie", "assistants"),

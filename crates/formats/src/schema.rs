@@ -48,7 +48,12 @@ pub fn pipeline_schema() -> Value {
         ),
     ];
     let tables = pipeline::tables();
-    document("Interlock pipeline", tables, by_hand, reference("pipeline"))
+    document(
+        ("pipeline", "Interlock pipeline"),
+        tables,
+        by_hand,
+        reference("pipeline"),
+    )
 }
 
 /// Returns the JSON Schema (draft 2020-12) of a workflow file in the native format.
@@ -60,16 +65,23 @@ pub fn schema() -> Value {
         reference(GATEWAY.key)
     ]);
     document(
-        "Interlock workflow",
+        ("native", "Interlock workflow"),
         TABLES,
         by_hand(),
         json!({ "oneOf": any }),
     )
 }
 
+/// Returns the name of a format's schema, under which editors keep it.
+///
+/// A URN, because no address has to answer: the schema comes from the program.
+pub(crate) fn id(format: &str) -> String {
+    format!("urn:interlock:schema:{format}")
+}
+
 /// Puts a schema together of tables and of the shapes that are read by hand.
 fn document<const N: usize>(
-    title: &str,
+    (format, title): (&str, &str),
     tables: &[&Table],
     by_hand: [(&str, Value); N],
     root: Value,
@@ -86,6 +98,7 @@ fn document<const N: usize>(
             "$schema".to_owned(),
             json!("https://json-schema.org/draft/2020-12/schema"),
         ),
+        ("$id".to_owned(), json!(id(format))),
         ("title".to_owned(), json!(title)),
     ]);
     if let Value::Object(root) = root {

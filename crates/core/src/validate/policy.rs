@@ -5,6 +5,7 @@ use crate::{
     names::StateName,
     nearest::nearest,
     policy::{Policy, Stance},
+    tools::all_names,
 };
 
 /// Programs that write or remove and nothing else.
@@ -56,6 +57,10 @@ impl Check<'_, '_> {
                 disallowed.map(|(index, tool)| (tool, Place::DisallowedTool(name.clone(), index))),
             );
         for (tool, place) in all.filter(|(tool, _)| !tools::may_exist(tool)) {
+            if let Some((called, inside)) = rule_of_a_client(tool) {
+                self.rule_of_a_client(name, place, tool, (called, inside));
+                continue;
+            }
             let near = nearest(tool, tools::known())
                 .map(|near| format!(": did you mean `{near}`?"))
                 .unwrap_or_default();
@@ -66,6 +71,42 @@ impl Check<'_, '_> {
                 "tools of MCP servers are named `mcp__SERVER__TOOL`",
             );
         }
+    }
+
+    /// Says where the inside of a rule such as `Bash(npm test)` belongs.
+    fn rule_of_a_client(
+        &mut self,
+        name: &StateName,
+        place: Place,
+        tool: &str,
+        (called, inside): (&str, &str),
+    ) {
+        let disallows = matches!(place, Place::DisallowedTool(..));
+        if !all_names("Bash").contains(&called) {
+            self.warning(
+                FindingCode::UnknownTool,
+                place,
+                format!("`{tool}` names no tool: a list of tools holds names alone, such as `{called}`"),
+                "which files may change is said by `max_files_per_state`, `max_edit_lines` and interrupts, not by a tool's name",
+            );
+            return;
+        }
+        let command = inside.trim_end_matches([':', '*', ' ']);
+        let help = if disallows {
+            format!(
+                "list what may run instead: `allowed_commands` of `{name}`, beside `{called}` in `allowed_tools`"
+            )
+        } else if command.is_empty() {
+            format!("write `allowed_tools: [{called}]`")
+        } else {
+            format!("write `allowed_tools: [{called}]` and `allowed_commands: [{command}]`")
+        };
+        self.error(
+            FindingCode::MisplacedCommand,
+            place,
+            format!("`{tool}` is no name of a tool: the commands of a shell belong in `allowed_commands`"),
+            &help,
+        );
     }
 
     fn useless_commands(&mut self, name: &StateName, policy: &Policy) {
@@ -85,4 +126,10 @@ impl Check<'_, '_> {
             }
         }
     }
+}
+
+/// Splits a rule as clients write them, `TOOL(WHAT)`.
+fn rule_of_a_client(tool: &str) -> Option<(&str, &str)> {
+    let (called, inside) = tool.strip_suffix(')')?.split_once('(')?;
+    (!called.is_empty()).then_some((called, inside))
 }

@@ -26,6 +26,16 @@ impl Check<'_, '_> {
                     format!("`{}` is no valid pattern: {reason}", interrupt.file_pattern),
                     "use `*` within a segment, `**` for any depth, `?`, `[...]` and `{a,b}`",
                 );
+            } else if let Some(meant) = outside(&interrupt.file_pattern) {
+                self.warning(
+                    FindingCode::NeverHolds,
+                    Place::Pattern(name.clone()),
+                    format!(
+                        "`{}` can never match: paths are relative to the project's root, without a `/` in front",
+                        interrupt.file_pattern
+                    ),
+                    &format!("write `{meant}`, or `**/{meant}` for any depth"),
+                );
             }
         }
         for (name, state) in &machine.states {
@@ -78,4 +88,13 @@ impl Check<'_, '_> {
             help,
         );
     }
+}
+
+/// Returns what follows the beginning of a pattern that no path of the project has.
+fn outside(pattern: &str) -> Option<&str> {
+    let begins = ["/", "~/", "../"];
+    let rest = begins
+        .iter()
+        .find_map(|begin| pattern.strip_prefix(begin))?;
+    Some(rest.trim_start_matches('/').trim_start_matches("**/"))
 }

@@ -21,6 +21,7 @@ pub(crate) fn schema() -> Value {
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": crate::schema::id("codemie"),
         "title": "CodeMie workflow",
         "oneOf": [reference(&WORKFLOW), { "$ref": "#/$defs/package" }],
         "$defs": definitions,

@@ -30,6 +30,7 @@ pub(crate) fn schema() -> Value {
             "$schema".to_owned(),
             json!("https://json-schema.org/draft/2020-12/schema"),
         );
+        top.insert("$id".to_owned(), json!(crate::schema::id("flowstate")));
         top.insert("title".to_owned(), json!("FlowState workflow"));
         top.insert(
             "anyOf".to_owned(),

@@ -95,3 +95,20 @@ fn a_pipeline_of_another_shape_is_not_admitted() {
     }
     assert!(looked_at > 25, "{looked_at}");
 }
+
+#[test]
+fn every_schema_has_a_name_of_its_own() {
+    let schemas = [
+        schema(),
+        super::flowstate_schema(),
+        super::codemie_schema(),
+        pipeline_schema(),
+    ];
+    let mut ids: Vec<&str> = schemas
+        .iter()
+        .map(|schema| schema.get("$id").and_then(Value::as_str).unwrap())
+        .collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 4);
+    assert!(ids.iter().all(|id| id.starts_with("urn:interlock:schema:")));
+}
