@@ -86,6 +86,7 @@ fn written(home: &Home) -> Result<RunLog> {
             exit: None,
             bytes: 512,
             wrote: Vec::new(),
+            commands: Vec::new(),
         };
         for ask in [Ask::Propose(Box::new(call)), Ask::Record(result)] {
             let at_ms = 1_000 + number;

@@ -25,7 +25,10 @@ use std::{
 mod clients;
 
 use interlock_clients::ClientId;
-use interlock_core::command::{Ask, Command, LineEnd, LineStart};
+use interlock_core::{
+    command::{Ask, Command, LineEnd, LineStart},
+    event::ProbedCommand,
+};
 use interlock_simulate::{
     InputLine,
     cases::{Case, CaseFile, WorkflowText, find_case_files},
@@ -276,7 +279,7 @@ impl Play {
         let exit = line.exit.unwrap_or(0);
         let mut tool = tool;
         if let Some(input) = self.carried.take() {
-            self.end_line(&tool, &input, i64::from(!line.ok).max(exit));
+            self.end_line(&tool, &input, line);
             tool.input = input;
         }
         let bytes = usize::try_from(line.bytes).unwrap();
@@ -289,7 +292,8 @@ impl Play {
     }
 
     /// Does what `interlock exec` does of a line it has carried, but for running it.
-    fn end_line(&self, tool: &ToolLine, input: &Value, exit: i64) {
+    fn end_line(&self, tool: &ToolLine, input: &Value, result: &ResultLine) {
+        let exit = i64::from(!result.ok).max(result.exit.unwrap_or(0));
         let carried = input["command"].as_str().unwrap();
         let line_said = self.client.plain(tool);
         let (_, ticket) = carried.split_once(" exec --ticket ").unwrap();
@@ -315,6 +319,7 @@ impl Play {
             path: ticket.path,
             exit: ticket.proves.then_some(exit),
             wrote: Vec::new(),
+            commands: probed(line, &ticket.plan["probes"], result),
         });
         for ask in [start, end] {
             submit(&mut log, &machine, &mut run, &Command { at_ms, ask }).unwrap();
@@ -432,4 +437,32 @@ fn matches(wanted: &Value, seen: &Value) -> bool {
         }
         _ => wanted == seen,
     }
+}
+
+/// Returns what the probes of a line would tell, by the places that its plan names.
+fn probed(line: &str, places: &Value, result: &ResultLine) -> Vec<ProbedCommand> {
+    let mut probed: Vec<ProbedCommand> = Vec::new();
+    for (nth, end) in result.commands.iter().enumerate() {
+        let before = &result.commands[..nth];
+        let before = before.iter().filter(|other| other.text == end.text).count();
+        let of_it: Vec<usize> = places
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|place| place["start"].as_u64())
+            .map(|at| usize::try_from(at).unwrap())
+            .filter(|at| line[*at..].starts_with(&end.text))
+            .collect();
+        let Some(at) = of_it.get(before).or(of_it.last()) else {
+            continue;
+        };
+        match probed.iter_mut().find(|known| known.at == *at) {
+            Some(known) => known.exits.push(end.exit),
+            None => probed.push(ProbedCommand {
+                at: *at,
+                exits: vec![end.exit],
+            }),
+        }
+    }
+    probed
 }

@@ -446,6 +446,8 @@ fn after_tool(
         exit,
         bytes: protocol.result_bytes(used, response),
         wrote: failed::wrote(&guarded.run, &id, ok, &RealDisk),
+        // `interlock exec` tells of them, where it carries the line.
+        commands: Vec::new(),
         id: Some(id),
     };
     let decision = guarded

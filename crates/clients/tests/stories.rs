@@ -204,6 +204,7 @@ impl Story {
             path: FramePath::root(),
             exit: Some(exit),
             wrote: Vec::new(),
+            commands: Vec::new(),
         });
         for ask in [start, end] {
             let command = Command { at_ms: 2_000, ask };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use interlock_core::{
     Hold,
-    facts::{ShellFacts, SimpleCommand},
+    facts::{CommandSpan, ShellFacts, SimpleCommand},
     machine::Machine,
     policy::Policy,
 };
@@ -14,7 +14,7 @@ use interlock_facts::{
 };
 use interlock_sandbox::{
     Asked, Plan, Surroundings as Around,
-    plan::{Free, Protected, Start},
+    plan::{Free, ProbedSpan, Protected, Start},
 };
 
 use crate::{Decided, Host, decided::level, repository::repository};
@@ -72,13 +72,20 @@ pub fn plan(line: &Line<'_>, disk: &dyn Disk) -> Plan {
         .map(|interrupt| interrupt.file_pattern.to_string())
         .collect();
     let around = around(line.surroundings, line.decided, disk);
-    Plan::for_line(
-        &asked,
-        &Around {
-            interrupts,
-            ..around
-        },
-    )
+    let span = |span: &CommandSpan| ProbedSpan {
+        start: span.start,
+        end: span.end,
+    };
+    Plan {
+        probes: line.hold.probes.iter().map(span).collect(),
+        ..Plan::for_line(
+            &asked,
+            &Around {
+                interrupts,
+                ..around
+            },
+        )
+    }
 }
 
 /// Tells what of a machine and a person matters to the kernel.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    event::ProbedCommand,
     facts::ShellFacts,
     names::{AgentId, CallId, Digest},
     policy::{CommandEntry, Policy},
@@ -197,6 +198,9 @@ pub struct CallResult {
     pub bytes: u64,
     /// Paths it was seen to write, beyond those its facts named.
     pub wrote: Vec<WrittenPath>,
+    /// How commands of a shell line were seen to end, each by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<ProbedCommand>,
 }
 
 /// A path that a call was seen to write.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
     dialogue::Opening,
-    event::{Cause, ProtectedChange, ToolChange},
+    event::{Cause, ProbedCommand, ProtectedChange, ToolChange},
     machine::{Machine, ModeRules, Object},
     names::{AgentId, CallId, Digest, FramePath},
     node::NodeAsk,
@@ -202,6 +202,8 @@ pub struct LineEnd {
     pub exit: Option<i64>,
     /// Paths it was seen to write.
     pub wrote: Vec<WrittenPath>,
+    /// How its commands were seen to end, each by itself.
+    pub commands: Vec<ProbedCommand>,
 }
 
 /// A request for a transition.

@@ -5,8 +5,8 @@ mod parts;
 
 pub use parts::{
     AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen,
-    How, InterruptHit, Passing, ProtectedChange, ProtectedFate, SeenCondition, ToolChange,
-    WatchedFile,
+    How, InterruptHit, Passing, ProbeMark, ProbedCommand, ProtectedChange, ProtectedFate,
+    SeenCondition, ToolChange, WatchedFile,
 };
 
 use serde::{Deserialize, Serialize};
@@ -481,6 +481,9 @@ pub enum Event {
         bytes: u64,
         /// Paths it was seen to write, beyond those foreseen.
         wrote: Vec<WrittenPath>,
+        /// How commands of a shell line were seen to end, each by itself.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commands: Vec<ProbedCommand>,
         /// Whether no outcome was seen and success is taken for granted.
         assumed: bool,
     },
@@ -503,6 +506,9 @@ pub enum Event {
         /// Paths it was seen to write.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wrote: Vec<WrittenPath>,
+        /// How its commands were seen to end, each by itself.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        commands: Vec<ProbedCommand>,
     },
     /// A sub-agent was bound to a branch.
     AgentBound {

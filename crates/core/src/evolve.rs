@@ -17,7 +17,7 @@ use std::{
 
 use serde_json::Value;
 
-use calls::{allow, bind, end_call, free, release, remember};
+use calls::{CallOutcome, allow, bind, end_call, free, release, remember};
 use changes::{accept_changes, accept_tool, report_protected, report_tool};
 
 use crate::{
@@ -82,9 +82,15 @@ fn apply(run: &mut Run, event: &Event) {
             exit,
             bytes,
             wrote,
+            commands,
             ..
         } => {
-            end_call(run, call, *ok, *exit, *bytes);
+            let outcome = CallOutcome {
+                ok: *ok,
+                exit: *exit,
+                commands,
+            };
+            end_call(run, call, outcome, *bytes);
             if !wrote.is_empty() {
                 run.last_write = run.last_write.max(Some(run.seq));
             }
@@ -102,7 +108,12 @@ fn apply(run: &mut Run, event: &Event) {
                 open.line = Some(Line::default());
             }
         }
-        Event::LineEnded { call, exit, wrote } => {
+        Event::LineEnded {
+            call,
+            exit,
+            wrote,
+            commands,
+        } => {
             if !wrote.is_empty() {
                 run.last_write = run.last_write.max(Some(run.seq));
             }
@@ -110,6 +121,7 @@ fn apply(run: &mut Run, event: &Event) {
                 open.line = Some(Line {
                     exit: *exit,
                     wrote: wrote.clone(),
+                    commands: commands.clone(),
                 });
             }
         }

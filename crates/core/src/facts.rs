@@ -3,6 +3,6 @@
 mod shell;
 
 pub use shell::{
-    CommandClass, EnvSet, EnvUse, NetworkDirection, NetworkUse, PathText, PathUse, ShellAsk,
-    ShellFacts, SimpleCommand, Word,
+    CommandClass, CommandSpan, EnvSet, EnvUse, NetworkDirection, NetworkUse, PathText, PathUse,
+    Probe, ShellAsk, ShellFacts, SimpleCommand, Word,
 };

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     call::WrittenPath,
     dialogue::Opening,
-    event::{CallMarks, Cause, ProtectedChange, ToolChange},
+    event::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
     machine::{ModeRules, Outcome},
     names::{AgentId, CallId, Digest, FramePath, RunId, StateName},
     stage::Usage,
@@ -184,6 +184,9 @@ pub struct Line {
     /// Paths it was seen to write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrote: Vec<WrittenPath>,
+    /// How its commands were seen to end, each by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<ProbedCommand>,
 }
 
 impl Run {

@@ -198,6 +198,7 @@ impl Played {
                     exit: None,
                     bytes: 1,
                     wrote: Vec::new(),
+                    commands: Vec::new(),
                 },
                 code: None,
                 ms: 1,

@@ -69,7 +69,18 @@ mod system;
 pub use level::{Level, NotHeld, Reach, Reached};
 pub use plan::Plan;
 pub use plan::derive::{Asked, Surroundings};
-pub use run::{Answer, Change, Changed, Ended, Exit, RunError, Started, run, run_telling};
+pub use run::{Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, run, run_telling};
+
+/// Starts a probed command of a line, which is told how it ended.
+///
+/// `place` is what the line was given for it; see `linux/probe.rs`.
+///
+/// # Errors
+/// Nothing was started: this is no place of a line.
+#[cfg(target_os = "linux")]
+pub fn start_probed(place: &str, words: &[std::ffi::OsString]) -> Result<Exit, String> {
+    linux::probe::start(place, words)
+}
 
 /// Finds out what this machine reaches, by trying.
 #[must_use]

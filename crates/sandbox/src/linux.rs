@@ -25,9 +25,11 @@ mod calls;
 mod end;
 mod files;
 mod mounts;
+pub(crate) mod probe;
 mod raw;
 
 use mounts::Mounts;
+use probe::{Channel, FarEnd};
 
 /// `CAP_CHOWN`, `CAP_DAC_OVERRIDE`, `CAP_FOWNER`, `CAP_FSETID`: owner and mode of files.
 const KEPT_CAPABILITIES: u64 = 1 | 1 << 1 | 1 << 3 | 1 << 4;
@@ -152,6 +154,7 @@ pub(crate) fn run(
     mut reach: Reach,
     command: &mut dyn FnMut() -> Command,
     without_mounts: &mut dyn FnMut(Reach),
+    channel: Option<&mut Channel>,
     started: &mut Started<'_>,
 ) -> Result<Held, RunError> {
     let signals = end::Signals::hold().map_err(start("hold back signals"))?;
@@ -161,13 +164,16 @@ pub(crate) fn run(
     if ends {
         nix::sys::prctl::set_child_subreaper(true).map_err(start("adopt orphans"))?;
     }
-    let tried = begin(plan, places, reach, signals.before(), command);
+    let far_end = || channel.as_deref().map(Channel::far_end).transpose();
+    let far = far_end().map_err(pipe)?;
+    let tried = begin(plan, places, reach, signals.before(), far, command);
     let (child, hides) = match tried {
         Err(Failed::Step(step, _)) if step == Step::Mounts && reach.namespaces => {
             reach.namespaces = false;
             require(plan, reach.level(places.need_mounts()))?;
             without_mounts(reach);
-            begin(plan, places, reach, signals.before(), command)?
+            let far = far_end().map_err(pipe)?;
+            begin(plan, places, reach, signals.before(), far, command)?
         }
         tried => tried?,
     };
@@ -178,7 +184,7 @@ pub(crate) fn run(
     });
     started(level, &not_held);
     let exit = signals
-        .follow(child)
+        .follow(child, channel)
         .map_err(start("wait for the command"))?;
     let ended = !ends || end::end_left_over(&known);
     if ends {
@@ -190,6 +196,13 @@ pub(crate) fn run(
         not_held,
         left_over: !ended,
     })
+}
+
+fn pipe(source: io::Error) -> RunError {
+    RunError::Start {
+        step: "make a pipe",
+        source,
+    }
 }
 
 fn start(step: &'static str) -> impl Fn(Errno) -> RunError {
@@ -269,6 +282,8 @@ struct Entry {
     capabilities: Option<u64>,
     rules: Option<files::Rules>,
     filters: Vec<BpfProgram>,
+    /// What probes of the line tell through; `None`: it has none.
+    far: Option<FarEnd>,
     /// Where a failed step is named.
     report: std::io::PipeWriter,
 }
@@ -304,6 +319,10 @@ impl Entry {
             raw::restrict_self(ruleset.as_fd()).map_err(at(Step::Rules))?;
         }
         raw::close_others().map_err(at(Step::Descriptors))?;
+        if let Some(far) = &self.far {
+            raw::leave_open(far.parked).map_err(at(Step::Descriptors))?;
+            nix::unistd::dup2_stdout(&far.far).map_err(at(Step::Descriptors))?;
+        }
         for filter in &self.filters {
             seccompiler::apply_filter(filter).map_err(|_| (Step::Filter, Errno::last()))?;
         }
@@ -317,16 +336,12 @@ fn begin(
     places: &Places,
     reach: Reach,
     signals: SigSet,
+    far: Option<FarEnd>,
     command: &mut dyn FnMut() -> Command,
 ) -> Result<(Pid, bool), Failed> {
-    let pipe = |source| {
-        Failed::Run(RunError::Start {
-            step: "make a pipe",
-            source,
-        })
-    };
-    let (mut reader, writer) = io::pipe().map_err(pipe)?;
-    let (entry, hides) = entry(plan, places, reach, signals, writer).map_err(Failed::Run)?;
+    let (mut reader, writer) = io::pipe().map_err(|error| Failed::Run(pipe(error)))?;
+    let (mut entry, hides) = entry(plan, places, reach, signals, writer).map_err(Failed::Run)?;
+    entry.far = far;
     let mut command = command();
     raw::before_start(&mut command, move || entry.enter());
     let program = command.get_program().to_string_lossy().into_owned();
@@ -365,6 +380,7 @@ fn entry(
         capabilities: None,
         rules: None,
         filters: Vec::new(),
+        far: None,
         report,
     };
     let Some(confinement) = &plan.confinement else {

@@ -21,6 +21,9 @@ pub struct Plan {
     pub column: Column,
     /// What is started.
     pub start: Start,
+    /// Commands of the line that are started through a probe, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbedSpan>,
     /// Where it starts, absolute.
     pub directory: PathBuf,
     /// The project root of the run, absolute.
@@ -57,6 +60,16 @@ pub enum Start {
     Line(String),
     /// A program and its arguments, without a shell.
     Program(Vec<String>),
+}
+
+/// The bytes of a line from the first word of a simple command to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbedSpan {
+    /// The byte at which its first word begins.
+    pub start: usize,
+    /// The byte behind its last word or redirection.
+    pub end: usize,
 }
 
 /// What a plan changes in the environment, in this order.

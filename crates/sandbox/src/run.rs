@@ -24,8 +24,20 @@ pub struct Ended {
     pub changed: Vec<Changed>,
     /// Files written that match a reported pattern, relative to the project.
     pub wrote: Vec<String>,
+    /// How the probed commands of the line ended, in the order of their starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probed: Vec<Probed>,
     /// Why `wrote` or `changed` may lack something; `None` when they are whole.
     pub unseen: Option<String>,
+}
+
+/// How a probed command of a line ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probed {
+    /// The byte of the line at which its first word begins.
+    pub at: usize,
+    /// Its exit code; `None`: a signal ended it, or its end was not told.
+    pub exit: Option<u8>,
 }
 
 /// How a command ended.
@@ -149,7 +161,9 @@ pub fn run_telling(plan: &Plan, most: Reach, started: &mut Started<'_>) -> Resul
     let own = own_directory(plan)?;
     let own = own.as_ref().map(OwnDirectory::path);
     let made = made_places(plan);
-    let (program, arguments) = program(&plan.start)?;
+    let (mut channel, line) = system::probed(plan);
+    let start = line.map(Start::Line);
+    let (program, arguments) = program(start.as_ref().unwrap_or(&plan.start))?;
     let environment = plan.environment.apply(std::env::vars_os(), own);
     let mut command = || {
         let mut command = Command::new(&program);
@@ -157,7 +171,7 @@ pub fn run_telling(plan: &Plan, most: Reach, started: &mut Started<'_>) -> Resul
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         command
     };
-    let ended = system::carry_out(plan, own, most, &mut command, started);
+    let ended = system::carry_out(plan, own, most, &mut command, channel.take(), started);
     for path in made {
         // Only where nothing was put there.
         let _ = std::fs::remove_dir(path);

@@ -6,8 +6,9 @@ use std::process::Command;
 use crate::afterwards::Before;
 use crate::level::{Reach, Reached};
 use crate::links::Links;
+use crate::linux::probe::Channel;
 use crate::linux::{self, Places, not_held, reach};
-use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected};
+use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected, Start};
 use crate::run::{Ended, RunError, Started};
 
 /// Runs `command` as `plan` has it.
@@ -16,6 +17,7 @@ pub(crate) fn carry_out(
     own: Option<&Path>,
     most: Reach,
     command: &mut dyn FnMut() -> Command,
+    mut channel: Option<Channel>,
     started: &mut Started<'_>,
 ) -> Result<Ended, RunError> {
     let protected = &plan.afterwards.protected;
@@ -32,7 +34,15 @@ pub(crate) fn carry_out(
     };
     let mut before = look(reach);
     let mut look_again = |reach: Reach| before = look(reach);
-    let held = linux::run(plan, &places, reach, command, &mut look_again, started)?;
+    let held = linux::run(
+        plan,
+        &places,
+        reach,
+        command,
+        &mut look_again,
+        channel.as_mut(),
+        started,
+    )?;
     let found = before.compare(&plan.project);
     let left_over = || "a process that the command left behind could not be ended".to_owned();
     Ok(Ended {
@@ -41,8 +51,31 @@ pub(crate) fn carry_out(
         not_held: held.not_held,
         changed: found.changed,
         wrote: found.wrote,
+        probed: channel.map_or_else(Vec::new, Channel::finish),
         unseen: held.left_over.then(left_over).or(found.unseen),
     })
+}
+
+/// Returns how the probed commands of a plan are heard of, and the line that starts them so.
+///
+/// Where that cannot be had, the line runs as it is, and they are not seen.
+pub(crate) fn probed(plan: &Plan) -> (Option<Channel>, Option<String>) {
+    let Start::Line(line) = &plan.start else {
+        return (None, None);
+    };
+    if plan.probes.is_empty() {
+        return (None, None);
+    }
+    let program = std::env::current_exe().ok().filter(|path| path.is_file());
+    let made = program
+        .as_deref()
+        .and_then(Path::to_str)
+        .and_then(|program| {
+            let channel = Channel::open().ok()?;
+            let line = channel.line(line, &plan.probes, program)?;
+            Some((channel, line))
+        });
+    made.map_or((None, None), |(channel, line)| (Some(channel), Some(line)))
 }
 
 /// Finds out what this machine reaches.

@@ -22,6 +22,8 @@ pub(crate) struct Collector {
     pub(crate) exit_is_mixed: bool,
     /// Bodies being walked that may run any number of times.
     pub(crate) repeats: usize,
+    /// Whether the line does something to its shell by which no place in it can be probed.
+    pub(crate) unprobed: bool,
     /// Why some name that was set makes the list of commands unknown.
     runs: Option<String>,
     /// Names in `env.used`, to find them soon.
@@ -29,6 +31,9 @@ pub(crate) struct Collector {
     /// The text of the command that is being taken, innermost last.
     shown: Vec<String>,
 }
+
+/// Names whose value is the text of the line.
+const SHOWN_TEXT: [&str; 2] = ["BASH_COMMAND", "BASH_EXECUTION_STRING"];
 
 /// How much was collected, to go back to.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +106,7 @@ impl Collector {
             self.runs = runs_as_text(name, value);
         }
         let changes_programs = crate::names::value_changes_programs(name, value);
+        let voids_checks = changes_programs && !crate::names::leaves_checks(name, value);
         let kept = value.filter(|_| changes_programs).map(str::to_owned);
         match self
             .facts
@@ -111,11 +117,13 @@ impl Collector {
         {
             Some(known) => {
                 known.changes_programs |= changes_programs;
+                known.voids_checks |= voids_checks;
                 known.values.extend(kept);
             }
             None => self.facts.env.set.push(EnvSet {
                 name: name.to_owned(),
                 changes_programs,
+                voids_checks,
                 values: kept.into_iter().collect(),
             }),
         }
@@ -254,12 +262,26 @@ impl Collector {
         }
     }
 
+    /// Takes their places from commands that may be functions of the line.
+    pub(crate) fn leave_functions_alone(&mut self, defined: &BTreeSet<String>) {
+        for command in &mut self.facts.commands {
+            let first = command.wrapped.first().or(command.words.first());
+            let name = first.and_then(interlock_core::facts::Word::literal);
+            if name.is_some_and(|name| defined.contains(name)) {
+                command.probe = None;
+            }
+        }
+    }
+
     /// Finishes the facts: proofs that something in the line made worthless are dropped.
     pub(crate) fn finish(mut self, unreadable: Option<String>) -> ShellFacts {
         let unreadable = unreadable.or(self.runs.take());
         self.doubt_what_is_asked();
-        let changed = self.facts.env.set.iter().any(|set| set.changes_programs);
-        let worthless = changed || self.exit_is_free || unreadable.is_some();
+        let changed = self.facts.env.set.iter().any(|set| set.voids_checks);
+        let unknown = changed || unreadable.is_some();
+        let unprobed =
+            self.unprobed || unknown || SHOWN_TEXT.iter().any(|name| self.used.contains(*name));
+        let worthless = unknown || self.exit_is_free;
         let left_at = self.left_at.unwrap_or(usize::MAX);
         for (index, command) in self.facts.commands.iter_mut().enumerate() {
             if worthless || index > left_at {
@@ -267,6 +289,7 @@ impl Collector {
                 command.proves_exit = false;
             }
             command.proves_exit &= !self.exit_is_mixed;
+            command.probe = command.probe.filter(|_| !unprobed);
         }
         self.facts.unreadable = unreadable.map(|reason| crate::text::short(&reason));
         self.facts

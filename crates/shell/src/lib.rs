@@ -90,6 +90,7 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
             .and_then(|()| walker.check_evaluated())
             .and_then(|()| walker.check_declared());
         let moved = walker.moved_under_functions();
+        walker.facts.leave_functions_alone(&walker.defined);
         (walker.facts.finish(outcome.err()), moved)
     };
     match facts(true) {

@@ -2,7 +2,7 @@
 
 use crate::tables::names::{
     CHANGING, CHANGING_IN_ANY_CASE, CHANGING_PREFIXES, CHANGING_SUFFIXES, HARMLESS,
-    HARMLESS_PREFIXES,
+    HARMLESS_PREFIXES, LEAVE_CHECKS, Values,
 };
 
 /// Returns whether setting `name` changes what programs do.
@@ -26,6 +26,37 @@ pub fn changes_programs(name: &str) -> bool {
         || CHANGING_SUFFIXES
             .iter()
             .any(|suffix| name.ends_with(suffix))
+}
+
+/// Returns whether a name that changes what programs do leaves a check the same by this value.
+pub(crate) fn leaves_checks(name: &str, value: Option<&str>) -> bool {
+    let Some((_, values)) = LEAVE_CHECKS.iter().find(|(names, _)| names.contains(&name)) else {
+        return false;
+    };
+    let Some(value) = value else {
+        return matches!(values, Values::Any);
+    };
+    match values {
+        Values::Any => true,
+        Values::Words(known) => value.split(' ').all(|word| {
+            word.is_empty()
+                || known.contains(&word)
+                || word.split_once('=').is_some_and(|(option, number)| {
+                    let all_digits = number.bytes().all(|byte| byte.is_ascii_digit());
+                    all_digits
+                        && known
+                            .iter()
+                            .any(|word| word.strip_suffix('=') == Some(option))
+                })
+        }),
+        Values::Places(known) => value.split(':').all(|place| {
+            let place = place.strip_prefix("./").unwrap_or(place);
+            known.contains(&place.strip_suffix('/').unwrap_or(place))
+        }),
+        Values::Below(known) => {
+            known.iter().any(|place| value.starts_with(place)) && !value.contains("..")
+        }
+    }
 }
 
 /// Returns whether setting `name` to `value` changes what programs do.

@@ -28,8 +28,11 @@ pub(crate) struct Tally {
 }
 
 /// Reads `line` as a whole program.
+///
+/// The text stands in another one, so places in it are not kept.
 pub(crate) fn parse(line: &str, dialect: Dialect, depth: usize, tally: &mut Tally) -> Parsed<List> {
-    parse_with_marks(line, dialect, depth, tally).map(|(list, _)| list)
+    let parser = Parser::new(line, dialect, depth, *tally);
+    finish(parser, tally).map(|(list, _)| list)
 }
 
 /// Reads `line` and marks what a second parser is shown in another form.
@@ -40,10 +43,15 @@ pub(crate) fn parse_with_marks(
     tally: &mut Tally,
 ) -> Parsed<(List, Marks)> {
     let mut parser = Parser::new(line, dialect, depth, *tally);
+    parser.keeps_places = true;
+    finish(parser, tally)
+}
+
+fn finish(mut parser: Parser<'_>, tally: &mut Tally) -> Parsed<(List, Marks)> {
     let list = parser.program();
     *tally = parser.tally;
     let list = list?;
-    if scan::substitutions(line) != Some(parser.substitutions) {
+    if scan::substitutions(parser.src) != Some(parser.substitutions) {
         return Err("it is not certain where its substitutions begin and end".to_owned());
     }
     let marks = Marks {
@@ -94,6 +102,8 @@ pub(crate) struct Parser<'a> {
     substitutions: usize,
     bodies: Vec<Body>,
     selects: Vec<usize>,
+    /// Whether `pos` counts in the text that was given to be read.
+    keeps_places: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -109,6 +119,7 @@ impl<'a> Parser<'a> {
             substitutions: 0,
             bodies: Vec::new(),
             selects: Vec::new(),
+            keeps_places: false,
         }
     }
 
@@ -418,9 +429,13 @@ impl<'a> Parser<'a> {
         self.count_command()?;
         let mut simple = Simple::default();
         let mut declares = false;
+        let mut start = None;
         loop {
+            let end = self.pos;
             self.blanks()?;
             if self.at_command_end() {
+                let start = start.filter(|_| self.keeps_places);
+                simple.span = start.map(|start| (start, end));
                 break;
             }
             if let Some(redirect) = self.redirect()? {
@@ -442,8 +457,10 @@ impl<'a> Parser<'a> {
                 kept.push(assignment);
                 continue;
             }
+            let at = self.pos;
             let word = self.word()?;
             if simple.words.is_empty() {
+                start = Some(at);
                 declares = matches!(
                     word.source.as_str(),
                     "declare" | "typeset" | "local" | "export" | "readonly"

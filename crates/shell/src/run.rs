@@ -85,6 +85,7 @@ impl Walker<'_> {
             assignments: place.assignments.clone(),
             proves_success: place.proof.success,
             proves_exit: place.proof.exit,
+            probe: place.proof.probe,
             from_pipe: place.from_pipe,
             from_text: matches!(place.input, Input::Text(_)),
             loose: loose(args),

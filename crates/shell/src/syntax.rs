@@ -1,6 +1,6 @@
 //! The syntax of a shell line, as the parser builds it.
 //!
-//! Owned and free of positions; it knows no variables, no programs and no files.
+//! Owned, and free of positions but for where commands begin; it knows no variables, no programs and no files.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -49,6 +49,8 @@ pub(crate) struct Simple {
     /// Assignments that are operands of `export`, `declare` and their kin.
     pub(crate) declared: Vec<Assignment>,
     pub(crate) redirects: Vec<Redirect>,
+    /// The bytes from its first word to its end; `None` in text that stands in another one.
+    pub(crate) span: Option<(usize, usize)>,
 }
 
 /// A command that holds other commands.

@@ -2,11 +2,14 @@
 
 mod arith;
 mod loops;
+mod probe;
 mod redirects;
 mod words;
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+
+use interlock_core::facts::Probe;
 
 use crate::collect::Collector;
 use crate::expand::Expander;
@@ -41,17 +44,34 @@ pub(crate) const WRAPPERS_MAX: usize = 16;
 pub(crate) struct Proof {
     pub(crate) success: bool,
     pub(crate) exit: bool,
+    /// What the exit code of the outermost command of the text says about it.
+    pub(crate) probe: Option<Probe>,
 }
 
 impl Proof {
     pub(crate) const NONE: Self = Self {
         success: false,
         exit: false,
+        probe: None,
     };
     pub(crate) const FULL: Self = Self {
         success: true,
         exit: true,
+        probe: None,
     };
+
+    /// Keeps what still holds where only `success` or only any `exit` code passes.
+    pub(crate) fn limited_to(self, success: bool, exit: bool) -> Self {
+        Self {
+            success: self.success && success,
+            exit: self.exit && exit,
+            probe: self.probe.map(|probe| Probe {
+                success: probe.success && success,
+                exit: probe.exit && exit,
+                ..probe
+            }),
+        }
+    }
 }
 
 /// What reaches the standard input of a command.
@@ -98,6 +118,8 @@ pub(crate) struct Walker<'a> {
     pub(crate) defined: BTreeSet<String>,
     /// Whether a function or trap was read.
     deferred: bool,
+    /// How many times this runs beside what follows it (`&`, `<( )`).
+    beside: usize,
     /// Names that arithmetic evaluates and that the line had not set by then.
     pub(crate) evaluated: BTreeSet<String>,
     /// Names that evaluate what they are given (`declare -i`).
@@ -120,6 +142,7 @@ impl<'a> Walker<'a> {
             stays,
             defined: BTreeSet::new(),
             deferred: false,
+            beside: 0,
             evaluated: BTreeSet::new(),
             integers: EVALUATING.iter().map(|name| (*name).to_owned()).collect(),
             declared_text: BTreeSet::new(),
@@ -172,6 +195,14 @@ impl<'a> Walker<'a> {
         result
     }
 
+    /// Walks what runs beside the line and may outlive it.
+    pub(crate) fn detached(&mut self, inner: impl FnOnce(&mut Self) -> Step) -> Step {
+        self.beside += 1;
+        let result = self.subshell(inner);
+        self.beside -= 1;
+        result
+    }
+
     pub(crate) fn list(&mut self, list: &List, proof: Proof) -> Step {
         self.depth += 1;
         if self.depth > NESTING_MAX {
@@ -181,7 +212,7 @@ impl<'a> Walker<'a> {
         for (at, item) in list.items.iter().enumerate() {
             let proof = if at == last { proof } else { Proof::NONE };
             if item.background {
-                self.subshell(|walker| walker.and_or(item, Proof::NONE))?;
+                self.detached(|walker| walker.and_or(item, Proof::NONE))?;
             } else {
                 self.and_or(item, proof)?;
             }
@@ -195,10 +226,7 @@ impl<'a> Walker<'a> {
             return self.pipeline(&item.first, proof);
         }
         let has_or = item.rest.iter().any(|(join, _)| *join == Join::Or);
-        let proof = Proof {
-            success: proof.success && !has_or,
-            exit: false,
-        };
+        let proof = proof.limited_to(!has_or, false);
         let before = has_or.then(|| self.state.clone());
         self.pipeline(&item.first, proof)?;
         // What holds whichever parts have run, the first one at least.
@@ -240,10 +268,8 @@ impl<'a> Walker<'a> {
         }
         let last = pipeline.commands.len().saturating_sub(1);
         for (at, command) in pipeline.commands.iter().enumerate() {
-            let part = Proof {
-                success: proof.success && (at == last || self.state.pipefail),
-                exit: proof.exit && at == last && !self.state.pipefail,
-            };
+            let pipefail = self.state.pipefail;
+            let part = proof.limited_to(at == last || pipefail, at == last && !pipefail);
             self.subshell(|walker| walker.command(command, part, at > 0))?;
         }
         Ok(())
@@ -314,7 +340,7 @@ impl<'a> Walker<'a> {
                 let name = name.as_deref().unwrap_or("COPROC");
                 self.facts.set(name, None);
                 self.state.set_array(name);
-                self.subshell(|walker| walker.command(body, Proof::NONE, false))
+                self.detached(|walker| walker.command(body, Proof::NONE, false))
             }
         }
     }
@@ -441,6 +467,11 @@ impl<'a> Walker<'a> {
         }
         let input = self.input(&simple.redirects, from_pipe || self.piped);
         let from_pipe = input == Input::Pipe;
+        let proof = Proof {
+            // Text that is read again has no place of its own in the line.
+            probe: self.probe(simple, &args).or(proof.probe),
+            ..proof
+        };
         let place = Place {
             proof,
             input,

@@ -6,7 +6,7 @@ mod short;
 use interlock_core::{
     call::{CallResult, WrittenPath},
     command::ActivityOutcome,
-    event::{Cause, Passing},
+    event::{Cause, Passing, ProbedCommand},
     machine::Object,
 };
 use serde_json::Value;
@@ -84,6 +84,19 @@ pub struct ResultLine {
     pub bytes: u64,
     /// Paths it was seen to write, as given.
     pub wrote: Vec<String>,
+    /// How commands of a shell line ended, each by itself.
+    pub commands: Vec<CommandEnd>,
+}
+
+/// How one command of a shell line ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandEnd {
+    /// The words it begins with, as written.
+    pub text: String,
+    /// The same, apart.
+    pub words: Vec<String>,
+    /// Its exit code; `None`: a signal ended it.
+    pub exit: Option<i64>,
 }
 
 impl Default for ResultLine {
@@ -93,20 +106,22 @@ impl Default for ResultLine {
             exit: Some(0),
             bytes: 0,
             wrote: Vec::new(),
+            commands: Vec::new(),
         }
     }
 }
 
 impl ResultLine {
-    /// Makes the command's part of it, with `wrote` found in the project.
+    /// Makes the command's part of it, with what was found in the project and in the line.
     #[must_use]
-    pub fn into_result(self, wrote: Vec<WrittenPath>) -> CallResult {
+    pub fn into_result(self, wrote: Vec<WrittenPath>, commands: Vec<ProbedCommand>) -> CallResult {
         CallResult {
             id: None,
             ok: self.ok,
             exit: self.exit,
             bytes: self.bytes,
             wrote,
+            commands,
         }
     }
 }
@@ -350,7 +365,37 @@ fn result(fields: &mut Fields) -> Result<ResultLine, String> {
         exit: exit.or(if ok { Some(0) } else { None }),
         bytes: u64::try_from(bytes).map_err(|_| "`bytes` is less than 0".to_owned())?,
         wrote: fields.optional_texts("wrote")?,
+        commands: fields
+            .optional_list("commands")?
+            .into_iter()
+            .map(command_end)
+            .collect::<Result<_, _>>()?,
     })
+}
+
+/// Reads how one command ended: with 0 where nothing is said, by a signal where it is null.
+fn command_end(value: Value) -> Result<CommandEnd, String> {
+    let Value::Object(object) = value else {
+        return Err(
+            "`commands`: wanted objects such as {\"command\": \"npm test\", \"exit\": 0}"
+                .to_owned(),
+        );
+    };
+    let mut fields = Fields::new(object, "commands");
+    let text = fields.text("command")?;
+    let exit = match fields.optional("exit") {
+        None => Some(0),
+        Some(Value::Null) => None,
+        Some(value) => Some(
+            value
+                .as_i64()
+                .ok_or("`exit` of a command: wanted an integer or null")?,
+        ),
+    };
+    fields.finish()?;
+    let words = interlock_shell::split_entry(&text)
+        .ok_or_else(|| format!("`{text}` is no command: write plain words"))?;
+    Ok(CommandEnd { text, words, exit })
 }
 
 fn activity(fields: &mut Fields) -> Result<ActivityLine, String> {

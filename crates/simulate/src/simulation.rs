@@ -1,5 +1,6 @@
 //! Feeds the engine line by line and keeps what it says.
 
+mod ended;
 mod proposals;
 mod stages;
 mod talk;
@@ -14,6 +15,7 @@ use interlock_core::{
     dialogue::Opening,
     event::Event,
     evolve,
+    facts::SimpleCommand,
     machine::{Machine, Object},
     names::{AgentId, FramePath, RunId},
     report,
@@ -69,6 +71,8 @@ pub struct Simulation {
     calls: usize,
     /// Whether an allowed call has no outcome yet.
     open_call: bool,
+    /// The commands of the last shell line that was proposed.
+    commands: Vec<SimpleCommand>,
     stages: stages::Stages,
     /// What was noted since the last line.
     notes: Vec<String>,
@@ -86,6 +90,7 @@ impl Simulation {
             lines: 0,
             calls: 0,
             open_call: false,
+            commands: Vec::new(),
             stages: stages::Stages::default(),
             notes: Vec::new(),
         };
@@ -136,6 +141,9 @@ impl Simulation {
     pub fn check(&self, line: InputLine) -> Result<InputLine, String> {
         if let InputLine::Tool(tool) = &line {
             calls::known_client(tool.client.as_deref().unwrap_or(&self.setting.client))?;
+        }
+        if let InputLine::Result(result) = &line {
+            ended::known(&result.commands, &self.commands)?;
         }
         Ok(line)
     }
@@ -291,6 +299,8 @@ impl Simulation {
     /// Answers a proposed call.
     fn judge(&mut self, call: ToolCall) -> OutputLine {
         let said = format!("`{}` may run", call.tool);
+        let line = call.facts.shell.as_ref();
+        self.commands = line.map_or_else(Vec::new, |line| line.commands.clone());
         let branch = call.branch.is_some() || call.agent.is_some();
         let decision = self.command(Ask::Propose(Box::new(call)));
         self.open_call = decision.reply == Reply::Accepted && !self.run.is_over();
@@ -334,7 +344,8 @@ impl Simulation {
             .iter()
             .filter_map(|path| calls::written(&self.setting, path).ok())
             .collect();
-        let ask = Ask::Record(result.into_result(wrote));
+        let commands = ended::probed(&result.commands, &self.commands);
+        let ask = Ask::Record(result.into_result(wrote, commands));
         self.answer(ask, "the outcome is recorded".to_owned(), false)
     }
 
@@ -346,7 +357,7 @@ impl Simulation {
         if !std::mem::take(&mut self.open_call) {
             return Vec::new();
         }
-        let ask = Ask::Record(ResultLine::default().into_result(Vec::new()));
+        let ask = Ask::Record(ResultLine::default().into_result(Vec::new(), Vec::new()));
         names(&self.command(ask).events)
     }
 

@@ -23,6 +23,13 @@ const BY_SIGNAL: i32 = 128;
 
 /// Runs what stands behind `exec`.
 pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let [option, place, dashes, words @ ..] = arguments
+        && option == "--probe"
+        && dashes == "--"
+    {
+        return probed(&place.to_string_lossy(), words);
+    }
     let read = arguments::read(arguments);
     if matches!(&read, Ok(arguments) if matches!(arguments.wanted, Wanted::Planned)) {
         return planned();
@@ -39,6 +46,18 @@ pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
         Ok(exit) => end_as(exit),
         Err(why) => {
             // Nobody is left to tell when standard error is gone.
+            let _ = writeln!(std::io::stderr(), "interlock: {why}");
+            ExitCode::from(REFUSED)
+        }
+    }
+}
+
+/// Runs one command of a line for whoever runs the line, and ends as it ends.
+#[cfg(target_os = "linux")]
+fn probed(place: &str, words: &[OsString]) -> ExitCode {
+    match interlock_sandbox::start_probed(place, words) {
+        Ok(exit) => end_as(exit),
+        Err(why) => {
             let _ = writeln!(std::io::stderr(), "interlock: {why}");
             ExitCode::from(REFUSED)
         }

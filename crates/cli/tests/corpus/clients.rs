@@ -146,7 +146,9 @@ impl Speaks for ClientId {
             && failures(case).all(|(shell, result)| match self {
                 Self::ClaudeCode | Self::Copilot | Self::Cursor => true,
                 // They tell of no tool that threw.
-                Self::Codex | Self::Opencode => shell,
+                Self::Opencode => shell,
+                // Nor of how a line ended that is not carried, such as those of free states.
+                Self::Codex => shell && !workflow.contains("interrupts:"),
                 // It calls every line a success.
                 Self::Gemini => !shell && result.exit.is_none(),
             })

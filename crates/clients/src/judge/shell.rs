@@ -166,14 +166,18 @@ fn carry(
         surroundings: judged.here,
         decided: &decided,
     };
-    let plan = interlock_confine::plan(&line, &RealDisk);
+    let mut plan = interlock_confine::plan(&line, &RealDisk);
+    let proves = protocol::of(input.client).proves(used);
+    if !proves {
+        plan.probes.clear();
+    }
     let ticket = Ticket {
         session: guarded.binding.session.clone(),
         run: guarded.id().clone(),
         call: judged.call.id.clone(),
         path: judged.hold.path.clone(),
         digest: line_digest(text),
-        proves: protocol::of(input.client).proves(used),
+        proves,
         plan: serde_json::to_value(&plan).map_err(|error| error.to_string())?,
         at_ms: setting.at_ms,
     };

@@ -251,9 +251,9 @@ impl Work<'_> {
         };
         self.path = call.path.clone();
         // What was seen from beside the line counts, whatever the client says of it.
-        let (exit, mut wrote) = match &call.line {
-            Some(line) => (line.exit, line.wrote.clone()),
-            None => (result.exit, Vec::new()),
+        let (exit, mut wrote, commands) = match &call.line {
+            Some(line) => (line.exit, line.wrote.clone(), line.commands.clone()),
+            None => (result.exit, Vec::new(), result.commands.clone()),
         };
         wrote.extend(result.wrote.iter().cloned());
         self.emit(Event::CallEnded {
@@ -262,6 +262,7 @@ impl Work<'_> {
             exit,
             bytes: result.bytes,
             wrote: wrote.clone(),
+            commands,
             assumed: false,
         });
         self.raise_after(&call, result.ok, &wrote)?;
@@ -292,6 +293,7 @@ impl Work<'_> {
             call: end.call.clone(),
             exit: end.exit,
             wrote: end.wrote.clone(),
+            commands: end.commands.clone(),
         });
         if self.run.calls.iter().all(|call| call.id != end.call) {
             self.path = end.path.clone();

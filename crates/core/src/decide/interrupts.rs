@@ -145,6 +145,7 @@ impl Work<'_> {
                 exit: None,
                 bytes: 0,
                 wrote: wrote.clone(),
+                commands: Vec::new(),
                 assumed: true,
             });
             self.raise_after(&call, true, &wrote)?;

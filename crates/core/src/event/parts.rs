@@ -124,6 +124,27 @@ pub struct EvidenceMark {
     pub proves_success: bool,
     /// Whether any exit code of the call is its own.
     pub proves_exit: bool,
+    /// Where the line starts every command that counts for it, so that a probe sees how each ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeMark>,
+}
+
+/// A place of a line at which a command starts that counts as evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeMark {
+    /// The byte of the line at which its first word begins.
+    pub at: usize,
+    /// Whether any exit code seen there is that of the command; 0 always is.
+    pub exit: bool,
+}
+
+/// How the command at a place of a line was seen to end, each time it was started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbedCommand {
+    /// The byte of the line at which its first word begins.
+    pub at: usize,
+    /// The exit code of each start; `None`: it ended by a signal, or its end was not seen.
+    pub exits: Vec<Option<i64>>,
 }
 
 /// A branch as it begins.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::approvals;
 use crate::{
-    event::{CallMarks, CallRecord},
+    event::{CallMarks, CallRecord, EvidenceMark, ProbedCommand},
     names::{AgentId, CallId, FramePath},
     run::{OpenCall, Run, Seen},
 };
@@ -73,7 +73,15 @@ pub(super) fn remember(
     });
 }
 
-pub(super) fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, bytes: u64) {
+/// How a call ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallOutcome<'a> {
+    pub(super) ok: bool,
+    pub(super) exit: Option<i64>,
+    pub(super) commands: &'a [ProbedCommand],
+}
+
+pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, bytes: u64) {
     let Some(index) = run.calls.iter().position(|call| call.id == *id) else {
         return;
     };
@@ -96,13 +104,8 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, 
     }
     let begun_seq = call.begun_seq;
     for mark in &call.marks.evidence {
-        let seen = match (call.marks.shell, exit) {
-            (false, _) => Some(i64::from(!ok)),
-            (true, Some(0)) if mark.proves_success => Some(0),
-            // Success of a line that does not prove it says nothing either way.
-            (true, Some(0)) => continue,
-            (true, Some(exit)) if mark.proves_exit => Some(exit),
-            (true, _) => None,
+        let Some(seen) = seen(mark, call.marks.shell, outcome) else {
+            continue;
         };
         let newer = run
             .evidence
@@ -118,6 +121,34 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, ok: bool, exit: Option<i64>, 
             );
         }
     }
+}
+
+/// Returns the exit code that an outcome proves, where it says anything; `Some(None)`: not known.
+///
+/// The line as a whole speaks first: where its code is that of the check, nothing else was
+/// needed to see it.
+fn seen(mark: &EvidenceMark, shell: bool, outcome: CallOutcome<'_>) -> Option<Option<i64>> {
+    if !shell {
+        return Some(Some(i64::from(!outcome.ok)));
+    }
+    match outcome.exit {
+        Some(0) if mark.proves_success => Some(Some(0)),
+        Some(exit) if exit != 0 && mark.proves_exit => Some(Some(exit)),
+        // Success of a line that does not prove it says nothing either way.
+        exit => probed(mark, outcome.commands).or((exit != Some(0)).then_some(None)),
+    }
+}
+
+/// Returns the exit code that all starts of the probed commands have in common.
+fn probed(mark: &EvidenceMark, commands: &[ProbedCommand]) -> Option<Option<i64>> {
+    let mut codes = mark.probes.iter().flat_map(|probe| {
+        let seen = commands.iter().filter(|seen| seen.at == probe.at);
+        let proves = |code: &i64| *code == 0 || probe.exit;
+        seen.flat_map(|seen| &seen.exits)
+            .map(move |code| code.filter(proves))
+    });
+    let first = codes.next()?;
+    Some(first.filter(|_| codes.all(|code| code == first)))
 }
 
 pub(super) fn release(run: &mut Run, path: &FramePath) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{allow, approvals, end_call};
+use super::{CallOutcome, allow, approvals, end_call};
 use crate::{
     event::{Cause, Event},
     machine::Object,
@@ -94,7 +94,12 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             wrote,
             ..
         } => {
-            end_call(run, call, *ok, *exit, *bytes);
+            let outcome = CallOutcome {
+                ok: *ok,
+                exit: *exit,
+                commands: &[],
+            };
+            end_call(run, call, outcome, *bytes);
             if !wrote.is_empty() {
                 run.last_write = run.last_write.max(Some(run.seq));
             }

@@ -103,6 +103,9 @@ pub struct SimpleCommand {
     /// Whether any exit code of the line is the exit code of this command.
     #[serde(default)]
     pub proves_exit: bool,
+    /// Where it could be started through a probe, and what that would see of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
     /// Whether its input is a pipe from another command of the line.
     #[serde(default)]
     pub from_pipe: bool,
@@ -112,6 +115,28 @@ pub struct SimpleCommand {
     /// Indices of dynamic words that may turn out to be options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loose: Vec<usize>,
+}
+
+/// A place of a line where the command that stands there can be started through another program.
+///
+/// For a command in a wrapper it is the place of the wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Where the command stands.
+    pub span: CommandSpan,
+    /// Whether exit code 0 of what stands there is exit code 0 of the command.
+    pub success: bool,
+    /// Whether any exit code of what stands there is that of the command.
+    pub exit: bool,
+}
+
+/// The bytes of a line from the first word of a simple command to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CommandSpan {
+    /// The byte at which its first word begins; assignments stand before it.
+    pub start: usize,
+    /// The byte behind its last word or redirection.
+    pub end: usize,
 }
 
 /// One word of a command, after the shell would have expanded it.
@@ -221,6 +246,9 @@ pub struct EnvSet {
     pub name: String,
     /// Whether it changes what later programs do (`PATH`, `GIT_*`, `LD_*`).
     pub changes_programs: bool,
+    /// Whether a value may make a check test something else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub voids_checks: bool,
     /// The values it is given, where it changes what programs do and the line says them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,

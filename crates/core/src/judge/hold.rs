@@ -1,9 +1,9 @@
 //! How the kernel is to hold a line that the verdict lets run.
 
-use super::{Bench, shell};
+use super::{Bench, marks, shell};
 use crate::{
     call::ToolCall,
-    facts::{CommandClass, NetworkDirection, ShellFacts, SimpleCommand},
+    facts::{CommandClass, CommandSpan, NetworkDirection, ShellFacts, SimpleCommand},
     machine::Machine,
     names::FramePath,
     policy::{Policy, Stance},
@@ -29,6 +29,8 @@ pub struct Hold<'a> {
     pub nothing: bool,
     /// Whether the line fetches from the network.
     pub fetches: bool,
+    /// Where commands of the line start whose end counts as evidence, in its order.
+    pub probes: Vec<CommandSpan>,
 }
 
 /// Tells how the line of `call` is to be held where `run` stands; `None`: no shell line.
@@ -79,6 +81,7 @@ fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hol
             .network
             .iter()
             .any(|reach| reach.direction == NetworkDirection::Get),
+        probes: marks::probed_spans(bench),
     }
 }
 
@@ -114,6 +117,14 @@ fn does_nothing(facts: &ShellFacts, policy: &Policy) -> bool {
             .commands
             .iter()
             .all(|command| command.class == CommandClass::Nothing)
+}
+
+impl SimpleCommand {
+    /// Tells whether the command begins with `words`, as an entry of `allowed_commands` would.
+    #[must_use]
+    pub fn begins_with(&self, words: &[String]) -> bool {
+        shell::words_beyond(words, self).is_some()
+    }
 }
 
 impl Policy {

@@ -1,10 +1,12 @@
 //! What follows from an allowed call for its run: counts, writes, interrupts, evidence.
 
+use std::collections::BTreeSet;
+
 use super::{Bench, counted_files, proofs, shell};
 use crate::{
     call::{CallKind, Place},
-    event::{CallMarks, EvidenceMark, InterruptHit, WatchedFile},
-    facts::{ShellFacts, SimpleCommand},
+    event::{CallMarks, EvidenceMark, InterruptHit, ProbeMark, WatchedFile},
+    facts::{CommandSpan, Probe, ShellFacts, SimpleCommand},
     glob::path_matches,
     guard::{EvidenceOf, Guard, GuardRef},
     machine::{Activity, Machine},
@@ -144,19 +146,31 @@ fn evidence(bench: Bench<'_>) -> Vec<EvidenceMark> {
         if marks.iter().any(|mark| mark.key == key) {
             continue;
         }
-        if let Some((proves_success, proves_exit)) = proof(bench, of) {
+        if let Some(proof) = proof(bench, of) {
             marks.push(EvidenceMark {
                 key,
-                proves_success,
-                proves_exit,
+                proves_success: proof.success,
+                proves_exit: proof.exit,
+                probes: proof.probes,
             });
         }
     }
     marks
 }
 
+/// What an outcome of a call would prove.
+#[derive(Debug, Clone)]
+struct CallProof {
+    /// Whether exit code 0 proves it.
+    success: bool,
+    /// Whether any exit code is its own.
+    exit: bool,
+    /// Where the commands that count start; none where not each has its place.
+    probes: Vec<ProbeMark>,
+}
+
 /// Returns what an outcome of the call would prove, where it is of the kind wanted.
-fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<(bool, bool)> {
+fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<CallProof> {
     match of {
         EvidenceOf::Tool { tool, path } => {
             let named = bench
@@ -165,7 +179,11 @@ fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<(bool, bool)> {
                 .iter()
                 .any(|name| wildcard_matches(tool, name));
             let touched = path.as_deref().is_none_or(|path| touches(bench, path));
-            (named && touched).then_some((true, true))
+            (named && touched).then_some(CallProof {
+                success: true,
+                exit: true,
+                probes: Vec::new(),
+            })
         }
         EvidenceOf::Command { words, .. } => {
             command_proof(bench, bench.call.facts.shell.as_ref()?, words)
@@ -188,8 +206,9 @@ fn touches(bench: Bench<'_>, path: &str) -> bool {
         .any(|touched| touched == path)
 }
 
-fn command_proof(bench: Bench<'_>, line: &ShellFacts, words: &[String]) -> Option<(bool, bool)> {
-    let mut found: Option<(bool, bool)> = None;
+fn command_proof(bench: Bench<'_>, line: &ShellFacts, words: &[String]) -> Option<CallProof> {
+    let mut found: Option<CallProof> = None;
+    let mut all_probed = true;
     let chosen = line.unreadable.is_some() || proofs::chooses(&line.env);
     for (index, command) in line.commands.iter().enumerate() {
         if shell::words_beyond(words, command).is_none() {
@@ -197,13 +216,54 @@ fn command_proof(bench: Bench<'_>, line: &ShellFacts, words: &[String]) -> Optio
         }
         let whole =
             !chosen && !bench.call.facts.strayed.contains(&index) && proofs::keeps(words, command);
-        let (success, exit) = found.unwrap_or((true, true));
-        found = Some((
-            success && whole && command.proves_success,
-            exit && command.proves_exit,
-        ));
+        let proof = found.get_or_insert(CallProof {
+            success: true,
+            exit: true,
+            probes: Vec::new(),
+        });
+        proof.success &= whole && command.proves_success;
+        proof.exit &= command.proves_exit;
+        match command.probe.filter(|probe| whole && probe.success) {
+            Some(probe) => note(&mut proof.probes, &probe),
+            None => all_probed = false,
+        }
     }
-    found
+    found.map(|proof| CallProof {
+        probes: if all_probed { proof.probes } else { Vec::new() },
+        ..proof
+    })
+}
+
+/// Adds a place; a command that a loop starts again stands at the same one.
+fn note(probes: &mut Vec<ProbeMark>, probe: &Probe) {
+    let at = probe.span.start;
+    match probes.iter_mut().find(|known| known.at == at) {
+        Some(known) => known.exit &= probe.exit,
+        None => probes.push(ProbeMark {
+            at,
+            exit: probe.exit,
+        }),
+    }
+}
+
+/// Returns the places of the line that are started through a probe, in its order.
+pub(super) fn probed_spans(bench: Bench<'_>) -> Vec<CommandSpan> {
+    let Some(line) = &bench.call.facts.shell else {
+        return Vec::new();
+    };
+    let marks = evidence(bench);
+    let named = |span: &CommandSpan| {
+        let mut probes = marks.iter().flat_map(|mark| &mark.probes);
+        probes.any(|probe| probe.at == span.start)
+    };
+    let places: BTreeSet<CommandSpan> = line
+        .commands
+        .iter()
+        .filter_map(|command| command.probe)
+        .map(|probe| probe.span)
+        .filter(named)
+        .collect();
+    places.into_iter().collect()
 }
 
 /// Returns every evidence guard of `machine` and of the machines it calls.

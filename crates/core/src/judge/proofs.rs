@@ -36,9 +36,9 @@ pub(super) fn chooses(env: &EnvUse) -> bool {
             .iter()
             .any(|pattern| crate::policy::wildcard_matches(pattern, name))
     };
-    env.set
-        .iter()
-        .any(|set| set.changes_programs || matches(&set.name.to_ascii_uppercase()))
+    env.set.iter().any(|set| {
+        set.voids_checks || !set.changes_programs && matches(&set.name.to_ascii_uppercase())
+    })
 }
 
 /// Returns the row of the runner that an entry runs in the end (`npx jest`).

@@ -465,5 +465,6 @@ fn result(dice: &mut Dice, step: u64) -> CallResult {
         exit: None,
         bytes: dice.below(80),
         wrote,
+        commands: Vec::new(),
     }
 }

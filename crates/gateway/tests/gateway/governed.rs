@@ -200,6 +200,7 @@ fn what_others_have_used_meanwhile_is_not_left() {
         exit: None,
         bytes: 16,
         wrote: Vec::new(),
+        commands: Vec::new(),
     };
     world.ask(&run, Ask::Record(ended));
     let cut = session.ended(&ours, &said("ten bytes.")).unwrap();

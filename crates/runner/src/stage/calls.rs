@@ -219,6 +219,7 @@ pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> 
             exit: end.exit,
             bytes: end.bytes,
             wrote: wrote.map(|path| written(path, root)).collect(),
+            commands: Vec::new(),
         },
         code,
         ms,

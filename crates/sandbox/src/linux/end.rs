@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::fd::AsFd as _;
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use super::probe::Channel;
 use crate::run::Exit;
 
 /// What is passed on when somebody sends it to this process alone.
@@ -53,8 +56,12 @@ impl Signals {
         self.before
     }
 
-    /// Waits until `command` ends.
-    pub(super) fn follow(&self, command: Pid) -> Result<Exit, Errno> {
+    /// Waits until `command` ends, and takes in meanwhile what comes through `channel`.
+    pub(super) fn follow(
+        &self,
+        command: Pid,
+        mut channel: Option<&mut Channel>,
+    ) -> Result<Exit, Errno> {
         loop {
             let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
             match waitpid(command, Some(flags)) {
@@ -64,11 +71,28 @@ impl Signals {
                 Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Exit::Signal(signal as i32)),
                 // Whoever waits for this process is to see that the command has stopped.
                 Ok(WaitStatus::Stopped(..)) => raise(Signal::SIGSTOP)?,
-                Ok(_) => self.hear(command)?,
+                Ok(_) => match &mut channel {
+                    Some(channel) if !self.is_called(channel)? => channel.hear(),
+                    _ => self.hear(command)?,
+                },
                 Err(Errno::EINTR) => {}
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Waits until a signal has come, or something through `channel`; tells whether it is a signal.
+    fn is_called(&self, channel: &Channel) -> Result<bool, Errno> {
+        let mut both = [
+            PollFd::new(self.heard.as_fd(), PollFlags::POLLIN),
+            PollFd::new(channel.near().as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut both, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+        }
+        let [signals, _] = &both;
+        Ok(signals.any().unwrap_or(false))
     }
 
     /// Waits for one signal and passes it on where the command has not got it already.

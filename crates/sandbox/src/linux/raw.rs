@@ -8,7 +8,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -81,6 +81,29 @@ fn close_each() {
         // SAFETY: no memory is passed; a number that is not open is an error without effect.
         unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
+}
+
+/// Returns a copy of `descriptor` at a number from `least` on, closed at exec.
+pub(super) fn copy_above(descriptor: BorrowedFd<'_>, least: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: no memory is passed, and the descriptor is open.
+    let copy = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
+    let copy = Errno::result(copy)?;
+    // SAFETY: the kernel has just made it, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+/// Takes the descriptor `number` that this process was started with; from now on it is closed at exec.
+pub(super) fn take(number: RawFd) -> Option<OwnedFd> {
+    // SAFETY: no memory is passed; a number that is not open is an error without effect.
+    let flags = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+    // SAFETY: it is open, and the one caller takes it before anything else is opened.
+    (flags == 0).then(|| unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Leaves the descriptor `number` open at the next exec.
+pub(super) fn leave_open(number: RawFd) -> Result<(), Errno> {
+    // SAFETY: no memory is passed; a number that is not open is an error without effect.
+    Errno::result(unsafe { libc::fcntl(number, libc::F_SETFD, 0) }).map(drop)
 }
 
 #[repr(C)]

@@ -76,6 +76,7 @@ impl Plan {
         Self {
             column,
             start: asked.start.clone(),
+            probes: Vec::new(),
             directory: asked.directory.to_path_buf(),
             project: around.project.clone(),
             environment: environment::of(asked.policy, column),

@@ -129,6 +129,7 @@ impl Trial {
         Plan {
             column,
             start: Start::Line(self.fill(line)),
+            probes: Vec::new(),
             directory: self.path("project"),
             project: self.path("project"),
             environment,

@@ -40,13 +40,24 @@ impl Walker<'_> {
                     .join(" ");
                 self.read_again(&text, place.proof)?;
             }
-            "trap" => self.trap(args, place)?,
+            "trap" => {
+                self.facts.unprobed = true;
+                self.trap(args, place)?;
+            }
+            "ulimit" => {
+                self.facts.unprobed = true;
+                return self.naming_builtin(name, args, place);
+            }
             "source" | "." => {
                 let words = after_dashes(words);
                 let file = words.first().ok_or("`source` without a file")?.clone();
                 if file.start().starts_with('-') {
                     return Err(format!("`{name} {}` may be an option", file.shown()));
                 }
+                // What sets up an environment of Python is as trusted as the programs in it.
+                self.facts.unprobed |= !file
+                    .literal()
+                    .is_some_and(|file| file.ends_with("/bin/activate"));
                 self.run_script(name, args, &file, place)?;
                 self.state.forget_all();
             }

@@ -220,8 +220,9 @@ impl Walker<'_> {
                                     );
                                 }
                             },
-                            'a' | 'b' | 'e' | 'f' | 'h' | 'm' | 'u' | 'v' | 'x' | 'C' | 'E'
-                            | 'P' | 'T' => {}
+                            'a' | 'b' | 'e' | 'f' | 'h' | 'u' | 'C' | 'E' | 'P' => {}
+                            // The text of each command is shown, or run apart.
+                            'm' | 'v' | 'x' | 'T' => self.facts.unprobed = true,
                             _ => return Err(format!("`set {text}` changes how lines are read")),
                         }
                     }
@@ -254,6 +255,8 @@ impl Walker<'_> {
                 .opaque(index, "it writes the history of the shell");
         } else if !SET_OPTIONS.contains(&option) {
             return Err(format!("`set -o {option}` changes how lines are read"));
+        } else {
+            self.facts.unprobed |= ["xtrace", "verbose", "monitor", "functrace"].contains(&option);
         }
         Ok(())
     }

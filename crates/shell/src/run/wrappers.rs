@@ -69,10 +69,7 @@ impl Walker<'_> {
         inner.wrapped.extend(own.iter().cloned());
         inner.proof = match passes {
             Passes::Exit => place.proof,
-            Passes::Success => Proof {
-                exit: false,
-                ..place.proof
-            },
+            Passes::Success => place.proof.limited_to(true, false),
             Passes::Nothing => Proof::NONE,
         };
         self.run(rest.to_vec(), &[], &inner)

@@ -1,5 +1,82 @@
 //! Names of the environment, row by row.
 
+/// Values by which a check still is the same check.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Values {
+    /// All of them.
+    Any,
+    /// These words and no others; one that ends with `=` takes a number.
+    Words(&'static [&'static str]),
+    /// Directories of the project, joined by `:`.
+    Places(&'static [&'static str]),
+    /// Paths that begin so.
+    Below(&'static [&'static str]),
+}
+
+/// Names that change what programs do, and the values by which they choose no tests.
+pub(crate) const LEAVE_CHECKS: &[(&[&str], Values)] = &[
+    (
+        &["PYTHONPATH"],
+        Values::Places(&[
+            "", ".", "src", "lib", "python", "tests", "test", "app", "backend",
+        ]),
+    ),
+    (
+        &["PYTHONWARNINGS"],
+        Values::Words(&["ignore", "default", "always", "error"]),
+    ),
+    (
+        &[
+            "PYTHONIOENCODING",
+            "PYTHONFAULTHANDLER",
+            "PYTHONHASHSEED",
+            "PYTHONASYNCIODEBUG",
+            "PYTHONTRACEMALLOC",
+            "NODE_NO_WARNINGS",
+            "NODE_DISABLE_COLORS",
+            "GOCACHE",
+            "GOMODCACHE",
+            "GOTMPDIR",
+            "CARGO_TARGET_DIR",
+            "CARGO_BUILD_JOBS",
+            "CARGO_NET_OFFLINE",
+        ],
+        Values::Any,
+    ),
+    (
+        &["NODE_OPTIONS"],
+        Values::Words(&[
+            "--experimental-vm-modules",
+            "--experimental-strip-types",
+            "--no-warnings",
+            "--no-deprecation",
+            "--no-experimental-strip-types",
+            "--enable-source-maps",
+            "--openssl-legacy-provider",
+            "--max-old-space-size=",
+            "--max_old_space_size=",
+            "--stack-size=",
+            "--stack-trace-limit=",
+        ]),
+    ),
+    (
+        &["GOFLAGS"],
+        Values::Words(&[
+            "-mod=mod",
+            "-mod=vendor",
+            "-mod=readonly",
+            "-count=1",
+            "-v",
+            "-race",
+            "-buildvcs=false",
+        ]),
+    ),
+    (&["GOTOOLCHAIN"], Values::Words(&["local", "auto"])),
+    (&["GO111MODULE"], Values::Words(&["on", "auto"])),
+    (&["JAVA_HOME"], Values::Below(&["/usr/lib/jvm/", "/opt/"])),
+    (&["TMPDIR"], Values::Below(&["/tmp", "/var/tmp"])),
+];
+
 /// Names that change what a program does, whatever their value.
 pub(crate) const CHANGING: &[&str] = &[
     // the shell

@@ -51,6 +51,7 @@ impl Walker<'_> {
         redirects: &[Redirect],
         simple: Option<&Simple>,
     ) -> Result<bool, String> {
+        self.check_descriptors(redirects);
         let mut is_system = false;
         for redirect in redirects {
             if let Some(name) = &redirect.variable {

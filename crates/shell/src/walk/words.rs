@@ -43,8 +43,12 @@ impl Walker<'_> {
             match piece {
                 Piece::Text { .. } => {}
                 Piece::Param { param, .. } => self.param(param)?,
-                Piece::Command { body, .. } | Piece::Process(body) => {
+                Piece::Command { body, .. } => {
                     self.subshell(|walker| walker.list(&body.list, Proof::NONE))?;
+                }
+                // The shell does not wait for it.
+                Piece::Process(body) => {
+                    self.detached(|walker| walker.list(&body.list, Proof::NONE))?;
                 }
                 Piece::Arith { text } => self.arith(text)?,
                 Piece::Locale(inner) => self.pieces(inner)?,

@@ -83,6 +83,14 @@ impl Fields {
             .collect()
     }
 
+    pub(super) fn optional_list(&mut self, key: &str) -> Result<Vec<Value>, String> {
+        match self.optional(key) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(items)) => Ok(items),
+            Some(other) => Err(format!("`{key}` is {}, wanted a list", kind(&other))),
+        }
+    }
+
     /// Refuses what nobody took.
     pub(super) fn finish(&self) -> Result<(), String> {
         match self.left.keys().next() {

@@ -332,7 +332,7 @@ impl Simulation {
         let Some(id) = running.map(|call| call.id.clone()) else {
             return Vec::new();
         };
-        let mut outcome = result.clone().into_result(wrote);
+        let mut outcome = result.clone().into_result(wrote, Vec::new());
         outcome.id = Some(id);
         let ask = StageAsk::Record {
             code: (!outcome.ok).then(|| "failed".to_owned()),

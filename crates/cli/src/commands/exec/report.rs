@@ -5,11 +5,11 @@ use std::{io::Write as _, path::Path};
 use interlock_core::{
     call::WrittenPath,
     command::{Ask, Command, LineEnd, LineStart},
-    event::{ProtectedChange, ProtectedFate},
+    event::{ProbedCommand, ProtectedChange, ProtectedFate},
     machine::Machine,
     run::Run,
 };
-use interlock_sandbox::{Answer, Change, Changed, Ended, Exit, Level, NotHeld, Plan};
+use interlock_sandbox::{Answer, Change, Changed, Ended, Exit, Level, NotHeld, Plan, Probed};
 use interlock_store::{EventLog as _, Home, RunLog, StoreError, Ticket, submit};
 
 use crate::live::now_ms;
@@ -74,6 +74,7 @@ impl Report {
                 .iter()
                 .map(|relative| written(&plan.project, relative))
                 .collect(),
+            commands: commands(&ended.probed),
         }))?;
         if ended.changed.is_empty() {
             return Ok(());
@@ -91,6 +92,22 @@ impl Report {
             .map(|_| ())
             .map_err(|error| error.to_string())
     }
+}
+
+/// Gathers what was seen of each probed command.
+fn commands(probed: &[Probed]) -> Vec<ProbedCommand> {
+    let mut commands: Vec<ProbedCommand> = Vec::new();
+    for seen in probed {
+        let exit = seen.exit.map(i64::from);
+        match commands.iter_mut().find(|known| known.at == seen.at) {
+            Some(known) => known.exits.push(exit),
+            None => commands.push(ProbedCommand {
+                at: seen.at,
+                exits: vec![exit],
+            }),
+        }
+    }
+    commands
 }
 
 fn written(project: &Path, relative: &str) -> WrittenPath {

@@ -60,6 +60,7 @@ impl Governor {
                 exit: None,
                 bytes: cut_to.map_or(bytes, |(left, _)| left),
                 wrote: Vec::new(),
+                commands: Vec::new(),
             })
         })?;
         let mut changed = false;

@@ -1,0 +1,209 @@
+//! Commands of a line started through this program, which tells how each ended.
+//!
+//! Which descriptor a command has decides what it can say, so nothing has to be believed that
+//! a program of the line writes. [`Channel`] is a pair of sockets. The line gets one end as its
+//! standard output, with its real one parked at another number, and is run as
+//! `{ exec 9>&-; LINE; } >&9`: the shell keeps the socket at [`SAVED`], closed at each exec, as
+//! it keeps whatever a redirection hides. Every program that the line starts is without it, but
+//! for those that a redirection of ours, behind the words of a named command, hands it to as
+//! their standard input: `PROGRAM exec --probe 12:1 -- npm test 9<&0 <&10`. That program is
+//! this one ([`start`]); it takes the socket away before it starts `npm test`, with the input
+//! that was parked at [`PARKED_INPUT`], and tells start and end.
+//!
+//! | attempt of a program of the line | met by |
+//! |---|---|
+//! | write to the descriptor, open it below `/proc` | it has none; a socket cannot be opened by its path |
+//! | start the probe itself, under any name, from any process | the probe has no socket and tells nothing |
+//! | trace the probe, take its descriptors | the probe is not dumpable; one that is traced tells nothing |
+//! | end the probe, or the shell | a start without an end is no evidence |
+//! | text of the line that names such a descriptor, or runs in the shell itself | the reader of lines gives it no places |
+
+mod start;
+
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd};
+use std::os::unix::net::UnixDatagram;
+
+use super::raw;
+use crate::plan::ProbedSpan;
+use crate::run::Probed;
+
+pub(crate) use start::start;
+
+/// Where bash keeps what it has hidden: its first number for that.
+const SAVED: RawFd = 10;
+/// Where a probed command's own input is parked.
+const PARKED_INPUT: RawFd = 9;
+/// The least number at which the line's own output is parked until it begins.
+const PARKED_OUTPUT_MIN: RawFd = 20;
+/// Starts that are remembered of one line.
+const STARTS_MAX: usize = 10_000;
+
+/// The two ends between a line and whoever runs it.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    near: UnixDatagram,
+    far: UnixDatagram,
+    /// Standard output, where the line finds it.
+    parked: OwnedFd,
+    seen: Vec<Seen>,
+}
+
+/// What the new process does with the ends before its program starts.
+#[derive(Debug)]
+pub(crate) struct FarEnd {
+    pub(crate) far: OwnedFd,
+    pub(crate) parked: RawFd,
+}
+
+#[derive(Debug)]
+struct Seen {
+    id: [u8; ID],
+    at: usize,
+    exit: Option<u8>,
+    ended: bool,
+}
+
+impl Channel {
+    /// Opens the ends.
+    pub(crate) fn open() -> io::Result<Self> {
+        let (near, far) = UnixDatagram::pair()?;
+        near.set_nonblocking(true)?;
+        let parked = raw::copy_above(io::stdout().as_fd(), PARKED_OUTPUT_MIN)?;
+        Ok(Self {
+            near,
+            far,
+            parked,
+            seen: Vec::new(),
+        })
+    }
+
+    /// Returns what the new process needs of it.
+    pub(crate) fn far_end(&self) -> io::Result<FarEnd> {
+        Ok(FarEnd {
+            far: self.far.as_fd().try_clone_to_owned()?,
+            parked: self.parked.as_raw_fd(),
+        })
+    }
+
+    /// Returns the end that can be waited for.
+    pub(crate) fn near(&self) -> &UnixDatagram {
+        &self.near
+    }
+
+    /// Takes in what probes have told by now.
+    pub(crate) fn hear(&mut self) {
+        let mut bytes = [0_u8; Message::BYTES + 1];
+        while let Ok(length) = self.near.recv(&mut bytes) {
+            if let Some(message) = bytes.get(..length).and_then(Message::read) {
+                self.note(&message);
+            }
+        }
+    }
+
+    fn note(&mut self, message: &Message) {
+        let known = self.seen.iter_mut().find(|seen| seen.id == message.id);
+        match (known, message.end) {
+            (None, None) => self.seen.push(Seen {
+                id: message.id,
+                at: message.at,
+                exit: None,
+                ended: false,
+            }),
+            (Some(seen), Some(exit)) if !seen.ended => {
+                seen.ended = true;
+                seen.exit = exit;
+            }
+            // Nobody of ours tells that.
+            (Some(seen), _) => seen.exit = None,
+            (None, Some(_)) => {}
+        }
+        if self.seen.len() > STARTS_MAX {
+            self.seen.truncate(STARTS_MAX);
+            self.seen.iter_mut().for_each(|seen| seen.exit = None);
+        }
+    }
+
+    /// Returns what was told, in the order of the starts.
+    pub(crate) fn finish(mut self) -> Vec<Probed> {
+        self.hear();
+        let told = |seen: &Seen| Probed {
+            at: seen.at,
+            exit: seen.exit,
+        };
+        self.seen.iter().map(told).collect()
+    }
+
+    /// Writes the line that starts its probed commands through `program`; `None`: a place is none.
+    pub(crate) fn line(&self, line: &str, spans: &[ProbedSpan], program: &str) -> Option<String> {
+        let parked = self.parked.as_raw_fd();
+        let mut inserted: Vec<(usize, String)> = Vec::with_capacity(spans.len() * 2);
+        for span in spans {
+            line.get(span.start..span.end)
+                .filter(|text| !text.is_empty())?;
+            let number = line
+                .get(..span.start)?
+                .bytes()
+                .filter(|byte| *byte == b'\n')
+                .count()
+                + 1;
+            let at = span.start;
+            let program = program.replace('\'', r"'\''");
+            inserted.push((at, format!("'{program}' exec --probe {at}:{number} -- ")));
+            inserted.push((span.end, format!(" {PARKED_INPUT}<&0 <&{SAVED}")));
+        }
+        inserted.sort_by_key(|(at, _)| *at);
+        let mut text = line.to_owned();
+        for (at, words) in inserted.iter().rev() {
+            text.insert_str(*at, words);
+        }
+        // Hidden behind a number below its own, the socket is kept at `SAVED` by every bash.
+        let low = PARKED_INPUT;
+        Some(format!(
+            "exec {low}>&{parked} {parked}>&-; {{ exec {low}>&-; {text}\n}} >&{low}"
+        ))
+    }
+}
+
+/// Bytes that tell one start from another.
+const ID: usize = 16;
+
+/// What a probe tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Message {
+    id: [u8; ID],
+    at: usize,
+    /// `None`: it starts; `Some(None)`: a signal has ended it.
+    end: Option<Option<u8>>,
+}
+
+impl Message {
+    const BYTES: usize = ID + 8 + 2;
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.id.to_vec();
+        bytes.extend((self.at as u64).to_le_bytes());
+        bytes.extend(match self.end {
+            None => [0, 0],
+            Some(Some(code)) => [1, code],
+            Some(None) => [2, 0],
+        });
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (id, rest) = bytes.split_first_chunk::<ID>()?;
+        let (at, rest) = rest.split_first_chunk::<8>()?;
+        let end = match rest {
+            [0, 0] => None,
+            [1, code] => Some(Some(*code)),
+            [2, 0] => Some(None),
+            _ => return None,
+        };
+        Some(Self {
+            id: *id,
+            at: usize::try_from(u64::from_le_bytes(*at)).ok()?,
+            end,
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! How the commands of a line ended, by the words of an outcome and the places of the line.
+
+use interlock_core::{event::ProbedCommand, facts::SimpleCommand};
+
+use crate::input::CommandEnd;
+
+/// Refuses an outcome of a command that the line does not have.
+pub(super) fn known(ends: &[CommandEnd], line: &[SimpleCommand]) -> Result<(), String> {
+    match ends
+        .iter()
+        .find(|end| !line.iter().any(|command| command.begins_with(&end.words)))
+    {
+        None => Ok(()),
+        Some(end) => Err(format!(
+            "`{}` is no command of the last shell line",
+            end.text
+        )),
+    }
+}
+
+/// Returns what probes would have told, place by place.
+///
+/// Outcomes of the same words belong to the places that begin with them, in the order of the
+/// line; those beyond the last place are of one that was started again.
+pub(super) fn probed(ends: &[CommandEnd], line: &[SimpleCommand]) -> Vec<ProbedCommand> {
+    let mut probed: Vec<ProbedCommand> = Vec::new();
+    for (at, end) in ends.iter().enumerate() {
+        let before = ends
+            .iter()
+            .take(at)
+            .filter(|other| other.words == end.words)
+            .count();
+        let mut places: Vec<usize> = line
+            .iter()
+            .filter(|command| command.begins_with(&end.words))
+            .filter_map(|command| command.probe)
+            .map(|probe| probe.span.start)
+            .collect();
+        places.dedup();
+        let Some(place) = places.get(before).or(places.last()) else {
+            continue;
+        };
+        match probed.iter_mut().find(|known| known.at == *place) {
+            Some(known) => known.exits.push(end.exit),
+            None => probed.push(ProbedCommand {
+                at: *place,
+                exits: vec![end.exit],
+            }),
+        }
+    }
+    probed
+}
