@@ -29,6 +29,7 @@ use interlock_core::{
     command::{Ask, Command, LineEnd, LineStart},
     event::ProbedCommand,
 };
+use interlock_sandbox::Level;
 use interlock_simulate::{
     InputLine,
     cases::{Case, CaseFile, WorkflowText, find_case_files},
@@ -149,30 +150,36 @@ fn play_file(path: &Path, client: ClientId) -> (usize, Vec<String>) {
 
 /// Tells whether a hook can be told every step of a case.
 fn is_playable(case: &Case, client: ClientId) -> bool {
-    case.steps.iter().all(|step| match &step.line {
-        InputLine::Tool(line) => {
-            let control = line.tool.starts_with("mcp__interlock__");
-            line.branch.is_none()
-                && !control
-                && line
-                    .client
-                    .as_deref()
-                    .is_none_or(|named| named == client.word())
-        }
-        InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
-        // A sub-agent asks for transitions through the server, which is not played here.
-        InputLine::Transition(line) => line.agent.is_none(),
-        InputLine::Approve(_)
-        | InputLine::Reject(_)
-        | InputLine::Pause
-        | InputLine::Resume
-        | InputLine::Cancel
-        | InputLine::State => true,
-        InputLine::Activity(_)
-        | InputLine::Advance(_)
-        | InputLine::Message(_)
-        | InputLine::Stopped(_) => false,
-    })
+    // Real hooks ask the real kernel.
+    let holds = interlock_confine::kernel_holds();
+    let level_fits = case
+        .level
+        .is_none_or(|level| (level >= Level::Files) == holds);
+    level_fits
+        && case.steps.iter().all(|step| match &step.line {
+            InputLine::Tool(line) => {
+                let control = line.tool.starts_with("mcp__interlock__");
+                line.branch.is_none()
+                    && !control
+                    && line
+                        .client
+                        .as_deref()
+                        .is_none_or(|named| named == client.word())
+            }
+            InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
+            // A sub-agent asks for transitions through the server, which is not played here.
+            InputLine::Transition(line) => line.agent.is_none(),
+            InputLine::Approve(_)
+            | InputLine::Reject(_)
+            | InputLine::Pause
+            | InputLine::Resume
+            | InputLine::Cancel
+            | InputLine::State => true,
+            InputLine::Activity(_)
+            | InputLine::Advance(_)
+            | InputLine::Message(_)
+            | InputLine::Stopped(_) => false,
+        })
 }
 
 /// A case while it is played: a room with one run and one session.

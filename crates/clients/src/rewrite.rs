@@ -58,7 +58,7 @@ pub(crate) fn rewriting(
         (_, Mode::Plan) => ask,
         // Nobody would have been asked about the line as it is.
         (Some(Effect::Allow), _) => Rewriting::Allow,
-        (None, _) if hold.reads || !hold.listed.is_empty() => Rewriting::Allow,
+        (None, _) if hold.reads || hold.contained || !hold.listed.is_empty() => Rewriting::Allow,
         (None, _) => ask,
     }
 }

@@ -69,6 +69,7 @@ impl Host {
             shell: shell(self),
             allowed_by_person: Vec::new(),
             environment_held: false,
+            kernel_holds: false,
             moved: moved(&variable),
             opened: Vec::new(),
             home,

@@ -12,3 +12,11 @@ mod repository;
 pub use decided::{Decided, level};
 pub use host::Host;
 pub use plan::{Line, PersonsLine, plan, plan_for_person};
+
+/// Tells whether the kernel of this machine refuses every write that a reading line may not do.
+///
+/// Two system calls: cheap enough to ask for each line.
+#[must_use]
+pub fn kernel_holds() -> bool {
+    interlock_sandbox::reading_level() >= interlock_sandbox::Level::Files
+}

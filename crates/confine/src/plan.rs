@@ -13,7 +13,7 @@ use interlock_facts::{
     protected_paths,
 };
 use interlock_sandbox::{
-    Asked, Plan, Surroundings as Around,
+    Asked, Level, Plan, Surroundings as Around,
     plan::{Free, ProbedSpan, Protected, Start},
 };
 
@@ -76,12 +76,15 @@ pub fn plan(line: &Line<'_>, disk: &dyn Disk) -> Plan {
         start: span.start,
         end: span.end,
     };
+    // What was let through because the kernel holds it does not start without that.
+    let least = line.hold.contained.then_some(Level::Files);
     Plan {
         probes: line.hold.probes.iter().map(span).collect(),
         ..Plan::for_line(
             &asked,
             &Around {
                 interrupts,
+                require: around.require.max(least),
                 ..around
             },
         )

@@ -146,6 +146,9 @@ pub struct CallFacts {
     pub allowed_by_person: Vec<CommandEntry>,
     /// Whether the line will run where blocked variables do not exist.
     pub environment_held: bool,
+    /// Whether it will run where the kernel refuses every write that its state does not allow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kernel_holds: bool,
 }
 
 /// One path a call writes.

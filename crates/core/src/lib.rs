@@ -44,7 +44,7 @@ pub use decide::{
 };
 pub use effects::{effects, lacking, refill};
 pub use evolve::evolve;
-pub use judge::{Finding, Hold, Objection, Rule, hold, hold_at, judge_written, keys};
+pub use judge::{Finding, Hold, Objection, Rule, hold, hold_at, is_contained, judge_written, keys};
 
 pub use report::{Report, report};
 pub use validate::validate;

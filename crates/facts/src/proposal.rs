@@ -110,6 +110,7 @@ fn find_out(
         guarded: Guarded::new(surroundings, disk),
         facts: CallFacts {
             environment_held: surroundings.environment_held,
+            kernel_holds: surroundings.kernel_holds,
             ..CallFacts::default()
         },
     };

@@ -41,6 +41,8 @@ pub struct Surroundings {
     pub opened: Vec<String>,
     /// Whether a shell line will run where blocked variables do not exist.
     pub environment_held: bool,
+    /// Whether it will run where the kernel refuses every write that its state does not allow.
+    pub kernel_holds: bool,
 }
 
 impl Surroundings {

@@ -87,3 +87,9 @@ pub fn start_probed(place: &str, words: &[std::ffi::OsString]) -> Result<Exit, S
 pub fn probe() -> Reached {
     system::probe()
 }
+
+/// Returns the level at which this machine holds a line that may write nothing; tries nothing.
+#[must_use]
+pub fn reading_level() -> Level {
+    system::reading_level()
+}

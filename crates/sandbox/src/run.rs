@@ -91,7 +91,7 @@ pub enum RunError {
     /// The machine reaches less than the plan requires.
     #[error(
         "this machine confines commands at level `{reached}`, below the required `{required}`: \
-         nothing was started; lower `[sandbox] require` or see `interlock doctor`"
+         nothing was started; see `interlock doctor`, and `[sandbox] require`"
     )]
     BelowRequired {
         /// What can be reached.

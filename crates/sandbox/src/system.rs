@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::afterwards::Before;
-use crate::level::{Reach, Reached};
+use crate::level::{Level, Reach, Reached};
 use crate::links::Links;
 use crate::linux::probe::Channel;
 use crate::linux::{self, Places, not_held, reach};
@@ -76,6 +76,11 @@ pub(crate) fn probed(plan: &Plan) -> (Option<Channel>, Option<String>) {
             Some((channel, line))
         });
     made.map_or((None, None), |(channel, line)| (Some(channel), Some(line)))
+}
+
+/// Returns the level of a line that may write nothing.
+pub(crate) fn reading_level() -> Level {
+    reach(false).level(false)
 }
 
 /// Finds out what this machine reaches.

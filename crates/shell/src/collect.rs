@@ -244,6 +244,17 @@ impl Collector {
     pub(crate) fn opaque(&mut self, index: usize, reason: &str) {
         if let Some(command) = self.facts.commands.get_mut(index) {
             command.opaque.get_or_insert_with(|| reason.to_owned());
+            command.foreign = false;
+        }
+    }
+
+    /// Makes a command opaque whose effect only another repository's configuration decides.
+    pub(crate) fn foreign(&mut self, index: usize, reason: &str) {
+        if let Some(command) = self.facts.commands.get_mut(index)
+            && command.opaque.is_none()
+        {
+            command.opaque = Some(reason.to_owned());
+            command.foreign = true;
         }
     }
 

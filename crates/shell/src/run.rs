@@ -82,6 +82,7 @@ impl Walker<'_> {
             directory: self.directory(),
             class,
             opaque: None,
+            foreign: false,
             assignments: place.assignments.clone(),
             proves_success: place.proof.success,
             proves_exit: place.proof.exit,
@@ -93,7 +94,13 @@ impl Walker<'_> {
     }
 
     fn own_file(&mut self, word: &str, args: &[Arg], place: &Place) {
-        let index = self.list_command(args, CommandClass::Unknown, place);
+        // An interpreter of the project's own (`.venv/bin/python`).
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let class = match programs::find(name).map(|row| row.class) {
+            Some(CommandClass::Interpreter) => CommandClass::Interpreter,
+            _ => CommandClass::Unknown,
+        };
+        let index = self.list_command(args, class, place);
         self.facts.opaque(index, "it runs a file of its own");
         let directory = self.directory();
         self.facts

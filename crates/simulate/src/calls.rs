@@ -6,6 +6,7 @@ use interlock_core::{
     names::{AgentId, CallId},
 };
 use interlock_facts::{Disk, GivenDisk, Proposal, Shape, Surroundings, facts, locate};
+use interlock_sandbox::Level;
 use interlock_shell::Dialect;
 use interlock_tools::{Arguments, Tool as BuiltIn};
 
@@ -112,6 +113,7 @@ fn surroundings(setting: &Setting) -> Surroundings {
         config_directory: Some(format!("{home}/.config/interlock")),
         allowed_by_person: setting.allowed_by_person.clone(),
         environment_held: true,
+        kernel_holds: setting.level >= Level::Files,
         ..Surroundings::of_project(setting.project_root.clone())
     }
 }

@@ -6,6 +6,7 @@ mod source;
 use std::{fmt, fs, path::Path};
 
 use interlock_core::machine::{Machine, Object};
+use interlock_sandbox::Level;
 use serde_json::Value;
 
 use crate::{
@@ -31,6 +32,8 @@ pub struct Case {
     pub name: String,
     /// What the run begins with, where the workflow has a conversation.
     pub input: String,
+    /// The level at which lines are held; `None`: as the setting says.
+    pub level: Option<Level>,
     /// What is done and what it must answer.
     pub steps: Vec<Step>,
 }
@@ -143,6 +146,7 @@ impl Case {
     pub fn play(&self, machine: &Machine, setting: &Setting) -> CaseOutcome {
         let setting = Setting {
             input: self.input.clone(),
+            level: self.level.unwrap_or(setting.level),
             ..setting.clone()
         };
         let mut simulation = Simulation::new(machine.clone(), setting);
@@ -187,7 +191,7 @@ fn read_case(number: usize, case: &Value) -> Result<Case, BadCaseFile> {
         Some(Value::String(name)) => name.clone(),
         _ => return bad(format!("{what} has no `name`")),
     };
-    let known = ["name", "input", "steps"];
+    let known = ["name", "input", "level", "steps"];
     if let Some(key) = case.keys().find(|key| !known.contains(&key.as_str())) {
         return bad(format!("{what} ({name}): unknown key `{key}`"));
     }
@@ -195,6 +199,13 @@ fn read_case(number: usize, case: &Value) -> Result<Case, BadCaseFile> {
         None => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
+    };
+    let level = match case.get("level") {
+        None => None,
+        Some(value) => match value.as_str().and_then(Level::named) {
+            Some(level) => Some(level),
+            None => return bad(format!("{what} ({name}): `level` is none of {}", levels())),
+        },
     };
     let Some(Value::Array(steps)) = case.get("steps") else {
         return bad(format!("{what} ({name}) has no list of `steps`"));
@@ -208,7 +219,17 @@ fn read_case(number: usize, case: &Value) -> Result<Case, BadCaseFile> {
             })
         })
         .collect::<Result<_, _>>()?;
-    Ok(Case { name, input, steps })
+    Ok(Case {
+        name,
+        input,
+        level,
+        steps,
+    })
+}
+
+/// Lists the words of the levels.
+fn levels() -> String {
+    Level::ALL.map(Level::as_str).join(", ")
 }
 
 fn read_step(step: &Value) -> Result<Step, BadCaseFile> {

@@ -78,6 +78,8 @@ pub struct Detail {
     pub directory: Option<String>,
     /// Why its effect is not known.
     pub opaque: Option<String>,
+    /// Whether it may run only where the kernel keeps it from writing.
+    pub contained: bool,
     /// The entry of `allowed_commands` that lists it.
     pub entry: Option<String>,
     /// Whether its input is a pipe of the line.
@@ -192,6 +194,7 @@ fn detail(command: &SimpleCommand, entry: Option<String>) -> Detail {
         via: command.via.clone(),
         directory: command.directory.clone(),
         opaque: command.opaque.clone(),
+        contained: entry.is_none() && interlock_core::is_contained(command),
         entry,
         from_pipe: command.from_pipe,
         proved: command.proves_success,

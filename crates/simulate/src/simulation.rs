@@ -24,6 +24,8 @@ use interlock_core::{
     text::Places,
 };
 
+use interlock_sandbox::Level;
+
 use crate::{
     calls,
     input::{AnswerLine, BadLine, InputLine, ResultLine, ToolLine, TransitionLine},
@@ -43,6 +45,10 @@ pub struct Setting {
     pub client: String,
     /// Entries of the person's `[shell] allow`.
     pub allowed_by_person: Vec<String>,
+    /// The level at which `interlock exec` would hold lines.
+    ///
+    /// From `files` on, code that a line gives to an interpreter may run where nothing may be written.
+    pub level: Level,
     /// What a conversation begins with; read where the workflow has one.
     pub input: String,
 }
@@ -55,6 +61,7 @@ impl Default for Setting {
             temporary: "/tmp".to_owned(),
             client: "claude-code".to_owned(),
             allowed_by_person: Vec::new(),
+            level: Level::Environment,
             input: String::new(),
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use interlock_sandbox::Level;
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
@@ -28,6 +29,9 @@ pub(crate) struct SimulateArgs {
     /// One JSON object a line; `-`: standard input.
     #[arg(long, value_name = "STEPS")]
     pub(crate) steps: Option<String>,
+    /// Judge lines as where the kernel holds them at this level: environment, partial, files, full.
+    #[arg(long, value_name = "LEVEL", default_value = "environment", value_parser = level)]
+    pub(crate) level: Level,
     /// Print JSON lines on a terminal, too.
     #[arg(long)]
     pub(crate) json: bool,
@@ -53,6 +57,9 @@ pub(crate) struct ExplainArgs {
     /// The shell line.
     #[arg(value_name = "LINE", allow_hyphen_values = true)]
     pub(crate) line: String,
+    /// Judge lines as where the kernel holds them at this level: environment, partial, files, full.
+    #[arg(long, value_name = "LEVEL", default_value = "environment", value_parser = level)]
+    pub(crate) level: Level,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -126,4 +133,10 @@ pub(crate) struct GraphArgs {
     /// Where it is written; standard output when left out.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Reads a level by its name.
+fn level(word: &str) -> Result<Level, String> {
+    Level::named(word)
+        .ok_or_else(|| format!("there is {}", Level::ALL.map(Level::as_str).join(", ")))
 }

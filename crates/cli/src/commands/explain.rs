@@ -17,7 +17,7 @@ pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
         &loaded.machine,
         &args.state,
         &args.line,
-        &setting(app),
+        &setting(app, args.level),
         &RealDisk,
     )
     .map_err(Failure::usage)?;

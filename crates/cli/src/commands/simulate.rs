@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use interlock_sandbox::Level;
 use interlock_simulate::{Setting, Simulation, input::short_form};
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
             app.output.colours_errors(),
         ))?;
     }
-    let simulation = Simulation::new(loaded.machine, setting(app));
+    let simulation = Simulation::new(loaded.machine, setting(app, args.level));
     match args.steps.as_deref() {
         Some("-") => feed(app, simulation, io::stdin().lock()),
         Some(path) => {
@@ -40,7 +41,7 @@ pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
 }
 
 /// Returns the paths that lines are judged by: those of this project and person.
-pub(crate) fn setting(app: &App) -> Setting {
+pub(crate) fn setting(app: &App, level: Level) -> Setting {
     let path = |name: &str| {
         variable(name)
             .and_then(|value| value.into_string().ok())
@@ -54,6 +55,7 @@ pub(crate) fn setting(app: &App) -> Setting {
             .map_or(usual.project_root, str::to_owned),
         home: path("HOME").unwrap_or(usual.home),
         temporary: path("TMPDIR").unwrap_or(usual.temporary),
+        level,
         ..Setting::default()
     }
 }

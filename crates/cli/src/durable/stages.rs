@@ -226,6 +226,7 @@ impl Making<'_> {
         let mut place = host.surroundings(Path::new(root), root, None);
         decided.apply(&mut place);
         place.environment_held = true;
+        place.kernel_holds = interlock_confine::kernel_holds();
         let assets = configured.assets(Path::new(root));
         let is_trusted = configured.is_trusted;
         decided.person = configured.person;

@@ -96,6 +96,7 @@ fn judged(
         // `interlock exec` runs what it carries with bash, where blocked variables do not exist.
         shell: Dialect::Bash,
         environment_held: true,
+        kernel_holds: interlock_confine::kernel_holds(),
         ..here.clone()
     };
     let call = call_of(&held, input, used);

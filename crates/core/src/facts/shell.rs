@@ -94,6 +94,9 @@ pub struct SimpleCommand {
     /// Why its effect is not known; `None` when it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<String>,
+    /// Whether nothing but the configuration of another repository makes its effect unknown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
     /// Names assigned for this command alone (`A=1 cmd`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assignments: Vec<String>,

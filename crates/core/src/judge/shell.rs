@@ -2,6 +2,7 @@
 //!
 //! The rows of [`ROWS`] are tried in order; the first that applies decides.
 
+mod code;
 mod entries;
 mod limits;
 mod steering;
@@ -14,6 +15,7 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
+pub use code::is_contained;
 use entries::{NoCompanion, companion, longest};
 pub(super) use entries::{entry_of_person, is_covered, is_listed, words_beyond};
 use steering::Uncovered;
@@ -229,10 +231,10 @@ fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     if stance != Stance::NoWrite {
         return Ok(());
     }
-    let found = facts
-        .commands
-        .iter()
-        .find(|command| command.opaque.is_some() && !is_covered(bench, command));
+    let held = kernel_holds(bench, facts);
+    let found = facts.commands.iter().find(|command| {
+        command.opaque.is_some() && !is_covered(bench, command) && !(held && is_contained(command))
+    });
     let Some(command) = found else { return Ok(()) };
     let why = command.opaque.as_deref().unwrap_or_default();
     refuse(
@@ -243,12 +245,20 @@ fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
             show(command),
             bench.frame.at
         ),
-        instead_of_opaque(command),
+        instead_of_opaque(bench, facts, command),
     )
 }
 
+/// Tells whether the kernel keeps what a line's own code may do: no write, and no network at all.
+fn kernel_holds(bench: Bench<'_>, facts: &ShellFacts) -> bool {
+    bench.call.facts.kernel_holds && facts.network.is_empty()
+}
+
 /// Says what would pass instead of a command whose effect is not known.
-fn instead_of_opaque(command: &SimpleCommand) -> String {
+fn instead_of_opaque(bench: Bench<'_>, facts: &ShellFacts, command: &SimpleCommand) -> String {
+    if is_contained(command) {
+        return instead_of_contained(bench, facts, command);
+    }
     let is_known_program = matches!(
         command.class,
         CommandClass::Nothing
@@ -266,6 +276,20 @@ fn instead_of_opaque(command: &SimpleCommand) -> String {
         "use a command that only reads, or let a person list `{}` under `allowed_commands`",
         limits::shown(command.words.get(..2).unwrap_or(&command.words))
     )
+}
+
+/// Says what would pass instead of a command that the kernel would have to hold.
+fn instead_of_contained(bench: Bench<'_>, facts: &ShellFacts, command: &SimpleCommand) -> String {
+    if bench.call.facts.kernel_holds && !facts.network.is_empty() {
+        return "fetch in one call and compute in another: beside the network it is not held"
+            .to_owned();
+    }
+    let what = if command.foreign {
+        "leave the other repository alone"
+    } else {
+        "use a command that only reads"
+    };
+    format!("{what}: it runs only where the kernel holds it at level `files` or better")
 }
 
 /// Refuses a listed command whose words make something else of it.

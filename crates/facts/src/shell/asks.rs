@@ -18,6 +18,7 @@ pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: 
             ShellAsk::Repository { directory, .. } => {
                 if command.opaque.is_none() && is_other_repository(directory, surroundings, disk) {
                     command.opaque = Some(ask.doubt());
+                    command.foreign = true;
                 }
             }
             ShellAsk::Options { directory, .. } => {
@@ -67,6 +68,7 @@ fn look_at_repositories(shell: &mut ShellFacts, surroundings: &Surroundings, dis
                 command: 0,
             };
             command.opaque = Some(doubt.doubt());
+            command.foreign = true;
         }
     }
 }

@@ -73,13 +73,18 @@ impl Plan {
                 aside: around.aside.clone(),
             },
         };
+        let mut environment = environment::of(asked.policy, column);
+        let elsewhere = asked.facts.commands.iter().any(|command| command.foreign);
+        if column == Column::NoWrite && elsewhere {
+            environment::quiet_repository(&mut environment);
+        }
         Self {
             column,
             start: asked.start.clone(),
             probes: Vec::new(),
             directory: asked.directory.to_path_buf(),
             project: around.project.clone(),
-            environment: environment::of(asked.policy, column),
+            environment,
             confinement,
             afterwards,
             require: around.require.unwrap_or(Level::Environment),

@@ -55,6 +55,38 @@ const OWN_PLACES: &[(&str, &str)] = &[
     ("PYTHONPYCACHEPREFIX", "pycache"),
 ];
 
+/// What of a repository's configuration could run programs, and the value that runs none.
+const REPOSITORY_KEYS: &[(&str, &str)] = &[
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.sshCommand", "false"),
+    ("core.askPass", ""),
+    ("credential.helper", ""),
+];
+
+/// The tree without files: read from there, no attribute names a filter or a driver for diffs.
+const NO_ATTRIBUTES: (&str, &str) = (
+    "GIT_ATTR_SOURCE",
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+);
+
+/// Keeps git from running what the configuration of another repository names.
+///
+/// `diff.external` alone cannot be switched off from outside; the kernel holds what it starts.
+pub(super) fn quiet_repository(environment: &mut Environment) {
+    let mut set = |name: &str, value: &str| {
+        environment.set.insert(name.to_owned(), value.to_owned());
+    };
+    set("GIT_CONFIG_COUNT", &REPOSITORY_KEYS.len().to_string());
+    for (at, (key, value)) in REPOSITORY_KEYS.iter().enumerate() {
+        set(&format!("GIT_CONFIG_KEY_{at}"), key);
+        set(&format!("GIT_CONFIG_VALUE_{at}"), value);
+    }
+    set(NO_ATTRIBUTES.0, NO_ATTRIBUTES.1);
+}
+
 /// Derives the environment of one column.
 pub(super) fn of(policy: &Policy, column: Column) -> Environment {
     let mut environment = Environment {

@@ -121,6 +121,15 @@ impl Page {
                 let why = self.inked(Ink::Doubtful, &format!("not known: {why}"));
                 self.line("", &format!("  {why}"));
             }
+            if detail.contained
+                && told.verdict == Verdict::Allow
+                && told.stance == Some(Stance::NoWrite)
+            {
+                self.line(
+                    "",
+                    "  held by the kernel: it can write nothing and reach no network",
+                );
+            }
         }
     }
 

@@ -1,54 +1,13 @@
 //! Row 10: what a line writes, measured against the limits of a state.
 
-use super::{Found, Rule, entries::is_covered, is_history, refuse, show, use_tool};
+use super::{Found, Rule, code, entries::is_covered, is_history, refuse, show, use_tool};
 use crate::{
     call::{FileWrite, Place},
-    facts::{CommandClass, ShellFacts, SimpleCommand, Word},
+    facts::{ShellFacts, SimpleCommand, Word},
     judge::Bench,
     policy::Stance,
     refusal::Code,
 };
-
-/// How an interpreter is given code by its words: letters and long names.
-struct Inline {
-    programs: &'static [&'static str],
-    letters: &'static str,
-    long: &'static [&'static str],
-}
-
-/// Interpreters that run files too; every other one is taken to be given code.
-const INLINE: [Inline; 6] = [
-    Inline {
-        programs: &["python", "python2", "python3", "pypy", "pypy3"],
-        letters: "c",
-        long: &[],
-    },
-    Inline {
-        programs: &["node", "nodejs", "bun"],
-        letters: "ep",
-        long: &["--eval", "--print"],
-    },
-    Inline {
-        programs: &["perl"],
-        letters: "eEpni",
-        long: &[],
-    },
-    Inline {
-        programs: &["ruby"],
-        letters: "epni",
-        long: &[],
-    },
-    Inline {
-        programs: &["php"],
-        letters: "rBRE",
-        long: &["--run"],
-    },
-    Inline {
-        programs: &["lua", "luajit"],
-        letters: "e",
-        long: &[],
-    },
-];
 
 /// Verbs of git that change files of the project beside its history.
 const TREE_VERBS: [&str; 20] = [
@@ -135,11 +94,8 @@ pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
             );
         }
     }
-    let inline = |command: &&SimpleCommand| {
-        command.class == CommandClass::Interpreter
-            && is_inline(command)
-            && !is_covered(bench, command)
-    };
+    let inline =
+        |command: &&SimpleCommand| code::may_be_given(command) && !is_covered(bench, command);
     match facts.commands.iter().find(inline) {
         Some(command) => refuse(
             Rule::Limits,
@@ -194,34 +150,6 @@ fn writes(bench: Bench<'_>) -> impl Iterator<Item = &FileWrite> {
         .writes
         .iter()
         .filter(move |write| write.place != Place::Scratch && !is_history(bench, write))
-}
-
-/// Tells whether an interpreter is given code by its words, its input or at a prompt.
-fn is_inline(command: &SimpleCommand) -> bool {
-    let name = super::entries::name_of(command).unwrap_or_default();
-    let Some(row) = INLINE.iter().find(|row| row.programs.contains(&name)) else {
-        return true;
-    };
-    for word in command.words.iter().skip(1) {
-        let Some(text) = word.literal() else {
-            return true;
-        };
-        let Some(letters) = text.strip_prefix('-') else {
-            return false;
-        };
-        let python_module = row.letters == "c" && letters == "m";
-        if python_module {
-            return false;
-        }
-        let is_long = letters.starts_with('-');
-        if letters.is_empty()
-            || is_long && row.long.iter().any(|long| text.starts_with(long))
-            || !is_long && letters.contains(|letter| row.letters.contains(letter))
-        {
-            return true;
-        }
-    }
-    true
 }
 
 /// Says how a command stands in a message, bounded.
