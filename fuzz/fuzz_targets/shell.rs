@@ -24,6 +24,7 @@ fuzz_target!(|line: &str| {
                 home: Some("/home/me".to_owned()),
                 temporary: Some("/tmp/me".to_owned()),
                 user: Some("me".to_owned()),
+                transparent: Vec::new(),
             },
         );
         assert!(facts.commands.len() <= 2_000, "more commands than are read");

@@ -154,6 +154,7 @@ fn place(setting: &HookSetting, guarded: &Guarded, input: &Input) -> Result<Surr
         session::surroundings(setting, &binding.project_root, &input.directory, process);
     place.opened = person.protect.allow;
     place.allowed_by_person = person.shell.allow;
+    place.transparent = person.shell.transparent;
     Ok(place.resolved(&RealDisk))
 }
 

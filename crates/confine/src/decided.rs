@@ -35,6 +35,9 @@ impl Decided {
         surroundings
             .allowed_by_person
             .clone_from(&self.person.shell.allow);
+        surroundings
+            .transparent
+            .clone_from(&self.person.shell.transparent);
     }
 }
 

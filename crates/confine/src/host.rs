@@ -68,6 +68,7 @@ impl Host {
             client_process: client,
             shell: shell(self),
             allowed_by_person: Vec::new(),
+            transparent: Vec::new(),
             environment_held: false,
             kernel_holds: false,
             moved: moved(&variable),

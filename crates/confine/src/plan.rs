@@ -181,9 +181,9 @@ pub fn plan_for_person(host: &Host, asked: &PersonsLine<'_>) -> Result<Plan, Str
         .ok_or("the current directory is no text")?;
     let decided = Decided::read(asked.project, host.configuration.as_deref())
         .map_err(|error| error.to_string())?;
-    let here = host
-        .surroundings(asked.project, directory, None)
-        .resolved(&disk);
+    let mut here = host.surroundings(asked.project, directory, None);
+    decided.apply(&mut here);
+    let here = here.resolved(&disk);
     let facts = interlock_shell::read(
         asked.text,
         &interlock_shell::Setting {
@@ -193,6 +193,7 @@ pub fn plan_for_person(host: &Host, asked: &PersonsLine<'_>) -> Result<Plan, Str
             home: here.home.clone(),
             temporary: here.temporary.clone(),
             user: here.user.clone(),
+            transparent: here.transparent.clone(),
         },
     );
     let covered: Vec<&str> = facts

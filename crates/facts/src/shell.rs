@@ -62,6 +62,7 @@ pub(crate) fn read(
         home: surroundings.home.clone(),
         temporary: surroundings.temporary.clone(),
         user: surroundings.user.clone(),
+        transparent: surroundings.transparent.clone(),
     };
     let mut shell = interlock_shell::read(line, &setting);
     asks::answer(&mut shell, surroundings, disk);

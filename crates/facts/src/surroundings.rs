@@ -35,6 +35,8 @@ pub struct Surroundings {
     pub shell: Dialect,
     /// Entries of the person's configuration for commands of class privilege and system.
     pub allowed_by_person: Vec<String>,
+    /// Programs that the person names as wrappers of the command in their words.
+    pub transparent: Vec<String>,
     /// Protected places that lie elsewhere: the path below home, and the path that a variable names.
     pub moved: Vec<(String, String)>,
     /// What the person's `[protect] allow` opens, as written.

@@ -117,6 +117,8 @@ impl RequiredLevel {
 pub struct ShellConfig {
     /// Commands that change the machine or its privileges, allowed where a state may write.
     pub allow: Vec<String>,
+    /// Programs that run the command in their words and do nothing else (`rtk`).
+    pub transparent: Vec<String>,
 }
 
 /// What is not protected.
@@ -247,6 +249,7 @@ impl Config {
         [
             ("sandbox.writable", self.sandbox.writable.is_empty()),
             ("shell.allow", self.shell.allow.is_empty()),
+            ("shell.transparent", self.shell.transparent.is_empty()),
             ("protect.allow", self.protect.allow.is_empty()),
             ("trust.projects", self.trust.projects.is_empty()),
             // A checked-out project must not send a key elsewhere.

@@ -423,7 +423,7 @@ pub(crate) fn not_held(
     hides: bool,
 ) -> Vec<NotHeld> {
     let reading = confinement.calls == Calls::Reading;
-    let off = confinement.network == Network::Off;
+    let off = matches!(confinement.network, Network::Off | Network::Local);
     let version = reach.landlock;
     let rows = [
         (NotHeld::Files, version == 0),
@@ -433,7 +433,7 @@ pub(crate) fn not_held(
         (NotHeld::ProtectedInside, need_mounts && !reach.namespaces),
         (
             NotHeld::Sockets,
-            confinement.network == Network::On || !reach.seccomp,
+            matches!(confinement.network, Network::On | Network::Local) || !reach.seccomp,
         ),
         (NotHeld::Tcp, off && version < 4 && !reach.seccomp),
         (NotHeld::Network, off && !reach.seccomp),

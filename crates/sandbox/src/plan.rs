@@ -166,6 +166,8 @@ impl Place {
 pub enum Network {
     /// Nothing.
     Off,
+    /// Daemons of this machine over Unix sockets, and no network.
+    Local,
     /// Any host, as the one who connects; no Unix sockets.
     Fetch,
     /// Anything.

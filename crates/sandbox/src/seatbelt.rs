@@ -82,6 +82,7 @@ const fn network(network: Network) -> &'static str {
              (deny network-outbound (remote unix-socket))\n\
              (allow network-outbound (literal \"/private/var/run/mDNSResponder\"))\n"
         }
+        Network::Local => "(deny network*)\n(allow network-outbound (remote unix-socket))\n",
         Network::Off => "(deny network*)\n",
     }
 }

@@ -85,6 +85,11 @@ impl Collector {
         }
     }
 
+    /// Returns the commands that were listed from `index` on.
+    pub(crate) fn since(&self, index: usize) -> &[SimpleCommand] {
+        self.facts.commands.get(index..).unwrap_or_default()
+    }
+
     pub(crate) fn next_index(&self) -> usize {
         self.facts.commands.len()
     }
@@ -244,17 +249,17 @@ impl Collector {
     pub(crate) fn opaque(&mut self, index: usize, reason: &str) {
         if let Some(command) = self.facts.commands.get_mut(index) {
             command.opaque.get_or_insert_with(|| reason.to_owned());
-            command.foreign = false;
+            command.contained = false;
         }
     }
 
-    /// Makes a command opaque whose effect only another repository's configuration decides.
-    pub(crate) fn foreign(&mut self, index: usize, reason: &str) {
+    /// Makes a command opaque that reads, and starts what some configuration names.
+    pub(crate) fn contained(&mut self, index: usize, reason: &str) {
         if let Some(command) = self.facts.commands.get_mut(index)
             && command.opaque.is_none()
         {
             command.opaque = Some(reason.to_owned());
-            command.foreign = true;
+            command.contained = true;
         }
     }
 
@@ -268,7 +273,7 @@ impl Collector {
     fn doubt_what_is_asked(&mut self) {
         for ask in self.facts.asks.clone() {
             if let ShellAsk::Options { command, .. } = &ask {
-                self.opaque(*command, &ask.doubt());
+                self.contained(*command, &ask.doubt());
             }
         }
     }

@@ -370,8 +370,37 @@ fn gives_number(list: &List) -> bool {
         ["seq", numbers @ ..] => {
             !numbers.is_empty() && numbers.iter().all(|word| crate::value::is_number(word))
         }
+        // One file prints one number; of a format the reader knows.
+        [
+            "stat",
+            "-c%s" | "-c%Y" | "-c%X" | "-c%Z" | "-c%a" | "-c%h" | "-c%i" | "-c%u" | "-c%g",
+            file,
+        ]
+        | [
+            "stat",
+            "-c" | "--format",
+            "%s" | "%Y" | "%X" | "%Z" | "%a" | "%h" | "%i" | "%u" | "%g",
+            file,
+        ] => is_one_file(file),
         ["grep", "-c", _] => true,
         ["grep", "-c", _, file] => !file.contains(['*', '?', '[', '$', '{', '`']),
         _ => false,
     }
+}
+
+/// Returns whether a word as written is one file name: quoted or plain, no pattern, no braces.
+fn is_one_file(word: &str) -> bool {
+    let inner = word
+        .strip_prefix('"')
+        .and_then(|word| word.strip_suffix('"'))
+        .filter(|word| !word.contains(['"', '\\']));
+    let is_plain = |text: &str| !text.contains(['*', '?', '[', '{', '`', '"', '\'', '\\', '~']);
+    !word.starts_with('-')
+        && match inner {
+            // An expansion in quotes stays one word.
+            Some(inner) => {
+                is_plain(inner) && !inner.contains("$(") && !inner.starts_with(['$', '-'])
+            }
+            None => is_plain(word) && !word.contains('$'),
+        }
 }

@@ -61,6 +61,8 @@ pub struct Setting {
     pub temporary: Option<String>,
     /// The name of the user; `None` when not known.
     pub user: Option<String>,
+    /// Programs that the person names as wrappers: they run the command in their words, and no more.
+    pub transparent: Vec<String>,
 }
 
 /// Reads `line` and says what it would run, read, write and reach.

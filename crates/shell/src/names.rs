@@ -62,5 +62,14 @@ pub(crate) fn leaves_checks(name: &str, value: Option<&str>) -> bool {
 /// Returns whether setting `name` to `value` changes what programs do.
 pub(crate) fn value_changes_programs(name: &str, value: Option<&str>) -> bool {
     let pager_off = matches!(name, "PAGER" | "GIT_PAGER") && matches!(value, Some("" | "cat"));
-    !pager_off && changes_programs(name)
+    let scratch = matches!(name, "TMP" | "TEMP" | "TMPDIR") && value.is_some_and(is_temporary);
+    !pager_off && !scratch && changes_programs(name)
+}
+
+/// Returns whether `value` is a place below the temporary directories of the system.
+fn is_temporary(value: &str) -> bool {
+    let below = ["/tmp/", "/var/tmp/"]
+        .iter()
+        .find_map(|place| value.strip_prefix(place));
+    below.is_some_and(|below| !below.is_empty() && below.split('/').all(|part| part != ".."))
 }

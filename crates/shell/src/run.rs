@@ -9,6 +9,8 @@ mod find;
 mod git;
 mod network;
 mod pattern;
+pub(crate) mod piped;
+mod reading;
 mod sed;
 mod shells;
 mod special;
@@ -82,7 +84,7 @@ impl Walker<'_> {
             directory: self.directory(),
             class,
             opaque: None,
-            foreign: false,
+            contained: false,
             assignments: place.assignments.clone(),
             proves_success: place.proof.success,
             proves_exit: place.proof.exit,
@@ -109,6 +111,9 @@ impl Walker<'_> {
 
     /// Takes a program by its row.
     fn program(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
+        if self.reading_form(name, args, place) {
+            return Ok(());
+        }
         let operands = args.get(1..).unwrap_or_default();
         let Some(row) = programs::find(name) else {
             let index = self.list_command(args, CommandClass::Unknown, place);
@@ -289,13 +294,18 @@ impl Walker<'_> {
             });
             return;
         }
-        self.facts.opaque(
-            index,
-            &format!(
-                "`{}` may be an option; put `--` before the file names",
-                arg.shown()
-            ),
+        let reason = format!(
+            "`{}` may be an option; put `--` before the file names",
+            arg.shown()
         );
+        let class = self.facts.facts.commands.get(index).map(|one| one.class);
+        match class {
+            // The worst that an option makes of a reader writes or runs, which the kernel may keep.
+            Some(CommandClass::Reader | CommandClass::VersionControl) => {
+                self.facts.contained(index, &reason);
+            }
+            _ => self.facts.opaque(index, &reason),
+        }
     }
 
     /// Notes what options do, one by one.

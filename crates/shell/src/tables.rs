@@ -6,4 +6,5 @@ pub(crate) mod options;
 pub(crate) mod outputs;
 pub(crate) mod own;
 pub(crate) mod programs;
+pub(crate) mod reading;
 pub(crate) mod wrappers;

@@ -14,6 +14,7 @@ use interlock_core::facts::Probe;
 use crate::collect::Collector;
 use crate::expand::Expander;
 use crate::parse::{Tally, parse_with_marks};
+use crate::run::piped::Names;
 use crate::state::State;
 use crate::syntax::{
     AndOr, AssignedValue, Assignment, Command, Compound, Join, List, ParamOp, Piece, Pipeline,
@@ -112,6 +113,8 @@ pub(crate) struct Walker<'a> {
     tally: Tally,
     /// Whether a compound that surrounds this reads from a pipe.
     piped: bool,
+    /// What the part of a pipe before this one prints.
+    pub(crate) names_piped: Names,
     /// Whether functions are read as if no part of the line changed directory.
     stays: bool,
     /// Names of functions of the line, wherever they were defined.
@@ -139,6 +142,7 @@ impl<'a> Walker<'a> {
             steps: 0,
             tally,
             piped: false,
+            names_piped: Names::Unknown,
             stays,
             defined: BTreeSet::new(),
             deferred: false,
@@ -270,8 +274,11 @@ impl<'a> Walker<'a> {
         for (at, command) in pipeline.commands.iter().enumerate() {
             let pipefail = self.state.pipefail;
             let part = proof.limited_to(at == last || pipefail, at == last && !pipefail);
+            let begun = self.facts.next_index();
             self.subshell(|walker| walker.command(command, part, at > 0))?;
+            self.names_piped = Names::of(self.facts.since(begun));
         }
+        self.names_piped = Names::Unknown;
         Ok(())
     }
 

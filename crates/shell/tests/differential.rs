@@ -194,6 +194,7 @@ fn check(folder: &mut Folder, line: &str) -> Checked {
             home: Some(place.clone()),
             temporary: Some(format!("{place}/sub")),
             user: None,
+            transparent: Vec::new(),
         },
     );
     if facts.unreadable.is_some() || !is_safe(line, &facts) {

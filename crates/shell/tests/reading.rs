@@ -24,6 +24,7 @@ case_files!(
     shells,
     wrappers,
     readers,
+    forms,
     sed_and_awk,
     writers,
     git,

@@ -112,6 +112,7 @@ fn surroundings(setting: &Setting) -> Surroundings {
         state_directory: Some(format!("{home}/.local/state/interlock")),
         config_directory: Some(format!("{home}/.config/interlock")),
         allowed_by_person: setting.allowed_by_person.clone(),
+        transparent: setting.transparent.clone(),
         environment_held: true,
         kernel_holds: setting.level >= Level::Files,
         ..Surroundings::of_project(setting.project_root.clone())

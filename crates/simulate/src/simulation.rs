@@ -45,6 +45,8 @@ pub struct Setting {
     pub client: String,
     /// Entries of the person's `[shell] allow`.
     pub allowed_by_person: Vec<String>,
+    /// Programs of the person's `[shell] transparent`.
+    pub transparent: Vec<String>,
     /// The level at which `interlock exec` would hold lines.
     ///
     /// From `files` on, code that a line gives to an interpreter may run where nothing may be written.
@@ -61,6 +63,7 @@ impl Default for Setting {
             temporary: "/tmp".to_owned(),
             client: "claude-code".to_owned(),
             allowed_by_person: Vec::new(),
+            transparent: Vec::new(),
             level: Level::Environment,
             input: String::new(),
         }

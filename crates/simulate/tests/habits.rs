@@ -80,6 +80,7 @@ fn refusal(row: &Row) -> Option<String> {
         state,
         &row.line,
         &Setting {
+            transparent: vec!["rtk".to_owned()],
             level: Level::Files,
             ..Setting::default()
         },

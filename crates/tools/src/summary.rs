@@ -153,6 +153,7 @@ impl<'a> Text<'a> {
         self.list("removes", facts.removes.iter().map(path));
         let reaches = facts.network.iter().map(|reach| {
             let does = match reach.direction {
+                NetworkDirection::Local => "asks",
                 NetworkDirection::Get => "fetches from",
                 NetworkDirection::Send => "sends to",
                 NetworkDirection::Listen => "listens on",

@@ -94,9 +94,11 @@ pub struct SimpleCommand {
     /// Why its effect is not known; `None` when it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<String>,
-    /// Whether nothing but the configuration of another repository makes its effect unknown.
+    /// Whether its effect is not known, and it has none where the kernel refuses every write.
+    ///
+    /// So is version control in another repository, whose configuration names programs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub foreign: bool,
+    pub contained: bool,
     /// Names assigned for this command alone (`A=1 cmd`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assignments: Vec<String>,
@@ -276,6 +278,8 @@ pub struct NetworkUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkDirection {
+    /// Asks a daemon of this machine what it knows.
+    Local,
     /// Fetches with GET or HEAD.
     Get,
     /// Sends data or opens a free channel.

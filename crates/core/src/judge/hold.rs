@@ -104,7 +104,10 @@ fn only_reads(facts: &ShellFacts) -> bool {
         changes_machine(command) || command.class == CommandClass::Network
     };
     facts.unreadable.is_none()
-        && facts.network.is_empty()
+        && facts
+            .network
+            .iter()
+            .all(|reach| reach.direction == NetworkDirection::Local)
         && facts
             .commands
             .iter()

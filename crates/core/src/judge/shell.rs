@@ -284,12 +284,10 @@ fn instead_of_contained(bench: Bench<'_>, facts: &ShellFacts, command: &SimpleCo
         return "fetch in one call and compute in another: beside the network it is not held"
             .to_owned();
     }
-    let what = if command.foreign {
-        "leave the other repository alone"
-    } else {
-        "use a command that only reads"
-    };
-    format!("{what}: it runs only where the kernel holds it at level `files` or better")
+    format!(
+        "use a command that only reads; `{}` runs only where the kernel holds it, at level `files` or better",
+        limits::shown(command.words.get(..1).unwrap_or(&command.words))
+    )
 }
 
 /// Refuses a listed command whose words make something else of it.
@@ -446,7 +444,12 @@ fn network(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
             .command
             .and_then(|index| facts.commands.get(index))
             .is_some_and(|command| is_covered(bench, command));
-        !covered && (reach.direction != NetworkDirection::Get || !may_get)
+        let passes = match reach.direction {
+            NetworkDirection::Local => true,
+            NetworkDirection::Get => may_get,
+            NetworkDirection::Send | NetworkDirection::Listen => false,
+        };
+        !covered && !passes
     });
     let Some(reach) = found else { return Ok(()) };
     let instead = match reach.direction {

@@ -18,13 +18,14 @@ pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: 
             ShellAsk::Repository { directory, .. } => {
                 if command.opaque.is_none() && is_other_repository(directory, surroundings, disk) {
                     command.opaque = Some(ask.doubt());
-                    command.foreign = true;
+                    command.contained = true;
                 }
             }
             ShellAsk::Options { directory, .. } => {
                 // Only where nothing else makes it opaque.
                 if command.opaque == Some(ask.doubt()) && !has_option_names(directory, disk) {
                     command.opaque = None;
+                    command.contained = false;
                 }
             }
         }
@@ -68,7 +69,7 @@ fn look_at_repositories(shell: &mut ShellFacts, surroundings: &Surroundings, dis
                 command: 0,
             };
             command.opaque = Some(doubt.doubt());
-            command.foreign = true;
+            command.contained = true;
         }
     }
 }

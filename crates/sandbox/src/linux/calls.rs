@@ -240,6 +240,7 @@ fn add_sockets(refused: &mut Refused, network: Network) -> Built<()> {
     let kept: &[i32] = match network {
         Network::On => return Ok(()),
         Network::Fetch => &[libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6],
+        Network::Local => &[libc::AF_NETLINK, libc::AF_UNIX],
         Network::Off => &[libc::AF_NETLINK],
     };
     let others = kept

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_core::facts::{NetworkDirection, ShellFacts};
+use interlock_core::facts::{CommandClass, NetworkDirection, ShellFacts};
 use interlock_core::policy::{Policy, Stance};
 
 use crate::level::Level;
@@ -74,7 +74,11 @@ impl Plan {
             },
         };
         let mut environment = environment::of(asked.policy, column);
-        let elsewhere = asked.facts.commands.iter().any(|command| command.foreign);
+        let elsewhere = asked
+            .facts
+            .commands
+            .iter()
+            .any(|command| command.contained && command.class == CommandClass::VersionControl);
         if column == Column::NoWrite && elsewhere {
             environment::quiet_repository(&mut environment);
         }
@@ -101,13 +105,10 @@ fn column(asked: &Asked<'_>) -> Column {
     }
 }
 
-/// Whether the line fetches, and does nothing else with a network: the verdict was about that.
-fn only_fetches(asked: &Asked<'_>) -> bool {
+/// Whether the line reaches in `direction`, and does nothing else with a network: the verdict was about that.
+fn only_reaches(asked: &Asked<'_>, direction: NetworkDirection) -> bool {
     let network = &asked.facts.network;
-    !network.is_empty()
-        && network
-            .iter()
-            .all(|reach| reach.direction == NetworkDirection::Get)
+    !network.is_empty() && network.iter().all(|reach| reach.direction == direction)
 }
 
 fn confinement(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Confinement {
@@ -117,7 +118,8 @@ fn confinement(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Conf
         own_directory: column != Column::Writing,
         hidden: around.hidden.clone(),
         network: match column {
-            Column::NoWrite if only_fetches(asked) => Network::Fetch,
+            Column::NoWrite if only_reaches(asked, NetworkDirection::Get) => Network::Fetch,
+            Column::NoWrite if only_reaches(asked, NetworkDirection::Local) => Network::Local,
             Column::NoWrite => Network::Off,
             _ => Network::On,
         },

@@ -6,7 +6,7 @@ use super::wrappers::put_in;
 use crate::options;
 use crate::paths;
 use crate::tables::own::{FD, FIND_PLAIN, FIND_VALUED};
-use crate::value::Arg;
+use crate::value::{Arg, Dynamic};
 use crate::walk::{Input, Place, Proof, Step, Walker};
 
 impl Walker<'_> {
@@ -93,9 +93,17 @@ impl Walker<'_> {
             [root] => root.start().to_owned(),
             _ => String::new(),
         };
+        // Written roots do not begin with `-`, and so no name below them does.
+        let written = roots.iter().all(|root| root.literal().is_some());
         let words: Vec<Arg> = inner
             .iter()
-            .map(|word| put_in(word, "{}", &start))
+            .map(|word| match put_in(word, "{}", &start) {
+                Arg::Dynamic(dynamic) if written && word.is("{}") => Arg::Dynamic(Dynamic {
+                    is_never_option: true,
+                    ..dynamic
+                }),
+                put => put,
+            })
             .collect();
         let mut inner = place.clone();
         inner.via.push("find".to_owned());

@@ -96,7 +96,7 @@ impl Walker<'_> {
                 .strip_prefix(root.as_str())
                 .is_some_and(|rest| rest.starts_with('/'));
         if !inside {
-            self.facts.foreign(
+            self.facts.contained(
                 call.index,
                 "git in another repository, whose configuration can run programs",
             );

@@ -263,7 +263,7 @@ impl Walker<'_> {
 }
 
 /// Returns whether a program of `jq` may show the environment: `env`, but not a field `.env`.
-fn jq_shows(text: &str) -> bool {
+pub(super) fn jq_shows(text: &str) -> bool {
     let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     text.contains("$ENV")
         || text.match_indices("env").any(|(at, found)| {

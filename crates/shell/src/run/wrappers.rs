@@ -4,10 +4,11 @@ mod words;
 
 use interlock_core::facts::CommandClass;
 
+use super::piped::Names;
 use crate::options::{self, Operands, SPEC, Spec};
 use crate::programs;
 use crate::tables::wrappers::{Passes, Wrapper};
-use crate::value::Arg;
+use crate::value::{Arg, Dynamic};
 use crate::walk::{Input, Place, Proof, Step, Walker};
 use words::{own_words, plain_words};
 
@@ -41,16 +42,32 @@ impl Walker<'_> {
             "watch" => self.watch(args, place)?,
             "script" => self.script(args, place)?,
             "flock" => self.flock(args, place)?,
+            "tmux" if self.reading_form(name, args, place) => {}
             "tmux" | "screen" if words.len() > 1 => {
                 return Err(format!("`{name}` starts commands that are not read"));
             }
             "-" | "noglob" | "nocorrect" if !self.is_zsh() => return Ok(false),
+            _ if self.is_transparent(name, words) => {
+                self.subshell(|walker| walker.inside(name, args, 1, Passes::Exit, place))?;
+            }
             _ => match programs::find_wrapper(name) {
                 Some(wrapper) => self.by_table(name, wrapper, args, place)?,
                 None => return Ok(false),
             },
         }
         Ok(true)
+    }
+
+    /// Tells whether the person names a program as a wrapper, and a command follows it.
+    ///
+    /// No table may know it: what is known stays what it is.
+    fn is_transparent(&self, name: &str, words: &[Arg]) -> bool {
+        self.setting.transparent.iter().any(|known| known == name)
+            && !programs::is_known(name)
+            && words
+                .first()
+                .and_then(Arg::literal)
+                .is_some_and(|first| !first.starts_with('-'))
     }
 
     /// Runs what is left after the wrapper's own words.
@@ -266,7 +283,23 @@ impl Walker<'_> {
         }
         match &mark {
             Some(mark) => rest = rest.iter().map(|word| put_in(word, mark, "")).collect(),
-            None => rest.push(Arg::unknown("xargs …")),
+            None => {
+                let ended = sorted.has("0") || sorted.has("null");
+                let divided = sorted.has("d") || sorted.has("delimiter") || ended;
+                let is_never_option = place.from_pipe
+                    && !sorted.has("a")
+                    && !sorted.has("arg-file")
+                    && match self.names_piped {
+                        Names::Ended => ended,
+                        Names::Words => !divided,
+                        Names::Unknown => false,
+                    };
+                rest.push(Arg::Dynamic(Dynamic {
+                    is_never_option,
+                    source: "xargs …".to_owned(),
+                    ..Dynamic::default()
+                }));
+            }
         }
         let mut all = args.get(..taken).unwrap_or_default().to_vec();
         all.extend(rest);

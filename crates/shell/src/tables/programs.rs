@@ -502,7 +502,16 @@ pub(crate) const PROGRAMS: &[Row] = &[
         ProjectCode,
         Kind::Opaque(PROJECT),
     ),
+    row(
+        &[
+            "mise", "vale", "luac", "luac5.1", "luac5.2", "luac5.3", "luac5.4",
+        ],
+        ProjectCode,
+        Kind::Opaque(PROJECT),
+    ),
+    row(&["shellcheck"], Reader, Kind::Opaque(CHANGES)),
     // ---- network ----
+    row(&["tshark"], Network, Kind::Opaque(ELSEWHERE)),
     row(
         &[
             "ping",

@@ -18,6 +18,7 @@ pub(crate) fn setting() -> Setting {
         home: Some("/home/me".to_owned()),
         temporary: Some("/tmp/me".to_owned()),
         user: Some("me".to_owned()),
+        transparent: vec!["rtk".to_owned()],
     }
 }
 
@@ -120,6 +121,7 @@ pub(crate) fn short(facts: &ShellFacts) -> String {
     }
     for used in &facts.network {
         let direction = match used.direction {
+            NetworkDirection::Local => "local",
             NetworkDirection::Get => "get",
             NetworkDirection::Send => "send",
             NetworkDirection::Listen => "listen",

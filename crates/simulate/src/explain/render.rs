@@ -145,6 +145,7 @@ impl Page {
         self.paths("removes", &told.removes);
         for reach in &told.network {
             let what = match reach.direction {
+                NetworkDirection::Local => "asks a daemon",
                 NetworkDirection::Get => "fetches",
                 NetworkDirection::Send => "sends",
                 NetworkDirection::Listen => "listens",

@@ -134,5 +134,5 @@ fn gives_code(row: &Inline, command: &SimpleCommand) -> bool {
 /// Its effect is not known; it is code that the line holds, or version control elsewhere.
 #[must_use]
 pub fn is_contained(command: &SimpleCommand) -> bool {
-    command.opaque.is_some() && (command.foreign || is_given(command))
+    command.opaque.is_some() && (command.contained || is_given(command))
 }

@@ -1,0 +1,142 @@
+//! Forms of programs that only read, although the program may do more.
+
+use interlock_core::facts::{CommandClass, NetworkDirection};
+
+use crate::options::{self, Effect, Sorted};
+use crate::tables::reading::{Check, FORMS, Form, GITHUB, Reach};
+use crate::value::Arg;
+use crate::walk::{Place, Walker};
+
+impl Walker<'_> {
+    /// Takes a command whose words are a form that only reads; `false` where they are none.
+    pub(super) fn reading_form(&mut self, name: &str, args: &[Arg], place: &Place) -> bool {
+        let operands = args.get(1..).unwrap_or_default();
+        let Some((form, sorted)) = FORMS.iter().find_map(|form| fits(form, name, operands)) else {
+            return false;
+        };
+        let class = match form.reach {
+            Reach::Configured => CommandClass::ProjectCode,
+            _ => CommandClass::Reader,
+        };
+        let index = self.list_command(args, class, place);
+        self.facts.begin(super::show(args));
+        match form.reach {
+            Reach::Files => {}
+            Reach::Server(host) => {
+                self.facts
+                    .network(NetworkDirection::Get, Some(host), name, Some(index));
+            }
+            Reach::Daemon => {
+                self.facts
+                    .network(NetworkDirection::Local, None, name, Some(index));
+            }
+            Reach::Configured => self
+                .facts
+                .contained(index, "it starts what its configuration names"),
+        }
+        let shows = |(option, value): &(String, Option<Arg>)| {
+            let is_program = form.reach == GITHUB && matches!(option.as_str(), "q" | "jq");
+            let text = value.as_ref().and_then(Arg::literal);
+            is_program && text.is_none_or(super::special::jq_shows)
+        };
+        self.facts.facts.env.dump |= sorted.seen.iter().any(shows);
+        self.apply(index, name, &sorted);
+        let placed = self.placed_operands(name, &sorted, form.spec.operands);
+        self.apply_operands(index, name, &placed, &sorted);
+        self.facts.done();
+        true
+    }
+}
+
+/// Returns the form with the sorted words behind its own, where all of them are the form's.
+fn fits(form: &'static Form, name: &str, operands: &[Arg]) -> Option<(&'static Form, Sorted)> {
+    if !form.programs.contains(&name) {
+        return None;
+    }
+    let (head, rest) = operands.split_at_checked(form.words.len())?;
+    if !head
+        .iter()
+        .zip(form.words)
+        .all(|(word, known)| word.is(known))
+    {
+        return None;
+    }
+    let sorted = options::sort(rest, &form.spec);
+    let only_reads = sorted
+        .effects
+        .iter()
+        .all(|(effect, _)| *effect == Effect::Read);
+    let first = sorted.operands.first().and_then(Arg::literal);
+    let fits = sorted.unknown.is_none()
+        && sorted.uncertain.is_empty()
+        && only_reads
+        && form.needs.iter().all(|option| sorted.has(option))
+        && sorted.operands.len() <= form.operands_max
+        && !first.is_some_and(|first| form.others.contains(&first))
+        && passes(form.check, &sorted);
+    fits.then_some((form, sorted))
+}
+
+fn passes(check: Check, sorted: &Sorted) -> bool {
+    match check {
+        Check::Nothing => true,
+        Check::TmuxFormats => sorted.seen.iter().all(|(name, value)| {
+            let is_format = matches!(name.as_str(), "F" | "f");
+            let is_plain = |value: &Arg| {
+                // A word that ends with `;` ends the command.
+                value.literal().is_some_and(|text| {
+                    !text.ends_with(';') && (!is_format || is_plain_format(text))
+                })
+            };
+            value.as_ref().is_none_or(is_plain)
+        }),
+        Check::GithubApi => {
+            let address = sorted.operands.first();
+            let is_own = |address: &Arg| {
+                let start = address.start();
+                !start.is_empty()
+                    && !start.contains("://")
+                    && !start.trim_start_matches('/').starts_with("graphql")
+            };
+            address.is_some_and(is_own)
+                && sorted
+                    .seen
+                    .iter()
+                    .all(|(name, value)| asks(name, value.as_ref()))
+        }
+    }
+}
+
+/// Tells whether a format of `tmux` only holds plain names: no job, nothing that is expanded again.
+fn is_plain_format(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('#') {
+        let inner = after
+            .strip_prefix('{')
+            .and_then(|inner| inner.split_once('}'));
+        let Some((name, next)) = inner else {
+            return false;
+        };
+        if !name
+            .bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_lowercase())
+        {
+            return false;
+        }
+        rest = next;
+    }
+    !text.contains('%')
+}
+
+/// Tells whether an option of `gh api` leaves the request one that asks.
+fn asks(name: &str, value: Option<&Arg>) -> bool {
+    let text = value.map_or("", Arg::shown);
+    match name {
+        "X" | "method" => text == "GET",
+        "H" | "header" => {
+            let header = text.to_ascii_lowercase();
+            header.starts_with("accept:") || header.starts_with("x-github-api-version:")
+        }
+        _ => true,
+    }
+}
