@@ -5,9 +5,11 @@ mod claude_code;
 mod codex;
 mod copilot;
 mod gemini;
+mod offered;
 mod opencode;
 mod words;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -146,6 +148,13 @@ pub struct Outcome {
     pub exit: Option<i32>,
     /// How long it took.
     pub elapsed: Duration,
+}
+
+impl Outcome {
+    /// Names every tool that the client offered its model, those of MCP servers too.
+    pub fn tools(&self) -> BTreeSet<String> {
+        self.requests.iter().flat_map(offered::tools).collect()
+    }
 }
 
 impl<'a> Session<'a> {

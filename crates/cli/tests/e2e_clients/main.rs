@@ -15,4 +15,5 @@ mod broken_hooks;
 mod guarded;
 mod handed_on;
 mod page;
+mod tools;
 mod verdicts;
