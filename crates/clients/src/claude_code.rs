@@ -19,7 +19,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse, is_set},
-    protocol::{self, Carrying, Effect, Protocol},
+    protocol::{self, Carrying, Effect, Ended, Protocol},
 };
 
 use rules::{Rules, Settings};
@@ -148,8 +148,8 @@ impl Protocol for ClaudeCode {
         rules(setting, project, self.is_attended(setting, input)).about(line)
     }
 
-    fn exit_code(&self, used: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
-        results::exit_code(used, ok, response)
+    fn exit_code(&self, ended: &Ended<'_>) -> Option<i64> {
+        results::exit_code(ended.used, ended.ok, ended.response)
     }
 
     fn result_bytes(&self, used: &ToolUse, response: &Value) -> u64 {

@@ -16,10 +16,11 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Say, cut},
+    calls,
     client::ClientId,
     hook::HookSetting,
-    input::{Event, Input, Mode, Told},
-    protocol::{self, Carrying, Protocol, needs_a_person},
+    input::{Event, Input, Mode, Told, ToolUse},
+    protocol::{self, Carrying, Ended, Protocol, needs_a_person},
 };
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -125,6 +126,17 @@ impl Protocol for Codex {
         if free { Carrying::Yes } else { Carrying::No }
     }
 
+    fn exit_code(&self, ended: &Ended<'_>) -> Option<i64> {
+        let Ended { input, used, .. } = ended;
+        let line = used.input.get(calls::LINE).and_then(Value::as_str)?;
+        // A sub-agent's id of a call has its own name behind it; its transcript is another one.
+        let id = used
+            .id
+            .as_ref()
+            .filter(|_| ended.proves && input.agent.is_none())?;
+        sandbox::exit_code(input.transcript.as_deref()?, id.as_str(), line)
+    }
+
     /// What the agent types into a running line later is told to no hook.
     fn silences(&self) -> bool {
         true
@@ -156,8 +168,8 @@ fn call_id(told: &Told, agent: Option<&AgentId>) -> Result<CallId, String> {
     })
 }
 
-/// Reads what became of a call; of a shell line no field says how it ended.
-fn after(told: &Told, tool: crate::input::ToolUse) -> Event {
+/// Reads what became of a call; how a shell line ended stands in the transcript alone.
+fn after(told: &Told, tool: ToolUse) -> Event {
     let response = told.get("tool_response").cloned().unwrap_or(Value::Null);
     Event::AfterTool {
         ok: response.get("isError") != Some(&Value::Bool(true)),

@@ -29,7 +29,9 @@ use crate::{
     client::ClientId,
     failed, gemini,
     input::{Event, Input, ToolUse},
-    judge, line, policy, protocol, session,
+    judge, line, policy,
+    protocol::{self, Ended},
+    session,
     session::Guarded,
     tools::tool,
     twin, watch,
@@ -433,11 +435,19 @@ fn after_tool(
         Shape::Shell { .. } => used.input.get(calls::LINE).and_then(Value::as_str),
         _ => None,
     };
+    let open = guarded.run.calls.iter().find(|call| call.id == id);
+    let proves = open.is_some_and(|call| !call.marks.evidence.is_empty());
+    let ended = Ended {
+        input,
+        used,
+        ok,
+        response,
+        proves,
+    };
     // What `interlock exec` carried, it has told itself.
     let exit = line
         .filter(|line| !line::is_carried(program, line))
-        .and_then(|_| protocol.exit_code(used, ok, response));
-    let open = guarded.run.calls.iter().find(|call| call.id == id);
+        .and_then(|_| protocol.exit_code(&ended));
     let seen = open.and_then(|call| call.line.as_ref()?.exit).or(exit);
     // Some clients call every line a success that ended.
     let ok = ok && seen.is_none_or(|exit| exit == 0);

@@ -23,7 +23,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
-    protocol::{self, Carrying, Protocol, needs_a_person},
+    protocol::{self, Carrying, Ended, Protocol, needs_a_person},
     tools::of_server,
 };
 
@@ -136,8 +136,8 @@ impl Protocol for Opencode {
     }
 
     /// The field is the client's own; what the line printed stands in another.
-    fn exit_code(&self, _used: &ToolUse, _ok: bool, response: &Value) -> Option<i64> {
-        let metadata = response.get("metadata")?;
+    fn exit_code(&self, ended: &Ended<'_>) -> Option<i64> {
+        let metadata = ended.response.get("metadata")?;
         metadata.get("exit")?.as_i64()
     }
 

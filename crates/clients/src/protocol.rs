@@ -42,6 +42,21 @@ pub(crate) enum Carrying {
     Yes,
 }
 
+/// A call that has ended, as a client tells it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended<'a> {
+    /// All that the hook was told.
+    pub(crate) input: &'a Input,
+    /// The call.
+    pub(crate) used: &'a ToolUse,
+    /// Whether the client calls it a success.
+    pub(crate) ok: bool,
+    /// What the tool returned.
+    pub(crate) response: &'a Value,
+    /// Whether a guard may hang on how it ended, so that it is worth a look into the client's files.
+    pub(crate) proves: bool,
+}
+
 /// How the hooks of one client speak.
 pub(crate) trait Protocol: Sync {
     /// Reads what the client writes to its hook.
@@ -95,8 +110,8 @@ pub(crate) trait Protocol: Sync {
         None
     }
 
-    /// Returns the exit code of a shell line, where the client's own fields say it for sure.
-    fn exit_code(&self, _used: &ToolUse, _ok: bool, _response: &Value) -> Option<i64> {
+    /// Returns the exit code of a shell line, where the client's own words say it for sure.
+    fn exit_code(&self, _ended: &Ended<'_>) -> Option<i64> {
         None
     }
 

@@ -131,6 +131,8 @@ pub struct Session<'a> {
     /// What the model of stages says, where there are any.
     beside: Option<provider::Script>,
     deadline: Duration,
+    /// Whether the client holds lines in a sandbox of its own, where it has one.
+    sandboxed: bool,
 }
 
 /// What a session left behind, apart from the files in its room.
@@ -169,7 +171,14 @@ impl<'a> Session<'a> {
             environment,
             beside: None,
             deadline: DEADLINE,
+            sandboxed: false,
         }
+    }
+
+    /// Leaves Codex its sandbox `workspace-write`, in which nobody is asked.
+    pub fn sandboxed(mut self) -> Session<'a> {
+        self.sandboxed = true;
+        self
     }
 
     /// Adds a model that stages of the same workflow call, as that of the provider `openai`.
@@ -238,7 +247,7 @@ impl<'a> Session<'a> {
     fn end(&self, program: &Path, url: &str, confinement: Confinement) -> io::Result<Ended> {
         let mut command = self.room.command(program);
         match self.client {
-            Client::Codex(tools) => codex::arrange(&mut command, tools, url),
+            Client::Codex(tools) => codex::arrange(&mut command, tools, url, self.sandboxed),
             Client::Gemini => gemini::arrange(&mut command, url),
             Client::Copilot => copilot::arrange(&mut command, url),
             Client::Opencode | Client::ClaudeCode(_) => opencode::arrange(&mut command, url),

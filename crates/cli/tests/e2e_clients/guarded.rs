@@ -25,7 +25,11 @@ pub(crate) struct Guarded {
 impl Guarded {
     /// A room with the client installed, `files` in the project, and the hooks written.
     pub(crate) fn new(client: Client, files: &[(&str, &str)]) -> Guarded {
-        let room = Room::new().unwrap();
+        Guarded::in_room(client, Room::new().unwrap(), files)
+    }
+
+    /// The same in a room that is there.
+    pub(crate) fn in_room(client: Client, room: Room, files: &[(&str, &str)]) -> Guarded {
         for (path, text) in files {
             room.write(path, text).unwrap();
         }

@@ -15,5 +15,6 @@ mod broken_hooks;
 mod guarded;
 mod handed_on;
 mod page;
+mod sandboxed;
 mod tools;
 mod verdicts;

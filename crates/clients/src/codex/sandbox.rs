@@ -18,6 +18,8 @@ const BACK_MAX: u64 = 16 * 1_048_576;
 const STEP: u64 = 64 * 1_024;
 /// The mark of the line that says how a turn is run.
 const MARK: &[u8] = b"\"type\":\"turn_context\"";
+/// The mark of a line that says how something ended.
+const ENDED: &[u8] = b"\"type\":\"CommandExecution\"";
 /// The largest rules file that is looked at, in bytes.
 const RULES_MAX: u64 = 1_048_576;
 
@@ -30,11 +32,97 @@ pub(super) fn is_off(transcript: &Path) -> bool {
     })
 }
 
+/// Returns how the call `id` of `line` ended, where lines of the turn cannot write what says so.
+///
+/// Inside its sandbox nothing of Interlock's can write down what it saw. The client itself
+/// writes the exit code of each command into the transcript, which the sandbox keeps from
+/// every command that it holds.
+pub(super) fn exit_code(transcript: &Path, id: &str, line: &str) -> Option<i64> {
+    let transcript = transcript.canonicalize().ok()?;
+    let turn = last_turn(&transcript)?;
+    if !keeps(&turn, &transcript) {
+        return None;
+    }
+    let mark = format!("\"id\":{}", Value::from(id));
+    let of_call = |line: &[u8]| contains(line, ENDED) && contains(line, mark.as_bytes());
+    let ended = newest_line(&transcript, of_call, |entry| {
+        let item = entry.pointer("/payload/item")?;
+        let is = |key: &str, wanted: &str| item.get(key).and_then(Value::as_str) == Some(wanted);
+        (entry.get("type").and_then(Value::as_str) == Some("event_msg")
+            && is("type", "CommandExecution")
+            && is("id", id))
+        .then(|| item.clone())
+    })?;
+    let words = ended.get("command")?.as_array()?;
+    let ran = words.last()?.as_str()? == line;
+    let code = ended.get("exit_code")?.as_i64()?;
+    ran.then_some(code)
+}
+
+/// Tells whether the sandbox of a turn lets no line write `path`.
+fn keeps(turn: &Value, path: &Path) -> bool {
+    let Some(policy) = turn.pointer("/payload/file_system_sandbox_policy") else {
+        return false;
+    };
+    let restricted = policy.get("kind").and_then(Value::as_str) == Some("restricted");
+    let Some(entries) = policy.get("entries").and_then(Value::as_array) else {
+        return false;
+    };
+    restricted
+        && entries
+            .iter()
+            .filter(|entry| entry.get("access").and_then(Value::as_str) != Some("read"))
+            .all(|entry| is_elsewhere(entry, path))
+}
+
+/// Tells whether a place where lines may write is known, and does not hold `path`.
+fn is_elsewhere(entry: &Value, path: &Path) -> bool {
+    let holds = |place: &Path| {
+        let real = place.canonicalize();
+        path.starts_with(real.as_deref().unwrap_or(place)) || path.starts_with(place)
+    };
+    if let Some(place) = entry.pointer("/path/path").and_then(Value::as_str) {
+        return Path::new(place).is_absolute() && !holds(Path::new(place));
+    }
+    match entry.pointer("/path/value/kind").and_then(Value::as_str) {
+        Some("slash_tmp") => !holds(Path::new("/tmp")),
+        Some("tmpdir") => std::env::var_os("TMPDIR").is_none_or(|place| !holds(Path::new(&place))),
+        _ => false,
+    }
+}
+
 /// Returns the newest line that says how a turn is run, looking from the end.
 fn last_turn(transcript: &Path) -> Option<Value> {
+    newest_line(
+        transcript,
+        |line| contains(line, MARK),
+        |entry| {
+            (entry.get("type").and_then(Value::as_str) == Some("turn_context"))
+                .then(|| entry.clone())
+        },
+    )
+}
+
+fn contains(line: &[u8], part: &[u8]) -> bool {
+    line.windows(part.len()).any(|found| found == part)
+}
+
+/// Returns what `take` makes of the newest line that looks right, reading from the end.
+fn newest_line(
+    transcript: &Path,
+    looks: impl Fn(&[u8]) -> bool,
+    take: impl Fn(&Value) -> Option<Value>,
+) -> Option<Value> {
     let mut file = File::open(transcript).ok()?;
     let length = file.metadata().ok()?.len();
     let lowest = length.saturating_sub(BACK_MAX);
+    let newest = |lines: &[u8]| {
+        lines
+            .rsplit(|byte| *byte == b'\n')
+            .filter(|line| looks(line))
+            .filter_map(|line| serde_json::from_slice::<Value>(line).ok())
+            .find_map(|entry| take(&entry))
+    };
     let mut start = length;
     let mut tail: Vec<u8> = Vec::new();
     while start > lowest {
@@ -48,21 +136,18 @@ fn last_turn(transcript: &Path) -> Option<Value> {
         let whole_from = if start == 0 {
             0
         } else {
-            tail.iter().position(|byte| *byte == b'\n')? + 1
+            // A line longer than what was read so far goes on before it.
+            match tail.iter().position(|byte| *byte == b'\n') {
+                Some(end) => end + 1,
+                None => continue,
+            }
         };
-        if let Some(turn) = newest(tail.get(whole_from..)?) {
-            return Some(turn);
+        if let Some(found) = newest(tail.get(whole_from..)?) {
+            return Some(found);
         }
+        tail.truncate(whole_from);
     }
     None
-}
-
-fn newest(lines: &[u8]) -> Option<Value> {
-    lines
-        .rsplit(|byte| *byte == b'\n')
-        .filter(|line| line.windows(MARK.len()).any(|part| part == MARK))
-        .filter_map(|line| serde_json::from_slice::<Value>(line).ok())
-        .find(|line| line.get("type").and_then(Value::as_str) == Some("turn_context"))
 }
 
 /// Tells whether there are rules that refuse lines or ask about them, beside those Interlock wrote.

@@ -44,14 +44,18 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
     fs::write(folder.join("config.toml"), settings)
 }
 
-pub(super) fn arrange(command: &mut Command, tools: Tools, url: &str) {
+pub(super) fn arrange(command: &mut Command, tools: Tools, url: &str, sandboxed: bool) {
     let provider = format!(
         "model_providers.scripted={{name=\"scripted\",base_url={},wire_api=\"responses\"}}",
         quoted(&format!("{url}/v1"))
     );
     command
         .args(["exec", "--json", "--skip-git-repo-check"])
-        .arg("--dangerously-bypass-approvals-and-sandbox")
+        .args(if sandboxed {
+            &["-s", "workspace-write"][..]
+        } else {
+            &["--dangerously-bypass-approvals-and-sandbox"]
+        })
         .args(["-m", tools.model()])
         .args(["-c", &provider, "-c", "model_provider=\"scripted\""])
         .arg("Do the scripted thing.");
