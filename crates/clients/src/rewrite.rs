@@ -34,7 +34,10 @@ pub(crate) fn rewriting(
     carrying: Carrying,
     rules: impl FnOnce() -> Option<Effect>,
 ) -> Rewriting {
-    let free = hold.stance == Stance::Free && hold.policy.env_overrides.is_empty();
+    // Nothing of a free state is held; but how a check ends is seen only in a carried line.
+    let free = hold.stance == Stance::Free
+        && hold.policy.env_overrides.is_empty()
+        && hold.probes.is_empty();
     if setting.program.is_none() || hold.nothing || free {
         return Rewriting::Keep;
     }

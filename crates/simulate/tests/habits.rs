@@ -9,8 +9,9 @@ use interlock_core::machine::Machine;
 use interlock_facts::GivenDisk;
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_sandbox::Level;
-use interlock_simulate::{Setting, explain};
+use interlock_simulate::{Setting, Simulation, explain};
 use rows::{Kind, Row, rows};
+use serde_json::{Value, json};
 
 const READING: &str = r"
 id: w
@@ -24,6 +25,19 @@ states:
     on: {NEXT: end}
   end: {type: final}
 ";
+
+const CHECKED: &str = r"
+id: w
+initial: works
+states:
+  works:
+    allowed_tools: [Read, Edit, Write, Bash]
+    on: {DONE: {target: end, guard: {evidence: {command: GUARD}}}}
+  end: {type: final}
+";
+
+/// Of whole test runs, what must count at least, in percent.
+const COUNTED_MIN: f64 = 92.0;
 
 /// Of reading lines, what may be refused at most, in percent.
 const REFUSED_MAX: f64 = 2.0;
@@ -55,6 +69,67 @@ fn no_line_that_writes_is_allowed_where_nothing_may_be_written() {
         .collect();
     println!("writing allowed: {} of {} lines", allowed.len(), rows.len());
     assert!(allowed.is_empty(), "{}", allowed.join("\n"));
+}
+
+#[test]
+fn at_least_ninety_two_percent_of_whole_test_runs_count() {
+    let rows = of(&[Kind::Suite]);
+    let lost: Vec<String> = rows
+        .iter()
+        .filter(|row| !counts(row))
+        .map(|row| format!("  `{}`", row.line))
+        .collect();
+    let share = percent(rows.len() - lost.len(), rows.len());
+    println!(
+        "evidence won: {} of {} whole test runs, {share:.1} %",
+        rows.len() - lost.len(),
+        rows.len()
+    );
+    println!("{}", lost.join("\n"));
+    assert!(share >= COUNTED_MIN, "{share:.1} %");
+}
+
+#[test]
+fn no_narrowed_test_run_counts() {
+    let rows = of(&[Kind::Narrowed]);
+    let counted: Vec<&str> = rows
+        .iter()
+        .filter(|row| counts(row))
+        .map(|row| row.line.as_str())
+        .collect();
+    println!(
+        "narrowed runs that count: {} of {}",
+        counted.len(),
+        rows.len()
+    );
+    assert!(counted.is_empty(), "{}", counted.join("\n"));
+}
+
+/// Tells whether the guard of a row holds after its line, with every command of it ended with 0.
+fn counts(row: &Row) -> bool {
+    let guard = row.guard.as_deref().unwrap();
+    let text = CHECKED.replace("GUARD", &format!("'{guard}'"));
+    let machine = load(&Source::new("w.yaml", &text), None, &NoWorkflows)
+        .unwrap()
+        .machine;
+    let setting = Setting::default();
+    let told = explain(&machine, "works", &row.line, &setting, &GivenDisk::empty());
+    let ends: Vec<Value> = told
+        .unwrap()
+        .commands
+        .iter()
+        .filter_map(|words| words.first())
+        .filter(|name| !name.contains(|c: char| !c.is_ascii_alphanumeric() && !"./_-".contains(c)))
+        .map(|name| json!({ "command": name, "exit": 0 }))
+        .collect();
+    let mut simulation = Simulation::new(machine, setting);
+    let mut play = |step: Value| simulation.step(&step.to_string()).unwrap();
+    let proposed = play(json!({ "tool": "Bash", "input": { "command": row.line } }));
+    if !proposed.ok {
+        return false;
+    }
+    play(json!({ "result": { "exit": 0, "commands": ends } }));
+    play(json!({ "transition": "DONE" })).ok
 }
 
 fn of(kinds: &[Kind]) -> Vec<Row> {

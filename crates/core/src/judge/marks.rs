@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Bench, counted_files, proofs, shell};
+use super::{
+    Bench, counted_files,
+    proofs::{self, Standing},
+    shell,
+};
 use crate::{
     call::{CallKind, Place},
     event::{CallMarks, EvidenceMark, InterruptHit, ProbeMark, WatchedFile},
@@ -61,7 +65,10 @@ fn writes(bench: Bench<'_>) -> bool {
 fn is_named(bench: Bench<'_>, line: &ShellFacts, command: &SimpleCommand) -> bool {
     shell::is_covered(bench, command)
         || evidence_guards(bench.machine).any(|of| match of {
-            EvidenceOf::Command { words, .. } => shell::names_plainly(words, line, command),
+            EvidenceOf::Command { words, .. } => {
+                shell::names_plainly(words, line, command)
+                    || proofs::is_named_loosely(words, command)
+            }
             EvidenceOf::Tool { .. } => false,
         })
 }
@@ -211,11 +218,12 @@ fn command_proof(bench: Bench<'_>, line: &ShellFacts, words: &[String]) -> Optio
     let mut all_probed = true;
     let chosen = line.unreadable.is_some() || proofs::chooses(&line.env);
     for (index, command) in line.commands.iter().enumerate() {
-        if shell::words_beyond(words, command).is_none() {
+        let standing = proofs::standing(words, command);
+        if standing == Standing::Other {
             continue;
         }
-        let whole =
-            !chosen && !bench.call.facts.strayed.contains(&index) && proofs::keeps(words, command);
+        let strays = bench.call.facts.strayed.contains(&index);
+        let whole = !chosen && !strays && standing == Standing::Whole;
         let proof = found.get_or_insert(CallProof {
             success: true,
             exit: true,

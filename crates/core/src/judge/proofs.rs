@@ -5,28 +5,127 @@
 
 mod rows;
 
+use std::borrow::Cow;
+
 use super::shell::words_beyond;
 use crate::facts::{CommandClass, EnvUse, SimpleCommand, Word};
 
 use rows::{CHOOSING, ONLY_SAYS, ROWS, Row};
 
-/// Tells whether `command` still is the check that `wanted` names.
-pub(super) fn keeps(wanted: &[String], command: &SimpleCommand) -> bool {
-    let Some(beyond) = words_beyond(wanted, command) else {
-        return false;
+/// How a command stands to an entry of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is another command.
+    Other,
+    /// It begins as the entry does, and may test less.
+    Narrowed,
+    /// It is the check that the entry names.
+    Whole,
+}
+
+/// Tells how `command` stands to the entry `wanted`.
+///
+/// Between the words of the entry may stand words that choose nothing (`go test -v ./...`),
+/// and its program may be the one of an environment of the project (`venv/bin/pytest`).
+pub(super) fn standing(wanted: &[String], command: &SimpleCommand) -> Standing {
+    if let Some(beyond) = words_beyond(wanted, command) {
+        return of(keeps(wanted, command, beyond.words));
+    }
+    let Some(beyond) = beyond_loosely(wanted, command) else {
+        return Standing::Other;
     };
+    of(keeps(wanted, command, beyond))
+}
+
+/// Tells whether `command` is the check that `wanted` names, in other words than the entry's.
+pub(super) fn is_named_loosely(wanted: &[String], command: &SimpleCommand) -> bool {
+    beyond_loosely(wanted, command).is_some_and(|beyond| keeps(wanted, command, beyond))
+}
+
+const fn of(keeps: bool) -> Standing {
+    if keeps {
+        Standing::Whole
+    } else {
+        Standing::Narrowed
+    }
+}
+
+/// Tells whether a command still is the check with the words `beyond` its entry.
+fn keeps(wanted: &[String], command: &SimpleCommand, beyond: &[Word]) -> bool {
     let runs_code = matches!(
         command.class,
         CommandClass::ProjectCode | CommandClass::Interpreter | CommandClass::Unknown
     );
     if !runs_code {
         return beyond
-            .words
             .iter()
             .all(|word| word.literal().is_none_or(|text| !ONLY_SAYS.contains(&text)));
     }
-    let words: Option<Vec<&str>> = beyond.words.iter().map(Word::literal).collect();
-    words.is_some_and(|words| all_keep(row_of(wanted), &words))
+    let words: Option<Vec<Cow<'_, str>>> = beyond.iter().map(known).collect();
+    words.is_some_and(|words| {
+        let words: Vec<&str> = words.iter().map(Cow::as_ref).collect();
+        all_keep(row_of(wanted), &words)
+    })
+}
+
+/// Returns the text of a word, with the number of processors in the place of what asks for it.
+fn known(word: &Word) -> Option<Cow<'_, str>> {
+    match word {
+        Word::Literal(text) => Some(Cow::Borrowed(text)),
+        Word::Dynamic(source) => {
+            let text = source.replace("$(nproc)", "4");
+            let bare = text.trim_matches('"');
+            let is_known =
+                bare.len() < source.len() && !bare.contains(['$', '`', '"', '\\', '*', '?', '[']);
+            is_known.then(|| Cow::Owned(bare.to_owned()))
+        }
+    }
+}
+
+/// Returns the words after those of `wanted`, where words that choose nothing stand between them.
+fn beyond_loosely<'a>(wanted: &[String], command: &'a SimpleCommand) -> Option<&'a [Word]> {
+    let (program, operands) = wanted.split_first()?;
+    let (first, mut rest) = command.words.split_first()?;
+    let name = first.literal()?;
+    let is_same = name == program
+        || in_environment(name, command.directory.as_deref()) == Some(program.as_str());
+    if !is_same {
+        return None;
+    }
+    let row = row_of(wanted);
+    for operand in operands {
+        let at = rest
+            .iter()
+            .position(|word| word.literal() == Some(operand))?;
+        let (between, after) = rest.split_at_checked(at)?;
+        let between: Option<Vec<Cow<'_, str>>> = between.iter().map(known).collect();
+        let between = between?;
+        let between: Vec<&str> = between.iter().map(Cow::as_ref).collect();
+        if !all_keep(row, &between) {
+            return None;
+        }
+        rest = after.get(1..)?;
+    }
+    Some(rest)
+}
+
+/// Directories of a project that hold the programs of its own environment.
+const ENVIRONMENTS: [&str; 5] = [
+    "venv/bin",
+    ".venv/bin",
+    "env/bin",
+    "node_modules/.bin",
+    "vendor/bin",
+];
+
+/// Returns the name of a program of the project's own environment.
+fn in_environment<'a>(path: &'a str, directory: Option<&str>) -> Option<&'a str> {
+    let below = directory
+        .and_then(|directory| path.strip_prefix(directory)?.strip_prefix('/'))
+        .unwrap_or(path);
+    let below = below.strip_prefix("./").unwrap_or(below);
+    let (folder, name) = below.rsplit_once('/')?;
+    ENVIRONMENTS.contains(&folder).then_some(name)
 }
 
 /// Tells whether variables that the line sets choose what is tested.
@@ -89,16 +188,36 @@ fn all_keep(row: Option<&Row>, words: &[&str]) -> bool {
                 continue;
             }
         }
+        let paired = |next: &&str| {
+            let is_pair =
+                |(option, values): &(&str, &[&str])| *option == word && values.contains(next);
+            !behind && row.pairs.iter().any(is_pair)
+        };
+        if words.next_if(paired).is_some() {
+            continue;
+        }
         let apart = valued.contains(&word) && !word.ends_with('=');
-        if !apart || words.next_if(|next| !next.starts_with('-')).is_none() {
+        let value = words.next_if(|next| apart && !next.starts_with('-'));
+        if value.is_none_or(|value| runs_none(word, value)) {
             return false;
         }
     }
     true
 }
 
+/// Tells whether an option's value makes a runner run nothing.
+fn runs_none(option: &str, value: &str) -> bool {
+    option == "-count" && value.trim_start_matches('0').is_empty()
+}
+
 /// Tells whether a word is an option of `valued` with its value behind `=`.
 fn joined(valued: &[&str], word: &str) -> bool {
+    if word
+        .split_once('=')
+        .is_some_and(|(option, value)| runs_none(option, value))
+    {
+        return false;
+    }
     valued.iter().any(|option| {
         word.strip_prefix(option.trim_end_matches('='))
             .is_some_and(|rest| rest.len() > 1 && rest.starts_with('='))
@@ -157,6 +276,22 @@ mod tests {
             ("npx vitest", "run --coverage --reporter=dot"),
             ("./check.sh", "-q"),
             ("mvn -B test", "-ntp -T 4"),
+            (
+                "pytest",
+                "--timeout 60 --maxfail=1 --tb short -p no:cacheprovider -W ignore",
+            ),
+            (
+                "pytest",
+                "--cov=src --cov-report term-missing --no-header -ra",
+            ),
+            ("npm test", "-- --bail --reporter dot --testTimeout=9000"),
+            ("yarn test", "--ci --watchAll=false --coverage"),
+            ("bun test", "--timeout 5000 --bail"),
+            ("npx mocha", "--bail --timeout 5000 --reporter spec"),
+            ("go test ./...", "-v -race -count=1 -coverprofile=c.out"),
+            ("go test -tags integration ./...", "-v"),
+            ("python -m unittest", "discover -v"),
+            ("dotnet test", "--no-restore --nologo -v q"),
         ] {
             assert!(check(entry, words), "{entry} {words}");
         }
@@ -206,10 +341,62 @@ mod tests {
             ("vitest", "--passWithNoTests"),
             ("mvn test", "-DskipTests"),
             ("mvn test", "-fn"),
+            ("pytest", "-p no:asyncio"),
+            ("pytest", "--lf"),
+            ("pytest", "--sw"),
+            ("pytest", "tests"),
+            ("go test ./...", "-count=0"),
+            ("go test ./...", "-count 0"),
+            ("go test", "-tags integration ./..."),
+            ("go test", "-list ."),
+            ("bun test", "a.test.ts"),
+            ("yarn test", "a"),
+            ("dotnet test", "--filter x"),
+            ("python -m unittest", "tests.test_a"),
             ("./check.sh", "-x"),
             ("./check.sh", "fast"),
         ] {
             assert!(!check(entry, words), "{entry} {words}");
+        }
+    }
+
+    fn command(line: &[&str]) -> SimpleCommand {
+        SimpleCommand {
+            words: line
+                .iter()
+                .map(|word| match word.contains('$') {
+                    true => Word::Dynamic((*word).to_owned()),
+                    false => Word::Literal((*word).to_owned()),
+                })
+                .collect(),
+            directory: Some("/project".to_owned()),
+            class: CommandClass::ProjectCode,
+            ..SimpleCommand::default()
+        }
+    }
+
+    #[test]
+    fn a_check_is_known_in_other_words_than_the_entry_has() {
+        use Standing::{Narrowed, Other, Whole};
+        for (entry, line, wanted) in [
+            ("go test ./...", "go test -v -race ./...", Whole),
+            ("go test ./...", "go test -run x ./...", Other),
+            ("go test ./...", "go test -v ./... -run x", Narrowed),
+            ("make test", "make -s -j4 test", Whole),
+            ("make test", "make -j$(nproc) test", Whole),
+            ("make test", "make test -j$(nproc)", Whole),
+            ("make test", "make test -j$N", Narrowed),
+            ("mvn test", "mvn -q clean test", Whole),
+            ("pytest", "venv/bin/pytest -q", Whole),
+            ("pytest", "/project/.venv/bin/pytest", Whole),
+            ("pytest", "/elsewhere/venv/bin/pytest", Other),
+            ("pytest", "./bin/pytest", Other),
+            ("pytest", "venv/bin/pytest a.py", Narrowed),
+            ("jest", "./node_modules/.bin/jest --ci", Whole),
+        ] {
+            let entry: Vec<String> = entry.split(' ').map(str::to_owned).collect();
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(standing(&entry, &command(&words)), wanted, "{line}");
         }
     }
 }
