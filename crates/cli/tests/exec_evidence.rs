@@ -246,7 +246,7 @@ fn a_failure_closes_the_guard_again_and_names_its_code() {
 fn a_probed_line_shows_and_ends_as_the_line_itself_would() {
     let lines = [
         "npm test a 'b  c' \"$HOME\" d\\ e",
-        "echo in | npm test | cat; echo ${PIPESTATUS[*]}",
+        "sleep 0 | npm test | cat; echo ${PIPESTATUS[*]}",
         "CODE=7 npm test; echo $?",
         "SIGNAL=TERM npm test; echo $?",
         "SIGNAL=PIPE npm test; echo $?",
