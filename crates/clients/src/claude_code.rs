@@ -19,7 +19,8 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse, is_set},
-    protocol::{self, Carrying, Effect, Ended, Protocol},
+    process,
+    protocol::{self, Carrying, Effect, Ended, Origin, Protocol},
 };
 
 use rules::{Rules, Settings};
@@ -83,6 +84,7 @@ impl Protocol for ClaudeCode {
             parent: None,
             directory: told.text("cwd")?,
             mode: Mode::named(told.word("permission_mode")),
+            source: told.word("source").map(str::to_owned),
             transcript: None,
             agent: told.said("agent_id")?.map(AgentId::new),
             named,
@@ -118,6 +120,14 @@ impl Protocol for ClaudeCode {
 
     fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
         protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    /// A fork is told of as such, but not whose copy it is: that stands on the command line, if anywhere.
+    fn origin(&self, input: &Input) -> Origin {
+        if input.source.as_deref() != Some("fork") {
+            return Origin::Itself;
+        }
+        resumed(&process::client_arguments()).map_or(Origin::Unknown, Origin::Session)
     }
 
     /// A client that runs without a person says so in its own variables.
@@ -159,6 +169,21 @@ impl Protocol for ClaudeCode {
     fn proves(&self, used: &ToolUse) -> bool {
         used.name == "Bash" && !is_set(used.input.get("run_in_background"))
     }
+}
+
+/// Returns the session that the words of a command line take up, where they name one.
+fn resumed(arguments: &[String]) -> Option<String> {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if let Some(named) = word.strip_prefix("--resume=") {
+            return Some(named.to_owned());
+        }
+        if word == "--resume" || word == "-r" {
+            let named = words.next().filter(|named| !named.starts_with('-'));
+            return named.cloned();
+        }
+    }
+    None
 }
 
 /// Returns what a call returned, or how it failed.

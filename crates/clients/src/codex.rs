@@ -20,7 +20,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
-    protocol::{self, Carrying, Ended, Protocol, needs_a_person},
+    protocol::{self, Carrying, Ended, Origin, Protocol, needs_a_person},
 };
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -76,6 +76,7 @@ impl Protocol for Codex {
             parent: None,
             directory: told.text("cwd")?,
             mode: Mode::named(told.word("permission_mode")),
+            source: told.word("source").map(str::to_owned),
             transcript: told.word("transcript_path").map(Into::into),
             agent,
             named,
@@ -116,6 +117,23 @@ impl Protocol for Codex {
 
     fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
         protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    /// The first line of a fork's transcript names what it was copied from.
+    fn origin(&self, input: &Input) -> Origin {
+        let first = input.transcript.as_deref().and_then(sandbox::first_line);
+        let named = |meta: serde_json::Value| {
+            let named = meta.get("payload")?.get("forked_from_id")?.as_str()?;
+            Some(named.to_owned())
+        };
+        first
+            .and_then(named)
+            .map_or(Origin::Itself, Origin::Session)
+    }
+
+    /// `codex app-server` serves editors, whose windows share it.
+    fn has_several_conversations(&self) -> bool {
+        true
     }
 
     fn carrying(&self, setting: &HookSetting, input: &Input, project: &Path) -> Carrying {

@@ -128,6 +128,7 @@ impl Protocol for Copilot {
             },
             parent: told.either("parentAgentId", "parent_agent_id")?,
             mode: Mode::Other,
+            source: None,
             transcript: None,
             agent: agent.map(AgentId::new),
             event: event_of(*kind, &told, Path::new(&directory))?,

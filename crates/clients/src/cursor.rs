@@ -67,6 +67,7 @@ impl Protocol for Cursor {
             client: ClientId::Cursor,
             borrowed: false,
             mode: Mode::Other,
+            source: None,
             transcript: None,
             agent: parent.is_some().then(|| AgentId::new(session.clone())),
             event: event_of(&named, &told, &directory)?,
@@ -103,6 +104,11 @@ impl Protocol for Cursor {
             object.insert("user_message".to_owned(), cut(&text, ADDED_MAX).into());
         }
         document
+    }
+
+    /// One process serves every window or client that is connected to it.
+    fn has_several_conversations(&self) -> bool {
+        true
     }
 
     fn tell_person(&self, text: &str) -> Value {

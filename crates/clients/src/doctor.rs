@@ -5,6 +5,7 @@ mod hooks;
 mod machine;
 mod probe;
 mod servers;
+mod sessions;
 mod switches;
 mod trust;
 mod versions;
@@ -12,10 +13,12 @@ mod watched;
 
 use std::path::{Path, PathBuf};
 
+use interlock_store::Home;
 use serde::Serialize;
 
 use crate::{
     client::ClientId,
+    hook::HookSetting,
     install::{
         Site,
         footprint::{Footprint, footprint},
@@ -195,7 +198,26 @@ pub fn examine(examination: &Examination) -> Report {
     checks.extend(machine::checks(examination));
     checks.extend(confinement::checks(examination));
     checks.extend(watched::checks(examination));
+    checks.extend(sessions::checks(examination));
     Report { clients, checks }
+}
+
+/// Describes this machine as a hook would find it.
+fn setting(examination: &Examination) -> HookSetting {
+    let site = &examination.site;
+    let is_home = |name: &std::ffi::OsString| name == "HOME";
+    let others = std::env::vars_os().filter(|(name, _)| !is_home(name));
+    let home = ("HOME".into(), site.home.clone().into_os_string());
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    HookSetting {
+        home: Home::at(&examination.state),
+        configuration: examination.configuration.clone(),
+        program: Some(site.program.clone()),
+        environment: others.chain([home]).collect(),
+        at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+    }
 }
 
 /// Returns a switch by which a client leaves its hooks out; `None`: none is set.

@@ -69,6 +69,7 @@ impl Protocol for Gemini {
             parent: None,
             directory: told.text("cwd")?,
             mode: Mode::Other,
+            source: told.word("source").map(str::to_owned),
             transcript: None,
             agent: None,
             named,

@@ -20,7 +20,7 @@ use interlock_core::{
     briefing, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, notice,
 };
 use interlock_facts::{RealDisk, Shape};
-use interlock_store::{Binding, Home, SessionKey};
+use interlock_store::{Binding, Home, SessionKey, StoreError};
 use serde_json::Value;
 
 use crate::{
@@ -257,7 +257,9 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         input.event,
         Event::SessionStart | Event::Prompt | Event::BeforeTool(_)
     );
-    let bound = session::guarding(setting, &key, &root, begins)?;
+    let found = session::guarding(setting, input, &key, &root, begins)?;
+    let followed = found.as_ref().is_some_and(|found| found.followed);
+    let bound = found.map(|found| found.binding);
     // The project stays that of the session's first call.
     let root = bound
         .as_ref()
@@ -270,8 +272,10 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         (None, Some(policy)) if begins => policy::start(setting, &root, &key, policy, None)?,
         (None, _) => return unguarded(setting, input, &key, &root),
     };
-    if input.event == Event::SessionEnd {
-        return session_ended(setting, &binding.session);
+    match input.event {
+        Event::SessionEnd => return session_ended(setting, &binding.session, &root, true),
+        Event::SessionStart => session::begin(setting, &binding).map_err(said)?,
+        _ => {}
     }
     // What neither asks the run nor tells it anything needs no database.
     if input.event == Event::Other {
@@ -290,9 +294,11 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
             _ => return Ok(Say::Nothing.into()),
         }
     }
+    let goes_on = followed.then(|| goes_on(&guarded));
     let found = watch::compare(setting, &mut guarded, input)?;
-    answer_event(setting, &mut guarded, input).map(|answer| match found {
-        Some(found) => answer.telling(found),
+    let answer = answer_event(setting, &mut guarded, input)?;
+    Ok(match found.or(goes_on) {
+        Some(text) => answer.telling(text),
         None => answer,
     })
 }
@@ -320,7 +326,20 @@ fn answer_event(
     }
 }
 
-/// Answers a session that no run guards: no opinion.
+/// Says that a session goes on with the run of the conversation before it.
+fn goes_on(guarded: &Guarded) -> String {
+    format!(
+        "Interlock: run {} of `{}` goes on in this session: it holds the conversation that this one continues.",
+        guarded.id(),
+        guarded.machine.id
+    )
+}
+
+fn said(error: StoreError) -> String {
+    error.to_string()
+}
+
+/// Answers a session that no run guards: no opinion, but word of the runs that are open beside it.
 fn unguarded(
     setting: &HookSetting,
     input: &Input,
@@ -329,14 +348,23 @@ fn unguarded(
 ) -> Result<Answer, String> {
     match &input.event {
         Event::BeforeTool(tool) => judge::note_for_server(setting, input, tool, key, root)?,
-        Event::SessionEnd => return session_ended(setting, key),
+        Event::SessionEnd => return session_ended(setting, key, root, false),
+        Event::SessionStart | Event::Prompt => {
+            return session::unheld(setting, input, key, root).map_err(said);
+        }
         _ => {}
     }
     Ok(Say::Nothing.into())
 }
 
 /// Takes away the notes of a session: none of its calls is under way any more.
-fn session_ended(setting: &HookSetting, key: &SessionKey) -> Result<Answer, String> {
+fn session_ended(
+    setting: &HookSetting,
+    key: &SessionKey,
+    root: &Path,
+    held: bool,
+) -> Result<Answer, String> {
+    session::end(setting, key, root, held).map_err(said)?;
     setting
         .home
         .drop_notes(key)

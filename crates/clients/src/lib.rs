@@ -31,9 +31,9 @@ mod watch;
 
 pub use client::ClientId;
 pub use hook::{HookAnswer, HookSetting};
-pub use policy::{policy_machine, start_policy};
+pub use policy::{policy_fault, policy_machine, start_policy};
 pub use protocol::{failure_stops, read};
 pub use served::file_use;
-pub use session::{GUARD, surroundings};
+pub use session::{GUARD, LivingSession, living_sessions, surroundings};
 pub use tools::{PlainCall, Tool, control_tool, plain_call, tool};
 pub use watch::Watched;

@@ -86,6 +86,7 @@ impl Protocol for Opencode {
             } else {
                 Mode::Other
             },
+            source: None,
             transcript: None,
             agent: parent.is_some().then(|| AgentId::new(session.clone())),
             session,
@@ -112,6 +113,16 @@ impl Protocol for Opencode {
             object.insert("person".to_owned(), cut(text, ADDED_MAX).into());
         }
         document
+    }
+
+    /// One process serves every window or client that is connected to it.
+    fn has_several_conversations(&self) -> bool {
+        true
+    }
+
+    /// Its plugin is only told of the start of a session.
+    fn hears_at_start(&self) -> bool {
+        false
     }
 
     fn tell_person(&self, text: &str) -> Value {

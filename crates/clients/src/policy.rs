@@ -4,9 +4,10 @@ use std::path::Path;
 
 use interlock_core::machine::{Machine, Object};
 use interlock_formats::{Source, load, render};
-use interlock_project::{Config, Library};
+use interlock_project::{Config, Hold, Library};
 use interlock_store::{
-    Binding, ClientProcess, Durability, Lookup, NewRun, SessionKey, SourceFile, StoreError,
+    Binding, ClientProcess, Durability, EventLog as _, Lookup, NewRun, SessionKey, SourceFile,
+    StoreError,
 };
 
 use crate::{hook::HookSetting, process};
@@ -29,7 +30,26 @@ pub fn policy_machine(setting: &HookSetting, root: &Path) -> Result<Option<Machi
     let Some((_, workflow)) = workflow(root)? else {
         return Ok(None);
     };
-    loaded(setting, root, &workflow).map(|(_, machine)| Some(machine))
+    let loaded = loaded(setting, root, &workflow).map_err(|why| broken(&workflow, &why))?;
+    Ok(Some(loaded.1))
+}
+
+/// Says why the workflow that the project's policy names holds nobody, if it cannot be used.
+#[must_use]
+pub fn policy_fault(setting: &HookSetting, root: &Path) -> Option<String> {
+    let (_, workflow) = match workflow(root) {
+        Ok(named) => named?,
+        Err(why) => return Some(why),
+    };
+    let why = loaded(setting, root, &workflow).err()?;
+    Some(broken(&workflow, &why))
+}
+
+/// Names the configuration that an unusable workflow comes from.
+fn broken(workflow: &str, why: &str) -> String {
+    format!(
+        "the policy of this project (`workflow = \"{workflow}\"` in .interlock/config.toml) cannot be used: {why}"
+    )
 }
 
 /// Starts a run of the workflow that guards every session of the project, and binds a session to it.
@@ -70,8 +90,13 @@ pub(crate) fn start(
     policy: &(Config, String),
     ended: Option<&Binding>,
 ) -> Result<Binding, String> {
-    // Of several hooks of one session one makes a run; the others find it bound.
-    let _turn = setting.home.lock_session(key).map_err(said)?;
+    // Of several hooks of one session one makes a run, and one of all sessions where one run
+    // holds all; the others find it bound.
+    let turn = match policy.0.hold {
+        Hold::Run => key.clone(),
+        Hold::Project => SessionKey::of_any_client(root.to_string_lossy()),
+    };
+    let _turn = setting.home.lock_session(&turn).map_err(said)?;
     let process = process::client_above();
     start_for(setting, root, (key, process), policy, ended)
 }
@@ -100,7 +125,12 @@ fn start_for(
     if let Some(binding) = bound(&setting.home.look_up(key, root).map_err(said)?, ended) {
         return Ok(binding);
     }
-    let (found, machine) = loaded(setting, root, workflow)?;
+    if config.hold == Hold::Project
+        && let Some(binding) = joined(setting, root, (key, process.as_ref()), ended)?
+    {
+        return Ok(binding);
+    }
+    let (found, machine) = loaded(setting, root, workflow).map_err(|why| broken(workflow, &why))?;
     let source = SourceFile {
         name: found.name.clone(),
         text: found.text.clone(),
@@ -127,13 +157,44 @@ fn start_for(
         return Ok(binding);
     }
     let begun = bindings.begin(prepared, ended.map(|ended| &ended.run));
-    drop(bindings);
     let (started, binding) = begun.map_err(|error| error.to_string())?;
+    if config.hold == Hold::Project {
+        let before = setting.home.waiting_in(root).map_err(said)?;
+        let before = before.map(|(run, _)| run);
+        bindings
+            .hold_every(&binding.run, root, before.as_ref())
+            .map_err(|error| error.to_string())?;
+    }
+    drop(bindings);
     if let Some(parent) = setting.variable("TRACEPARENT") {
         // Whose trace it belongs to decides nothing.
         let _ = setting.home.keep_trace_parent(started.log.run(), &parent);
     }
     Ok(binding)
+}
+
+/// Binds a session to the open run that holds every session of the project, if there is one.
+fn joined(
+    setting: &HookSetting,
+    root: &Path,
+    (key, process): (&SessionKey, Option<&ClientProcess>),
+    ended: Option<&Binding>,
+) -> Result<Option<Binding>, String> {
+    let Some((run, interlock_store::Hold::Every)) = setting.home.waiting_in(root).map_err(said)?
+    else {
+        return Ok(None);
+    };
+    let is_over = || Ok(setting.home.open_run(&run)?.load()?.is_over());
+    if ended.is_some_and(|ended| ended.run == run) || is_over().map_err(said)? {
+        return Ok(None);
+    }
+    let bindings = setting.home.lock_bindings().map_err(said)?;
+    if ended.is_some() {
+        bindings.forget_session(key).map_err(said)?;
+    }
+    bindings
+        .take_next(key, root, process.cloned(), setting.at_ms)
+        .map_err(said)
 }
 
 /// Returns the binding of a session that has another run than the one that has `ended`.

@@ -57,6 +57,17 @@ pub(crate) struct Ended<'a> {
     pub(crate) proves: bool,
 }
 
+/// Whose conversation a session goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Its own, as far as the client tells.
+    Itself,
+    /// A copy of another session's.
+    Session(String),
+    /// A copy of one that the client does not name.
+    Unknown,
+}
+
 /// How the hooks of one client speak.
 pub(crate) trait Protocol: Sync {
     /// Reads what the client writes to its hook.
@@ -73,6 +84,21 @@ pub(crate) trait Protocol: Sync {
     /// It always must, but for an agent that was kept from ending its turn just
     /// before: that would never end.
     fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool;
+
+    /// Tells whose conversation a session that begins goes on with.
+    fn origin(&self, _input: &Input) -> Origin {
+        Origin::Itself
+    }
+
+    /// Tells whether one process of the client may have conversations about several projects at once.
+    fn has_several_conversations(&self) -> bool {
+        false
+    }
+
+    /// Tells whether what a hook answers at the start of a session reaches the conversation.
+    fn hears_at_start(&self) -> bool {
+        true
+    }
 
     /// Tells whether a person answers what the client is told to ask about this.
     fn is_attended(&self, _setting: &HookSetting, _input: &Input) -> bool {

@@ -1,5 +1,8 @@
 //! Which run guards a session, and where that session works.
 
+mod follow;
+mod present;
+
 use std::path::{Path, PathBuf};
 
 use interlock_core::{
@@ -13,7 +16,11 @@ use interlock_facts::Surroundings;
 use interlock_project::project_root;
 use interlock_store::{Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, submit};
 
-use crate::{hook::HookSetting, process};
+use crate::{hook::HookSetting, input::Input, process};
+
+use follow::followed;
+pub use present::{LivingSession, living_sessions};
+pub(crate) use present::{begin, end, unheld};
 
 /// A session that a run guards.
 #[derive(Debug)]
@@ -59,23 +66,52 @@ fn started_for(setting: &HookSetting) -> Result<RunId, String> {
     })
 }
 
+/// The binding of a session.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) binding: Binding,
+    /// Whether the session was bound just now, as one that goes on with another's conversation.
+    pub(crate) followed: bool,
+}
+
+impl From<Binding> for Found {
+    fn from(binding: Binding) -> Self {
+        Self {
+            binding,
+            followed: false,
+        }
+    }
+}
+
 /// Finds the binding of a session, also of one that was started for a certain run.
 ///
 /// Such a session is held to that run, and whatever else waits for a session here
 /// does not get it.
 pub(crate) fn guarding(
     setting: &HookSetting,
+    input: &Input,
+    key: &SessionKey,
+    root: &Path,
+    begins: bool,
+) -> Result<Option<Found>, String> {
+    let said = |error: StoreError| error.to_string();
+    if setting.variable(GUARD).is_none() {
+        return binding(setting, input, key, root, begins).map_err(said);
+    }
+    started_with(setting, key, root, begins).map(|bound| bound.map(Found::from))
+}
+
+/// Finds the binding of a session whose client was started for a certain run.
+fn started_with(
+    setting: &HookSetting,
     key: &SessionKey,
     root: &Path,
     begins: bool,
 ) -> Result<Option<Binding>, String> {
     let said = |error: StoreError| error.to_string();
-    if setting.variable(GUARD).is_none() {
-        return binding(setting, key, root, begins).map_err(said);
-    }
     let bound = match setting.home.look_up(key, root).map_err(said)? {
         Lookup::Bound(bound) => Some(bound),
-        Lookup::Waiting(_) | Lookup::Unbound => None,
+        Lookup::Waiting(_) | Lookup::Project(_) | Lookup::Unbound => None,
     };
     let over = |run: &RunId| Ok(setting.home.open_run(run)?.load()?.is_over());
     let run = match (started_for(setting), &bound) {
@@ -130,28 +166,59 @@ fn held_to(
 
 /// Finds the binding of a session.
 ///
-/// Where it `begins` something, a run that waits for the project's next
-/// session takes this one, if it has none that is open.
+/// Where it `begins` something, a session without an open run goes on with the run of
+/// the conversation that it continues; else a run that waits for the project's next
+/// session, or holds all of them, takes it.
 fn binding(
     setting: &HookSetting,
+    input: &Input,
     key: &SessionKey,
     root: &Path,
     begins: bool,
-) -> Result<Option<Binding>, StoreError> {
-    match setting.home.look_up(key, root)? {
+) -> Result<Option<Found>, StoreError> {
+    let found = match setting.home.look_up(key, root)? {
         Lookup::Bound(binding) if begins => match next_waiting(setting, key, &binding)? {
-            Some(next) => Ok(Some(next)),
-            None => renewed(setting, binding).map(Some),
+            Some(next) => Some(next),
+            None => Some(renewed(setting, binding)?),
         },
-        Lookup::Bound(binding) => Ok(Some(binding)),
-        Lookup::Waiting(_) if begins => setting.home.lock_bindings()?.take_next(
-            key,
-            root,
-            process::client_above(),
-            setting.at_ms,
-        ),
-        Lookup::Waiting(_) | Lookup::Unbound => Ok(None),
+        Lookup::Bound(binding) => Some(binding),
+        _ if !begins => None,
+        free => match followed(setting, input, key, root)? {
+            Some(binding) => {
+                return Ok(Some(Found {
+                    binding,
+                    followed: true,
+                }));
+            }
+            None => match free {
+                Lookup::Waiting(_) => setting.home.lock_bindings()?.take_next(
+                    key,
+                    root,
+                    process::client_above(),
+                    setting.at_ms,
+                )?,
+                Lookup::Project(run) => joined(setting, key, root, &run)?,
+                Lookup::Bound(_) | Lookup::Unbound => None,
+            },
+        },
+    };
+    Ok(found.map(Found::from))
+}
+
+/// Binds a session to the run that holds every session of the project, while that is open.
+fn joined(
+    setting: &HookSetting,
+    key: &SessionKey,
+    root: &Path,
+    run: &RunId,
+) -> Result<Option<Binding>, StoreError> {
+    let is_over = setting.home.open_run(run)?.load()?.is_over();
+    let bindings = setting.home.lock_bindings()?;
+    if is_over {
+        bindings.stop_waiting(run, root)?;
+        return Ok(None);
     }
+    bindings.take_next(key, root, process::client_above(), setting.at_ms)
 }
 
 /// Takes the run that waits for the project's next session, where this one's own has ended.
@@ -161,20 +228,20 @@ fn next_waiting(
     bound: &Binding,
 ) -> Result<Option<Binding>, StoreError> {
     let root = &bound.project_root;
-    // A session without a name has no run: what is left is the one that waits.
-    let nobody = SessionKey::new("", "");
-    let waits = |lookup: &Lookup| matches!(lookup, Lookup::Waiting(_));
-    if !waits(&setting.home.look_up(&nobody, root)?)
-        || !setting.home.open_run(&bound.run)?.load()?.is_over()
-    {
+    let another_waits = || -> Result<bool, StoreError> {
+        let waiting = setting.home.waiting_in(root)?;
+        Ok(waiting.is_some_and(|(run, _)| run != bound.run))
+    };
+    if !another_waits()? || !setting.home.open_run(&bound.run)?.load()?.is_over() {
         return Ok(None);
     }
     let bindings = setting.home.lock_bindings()?;
     // Another session may have been first; then this one stays as it is.
-    if !waits(&bindings.look_up(&nobody, root)?) {
+    if !another_waits()? {
         return Ok(None);
     }
     bindings.release(&bound.run, root)?;
+    bindings.forget_session(key)?;
     bindings.take_next(key, root, process::client_above(), setting.at_ms)
 }
 

@@ -36,6 +36,8 @@ const BYTES_MAX: u64 = 1_048_576;
 pub struct Config {
     /// The workflow that guards every session in the project.
     pub workflow: Option<String>,
+    /// Which sessions of the project a run holds.
+    pub hold: Hold,
     /// How the log of a run is kept.
     pub store: StoreConfig,
     /// How shell lines are confined.
@@ -72,6 +74,17 @@ pub struct Config {
     pub datasources: IndexMap<String, PlaceConfig>,
     /// Texts for the prompts of CodeMie's assistants.
     pub skills: IndexMap<String, PlaceConfig>,
+}
+
+/// Which sessions of the project a run holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hold {
+    /// Its own session; others are told that they are not held.
+    #[default]
+    Run,
+    /// Every session of the project, until the run ends.
+    Project,
 }
 
 /// How shell lines are confined.

@@ -6,6 +6,7 @@ use std::{
     sync::OnceLock,
 };
 
+use interlock_core::nearest::nearest;
 use interlock_formats::{Source, Workflows};
 
 use crate::{assets::Assets, config::Config, places::workflow_root};
@@ -85,10 +86,12 @@ pub struct Entry {
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
     /// No file and no name.
-    #[error("no workflow `{wanted}`: it is neither a file nor one of {known}")]
+    #[error("no workflow `{wanted}`: {}it is neither a file nor one of {known}", meant.as_ref().map_or_else(String::new, |meant| format!("did you mean `{meant}`? ")))]
     Unknown {
         /// What was asked for.
         wanted: String,
+        /// The nearest name there is.
+        meant: Option<String>,
         /// The names there are.
         known: String,
     },
@@ -188,13 +191,12 @@ impl Library {
             return read(as_file);
         }
         self.by_name(wanted).unwrap_or_else(|| {
-            let known: Vec<String> = self
-                .list()
-                .into_iter()
-                .map(|entry| format!("`{}`", entry.name))
-                .collect();
+            let entries = self.list();
+            let names = || entries.iter().map(|entry| entry.name.as_str());
+            let known: Vec<String> = names().map(|name| format!("`{name}`")).collect();
             Err(NotFound::Unknown {
                 wanted: wanted.to_owned(),
+                meant: nearest(wanted, names()).map(str::to_owned),
                 known: known.join(", "),
             })
         })
@@ -208,6 +210,7 @@ impl Library {
         self.by_name(name).unwrap_or_else(|| {
             Err(NotFound::Unknown {
                 wanted: name.to_owned(),
+                meant: None,
                 known: String::new(),
             })
         })

@@ -22,7 +22,7 @@ use crate::{
     start::Started,
 };
 
-pub use kept::{Binding, ClientProcess, SessionKey};
+pub use kept::{Binding, ClientProcess, Hold, SessionKey};
 use kept::{PROJECTS, SESSIONS, Waiting};
 use kept::{all_sessions, session_at, session_of, waiting_of, waiting_path};
 
@@ -38,6 +38,10 @@ pub enum Lookup {
     Unbound,
     /// A run waits for the project's next session: [`Bindings::take_next`] settles whose it is.
     Waiting(RunId),
+    /// A run holds every session of the project: [`Bindings::take_next`] binds this one, too.
+    ///
+    /// Whether that run is still open is not looked at here.
+    Project(RunId),
     /// A run guards it.
     Bound(Binding),
 }
@@ -85,12 +89,27 @@ impl Home {
             return Ok(Lookup::Bound(binding));
         }
         if let Some(waiting) = waiting_of(&root, project_root)? {
-            return Ok(Lookup::Waiting(waiting.run));
+            return Ok(match waiting.hold {
+                Hold::Next => Lookup::Waiting(waiting.run),
+                Hold::Every => Lookup::Project(waiting.run),
+            });
         }
         // INVARIANT: a session's own file is written before what led to it is removed. So one
         // that was bound between the two looks above is found by looking once more.
         let bound = session_at(&root, key)?;
         Ok(bound.map_or(Lookup::Unbound, Lookup::Bound))
+    }
+
+    /// Returns the run that the project's sessions without a run of their own lead to, waiting or holding all.
+    ///
+    /// # Errors
+    /// The project's file cannot be read.
+    pub fn waiting_in(&self, project_root: &Path) -> Result<Option<(RunId, Hold)>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(None);
+        };
+        let waiting = waiting_of(&root, project_root)?;
+        Ok(waiting.map(|waiting| (waiting.run, waiting.hold)))
     }
 
     /// Returns the session that a run guards.
@@ -177,7 +196,7 @@ impl Bindings<'_> {
         self.may_bind(&mut binding, replacing)?;
         self.hold(&binding)?;
         self.tell_of(&binding)?;
-        self.clear_waiting(&binding.project_root, &binding.run)?;
+        self.clear_next(&binding.project_root, &binding.run)?;
         Ok(binding)
     }
 
@@ -246,6 +265,31 @@ impl Bindings<'_> {
                 session: held.session.session,
             });
         }
+        self.wait(run, project_root, Hold::Next, replacing)
+    }
+
+    /// Lets `run` hold every session of the project that has no open run of its own.
+    ///
+    /// `replacing` is as for [`Bindings::wait_for_next`].
+    ///
+    /// # Errors
+    /// Another run waits or holds all, or the files cannot be read or written.
+    pub fn hold_every(
+        &self,
+        run: &RunId,
+        project_root: &Path,
+        replacing: Option<&RunId>,
+    ) -> Result<(), BindError> {
+        self.wait(run, project_root, Hold::Every, replacing)
+    }
+
+    fn wait(
+        &self,
+        run: &RunId,
+        project_root: &Path,
+        hold: Hold,
+        replacing: Option<&RunId>,
+    ) -> Result<(), BindError> {
         match waiting_of(&self.root, project_root)? {
             Some(other) if other.run != *run && replacing != Some(&other.run) => {
                 return Err(BindError::OtherWaits { run: other.run });
@@ -255,6 +299,7 @@ impl Bindings<'_> {
         let waiting = Waiting {
             run: run.clone(),
             project_root: project_root.to_owned(),
+            hold,
         };
         self.home.made_place(PROJECTS)?;
         files::write(&waiting_path(&self.root, project_root), &waiting, Sync::Now)?;
@@ -287,6 +332,10 @@ impl Bindings<'_> {
             process,
             at_ms,
         };
+        if waiting.hold == Hold::Every {
+            self.share(&binding)?;
+            return Ok(Some(binding));
+        }
         match self.hold(&binding) {
             Ok(()) => {
                 self.write_session(&binding)?;
@@ -305,6 +354,33 @@ impl Bindings<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// Binds a session beside those that the run guards already.
+    ///
+    /// The run's own word about its session stays as it is, where it has one.
+    ///
+    /// # Errors
+    /// The run is missing, or the files cannot be read or written.
+    pub fn share(&self, binding: &Binding) -> Result<(), StoreError> {
+        files::create(&self.holder_path(&binding.run)?, binding, Sync::Now)?;
+        self.write_session(binding)
+    }
+
+    /// Forgets which run a session had; that run has ended.
+    ///
+    /// # Errors
+    /// The session's file cannot be removed.
+    pub fn forget_session(&self, key: &SessionKey) -> Result<(), StoreError> {
+        files::remove(&self.session_path(key)).map(|_| ())
+    }
+
+    /// Forgets that `run` waits for a session of the project or holds all of them.
+    ///
+    /// # Errors
+    /// The project's file cannot be read or removed.
+    pub fn stop_waiting(&self, run: &RunId, project_root: &Path) -> Result<(), StoreError> {
+        self.clear_waiting(project_root, run)
     }
 
     /// Lets a run that a session holds wait for the next one of the project.
@@ -372,7 +448,16 @@ impl Bindings<'_> {
 
     fn write_session(&self, binding: &Binding) -> Result<(), StoreError> {
         self.home.made_place(SESSIONS)?;
-        files::write(&self.session_path(&binding.session), binding, Sync::Now)
+        files::write(&self.session_path(&binding.session), binding, Sync::Now)?;
+        self.home.note_binding(binding)
+    }
+
+    /// Forgets that a run waits for one session, now that it has it.
+    fn clear_next(&self, project_root: &Path, run: &RunId) -> Result<(), StoreError> {
+        match waiting_of(&self.root, project_root)? {
+            Some(waiting) if waiting.hold == Hold::Next => self.clear_waiting(project_root, run),
+            _ => Ok(()),
+        }
     }
 
     fn clear_waiting(&self, project_root: &Path, run: &RunId) -> Result<(), StoreError> {

@@ -19,6 +19,8 @@
 //! notes/HASH-TIME-X.json  what a hook knows of a control call under way
 //! tickets/HASH.json       leave for one allowed shell line to run once
 //! credentials/HASH.json   the run that a credential was made for
+//! processes/HASH.json      the session that a client's process was bound with last
+//! present/HASH/HASH.json   a session that was seen in a project
 //! kin/HASH.json           the session that started a sub-agent's session
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
@@ -50,6 +52,7 @@ mod names;
 mod notes;
 mod pin;
 mod prepared;
+mod presence;
 mod run_log;
 mod snapshot;
 mod sqlite;
@@ -64,7 +67,9 @@ mod twins;
 mod verify;
 
 pub use baseline::BASELINE;
-pub use bindings::{BindError, Binding, Bindings, ClientProcess, Lookup, SessionKey, SessionLock};
+pub use bindings::{
+    BindError, Binding, Bindings, ClientProcess, Hold, Lookup, SessionKey, SessionLock,
+};
 pub use chain::ChainHash;
 pub use durable::{NewDurable, Origin};
 pub use error::StoreError;
@@ -78,6 +83,7 @@ pub use names::name_fault;
 pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
 pub use pin::{Durability, NewRun, SourceFile};
 pub use prepared::Prepared;
+pub use presence::Presence;
 pub use run_log::RunLog;
 pub use start::{StartError, Started};
 pub use submit::{submit, submit_made};

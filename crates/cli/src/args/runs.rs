@@ -11,6 +11,9 @@ pub(crate) struct StartArgs {
     /// Bind the client session with this id; otherwise the next one of this project.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Hold every session of this project until the run ends.
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) project: bool,
     /// An object that patches the workflow's context.
     #[arg(long, value_name = "JSON")]
     pub(crate) input: Option<String>,

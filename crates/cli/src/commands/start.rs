@@ -2,7 +2,7 @@
 
 use interlock_clients::install::is_set_up;
 use interlock_core::{names::RunId, report};
-use interlock_project::{Config, configuration_directory};
+use interlock_project::{Config, Hold, configuration_directory};
 use interlock_store::{Home, Lookup, NewRun, SessionKey, SourceFile};
 use serde_json::json;
 
@@ -34,6 +34,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         &bindings.look_up(&free_key(key.as_ref()), &project)?,
     )?;
     let config = Config::of_project(&project)?;
+    let holds_all = args.project || args.session.is_none() && config.hold == Hold::Project;
     let at_ms = live::now_ms();
     let new = NewRun {
         machine: &loaded.machine,
@@ -54,7 +55,12 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         }
         None => {
             let started = home.start_run(&new, input, &by)?;
-            bindings.wait_for_next(&started.run.id, &project, replaced.as_ref())?;
+            let (run, replaced) = (&started.run.id, replaced.as_ref());
+            if holds_all {
+                bindings.hold_every(run, &project, replaced)?;
+            } else {
+                bindings.wait_for_next(run, &project, replaced)?;
+            }
             started
         }
     };
@@ -80,10 +86,14 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         Some(session) => app
             .output
             .line(&format!("session {session} is held to it"))?,
+        None if holds_all => app
+            .output
+            .line("every session in this project is held to it until it ends")?,
         None => app
             .output
             .line("the next session in this project is held to it")?,
     }
+    super::status::sessions(app, &home, &project)?;
     if durable::stands_in_stage(&loaded.machine, &started.run) {
         app.output.line(
             "Interlock's own model is to go first: `interlock resume` carries the stage out",
@@ -115,8 +125,10 @@ fn occupant(
     lookup: &Lookup,
 ) -> Result<Option<RunId>, Failure> {
     let run = match (key, lookup) {
-        (_, Lookup::Unbound) | (Some(_), Lookup::Waiting(_)) => return Ok(None),
-        (None, Lookup::Waiting(run)) => run,
+        (_, Lookup::Unbound) | (Some(_), Lookup::Waiting(_) | Lookup::Project(_)) => {
+            return Ok(None);
+        }
+        (None, Lookup::Waiting(run) | Lookup::Project(run)) => run,
         (_, Lookup::Bound(binding)) => &binding.run,
     };
     if live::is_over(home, run)? {

@@ -1,23 +1,95 @@
 //! `status`: where a run stands.
 
-use serde_json::Value;
+use std::path::Path;
+
+use interlock_clients::{LivingSession, hook::HookSetting, living_sessions, policy_fault};
+use interlock_store::Home;
+use serde_json::{Value, json};
 
 use crate::{
     app::App,
     args::RunArgs,
     durable::{Wait, attempt_sentence},
-    failure::Done,
+    failure::{Done, Failure},
     live,
     output::{Output, Style},
 };
 
 pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
-    let live = live::open(app, args.run.as_deref())?;
-    let status = live.status(None)?;
+    let project = app.project();
+    let home = app.home()?;
+    let policy = policy_fault(
+        &HookSetting::of_process().map_err(|why| Failure::usage(anyhow::anyhow!(why)))?,
+        &project,
+    );
+    let opened = live::open(app, args.run.as_deref());
+    if opened.is_err() && !args.json {
+        told(app, policy.as_deref())?;
+        sessions(app, &home, &project)?;
+    }
+    let mut status = opened?.status(None)?;
     if args.json {
+        let living = living_sessions(&home, &project)?;
+        let living: Vec<Value> = living.iter().map(described).collect();
+        live::put(&mut status, "sessions", Value::Array(living));
+        live::put(&mut status, "policy_fault", json!(policy));
         app.output.json(&status)
     } else {
-        print(app, &status)
+        print(app, &status)?;
+        told(app, policy.as_deref())?;
+        sessions(app, &home, &project)
+    }
+}
+
+/// Says that the project's policy holds nobody.
+fn told(app: &App, policy_fault: Option<&str>) -> Done {
+    let Some(fault) = policy_fault else {
+        return Ok(());
+    };
+    let note = app.output.styled(Style::Red, "policy:");
+    app.output.line(&format!(
+        "{note}      {fault}; every call of a session here is refused until then"
+    ))
+}
+
+/// Lists the sessions of the project whose client is running, and what holds each.
+pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
+    for living in living_sessions(home, project)? {
+        let held = living.run.as_ref().map_or_else(
+            || app.output.styled(Style::Yellow, "not held"),
+            |run| format!("held by {run}"),
+        );
+        let client = living.session.client.as_deref().unwrap_or("a client");
+        app.output.line(&format!(
+            "{:<12} {client} {} (process {}, for {}): {held}",
+            "client:",
+            living.session.session,
+            living.process.pid,
+            since(living.since_ms),
+        ))?;
+    }
+    Ok(())
+}
+
+/// Writes a living session as `--json` has it.
+fn described(living: &LivingSession) -> Value {
+    json!({
+        "client": living.session.client,
+        "session": living.session.session,
+        "pid": living.process.pid,
+        "since_ms": living.since_ms,
+        "run": living.run,
+    })
+}
+
+/// Says how long ago something began, in its largest whole unit.
+fn since(at_ms: u64) -> String {
+    let seconds = live::now_ms().saturating_sub(at_ms) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
     }
 }
 

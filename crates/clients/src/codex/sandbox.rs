@@ -4,7 +4,7 @@
 
 use std::{
     fs::{self, File},
-    io::{Read as _, Seek as _, SeekFrom},
+    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -14,6 +14,8 @@ use crate::hook::HookSetting;
 
 /// How far back the transcript is looked through for the turn's own words, in bytes.
 const BACK_MAX: u64 = 16 * 1_048_576;
+/// The longest first line of a transcript that is read, in bytes.
+const FIRST_MAX: u64 = 1_048_576;
 /// Read at once.
 const STEP: u64 = 64 * 1_024;
 /// The mark of the line that says how a turn is run.
@@ -89,6 +91,19 @@ fn is_elsewhere(entry: &Value, path: &Path) -> bool {
         Some("tmpdir") => std::env::var_os("TMPDIR").is_none_or(|place| !holds(Path::new(&place))),
         _ => false,
     }
+}
+
+/// Returns the first line of a transcript, which says what the conversation is.
+pub(super) fn first_line(transcript: &Path) -> Option<Value> {
+    let file = File::open(transcript).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut line = Vec::new();
+    BufReader::new(file.take(FIRST_MAX))
+        .read_until(b'\n', &mut line)
+        .ok()?;
+    serde_json::from_slice(&line).ok()
 }
 
 /// Returns the newest line that says how a turn is run, looking from the end.

@@ -3,8 +3,8 @@
 use interlock_facts::{Baseline, RealDisk};
 use interlock_store::{BASELINE, EventLog as _, Home, Listed, RunSummary, StoreError};
 
-use super::{Check, Examination, Health};
-use crate::{hook::HookSetting, session};
+use super::{Check, Examination, Health, setting};
+use crate::session;
 
 const WHAT: &str = "protected";
 
@@ -63,24 +63,6 @@ fn changes(
         )
     };
     Ok(found.changes.into_iter().map(check).collect())
-}
-
-/// Describes this machine as a hook would find it.
-fn setting(examination: &Examination) -> HookSetting {
-    let site = &examination.site;
-    let is_home = |name: &std::ffi::OsString| name == "HOME";
-    let others = std::env::vars_os().filter(|(name, _)| !is_home(name));
-    let home = ("HOME".into(), site.home.clone().into_os_string());
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    HookSetting {
-        home: Home::at(&examination.state),
-        configuration: examination.configuration.clone(),
-        program: Some(site.program.clone()),
-        environment: others.chain([home]).collect(),
-        at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-    }
 }
 
 fn unreadable(error: &StoreError) -> Check {

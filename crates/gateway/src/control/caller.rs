@@ -7,7 +7,7 @@
 use std::{cell::RefCell, cmp::Reverse, path::Path};
 
 use interlock_core::names::{AgentId, CallId, RunId};
-use interlock_store::{ClientProcess, Listed, Lookup, Note, NotedTool, SessionKey};
+use interlock_store::{ClientProcess, Listed, Lookup, Note, NotedTool};
 
 use super::{Control, Incoming};
 use crate::{
@@ -251,7 +251,8 @@ impl Control {
         Ok(match home.look_up(&note.session, &note.project_root)? {
             Lookup::Bound(binding) => Held::Run(binding.run),
             Lookup::Unbound => Held::Nothing,
-            Lookup::Waiting(_) => {
+            Lookup::Project(run) if self.open(&run)?.run.is_over() => Held::Nothing,
+            Lookup::Waiting(_) | Lookup::Project(_) => {
                 let bindings = home.lock_bindings()?;
                 let taken = bindings.take_next(
                     &note.session,
@@ -330,9 +331,8 @@ impl Control {
     fn may_be_ours(&self, run: &RunId) -> bool {
         let home = &self.settings.home;
         let bound = home.session_of(run).ok().flatten();
-        let nobody = SessionKey::new("", "");
         bound.is_some_and(|binding| binding.project_root == self.project_root)
-            || matches!(home.look_up(&nobody, &self.project_root), Ok(Lookup::Waiting(waiting)) if waiting == *run)
+            || matches!(home.waiting_in(&self.project_root), Ok(Some((waiting, _))) if waiting == *run)
     }
 
     fn holder_of(&self, run: &RunId) -> Holder {

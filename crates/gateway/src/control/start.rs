@@ -140,7 +140,7 @@ impl Control {
         let key = note.map_or(&nobody, |note| &note.session);
         let run = match bindings.look_up(key, root)? {
             Lookup::Unbound => return Ok(InTheWay::Ended(None)),
-            Lookup::Waiting(run) => run,
+            Lookup::Waiting(run) | Lookup::Project(run) => run,
             Lookup::Bound(binding) => binding.run,
         };
         Ok(if self.open(&run)?.run.is_over() {

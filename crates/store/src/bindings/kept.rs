@@ -49,7 +49,7 @@ impl SessionKey {
         self.session == other.session && (self.client.is_none() || self.client == other.client)
     }
 
-    pub(super) fn file_name(&self) -> String {
+    pub(crate) fn file_name(&self) -> String {
         let parts = [
             self.client.as_deref().unwrap_or_default().as_bytes(),
             self.session.as_bytes(),
@@ -89,12 +89,25 @@ impl Versioned for Binding {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
-/// The run that takes a project's next session.
+/// Which of a project's sessions a run without a session of its own holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hold {
+    /// The next one to begin.
+    #[default]
+    Next,
+    /// Every one that has no open run of its own, until the run ends.
+    Every,
+}
+
+/// The run that takes a project's next session, or all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Waiting {
     pub(super) run: RunId,
     pub(super) project_root: PathBuf,
+    #[serde(default)]
+    pub(super) hold: Hold,
 }
 
 impl Versioned for Waiting {

@@ -1,0 +1,51 @@
+//! Which sessions of the project are at work here, and which of them no run holds.
+
+use interlock_store::Home;
+
+use super::{Check, Examination, Health, setting};
+use crate::{policy::policy_fault, session::living_sessions};
+
+/// Looks at the project's policy and at the sessions whose clients are running.
+pub(super) fn checks(examination: &Examination) -> Vec<Check> {
+    let root = &examination.site.project_root;
+    let mut checks = Vec::new();
+    if let Some(fault) = policy_fault(&setting(examination), root) {
+        checks.push(Check::own(
+            "policy",
+            Health::Fail,
+            fault,
+            "mend it: every call of a session here is refused until then",
+        ));
+    }
+    let living = match living_sessions(&Home::at(&examination.state), root) {
+        Ok(living) => living,
+        Err(error) => {
+            checks.push(Check::own("sessions", Health::Warn, error.to_string(), ""));
+            return checks;
+        }
+    };
+    let any_held = living.iter().any(|session| session.run.is_some());
+    checks.extend(living.iter().map(|session| {
+        let client = session.session.client.as_deref().unwrap_or("a client");
+        let (id, pid) = (&session.session.session, session.process.pid);
+        match &session.run {
+            Some(run) => Check::own(
+                "session",
+                Health::Ok,
+                format!("{client} {id} (process {pid}) is held by run {run}"),
+                "",
+            ),
+            None => Check::own(
+                "session",
+                if any_held { Health::Warn } else { Health::Ok },
+                format!("{client} {id} (process {pid}) is not held by any run"),
+                if any_held {
+                    "`interlock start --project` holds every session of a project"
+                } else {
+                    ""
+                },
+            ),
+        }
+    }));
+    checks
+}

@@ -1,0 +1,171 @@
+//! Which sessions of a project are at work, held or not, and what those that are not held are told.
+
+use std::path::Path;
+
+use interlock_core::names::RunId;
+use interlock_store::{
+    Binding, ClientProcess, EventLog as _, Home, Lookup, Presence, SessionKey, StoreError,
+};
+
+use crate::{
+    answer::{Answer, Say},
+    hook::HookSetting,
+    input::{Event, Input},
+    process, protocol,
+};
+
+/// A session of a project whose client is running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LivingSession {
+    /// The session, with its client.
+    pub session: SessionKey,
+    /// The client's process.
+    pub process: ClientProcess,
+    /// When it was first seen in the project, in milliseconds since 1970.
+    pub since_ms: u64,
+    /// The open run that holds it; `None`: nothing it does is judged.
+    pub run: Option<RunId>,
+}
+
+/// Lists the sessions of a project whose client is running, oldest first.
+///
+/// # Errors
+/// The state directory cannot be read.
+pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSession>, StoreError> {
+    let mut living = Vec::new();
+    for presence in home.presences(project_root)? {
+        let Some(process) = presence.process.filter(is_running) else {
+            continue;
+        };
+        let run = open_run_of(home, &presence.session, project_root)?.map(|held| held.run);
+        living.push(LivingSession {
+            session: presence.session,
+            process,
+            since_ms: presence.since_ms,
+            run,
+        });
+    }
+    Ok(living)
+}
+
+/// Returns the binding of a session whose run is open.
+fn open_run_of(
+    home: &Home,
+    session: &SessionKey,
+    project_root: &Path,
+) -> Result<Option<Binding>, StoreError> {
+    let bound = match home.look_up(session, project_root)? {
+        Lookup::Bound(bound) => bound,
+        _ => return Ok(None),
+    };
+    let is_over = home.open_run(&bound.run)?.load()?.is_over();
+    Ok((!is_over).then_some(bound))
+}
+
+fn is_running(process: &ClientProcess) -> bool {
+    process::look(process.pid).is_some_and(|found| found.client == *process)
+}
+
+fn is_gone(process: &ClientProcess) -> bool {
+    !is_running(process)
+}
+
+/// Remembers that a held session begins.
+pub(crate) fn begin(setting: &HookSetting, binding: &Binding) -> Result<(), StoreError> {
+    let root = &binding.project_root;
+    let known = setting.home.presence(&binding.session, root)?;
+    let presence = Presence {
+        session: binding.session.clone(),
+        project_root: root.clone(),
+        process: process::client_above(),
+        since_ms: known.map_or(setting.at_ms, |known| known.since_ms),
+        told: Vec::new(),
+    };
+    setting.home.remember_presence(&presence, is_gone)
+}
+
+/// Remembers that a session has ended; one with an open run may be taken up again.
+pub(crate) fn end(
+    setting: &HookSetting,
+    key: &SessionKey,
+    root: &Path,
+    held: bool,
+) -> Result<(), StoreError> {
+    match setting.home.presence(key, root)? {
+        Some(known) if held => {
+            let ended = Presence {
+                process: None,
+                ..known
+            };
+            setting.home.remember_presence(&ended, is_gone)
+        }
+        Some(_) => setting.home.forget_presence(key, root),
+        None => Ok(()),
+    }
+}
+
+/// Remembers a session that no run holds, and tells it once which runs are open beside it.
+pub(crate) fn unheld(
+    setting: &HookSetting,
+    input: &Input,
+    key: &SessionKey,
+    root: &Path,
+) -> Result<Answer, StoreError> {
+    // Where Interlock has nothing to do with a project, it keeps nothing about it.
+    let open = open_runs(&setting.home, key, root)?;
+    let known = setting.home.presence(key, root)?;
+    let told: Vec<RunId> = open.iter().map(|held| held.run.clone()).collect();
+    let news = known
+        .as_ref()
+        .is_none_or(|known| told.iter().any(|run| !known.told.contains(run)));
+    if known.is_some() && !news {
+        return Ok(Say::Nothing.into());
+    }
+    let hears = input.event != Event::SessionStart || protocol::of(input.client).hears_at_start();
+    let presence = Presence {
+        session: key.clone(),
+        project_root: root.to_owned(),
+        process: process::client_above(),
+        since_ms: known.map_or(setting.at_ms, |known| known.since_ms),
+        told: if hears { told } else { Vec::new() },
+    };
+    setting.home.remember_presence(&presence, is_gone)?;
+    let Some(newest) = open.last().filter(|_| news) else {
+        return Ok(Say::Nothing.into());
+    };
+    let text = not_held(newest, open.len(), key);
+    Ok(Answer::add(text.clone()).telling(text))
+}
+
+/// Lists the bindings of the project's other sessions whose runs are open.
+fn open_runs(home: &Home, key: &SessionKey, root: &Path) -> Result<Vec<Binding>, StoreError> {
+    let mut open: Vec<Binding> = Vec::new();
+    for presence in home.presences(root)? {
+        if presence.session == *key {
+            continue;
+        }
+        let Some(held) = open_run_of(home, &presence.session, root)? else {
+            continue;
+        };
+        if open.iter().all(|known| known.run != held.run) {
+            open.push(held);
+        }
+    }
+    Ok(open)
+}
+
+fn not_held(held: &Binding, open: usize, key: &SessionKey) -> String {
+    let run = &held.run;
+    let client = held.session.client.as_deref().unwrap_or("another client");
+    let more = match open.saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" ({more} more are open)"),
+    };
+    format!(
+        "Interlock: run {run} is open in this project{more} and holds a session of {client}. \
+         This session is not held: nothing it does is judged. To hold it to the same run: \
+         `interlock resume {run} --session {}`. To hold every session of the project: \
+         `hold = \"project\"` in .interlock/config.toml, or `interlock start --project`.",
+        key.session
+    )
+}
