@@ -95,6 +95,7 @@ impl Protocol for ClaudeCode {
     fn write(&self, input: &Input, answer: &Answer) -> Value {
         let mut document = match &answer.say {
             Say::Nothing | Say::Menu(_) => json!({}),
+            Say::GoOn(reason) => json!({ "decision": "block", "reason": cut(reason, ADDED_MAX) }),
             Say::Deny(reason) => decision("deny", reason),
             Say::Ask(reason) => decision("ask", reason),
             Say::Allow(reason) => decision("allow", reason),

@@ -79,7 +79,9 @@ impl Protocol for Gemini {
 
     fn write(&self, input: &Input, answer: &Answer) -> Value {
         let mut document = match &answer.say {
-            Say::Deny(reason) => json!({ "decision": "deny", "reason": cut(reason, ADDED_MAX) }),
+            Say::Deny(reason) | Say::GoOn(reason) => {
+                json!({ "decision": "deny", "reason": cut(reason, ADDED_MAX) })
+            }
             Say::Ask(reason)
             | Say::Rewrite {
                 asks: true, reason, ..

@@ -17,7 +17,8 @@ use std::{
 
 use interlock_confine::Host;
 use interlock_core::{
-    briefing, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, notice,
+    Reply, briefing, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId,
+    notice,
 };
 use interlock_facts::{RealDisk, Shape};
 use interlock_store::{Binding, Home, SessionKey, StoreError};
@@ -321,8 +322,8 @@ fn answer_event(
         }
         Event::Menu => Ok(menu(guarded)),
         Event::SubagentStop => released(guarded, input),
-        Event::Stop { again: false } => Ok(unfinished(guarded)),
-        Event::Stop { again: true } | Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
+        Event::Stop { again } => unfinished(guarded, *again),
+        Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
 }
 
@@ -415,16 +416,31 @@ fn menu(guarded: &Guarded) -> Answer {
     }
 }
 
-/// Says at the end of a turn what is not done yet.
-fn unfinished(guarded: &Guarded) -> Answer {
+/// Says at the end of a turn what is not done yet; where the workflow wants it done, the agent goes on.
+fn unfinished(guarded: &mut Guarded, again: bool) -> Result<Answer, String> {
+    if !guarded.machine.finish.is_optional() {
+        let decision = guarded.ask(Ask::Finish).map_err(said)?;
+        if let Reply::Refused(refusal) = decision.reply {
+            let now = briefing(&guarded.machine, &guarded.run, None);
+            let text = format!(
+                "{}: {}. Go on, or move on with `interlock_transition`.\n{now}",
+                refusal.code.as_str(),
+                refusal.message
+            );
+            return Ok(Say::GoOn(text).into());
+        }
+    }
+    if again {
+        return Ok(Say::Nothing.into());
+    }
     let report = interlock_core::report(&guarded.machine, &guarded.run, None);
-    Answer::tell_person(format!(
+    Ok(Answer::tell_person(format!(
         "Interlock: run {} of `{}` is not finished: it stands in `{}` ({}).",
         guarded.id(),
         guarded.machine.id,
         report.state,
         report.status.as_str()
-    ))
+    )))
 }
 
 /// Keeps the text of a result beside the log, where the workflow asks for it.

@@ -55,6 +55,8 @@ pub enum Ask {
         /// The sub-agent.
         agent: AgentId,
     },
+    /// May the agent end its work here?
+    Finish,
     /// A person says yes to what waits.
     Approve(Answer),
     /// A person says no to what waits.

@@ -35,9 +35,13 @@ use crate::{
     machine::{Machine, ModeRules, Object},
     names::{AgentId, ApprovalId, Digest, FramePath},
     refusal::{Code, Refusal},
+    report::pending,
     run::{Frame, Phase, Run},
     text::Places,
 };
+
+/// Times that an agent is kept from ending its work without a transition in between.
+const FINISH_REFUSALS_MAX: u32 = 3;
 
 /// What a command brought about.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,6 +106,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::EndLine(end) => work.end_line(end),
         Ask::Transition(request) => work.transition(request),
         Ask::ReleaseAgent { agent } => work.release_agent(agent),
+        Ask::Finish => work.end_of_work(),
         Ask::Approve(answer) => work.approve(answer),
         Ask::Reject(answer) => work.reject(answer),
         Ask::Stage { path, attempt, ask } => work.stage(path, *attempt, ask),
@@ -296,6 +301,30 @@ impl<'a> Work<'a> {
             });
         }
         Ok(Reply::Accepted)
+    }
+
+    /// Refuses the end of the agent's work while the workflow wants more of it.
+    ///
+    /// Never for ever: after [`FINISH_REFUSALS_MAX`] refusals without a transition the agent may end.
+    fn end_of_work(&mut self) -> Answered {
+        let waits = self.run.paused.is_some() || !pending(self.machine, &self.run).is_empty();
+        let is_free = self.machine.finish.is_optional()
+            || self.run.phase != Phase::Open
+            || waits
+            || self.run.finish_refusals >= FINISH_REFUSALS_MAX;
+        if is_free {
+            return Ok(Reply::Accepted);
+        }
+        self.emit(Event::FinishRefused {
+            attempt: self.run.finish_refusals.saturating_add(1),
+        });
+        Err(Refusal::new(
+            Code::FinishRequired,
+            format!(
+                "the work is not finished: `{}` is to end in a final state, and no person is waited for",
+                self.machine.id
+            ),
+        ))
     }
 
     fn pause(&mut self, by: &str, reason: Option<&String>) -> Answered {

@@ -522,6 +522,11 @@ pub enum Event {
         /// The sub-agent.
         agent: AgentId,
     },
+    /// The agent was about to end its work before the run had ended.
+    FinishRefused {
+        /// Which refusal without a transition in between, from 1.
+        attempt: u32,
+    },
     /// A frame moved.
     TransitionTaken {
         /// The frame.

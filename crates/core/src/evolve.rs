@@ -131,6 +131,7 @@ fn apply(run: &mut Run, event: &Event) {
                 run.away.insert(agent.clone());
             }
         }
+        Event::FinishRefused { attempt } => run.finish_refusals = *attempt,
         Event::TransitionTaken {
             path,
             event,
@@ -147,6 +148,7 @@ fn apply(run: &mut Run, event: &Event) {
                 activities::catch(frame);
             }
             run.entered += u64::from(run.places.is_some());
+            run.finish_refusals = 0;
             take_transition(run, path, from, to, *how, data, *at_ms);
         }
         Event::ApprovalRequested {

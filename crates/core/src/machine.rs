@@ -64,6 +64,9 @@ pub struct Machine {
     /// What the engine carries along without reading.
     #[serde(default)]
     pub meta: Object,
+    /// Whether the agent that the run holds may end its work before the run has ended.
+    #[serde(default, skip_serializing_if = "Finish::is_optional")]
+    pub finish: Finish,
     /// Whether starts of effects are events, and a failed run can go on where it failed.
     ///
     /// Only the outermost machine is asked.
@@ -75,6 +78,25 @@ pub struct Machine {
     /// What holds where lines carry a conversation; `None`: they carry none. Only the outermost machine is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
+}
+
+/// Whether an agent may end its work before the run has ended. Only the outermost machine is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It may.
+    #[default]
+    Optional,
+    /// It is told to go on, a few times in each state.
+    Required,
+}
+
+impl Finish {
+    /// Tells whether this is what holds where a workflow says nothing.
+    #[must_use]
+    pub const fn is_optional(&self) -> bool {
+        matches!(self, Self::Optional)
+    }
 }
 
 /// The bounds of a run. Nothing is unbounded.

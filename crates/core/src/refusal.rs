@@ -91,6 +91,8 @@ codes! {
     LimitExceeded = "limit_exceeded"
     /// A run is open already.
     RunOpen = "run_open"
+    /// The agent is to bring the run to an end first.
+    FinishRequired = "finish_required"
     /// The arguments cannot be judged.
     InvalidArguments = "invalid_arguments"
     /// There is no such tool.

@@ -48,6 +48,9 @@ pub struct Run {
     /// States entered so far, where the machine is durable.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub entered: u64,
+    /// Times that the agent was kept from ending its work since the last transition.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub finish_refusals: u32,
     /// What was seen, by the evidence guard's key.
     pub evidence: BTreeMap<String, Seen>,
     /// Sequence number of the last allowed write.
@@ -202,6 +205,7 @@ impl Run {
             places: None,
             adopted: None,
             entered: 0,
+            finish_refusals: 0,
             evidence: BTreeMap::new(),
             last_write: None,
             calls: VecDeque::new(),
@@ -270,6 +274,10 @@ fn collect_leaves(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) 
     for child in frame.children.iter().filter(|child| child.ended.is_none()) {
         collect_leaves(&child.frame, &path.child(&child.name), leaves);
     }
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -33,6 +33,8 @@ pub enum InputLine {
     Reject(AnswerLine),
     /// A sub-agent has stopped, by its id.
     Stopped(String),
+    /// The agent is about to end its work.
+    Finish,
     /// A task, a stage or a question ended.
     Activity(ActivityLine),
     /// A person or the agent pauses the run.
@@ -178,11 +180,12 @@ pub struct BadLine {
 }
 
 /// The key that makes a line what it is, and the keys it may have beside it.
-const SHAPES: [(&str, &[&str]); 13] = [
+const SHAPES: [(&str, &[&str]); 14] = [
     ("tool", &["input", "branch", "agent", "client", "files"]),
     ("result", &[]),
     ("transition", &["data", "branch", "agent"]),
     ("stopped", &[]),
+    ("finish", &[]),
     ("approve", &[]),
     ("reject", &[]),
     ("activity", &[]),
@@ -297,6 +300,7 @@ fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> 
             of: None,
         }),
         "activity" => InputLine::Activity(activity(&mut fields)?),
+        "finish" => InputLine::Finish,
         "pause" => InputLine::Pause,
         "resume" => InputLine::Resume,
         "cancel" => InputLine::Cancel,

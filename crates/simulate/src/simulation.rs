@@ -259,6 +259,9 @@ impl Simulation {
                 let agent = AgentId::new(agent);
                 self.answer(Ask::ReleaseAgent { agent }, said, false)
             }
+            InputLine::Finish => {
+                self.answer(Ask::Finish, "the agent may end its work".to_owned(), false)
+            }
             InputLine::Activity(line) => {
                 if let ActivityOutcome::Done { output, .. } = &line.outcome
                     && let Some(answer) = self.hand_in(line.path.as_deref(), output)

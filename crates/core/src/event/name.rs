@@ -20,6 +20,7 @@ impl Event {
             Self::LineEnded { .. } => "LineEnded",
             Self::AgentBound { .. } => "AgentBound",
             Self::AgentReleased { .. } => "AgentReleased",
+            Self::FinishRefused { .. } => "FinishRefused",
             Self::TransitionTaken { .. } => "TransitionTaken",
             Self::TransitionRejected { .. } => "TransitionRejected",
             Self::ApprovalRequested { .. } => "ApprovalRequested",

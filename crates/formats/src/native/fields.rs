@@ -83,7 +83,7 @@ pub(crate) static MACHINE: Table = Table {
     fields: &workflow_fields(false),
 };
 
-const fn workflow_fields(id_required: bool) -> [Field; 9] {
+const fn workflow_fields(id_required: bool) -> [Field; 10] {
     let id = Field {
         required: id_required,
         ..field("id", Shape::Name, "The unique id of the workflow.")
@@ -105,6 +105,11 @@ const fn workflow_fields(id_required: bool) -> [Field; 9] {
             "context",
             Shape::Object,
             "The values that guards read, as a run starts with them.",
+        ),
+        field(
+            "finish",
+            Shape::OneOf(&["optional", "required"]),
+            "`required`: an agent that ends its work before a final state is told to go on.",
         ),
         field(
             "guards",

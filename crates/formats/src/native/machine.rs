@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use interlock_core::{
     guard::{Guard, Source as GuardSource},
-    machine::{Activity, Ending, Interrupt, Machine, State},
+    machine::{Activity, Ending, Finish, Interrupt, Machine, State},
     names::{GuardName, InterruptName, MachineId, StateName},
     validate::{GuardRoot, Place},
 };
@@ -227,6 +227,10 @@ impl Reader<'_, '_> {
                 .map(Node::to_object)
                 .unwrap_or_default(),
             meta: self.meta(key.as_ref(), &fields),
+            finish: match fields.text("finish") {
+                Some("required") => Finish::Required,
+                _ => Finish::Optional,
+            },
             ..empty(id)
         };
         for (entry, key) in nested {
@@ -456,6 +460,7 @@ pub(crate) fn empty(id: &str) -> Machine {
         machines: IndexMap::new(),
         limits: interlock_core::machine::Limits::default(),
         meta: serde_json::Map::new(),
+        finish: Finish::Optional,
         durable: false,
         stages: None,
         conversation: None,

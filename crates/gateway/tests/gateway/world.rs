@@ -122,7 +122,7 @@ impl World {
             .unwrap()
         {
             Lookup::Bound(binding) => Some(binding.run),
-            Lookup::Unbound | Lookup::Waiting(_) => None,
+            Lookup::Unbound | Lookup::Waiting(_) | Lookup::Project(_) => None,
         }
     }
 
