@@ -216,6 +216,7 @@ fn setting(examination: &Examination) -> HookSetting {
         configuration: examination.configuration.clone(),
         program: Some(site.program.clone()),
         environment: others.chain([home]).collect(),
+        client: None,
         at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
     }
 }

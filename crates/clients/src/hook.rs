@@ -21,7 +21,7 @@ use interlock_core::{
     notice,
 };
 use interlock_facts::{RealDisk, Shape};
-use interlock_store::{Binding, Home, SessionKey, StoreError};
+use interlock_store::{Binding, ClientProcess, Home, SessionKey, StoreError};
 use serde_json::Value;
 
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
     client::ClientId,
     failed, gemini,
     input::{Event, Input, ToolUse},
-    judge, line, policy,
+    judge, line, policy, process,
     protocol::{self, Ended},
     session,
     session::Guarded,
@@ -52,6 +52,8 @@ pub struct HookSetting {
     pub program: Option<PathBuf>,
     /// The environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// The client's process, where it is known; else it is looked for above this one.
+    pub client: Option<ClientProcess>,
     /// The time, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -72,6 +74,7 @@ impl HookSetting {
             configuration: interlock_project::configuration_directory(look),
             program: std::env::current_exe().ok(),
             environment,
+            client: None,
             at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
         })
     }
@@ -85,6 +88,12 @@ impl HookSetting {
             program: self.program.clone(),
             environment: self.environment.clone(),
         }
+    }
+
+    /// Returns the client's process, if it can be seen.
+    #[must_use]
+    pub fn client_process(&self) -> Option<ClientProcess> {
+        self.client.clone().or_else(process::client_above)
     }
 
     /// Returns a variable of the environment that is text.
@@ -351,7 +360,9 @@ fn unguarded(
         Event::BeforeTool(tool) => judge::note_for_server(setting, input, tool, key, root)?,
         Event::SessionEnd => return session_ended(setting, key, root, false),
         Event::SessionStart | Event::Prompt => {
-            return session::unheld(setting, input, key, root).map_err(said);
+            // Trouble with others' runs is no trouble of a session without one.
+            let told = session::unheld(setting, input, key, root);
+            return Ok(told.unwrap_or_else(|_| Say::Nothing.into()));
         }
         _ => {}
     }

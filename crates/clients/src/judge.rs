@@ -245,7 +245,7 @@ fn note(
         run: None,
         project_root: project_root.to_owned(),
         agent: input.agent.clone(),
-        process: crate::process::client_above(),
+        process: setting.client_process(),
         call: used.id.clone(),
         tool: tool.into(),
         digest: interlock_facts::control_digest(&used.input),

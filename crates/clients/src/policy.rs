@@ -10,7 +10,7 @@ use interlock_store::{
     StoreError,
 };
 
-use crate::{hook::HookSetting, process};
+use crate::hook::HookSetting;
 
 /// Who starts the runs of a policy.
 const BY: &str = "project policy";
@@ -97,7 +97,7 @@ pub(crate) fn start(
         Hold::Project => SessionKey::of_any_client(root.to_string_lossy()),
     };
     let _turn = setting.home.lock_session(&turn).map_err(said)?;
-    let process = process::client_above();
+    let process = setting.client_process();
     start_for(setting, root, (key, process), policy, ended)
 }
 

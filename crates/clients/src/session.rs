@@ -14,9 +14,11 @@ use interlock_core::{
 };
 use interlock_facts::Surroundings;
 use interlock_project::project_root;
-use interlock_store::{Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, submit};
+use interlock_store::{
+    BindError, Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, submit,
+};
 
-use crate::{hook::HookSetting, input::Input, process};
+use crate::{hook::HookSetting, input::Input};
 
 use follow::followed;
 pub use present::{LivingSession, living_sessions};
@@ -141,7 +143,7 @@ fn held_to(
 ) -> Result<Binding, String> {
     let said = |error: StoreError| error.to_string();
     let bindings = setting.home.lock_bindings().map_err(said)?;
-    let process = process::client_above();
+    let process = setting.client_process();
     let holder = setting.home.session_of(run).map_err(said)?;
     let is_same = |holder: &Binding| process.is_some() && holder.process == process;
     if holder
@@ -194,7 +196,7 @@ fn binding(
                 Lookup::Waiting(_) => setting.home.lock_bindings()?.take_next(
                     key,
                     root,
-                    process::client_above(),
+                    setting.client_process(),
                     setting.at_ms,
                 )?,
                 Lookup::Project(run) => joined(setting, key, root, &run)?,
@@ -218,7 +220,7 @@ fn joined(
         bindings.stop_waiting(run, root)?;
         return Ok(None);
     }
-    bindings.take_next(key, root, process::client_above(), setting.at_ms)
+    bindings.take_next(key, root, setting.client_process(), setting.at_ms)
 }
 
 /// Takes the run that waits for the project's next session, where this one's own has ended.
@@ -242,28 +244,28 @@ fn next_waiting(
     }
     bindings.release(&bound.run, root)?;
     bindings.forget_session(key)?;
-    bindings.take_next(key, root, process::client_above(), setting.at_ms)
+    bindings.take_next(key, root, setting.client_process(), setting.at_ms)
 }
 
 /// Remembers the client's process, where it is another than last time.
 fn renewed(setting: &HookSetting, mut binding: Binding) -> Result<Binding, StoreError> {
-    let process = process::client_above();
+    let process = setting.client_process();
     if process.is_none() || process == binding.process {
         return Ok(binding);
     }
     binding.process = process;
-    setting
-        .home
-        .lock_bindings()?
-        .bind(binding.clone(), None)
-        .map_err(|error| match error {
-            interlock_store::BindError::Store(error) => error,
-            // Bound otherwise meanwhile: the next call will find that.
-            _ => StoreError::MissingRun {
-                run: binding.run.clone(),
-                path: setting.home.path().to_owned(),
-            },
-        })
+    let bindings = setting.home.lock_bindings()?;
+    match bindings.bind(binding.clone(), None) {
+        Ok(bound) => Ok(bound),
+        Err(BindError::Store(error)) => Err(error),
+        // The run has gone on in another session, and still guards this one.
+        Err(BindError::RunHeld { .. }) => bindings.share(&binding).map(|()| binding),
+        // Bound otherwise meanwhile: the next call will find that.
+        Err(_) => Err(StoreError::MissingRun {
+            run: binding.run.clone(),
+            path: setting.home.path().to_owned(),
+        }),
+    }
 }
 
 impl Guarded {

@@ -133,6 +133,7 @@ impl Place {
             configuration: None,
             program: Some(self.base().join("bin/interlock")),
             environment: vec![("HOME".into(), self.base().join("home").into())],
+            client: None,
             at_ms: 1,
         };
         let input = read(ClientId::ClaudeCode, input.to_string().as_bytes(), None).unwrap();

@@ -6,7 +6,8 @@
 //!
 //! - `hook`: the client's JSON; what every input has is added, and a null takes it
 //!   away. `session` names another session than the first, `argument` the event where
-//!   the hook's line does, `through` the client for which that line was written.
+//!   the hook's line does, `process` the client's process where several sessions share one,
+//!   `through` the client for which that line was written.
 //!   `answer`: what is printed; in it
 //!   `{"holds": […]}` stands for a text with all of these. `refused`: exit code
 //!   2 with all of these in the sentence.
@@ -35,12 +36,20 @@ use interlock_core::{
 };
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_store::{
-    Durability, EventLog as _, Home, Lookup, NewRun, SessionKey, SourceFile, submit,
+    ClientProcess, Durability, EventLog as _, Home, Lookup, NewRun, SessionKey, SourceFile, submit,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const SESSION: &str = "s1";
+
+/// Returns a process that no other of the story is.
+fn process(name: &str) -> ClientProcess {
+    ClientProcess {
+        pid: u32::MAX,
+        started: name.to_owned(),
+    }
+}
 
 struct Story {
     client: ClientId,
@@ -80,6 +89,7 @@ impl Story {
                     .map(|(name, value)| variable(name, value.as_str().unwrap())),
             )
             .collect(),
+            client: None,
             at_ms: 1_000,
         };
         let story = Self {
@@ -155,7 +165,11 @@ impl Story {
         let through = step["through"].as_str().and_then(ClientId::named);
         let client = through.unwrap_or(self.client);
         let input = read(client, text.as_bytes(), step["argument"].as_str())?;
-        respond(&self.setting, &input)
+        let setting = HookSetting {
+            client: Some(process(step["process"].as_str().unwrap_or(session))),
+            ..self.setting.clone()
+        };
+        respond(&setting, &input)
     }
 
     fn transition(&self, event: &str, agent: Option<&str>) -> Reply {

@@ -325,6 +325,7 @@ fn files(settings: &Settings, configured: Servers) -> Result<Files, GatewayError
         configuration: settings.configuration.clone(),
         program: std::env::current_exe().ok(),
         environment: std::env::vars_os().collect(),
+        client: None,
         at_ms: 0,
     };
     let root: PathBuf = project_root(&settings.project_directory);

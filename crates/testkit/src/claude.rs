@@ -11,7 +11,10 @@ use crate::anthropic::{self, Call, Model, Request, Script};
 use crate::confined::{self, Confinement};
 use crate::processes;
 use crate::room::Room;
+use crate::terminal::Terminal;
 
+/// The key of the scripted model, short enough to be remembered whole.
+const KEY: &str = "scripted";
 /// How long a session may take before its processes are killed.
 const DEADLINE: Duration = Duration::from_secs(90);
 
@@ -146,6 +149,44 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Runs the client as a person does, in a terminal, while `work` types and looks.
+    ///
+    /// The folder is trusted and the first screens of a new installation are answered.
+    ///
+    /// # Errors
+    /// When the client is not installed or cannot be started, and what `work` says.
+    pub fn in_terminal<T: Send>(
+        self,
+        work: impl FnOnce(&mut Terminal) -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        let program = self.version.program()?;
+        let folder = self.room.project().canonicalize()?;
+        let settings = serde_json::json!({
+            "hasCompletedOnboarding": true,
+            "theme": "dark",
+            "customApiKeyResponses": { "approved": [KEY], "rejected": [] },
+            "projects": { folder.to_string_lossy(): {
+                "hasTrustDialogAccepted": true,
+                "hasCompletedProjectOnboarding": true,
+                "enabledMcpjsonServers": ["interlock"],
+            } },
+        });
+        std::fs::write(self.room.home().join(".claude.json"), settings.to_string())?;
+        confined::run(|confinement| {
+            let model = Model::start(self.script.clone())?;
+            let mut command = self.room.command(&program);
+            command
+                .args(["--permission-mode", self.mode.word()])
+                .args(&self.arguments)
+                .env("TERM", "xterm-256color");
+            point(&mut command, &model.url());
+            confinement.keep_inside(&mut command);
+            command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+            let mut terminal = Terminal::start(&command, 50, 150)?;
+            work(&mut terminal)
+        })
+    }
+
     fn command(&self, program: &Path, model: &Model, confinement: Confinement) -> Command {
         let mut command = self.room.command(program);
         command
@@ -189,7 +230,7 @@ impl<'a> Session<'a> {
 pub(crate) fn point(command: &mut Command, url: &str) {
     command
         .env("ANTHROPIC_BASE_URL", url)
-        .env("ANTHROPIC_API_KEY", "scripted")
+        .env("ANTHROPIC_API_KEY", KEY)
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
         .env("DISABLE_AUTOUPDATER", "1")
         // Bypassing permissions as root is refused unless the client believes in a sandbox.

@@ -15,7 +15,6 @@ use interlock_store::{
 use crate::{
     hook::HookSetting,
     input::{Event, Input},
-    process,
     protocol::{self, Origin},
 };
 
@@ -29,7 +28,7 @@ pub(super) fn followed(
     key: &SessionKey,
     root: &Path,
 ) -> Result<Option<Binding>, StoreError> {
-    if let Some(process) = process::client_above()
+    if let Some(process) = setting.client_process()
         && let Some(binding) = by_process(setting, input, key, root, &process)?
     {
         return Ok(Some(binding));
@@ -103,7 +102,7 @@ fn by_origin(
     }
     let binding = Binding {
         session: key.clone(),
-        process: process::client_above(),
+        process: setting.client_process(),
         at_ms: setting.at_ms,
         ..bound
     };

@@ -37,7 +37,7 @@ pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSes
         let Some(process) = presence.process.filter(is_running) else {
             continue;
         };
-        let run = open_run_of(home, &presence.session, project_root)?.map(|held| held.run);
+        let run = open_run_of(home, &presence.session, project_root).map(|held| held.run);
         living.push(LivingSession {
             session: presence.session,
             process,
@@ -48,18 +48,14 @@ pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSes
     Ok(living)
 }
 
-/// Returns the binding of a session whose run is open.
-fn open_run_of(
-    home: &Home,
-    session: &SessionKey,
-    project_root: &Path,
-) -> Result<Option<Binding>, StoreError> {
-    let bound = match home.look_up(session, project_root)? {
-        Lookup::Bound(bound) => bound,
-        _ => return Ok(None),
+/// Returns the binding of a session whose run is open; one that cannot be read may be.
+fn open_run_of(home: &Home, session: &SessionKey, project_root: &Path) -> Option<Binding> {
+    let Ok(Lookup::Bound(bound)) = home.look_up(session, project_root) else {
+        return None;
     };
-    let is_over = home.open_run(&bound.run)?.load()?.is_over();
-    Ok((!is_over).then_some(bound))
+    let run = home.open_run(&bound.run).and_then(|log| log.load());
+    let is_over = run.is_ok_and(|run| run.is_over());
+    (!is_over).then_some(bound)
 }
 
 fn is_running(process: &ClientProcess) -> bool {
@@ -77,7 +73,7 @@ pub(crate) fn begin(setting: &HookSetting, binding: &Binding) -> Result<(), Stor
     let presence = Presence {
         session: binding.session.clone(),
         project_root: root.clone(),
-        process: process::client_above(),
+        process: setting.client_process(),
         since_ms: known.map_or(setting.at_ms, |known| known.since_ms),
         told: Vec::new(),
     };
@@ -125,7 +121,7 @@ pub(crate) fn unheld(
     let presence = Presence {
         session: key.clone(),
         project_root: root.to_owned(),
-        process: process::client_above(),
+        process: setting.client_process(),
         since_ms: known.map_or(setting.at_ms, |known| known.since_ms),
         told: if hears { told } else { Vec::new() },
     };
@@ -144,7 +140,7 @@ fn open_runs(home: &Home, key: &SessionKey, root: &Path) -> Result<Vec<Binding>,
         if presence.session == *key {
             continue;
         }
-        let Some(held) = open_run_of(home, &presence.session, root)? else {
+        let Some(held) = open_run_of(home, &presence.session, root) else {
             continue;
         };
         if open.iter().all(|known| known.run != held.run) {

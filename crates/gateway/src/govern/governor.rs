@@ -105,6 +105,7 @@ impl Governor {
             configuration: settings.configuration.clone(),
             program: std::env::current_exe().ok(),
             environment: std::env::vars_os().collect(),
+            client: None,
             at_ms: 0,
         };
         let parent = setting.variable("TRACEPARENT");

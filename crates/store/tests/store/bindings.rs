@@ -243,7 +243,7 @@ fn a_session_that_is_being_bound_is_at_no_moment_unbound() {
             while waits {
                 match world.found(&key("s1")) {
                     Lookup::Unbound => panic!("a hook would have let its call pass"),
-                    Lookup::Waiting(_) => {}
+                    Lookup::Waiting(_) | Lookup::Project(_) => {}
                     Lookup::Bound(bound) => waits = bound.process.is_none(),
                 }
             }
