@@ -32,7 +32,9 @@ pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
         let living = living_sessions(&home, &project)?;
         let living: Vec<Value> = living.iter().map(described).collect();
         live::put(&mut status, "sessions", Value::Array(living));
-        live::put(&mut status, "policy_fault", json!(policy));
+        if let Some(fault) = policy {
+            live::put(&mut status, "policy_fault", json!(fault));
+        }
         app.output.json(&status)
     } else {
         print(app, &status)?;
