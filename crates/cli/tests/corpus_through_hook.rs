@@ -178,6 +178,7 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
             InputLine::Activity(_)
             | InputLine::Advance(_)
             | InputLine::Message(_)
+            | InputLine::Finish
             | InputLine::Stopped(_) => false,
         })
 }

@@ -9,6 +9,7 @@ use interlock_store::{
 
 use crate::{
     answer::{Answer, Say},
+    client::ClientId,
     hook::HookSetting,
     input::{Event, Input},
     process, protocol,
@@ -37,6 +38,10 @@ pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSes
         let Some(process) = presence.process.filter(is_running) else {
             continue;
         };
+        if one_conversation(&presence.session) {
+            // The one before it in the same process is over, whether its end was told or not.
+            living.retain(|known: &LivingSession| known.process != process);
+        }
         let run = open_run_of(home, &presence.session, project_root).map(|held| held.run);
         living.push(LivingSession {
             session: presence.session,
@@ -46,6 +51,12 @@ pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSes
         });
     }
     Ok(living)
+}
+
+/// Tells whether a process of the session's client has one conversation at a time.
+fn one_conversation(session: &SessionKey) -> bool {
+    let client = session.client.as_deref().and_then(ClientId::named);
+    client.is_some_and(|client| !protocol::of(client).has_several_conversations())
 }
 
 /// Returns the binding of a session whose run is open; one that cannot be read may be.
