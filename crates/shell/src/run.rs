@@ -85,6 +85,7 @@ impl Walker<'_> {
             class,
             opaque: None,
             contained: false,
+            project_words: project_words(args),
             assignments: place.assignments.clone(),
             proves_success: place.proof.success,
             proves_exit: place.proof.exit,
@@ -516,4 +517,33 @@ fn loose(args: &[Arg]) -> Vec<usize> {
         .filter(|(_, arg)| arg.literal().is_none() && arg.may_be_option())
         .map(|(at, _)| at)
         .collect()
+}
+
+/// Counts the words behind a package manager's name that choose packages of the project.
+fn project_words(args: &[Arg]) -> usize {
+    if !args.first().is_some_and(|name| name.is("pnpm")) {
+        return 0;
+    }
+    let mut at = 1;
+    while let Some(word) = args.get(at).and_then(Arg::literal) {
+        at += match word {
+            "-r" | "--recursive" => 1,
+            "-F" | "--filter" if args.get(at + 1).is_some_and(names_packages) => 2,
+            _ if word
+                .strip_prefix("--filter=")
+                .is_some_and(|value| names_packages(&Arg::text(value))) =>
+            {
+                1
+            }
+            _ => break,
+        };
+    }
+    at - 1
+}
+
+/// Returns whether a filter names packages, and no place outside.
+fn names_packages(value: &Arg) -> bool {
+    value.literal().is_some_and(|text| {
+        !text.is_empty() && !text.starts_with(['-', '/']) && !text.contains("..")
+    })
 }

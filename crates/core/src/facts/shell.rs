@@ -99,6 +99,11 @@ pub struct SimpleCommand {
     /// So is version control in another repository, whose configuration names programs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub contained: bool,
+    /// How many words behind its name choose a place in the project and nothing else.
+    ///
+    /// An entry of `allowed_commands` sees through them: `git -C DIR status` is `git status`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub project_words: usize,
     /// Names assigned for this command alone (`A=1 cmd`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assignments: Vec<String>,
@@ -142,6 +147,11 @@ pub struct CommandSpan {
     pub start: usize,
     /// The byte behind its last word or redirection.
     pub end: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// One word of a command, after the shell would have expanded it.

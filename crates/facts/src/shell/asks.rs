@@ -16,9 +16,13 @@ pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: 
         };
         match ask {
             ShellAsk::Repository { directory, .. } => {
-                if command.opaque.is_none() && is_other_repository(directory, surroundings, disk) {
-                    command.opaque = Some(ask.doubt());
-                    command.contained = true;
+                let matters = command.opaque.is_none() || command.project_words > 0;
+                if matters && is_other_repository(directory, surroundings, disk) {
+                    command.project_words = 0;
+                    if command.opaque.is_none() {
+                        command.opaque = Some(ask.doubt());
+                        command.contained = true;
+                    }
                 }
             }
             ShellAsk::Options { directory, .. } => {

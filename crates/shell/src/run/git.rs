@@ -29,6 +29,8 @@ impl Walker<'_> {
         let mut directory = self.directory();
         let mut asks = false;
         let mut at = 0;
+        // Words that choose the place, and nothing before them that chooses more.
+        let mut placing = 0;
         while let Some(word) = args.get(at) {
             let Some(text) = word.literal() else {
                 self.facts
@@ -45,6 +47,7 @@ impl Walker<'_> {
                     directory = paths::absolute(path, directory.as_deref());
                     asks = true;
                     at += 1;
+                    placing = if placing + 2 == at { at } else { placing };
                 }
                 "-c" => {
                     if !args.get(at).is_some_and(is_harmless_config) {
@@ -79,16 +82,20 @@ impl Walker<'_> {
             words: args.get(at + 1..).unwrap_or_default(),
             directory,
         };
-        self.git_place(&call, asks);
+        if self.git_place(&call, asks)
+            && let Some(command) = self.facts.facts.commands.get_mut(index)
+        {
+            command.project_words = placing;
+        }
         self.git_subcommand(&call, place)
     }
 
-    /// Asks about a repository that may not be the project's own.
-    fn git_place(&mut self, call: &Call<'_>, asks: bool) {
+    /// Asks about a repository that may not be the project's own; tells whether it may be.
+    fn git_place(&mut self, call: &Call<'_>, asks: bool) -> bool {
         let Some(directory) = &call.directory else {
             self.facts
                 .opaque(call.index, "git in a directory that is not known");
-            return;
+            return false;
         };
         let root = &self.setting.project_root;
         let inside = directory == root
@@ -107,6 +114,7 @@ impl Walker<'_> {
                 command: call.index,
             });
         }
+        inside
     }
 
     fn git_subcommand(&mut self, call: &Call<'_>, place: &Place) -> Step {

@@ -237,7 +237,17 @@ pub(in crate::judge) fn beyond<'a>(
     entry: &CommandEntry,
     command: &'a SimpleCommand,
 ) -> Option<Beyond<'a>> {
-    words_beyond(&entry.words, command)
+    words_beyond(&entry.words, command).or_else(|| {
+        // What chooses a place in the project is seen through; no evidence is.
+        let (name, rest) = command.words.split_first()?;
+        let rest = rest.get(command.project_words..)?;
+        (command.project_words > 0).then_some(())?;
+        let tail = tail_after(&entry.words, name, rest)?;
+        Some(Beyond {
+            words: tail,
+            from: command.words.len().saturating_sub(tail.len()),
+        })
+    })
 }
 
 /// Returns the words after `wanted`, where `command` begins with them.
@@ -261,8 +271,13 @@ pub(in crate::judge) fn words_beyond<'a>(
 
 /// Returns what follows `wanted` in `words`; the program's directory may be left out.
 fn rest_after<'a>(wanted: &[String], words: &'a [Word]) -> Option<&'a [Word]> {
-    let (program, operands) = wanted.split_first()?;
     let (first, rest) = words.split_first()?;
+    tail_after(wanted, first, rest)
+}
+
+/// Returns the same of a program's name and the words taken to stand behind it.
+fn tail_after<'a>(wanted: &[String], first: &Word, rest: &'a [Word]) -> Option<&'a [Word]> {
+    let (program, operands) = wanted.split_first()?;
     let name = first.literal()?;
     if name != program && program_name(name) != Some(program.as_str()) {
         return None;
