@@ -3,6 +3,7 @@
 mod archive;
 mod awk;
 mod builtins;
+mod containers;
 mod declare;
 mod files;
 mod find;
@@ -128,6 +129,7 @@ impl Walker<'_> {
         }
         let index = self.list_command(args, row.class, place);
         self.facts.begin(show(args));
+        self.containers(name, operands);
         let result = self.by_row(row, index, name, operands, place);
         self.facts.done();
         result

@@ -40,7 +40,9 @@ impl Guarded<'_> {
             .or_else(|| self.in_operands(command))
             .or_else(|| {
                 command.opaque.as_ref()?;
-                self.in_opaque(command)
+                // A form that only reads, though it starts what is configured.
+                let reads = command.contained && command.class == CommandClass::ProjectCode;
+                (!reads).then(|| self.in_opaque(command)).flatten()
             })
     }
 
@@ -125,8 +127,8 @@ impl Guarded<'_> {
             .words
             .iter()
             .enumerate()
-            // A file that is run is read.
-            .filter(|(at, _)| Some(*at) != script)
+            // A file that is run is read, and what a message says is only said.
+            .filter(|(at, _)| Some(*at) != script && !is_message(command, *at))
             .map(|(_, word)| shown(word))
             .collect();
         let text = words.join(" ");
@@ -220,6 +222,40 @@ pub(super) fn makes_an_archive(command: &SimpleCommand) -> bool {
         Some("7z" | "7za" | "7zz" | "ar") => !letters.starts_with(['x', 'e']),
         _ => false,
     }
+}
+
+/// Programs and their options whose value is a text for people.
+const MESSAGES: &[(&[&str], &[&str])] = &[
+    (
+        &["gh"],
+        &[
+            "--body",
+            "-b",
+            "--title",
+            "-t",
+            "--notes",
+            "-n",
+            "--comment",
+        ],
+    ),
+    (
+        &["glab"],
+        &["--description", "-d", "--title", "-t", "--message", "-m"],
+    ),
+    (&["git", "jj", "hg", "svn"], &["--message", "-m"]),
+];
+
+/// Tells whether a word is the text of a message.
+fn is_message(command: &SimpleCommand, at: usize) -> bool {
+    let options = program(command)
+        .and_then(|name| MESSAGES.iter().find(|(names, _)| names.contains(&name)))
+        .map_or(&[] as &[&str], |(_, options)| options);
+    let word = |at: usize| command.words.get(at).map(shown).unwrap_or_default();
+    let before = at.checked_sub(1).map(word).unwrap_or_default();
+    options.contains(&before)
+        || word(at)
+            .split_once('=')
+            .is_some_and(|(option, _)| option.starts_with("--") && options.contains(&option))
 }
 
 /// Returns which word is the file that an interpreter runs.
