@@ -7,14 +7,14 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use interlock_core::names::RunId;
-use interlock_project::{Library, configuration_directory, project_root, workflow_root};
+use interlock_project::{Config, Library, configuration_directory, project_root, workflow_root};
 use interlock_store::Home;
 
 use crate::{
-    args::{Cli, Command, FsCommand},
-    commands,
+    args::{self, Cli, Command, FsCommand},
+    commands, complete,
     failure::{Done, Exit, Failure},
     output::Output,
 };
@@ -72,6 +72,30 @@ impl App {
             .with_person(directory, home_of_person().as_deref(), variable("PATH"))
     }
 
+    /// Returns the workflow that is meant where none is named: the project's policy, or the only one it has.
+    pub(crate) fn own_workflow(&self) -> Result<String, Failure> {
+        let root = self.project();
+        if let Some(name) = Config::of_project(&root)?.workflow {
+            return Ok(name);
+        }
+        let own = self.library_to_read().of_project();
+        let names: Vec<String> = own
+            .iter()
+            .map(|entry| format!("`{}`", entry.name))
+            .collect();
+        let why = match own.as_slice() {
+            [only] => return Ok(only.name.clone()),
+            [] => anyhow::anyhow!(
+                "this project has no workflow: name a file or a shipped one such as `bugfix`, or write one with `interlock new`"
+            ),
+            _ => anyhow::anyhow!(
+                "this project has several workflows: name one of {}",
+                names.join(", ")
+            ),
+        };
+        Err(Failure::usage(why))
+    }
+
     /// Returns the state directory.
     pub(crate) fn home(&self) -> Result<Home, Failure> {
         Ok(Home::locate(variable)?)
@@ -101,7 +125,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     {
         return commands::exec::run_line(arguments.get(2..).unwrap_or_default());
     }
-    let cli = match Cli::try_parse_from(arguments) {
+    complete::answer();
+    let read = args::command().try_get_matches_from(arguments);
+    let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
@@ -153,7 +179,7 @@ fn chain(error: &anyhow::Error) -> String {
 }
 
 impl App {
-    fn here(output: Output) -> Result<Self, Failure> {
+    pub(crate) fn here(output: Output) -> Result<Self, Failure> {
         let directory = std::env::current_dir().context("the current directory cannot be read")?;
         Ok(Self { output, directory })
     }
@@ -163,6 +189,7 @@ fn dispatch(app: &App, command: Command) -> Done {
     match command {
         Command::Init(args) => commands::init::run(app, &args),
         Command::Doctor(args) => commands::doctor::run(app, &args),
+        Command::New(args) => commands::new::run(app, &args),
         Command::Check(args) => commands::check::run(app, &args),
         Command::Simulate(args) => commands::simulate::run(app, &args),
         Command::Test(args) => commands::test::run(app, &args),
@@ -190,6 +217,8 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Log(args) => commands::log::run(app, &args),
         Command::Telemetry(args) => commands::telemetry::run(app, &args),
         Command::Watch => commands::watch::run(app),
+        Command::Workflows(args) => commands::workflows::run(app, &args),
+        Command::Runs(args) => commands::list::runs(app, &args),
         Command::List(args) => commands::list::run(app, &args),
         Command::Demo(args) => commands::demo::run(app, &args),
         Command::Tools(args) => commands::tools::run(app, &args),

@@ -1,6 +1,7 @@
 //! What the command line may hold. The table of commands; help, man page and completions come from it.
 
 mod guard;
+mod help;
 mod runs;
 mod steps;
 mod workflows;
@@ -8,14 +9,15 @@ mod workflows;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use guard::{DemoArgs, ExecArgs, GatewayArgs, Held, HookArgs, InitArgs, ServeArgs};
+pub(crate) use help::command;
 pub(crate) use runs::{
     ApproveArgs, ListArgs, LogArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs,
-    StartArgs, TelemetryArgs, TokenArgs, ToolsArgs,
+    StartArgs, TelemetryArgs, TokenArgs, ToolsArgs, WorkflowsArgs,
 };
 pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 pub(crate) use workflows::{
-    CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FormatName, GraphArgs, GraphFormat, SchemaArgs,
-    SimulateArgs, TestArgs,
+    CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FormatName, GraphArgs, GraphFormat, NewArgs,
+    SchemaArgs, SimulateArgs, TestArgs,
 };
 
 /// A state machine between an AI agent and its tools.
@@ -29,15 +31,12 @@ pub(crate) use workflows::{
     propagate_version = true,
     max_term_width = 100
 )]
-#[command(after_help = "Examples:
-  interlock demo                    see it work, in a temporary folder
-  interlock init                    guard the agents of this project
-  interlock start bugfix            hold the next session to the bugfix workflow
-  interlock run release             carry a workflow of steps out
-  interlock status                  where the run stands
-  interlock approve                 say yes to what waits
+#[command(
+    after_help = "Begin with `interlock demo`, then `interlock init` and `interlock new` in your project.
+`interlock COMMAND --help` shows every option, with examples.
 
-Exit codes: 0 done, 1 refused or errors found, 2 usage, 75 waiting for a person, 130 cancelled.")]
+Exit codes: 0 done, 1 refused or errors found, 2 usage, 75 waiting for a person, 130 cancelled."
+)]
 pub(crate) struct Cli {
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
@@ -68,17 +67,29 @@ pub(crate) enum Command {
   interlock init --remove           take out exactly what init put in
   interlock init --user             in your own settings, for every project")]
     Init(InitArgs),
-    /// Try every hook and server that is installed and say what holds.
+    /// Try every hook and server that is installed, and say what holds.
     #[command(after_help = "Exit code 1 when a client that looks guarded is not.")]
     Doctor(JsonArgs),
-    /// Check workflow files.
+    /// Write a workflow for this project, with its own commands, and the cases that test it.
     #[command(after_help = "Examples:
+  interlock new                     ask what is needed, then write .interlock/workflows/
+  interlock new bugfix --yes        take what was found in the project
+  interlock new --test 'make check' --allow 'make lint' --yes
+  interlock new --dry-run           show the files, write nothing
+
+Nothing that exists is written over. What is written was checked and tested before.")]
+    New(NewArgs),
+    /// Check workflow files for what is wrong and for what can never work.
+    #[command(after_help = "Examples:
+  interlock check                   every workflow of the project
   interlock check .interlock/workflows/bugfix.yaml
+  interlock check flows/            every workflow in a folder
   interlock check --deny-warnings *.yaml
   interlock check --json flow.json | jq .")]
     Check(CheckArgs),
     /// Feed a workflow commands without an agent, and see what it answers.
     #[command(after_help = "Examples:
+  interlock simulate                the project's own workflow
   interlock simulate bugfix
   echo '{\"tool\":\"Edit\",\"input\":{\"file_path\":\"a.py\"}}' | interlock simulate bugfix --steps -
   interlock simulate flow.yaml --steps steps.jsonl")]
@@ -128,19 +139,27 @@ line and column, all of it, and nothing is written: exit code 1. Comments are no
     Convert(ConvertArgs),
     /// Draw a workflow, or where a run stands in it.
     #[command(after_help = "Examples:
+  interlock graph                   the project's own workflow
   interlock graph bugfix > bugfix.mmd
   interlock graph bugfix --format svg -o bugfix.svg
   interlock graph --run 01j --format dot | dot -Tpng -o run.png
   interlock graph release --run friday      the run `friday` of the workflow `release`")]
     Graph(GraphArgs),
-    /// Start a run that the next session of this project is held to.
-    #[command(after_help = "Examples:
+    /// Hold an agent that you use yourself, such as Claude Code, to a workflow.
+    #[command(
+        after_help = "The next session of this project is held to the run. A workflow of steps is carried out by `interlock run` instead.
+
+Examples:
   interlock start bugfix
   interlock start flow.yaml --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c
-  interlock start release --input '{\"version\":\"1.4.0\"}'")]
+  interlock start release --input '{\"version\":\"1.4.0\"}'"
+    )]
     Start(StartArgs),
-    /// Carry a workflow of steps out: its programs, agents and questions, one after the other.
-    #[command(after_help = "Examples:
+    /// Run a workflow of steps: Interlock itself starts its programs, models and agents.
+    #[command(
+        after_help = "A workflow that holds an agent you use yourself begins with `interlock start` instead.
+
+Examples:
   interlock run hello               .flowstate/hello.yaml, or .flowstate/hello/index.yaml
   interlock run ./deploy.yaml --name friday --var target=staging
   interlock run hello -r friday     go on with a run that stands, failed or was cancelled
@@ -152,7 +171,8 @@ the name, then each event of the run as `interlock log --json` has it, what prog
 with `path`, `stream` and `text`, and last `Halted` with `status`, `code` and what it waits for.
 
 Exit code: the one that the workflow ends with; 1 when it is not in order, 75 when the run waits for a
-person, 130 when it was cancelled.")]
+person, 130 when it was cancelled."
+    )]
     Run(CarryArgs),
     /// Say where a run stands.
     Status(RunArgs),
@@ -188,17 +208,34 @@ that failed or was cancelled runs again. It ends as `interlock run` does.")]
     Resume(ResumeArgs),
     /// End a run.
     Cancel(RunArgs),
-    /// Print the events of a run.
+    /// Show what happened in a run.
     #[command(after_help = "Examples:
-  interlock log
+  interlock log                     one line a call, in local time
   interlock log 01j --follow
-  interlock log 01j --verify")]
+  interlock log 01j --verify
+  interlock log --json | jq .       every event with all its fields
+
+The lines for people may change; scripts read those of --json.")]
     Log(LogArgs),
-    /// List the workflows of steps, and the runs that have not ended.
+    /// List the runs of this project that have not ended.
     #[command(after_help = "Examples:
+  interlock runs
+  interlock runs --paused           what waits for a person
+  interlock runs --all --json       every run of every project, one object a line")]
+    Runs(ListArgs),
+    /// List every workflow that has a name here: the project's, yours and the shipped ones.
+    #[command(after_help = "Examples:
+  interlock workflows
+  interlock workflows --json | jq -r .name")]
+    Workflows(WorkflowsArgs),
+    /// The same as `runs`, with the workflows of steps first.
+    #[command(
+        hide = true,
+        after_help = "Examples:
   interlock list
   interlock list --paused           what waits for a person
-  interlock list --all --json       every run of every project, one object a line")]
+  interlock list --all --json       every run of every project, one object a line"
+    )]
     List(ListArgs),
     /// Show every run, what waits for a person and the log of one run, live in a terminal.
     #[command(
@@ -259,11 +296,16 @@ Examples:
   claude mcp add interlock -- interlock gateway"
     )]
     Gateway(GatewayArgs),
-    /// Print a completion script for a shell.
-    #[command(after_help = "Example:
-  interlock completions bash > ~/.local/share/bash-completion/completions/interlock")]
+    /// Print a completion script for a shell; it knows workflows, runs, states and events.
+    #[command(after_help = "Examples:
+  echo 'source <(interlock completions bash)' >> ~/.bashrc
+  echo 'source <(interlock completions zsh)' >> ~/.zshrc
+  interlock completions fish > ~/.config/fish/completions/interlock.fish
+
+The script asks `interlock` itself, which must be on the PATH.")]
     Completions {
         /// The shell.
+        #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
     /// Print the manual page.

@@ -4,6 +4,7 @@ mod app;
 mod args;
 mod authority;
 mod commands;
+mod complete;
 mod demo;
 mod durable;
 mod failure;

@@ -155,6 +155,11 @@ fn marks(tree: &Node) -> Vec<Mark> {
     tree.entries().iter().filter_map(mark).collect()
 }
 
+/// Tells whether a file has a mark of any format.
+pub(crate) fn has_marks(tree: &Node) -> bool {
+    !marks(tree).is_empty() || looks_native(tree)
+}
+
 /// Tells whether a file without any mark looks like a native one.
 fn looks_native(tree: &Node) -> bool {
     tree.get("initial").is_some()

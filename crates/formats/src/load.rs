@@ -137,6 +137,43 @@ pub fn is_of_steps(source: &Source) -> bool {
     Opened::new(source).format.is_of_steps()
 }
 
+/// Returns the name of the format a file is written in; `None`: it has the marks of none, or of two.
+#[must_use]
+pub fn format_of(source: &Source) -> Option<&'static str> {
+    let opened = Opened::new(source);
+    match opened.format {
+        Format::FlowState => Some("flowstate"),
+        Format::CodeMie => Some("codemie"),
+        Format::Pipeline => Some("pipeline"),
+        Format::Native => {
+            detect(opened.tree.as_ref()?, &mut Report::default())?;
+            Some("native")
+        }
+    }
+}
+
+/// Tells whether a file has the mark of a format, or cannot be read as far as that.
+#[must_use]
+pub fn may_be_workflow(source: &Source) -> bool {
+    let opened = Opened::new(source);
+    let tree = opened.tree.as_ref();
+    tree.is_none_or(|tree| opened.format != Format::Native || detect::has_marks(tree))
+}
+
+/// Returns the first words of a comment that a file begins with; lines for editors are none.
+#[must_use]
+pub fn first_comment(source: &Source) -> Option<&str> {
+    let lines = source.text.lines().map(str::trim);
+    let comments = lines
+        .take_while(|line| line.is_empty() || line.starts_with('#'))
+        .map(|line| line.trim_start_matches('#').trim());
+    let mut said = comments.filter(|line| {
+        let for_editors = ["yaml-language-server:", "vim:", "-*-", "!"];
+        !line.is_empty() && !for_editors.iter().any(|begin| line.starts_with(begin))
+    });
+    said.next()
+}
+
 /// Returns what the file of a workflow of steps names as its parent; `None`: it has none.
 #[must_use]
 pub fn parent_of(source: &Source) -> Option<String> {

@@ -17,7 +17,7 @@ pub use config::{
     ServerConfig, ServerName, Servers, ShellConfig, StagesConfig, StdioConfig, StoreConfig,
     TelemetryConfig, ToolConfig, Transport, TrustConfig, UnreadEntries, expand,
 };
-pub use library::{Entry, Library, NotFound, Origin};
+pub use library::{Entry, Library, NotFound, Origin, workflow_files};
 pub use models::{ModelName, ModelSetupError, Models, ReadyModel};
 pub use places::{configuration_directory, project_root, workflow_root};
 pub use trust::Untrusted;

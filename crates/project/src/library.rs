@@ -86,11 +86,11 @@ pub struct Entry {
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
     /// No file and no name.
-    #[error("no workflow `{wanted}`: {}it is neither a file nor one of {known}", meant.as_ref().map_or_else(String::new, |meant| format!("did you mean `{meant}`? ")))]
+    #[error("no workflow `{wanted}`: {}it is neither a file nor one of {known}", guess(meant.as_deref()))]
     Unknown {
         /// What was asked for.
         wanted: String,
-        /// The nearest name there is.
+        /// The name or file that was probably meant.
         meant: Option<String>,
         /// The names there are.
         known: String,
@@ -193,10 +193,13 @@ impl Library {
         self.by_name(wanted).unwrap_or_else(|| {
             let entries = self.list();
             let names = || entries.iter().map(|entry| entry.name.as_str());
+            let meant = near_file(as_file)
+                .or_else(|| nearest(wanted, names()).map(str::to_owned))
+                .or_else(|| nearest(stem(as_file)?, names()).map(str::to_owned));
             let known: Vec<String> = names().map(|name| format!("`{name}`")).collect();
             Err(NotFound::Unknown {
                 wanted: wanted.to_owned(),
-                meant: nearest(wanted, names()).map(str::to_owned),
+                meant,
                 known: known.join(", "),
             })
         })
@@ -214,6 +217,14 @@ impl Library {
                 known: String::new(),
             })
         })
+    }
+
+    /// Lists the workflows of the project alone, by name.
+    #[must_use]
+    pub fn of_project(&self) -> Vec<Entry> {
+        let mut entries = self.list();
+        entries.retain(|entry| entry.origin == Origin::Project);
+        entries
     }
 
     /// Lists every workflow by name; a nearer one hides those behind it.
@@ -253,6 +264,12 @@ impl Library {
             .folders()
             .flat_map(|(_, folder)| candidates(folder, name));
         all.filter(|path| path.is_file()).skip(1).collect()
+    }
+
+    /// Returns the names of the shipped workflows.
+    #[must_use]
+    pub fn shipped_names() -> [&'static str; SHIPPED.len()] {
+        SHIPPED.map(|(name, _)| name)
     }
 
     /// Returns the text of a shipped workflow.
@@ -378,6 +395,74 @@ fn normal(path: &Path) -> PathBuf {
         }
     }
     parts
+}
+
+/// Lists the files in a folder, and in those below it, that may be workflows, in order.
+///
+/// Hidden folders and those of packages and of built things are left out.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn workflow_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(at) = open.pop() {
+        let entries = match fs::read_dir(&at) {
+            Ok(entries) => entries,
+            Err(error) if at == folder => return Err(error),
+            Err(_) => continue,
+        };
+        for file in entries.flatten() {
+            let path = file.path();
+            let name = file.file_name();
+            let name = name.to_str().unwrap_or_default();
+            if file.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let skipped = name.starts_with('.') && name != ".interlock" && name != ".flowstate";
+                if !skipped && !matches!(name, "node_modules" | "target") {
+                    open.push(path);
+                }
+            } else if entry(Origin::Project, &path).is_some() && !name.starts_with('.') {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Asks whether a name was meant.
+fn guess(near: Option<&str>) -> String {
+    near.map(|near| format!("did you mean `{near}`? "))
+        .unwrap_or_default()
+}
+
+fn stem(path: &Path) -> Option<&str> {
+    path.file_stem()?.to_str()
+}
+
+/// Returns the workflow file in the same folder whose name is nearest, for a path that leads to none.
+fn near_file(wanted: &Path) -> Option<String> {
+    let ending = wanted.extension()?.to_str()?;
+    if !ENDINGS.contains(&ending) {
+        return None;
+    }
+    let folder = wanted.parent()?;
+    let here = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let names: Vec<String> = fs::read_dir(here)
+        .ok()?
+        .flatten()
+        .filter_map(|file| file.file_name().into_string().ok())
+        .filter(|name| entry(Origin::Project, Path::new(name)).is_some())
+        .collect();
+    let near = nearest(
+        wanted.file_name()?.to_str()?,
+        names.iter().map(String::as_str),
+    )?;
+    Some(folder.join(near).display().to_string())
 }
 
 fn entry(origin: Origin, path: &Path) -> Option<Entry> {

@@ -7,6 +7,7 @@ use interlock_core::{
     facts::{CommandClass, NetworkDirection, ShellAsk, ShellFacts, SimpleCommand, Word},
     machine::{Activity, Machine},
     names::StateName,
+    nearest::nearest,
     policy::Stance,
     refusal::Code,
 };
@@ -114,12 +115,14 @@ pub struct Reach {
 
 /// A state that the workflow does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{id}` has no state `{state}`; it has {known}")]
+#[error("`{id}` has no state `{state}`{near} It has {known}")]
 pub struct UnknownState {
     /// The machine.
     pub id: String,
     /// What was asked for.
     pub state: String,
+    /// The state that was probably meant, as part of the sentence; empty: none.
+    pub near: String,
     /// What there is.
     pub known: String,
 }
@@ -292,16 +295,15 @@ fn standing_in(machine: &Machine, state: &str) -> Option<Machine> {
 }
 
 fn unknown(machine: &Machine, state: &str) -> UnknownState {
-    let known: Vec<&str> = machine
-        .states
-        .iter()
-        .filter(|(_, state)| state.shown_as.is_none())
-        .map(|(name, _)| name.as_str())
-        .take(20)
-        .collect();
+    let written = machine.states.iter();
+    let written = written.filter(|(_, state)| state.shown_as.is_none());
+    let names = || written.clone().map(|(name, _)| name.as_str());
+    let known: Vec<&str> = names().take(20).collect();
+    let near = nearest(state, names()).map(|near| format!(" (did you mean `{near}`?)"));
     UnknownState {
         id: machine.id.to_string(),
         state: state.to_owned(),
+        near: near.unwrap_or_default(),
         known: known.join(", "),
     }
 }

@@ -1,12 +1,15 @@
 //! What the commands about runs take.
 
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 
 use super::ProceedArgs;
+use crate::complete;
 
 #[derive(Debug, Args)]
 pub(crate) struct StartArgs {
     /// The workflow: a file or a name.
+    #[arg(add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: String,
     /// Bind the client session with this id; otherwise the next one of this project.
     #[arg(long, value_name = "ID")]
@@ -28,6 +31,7 @@ pub(crate) struct StartArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// A run's id, a unique prefix of it or its name; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// Print JSON.
     #[arg(long)]
@@ -37,9 +41,10 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
     /// The event.
+    #[arg(add = ArgValueCompleter::new(complete::event))]
     pub(crate) event: String,
     /// The run; the newest of this project when left out.
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// An object merged into the context.
     #[arg(long, value_name = "JSON")]
@@ -55,6 +60,7 @@ pub(crate) struct SendArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
     /// The run; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// The approval that `status` names, such as a12, or the state that waits; all of the one state that waits when left out.
     #[arg(value_name = "ID|STATE")]
@@ -79,6 +85,7 @@ pub(crate) struct ApproveArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
     /// The run; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// Take a tool as its server defines it now.
     #[arg(long, num_args = 2, value_names = ["SERVER", "TOOL"])]
@@ -91,6 +98,7 @@ pub(crate) struct ToolsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RejectArgs {
     /// The run; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// The approval that `status` names, such as a12, or the state that waits; all of the one state that waits when left out.
     #[arg(value_name = "ID|STATE")]
@@ -106,6 +114,7 @@ pub(crate) struct RejectArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PauseArgs {
     /// The run; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// What the agent is told.
     #[arg(long, value_name = "TEXT")]
@@ -118,6 +127,7 @@ pub(crate) struct PauseArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
     /// The run; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// Bind the client session with this id.
     #[arg(long, value_name = "ID")]
@@ -135,6 +145,7 @@ pub(crate) struct ResumeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
     /// The run; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// Go on printing as events are added.
     #[arg(long, short)]
@@ -145,6 +156,13 @@ pub(crate) struct LogArgs {
     /// Print what the models of stages were told and said, in place of the events.
     #[arg(long, conflicts_with_all = ["follow", "verify"])]
     pub(crate) messages: bool,
+    /// Print JSON lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkflowsArgs {
     /// Print JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
@@ -166,6 +184,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TelemetryArgs {
     /// The run; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// Print the spans as OTLP JSON in place of sending them.
     #[arg(long)]
@@ -181,6 +200,7 @@ pub(crate) struct TelemetryArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
     /// Make a bearer token of this run: its id, a unique prefix of it or its name.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// Make the token that is in use worthless; with a run: every token of it.
     #[arg(long)]

@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCompleter;
 use interlock_core::{command::EffectFate, machine::Mode};
 use interlock_store::name_fault;
 use serde_json::Value;
 
+use crate::complete;
+
 #[derive(Debug, Args)]
 pub(crate) struct CarryArgs {
     /// The workflow: a file or a name.
-    #[arg(value_name = "FILE|NAME", required_unless_present = "resume")]
+    #[arg(value_name = "FILE|NAME", required_unless_present = "resume", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: Option<String>,
     /// What to work on, for workflows that take a text.
     #[arg(conflicts_with = "resume")]
@@ -31,7 +34,7 @@ pub(crate) struct CarryArgs {
     #[arg(long, conflicts_with = "resume")]
     pub(crate) strict: bool,
     /// Go on with this run in place of starting one, as `interlock resume` does.
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", add = ArgValueCompleter::new(complete::run))]
     pub(crate) resume: Option<String>,
     /// Ask nobody, even at a terminal: calls that need a yes are denied, and the run waits where a person is needed.
     #[arg(long)]

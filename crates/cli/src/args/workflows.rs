@@ -3,12 +3,39 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCompleter;
 use interlock_sandbox::Level;
+
+use crate::complete;
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// The name of the workflow; `work` when left out.
+    pub(crate) name: Option<String>,
+    /// A command that runs all the tests; may be repeated: each has to be seen to pass. Found when left out.
+    #[arg(long = "test", value_name = "COMMAND")]
+    pub(crate) tests: Vec<String>,
+    /// A further command that agents may run, such as a linter; may be repeated.
+    #[arg(long = "allow", value_name = "COMMAND")]
+    pub(crate) allowed: Vec<String>,
+    /// An agent that the workflow is for; may be repeated. Those found here when left out.
+    #[arg(long = "client", value_name = "CLIENT", add = ArgValueCompleter::new(complete::client))]
+    pub(crate) clients: Vec<String>,
+    /// Do not ask: take what was found.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Show the files and write none.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON, and do not ask.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The files, or names of workflows.
-    #[arg(required = true, value_name = "FILE")]
+    /// Files, names of workflows, or folders with them; those of the project when left out.
+    #[arg(value_name = "FILE|DIR", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) files: Vec<String>,
     /// Warnings make the exit code 1, too.
     #[arg(long)]
@@ -23,9 +50,9 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
-    /// The workflow: a file or a name.
-    #[arg(value_name = "FILE")]
-    pub(crate) workflow: String,
+    /// The workflow: a file or a name; the project's own when left out.
+    #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
+    pub(crate) workflow: Option<String>,
     /// One JSON object a line; `-`: standard input.
     #[arg(long, value_name = "STEPS")]
     pub(crate) steps: Option<String>,
@@ -50,9 +77,10 @@ pub(crate) struct TestArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The workflow: a file or a name.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: String,
     /// The state.
+    #[arg(add = ArgValueCompleter::new(complete::state))]
     pub(crate) state: String,
     /// The shell line.
     #[arg(value_name = "LINE", allow_hyphen_values = true)]
@@ -95,7 +123,7 @@ pub(crate) enum ConvertTo {
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
     /// The workflow: a file or a name.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: String,
     /// The format of the answer.
     #[arg(long, value_enum, default_value_t = ConvertTo::Native, value_name = "FORMAT")]
@@ -121,11 +149,11 @@ pub(crate) enum GraphFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct GraphArgs {
-    /// The workflow: a file or a name; with --run only to tell which run is meant.
-    #[arg(value_name = "FILE", required_unless_present = "run")]
+    /// The workflow: a file or a name, the project's own when left out; with --run only to tell which run is meant.
+    #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: Option<String>,
     /// Draw a run: where it stands and the way it took.
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
     /// How it is written.
     #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]

@@ -1,6 +1,12 @@
 //! `check`: every error and warning of workflow files.
 
-use interlock_formats::{Diagnostic, Severity, check, check_strictly, render};
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use interlock_formats::{
+    Diagnostic, Severity, Source, check, check_strictly, may_be_workflow, render,
+};
+use interlock_project::{Library, workflow_files};
 use serde_json::json;
 
 use crate::{
@@ -13,15 +19,14 @@ use crate::{
 pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let library = app.library_to_read();
     let mut all: Vec<Diagnostic> = Vec::new();
-    for file in &args.files {
-        let source = library.open(file).map_err(Failure::usage)?;
+    for (name, source) in sources(app, &library, &args.files)? {
         let found = if args.strict {
             check_strictly(&source, &library)
         } else {
             check(&source, &library)
         };
         if !args.json {
-            show(app, file, &found)?;
+            show(app, &name, &found)?;
         }
         all.extend(found);
     }
@@ -42,6 +47,75 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     } else {
         Err(Failure::Said(Exit::Failed))
     }
+}
+
+/// Reads what is to be checked, each with the name it is shown by.
+fn sources(
+    app: &App,
+    library: &Library,
+    files: &[String],
+) -> Result<Vec<(String, Source)>, Failure> {
+    if files.is_empty() {
+        let found = of_project(app, library)?;
+        return if found.is_empty() {
+            Err(Failure::usage(anyhow!(
+                "this project has no workflow: name a file or a folder, or write one with `interlock new`"
+            )))
+        } else {
+            Ok(found)
+        };
+    }
+    let mut found = Vec::new();
+    for file in files {
+        if Path::new(file).is_dir() {
+            found.extend(of_folder(app, library, file)?);
+        } else {
+            found.push((file.clone(), library.open(file).map_err(Failure::usage)?));
+        }
+    }
+    Ok(found)
+}
+
+fn of_project(app: &App, library: &Library) -> Result<Vec<(String, Source)>, Failure> {
+    let mut found = Vec::new();
+    for path in library
+        .of_project()
+        .into_iter()
+        .filter_map(|entry| entry.path)
+    {
+        let shown = path.strip_prefix(&app.directory).unwrap_or(&path);
+        let shown = shown.display().to_string();
+        found.push((shown.clone(), library.open(&shown).map_err(Failure::usage)?));
+    }
+    Ok(found)
+}
+
+/// Reads the workflows of a folder; of a project's root, those that the project has.
+fn of_folder(app: &App, library: &Library, folder: &str) -> Result<Vec<(String, Source)>, Failure> {
+    let path = Path::new(folder);
+    let below = [".interlock/workflows", ".flowstate"].map(|name| path.join(name));
+    let roots: Vec<PathBuf> = if below.iter().any(|folder| folder.is_dir()) {
+        below.into_iter().filter(|folder| folder.is_dir()).collect()
+    } else {
+        vec![path.to_owned()]
+    };
+    let mut found = Vec::new();
+    for root in roots {
+        for file in workflow_files(&root).map_err(Failure::usage)? {
+            let shown = file.display().to_string();
+            let source = library.open(&shown).map_err(Failure::usage)?;
+            // Other files may lie there, too; one that cannot be read may be a workflow.
+            if may_be_workflow(&source) {
+                found.push((shown, source));
+            } else {
+                app.output.remark(&format!("{shown} is no workflow\n"));
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(Failure::usage(anyhow!("no workflow lies in `{folder}`")));
+    }
+    Ok(found)
 }
 
 fn show(app: &App, file: &str, found: &[Diagnostic]) -> Done {

@@ -14,14 +14,10 @@ use crate::{
 pub(crate) fn run(app: &App, args: &GraphArgs) -> Done {
     let text = match (&args.run, &args.workflow) {
         (Some(run), workflow) => of_run(app, run, workflow.as_deref(), args.format)?,
-        (None, Some(workflow)) => {
-            let loaded = live::load_to_read(app, workflow)?;
+        (None, workflow) => {
+            let workflow = workflow.clone().map_or_else(|| app.own_workflow(), Ok)?;
+            let loaded = live::load_to_read(app, &workflow)?;
             draw(&loaded.machine, None, &[], args.format)
-        }
-        (None, None) => {
-            return Err(Failure::usage(anyhow::anyhow!(
-                "name a workflow, or a run with --run"
-            )));
         }
     };
     match &args.output {

@@ -7,6 +7,7 @@ use interlock_clients::{
     ClientId,
     install::{FileChange, Floor, Plan, Request, Scope, Site, apply, detect, diff, plan},
 };
+use interlock_core::nearest::nearest;
 use interlock_project::Library;
 use serde_json::json;
 
@@ -85,10 +86,7 @@ fn clients(args: &InitArgs, site: &Site) -> Result<Vec<ClientId>, Failure> {
     }
     let mut clients = Vec::new();
     for word in &args.clients {
-        let client = ClientId::named(word).ok_or_else(|| {
-            let known = ClientId::ALL.map(|(word, _)| word).join("`, `");
-            Failure::usage(anyhow!("no client is called `{word}`; there are `{known}`"))
-        })?;
+        let client = super::new::client(word)?;
         if !clients.contains(&client) {
             clients.push(client);
         }
@@ -172,16 +170,11 @@ fn finish_json(app: &App, args: &InitArgs, clients: &[ClientId], plan: &Plan) ->
 /// Plans a copy of a shipped workflow; one that is there stays.
 fn workflow(app: &App, name: &str) -> Result<Option<FileChange>, Failure> {
     let text = Library::shipped(name).ok_or_else(|| {
-        let known: Vec<String> = app
-            .library()
-            .list()
-            .into_iter()
-            .map(|entry| entry.name)
-            .collect();
-        Failure::usage(anyhow!(
-            "no shipped workflow is named `{name}`; there are {}",
-            known.join(", ")
-        ))
+        let known = Library::shipped_names();
+        let near = nearest(name, known.iter().copied())
+            .map(|near| format!(": did you mean `{near}`?"))
+            .unwrap_or_else(|| format!("; there are {}", known.join(", ")));
+        Failure::usage(anyhow!("no shipped workflow is named `{name}`{near}"))
     })?;
     let path = app
         .project()

@@ -1,4 +1,4 @@
-//! `list`: the workflows of steps by name, then one line a run.
+//! `runs`: one line a run; `list`: the workflows of steps by name before them.
 
 use std::path::Path;
 
@@ -26,6 +26,11 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
     if !args.json && !args.paused {
         workflows(app)?;
     }
+    runs(app, args)
+}
+
+/// Lists the runs alone.
+pub(crate) fn runs(app: &App, args: &ListArgs) -> Done {
     let home = app.home()?;
     let roots = [app.project(), app.flow_project()];
     let of_here = |run: &RunSummary| roots.iter().any(|root| run.is_of(root));

@@ -2,12 +2,10 @@
 
 use clap::CommandFactory as _;
 
-use crate::{app::App, args::Cli, failure::Done};
+use crate::{app::App, args::Cli, complete, failure::Done};
 
 pub(crate) fn completions(app: &App, shell: clap_complete::Shell) -> Done {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "interlock", &mut script);
-    app.output.text(&String::from_utf8(script)?)
+    complete::script(app, &shell.to_string())
 }
 
 pub(crate) fn manual(app: &App) -> Done {

@@ -19,7 +19,11 @@ use crate::{
 };
 
 pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
-    let loaded = live::load_to_read(app, &args.workflow)?;
+    let workflow = args
+        .workflow
+        .clone()
+        .map_or_else(|| app.own_workflow(), Ok)?;
+    let loaded = live::load_to_read(app, &workflow)?;
     if !loaded.warnings.is_empty() {
         app.output.error(&interlock_formats::render(
             &loaded.warnings,

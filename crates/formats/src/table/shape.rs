@@ -121,8 +121,8 @@ impl Shape {
             (Self::Text | Self::Name, Kind::Number(_) | Kind::Bool(_)) => {
                 problem.help("put it in quotes")
             }
-            (Self::MapOf(_), Kind::List(_)) => {
-                problem.help("write an object with each item's name as its key, as in `planning: {…}`; a list of states is CodeMie's, which has neither `id` nor `initial`")
+            (Self::MapOf(_), Kind::List(_)) if name == "states" => {
+                problem.help("write an object with the name of each state as its key, as in `planning: {…}`; a list of states is CodeMie's, which has neither `id` nor `initial`")
             }
             (Self::Names | Self::List(_), Kind::Text(text)) => {
                 problem.help(format!("write a list: [\"{text}\"]"))

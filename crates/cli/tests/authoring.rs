@@ -1,0 +1,271 @@
+//! Writing workflows: `new`, and the commands that find the project's own when no file is named.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::process::{Output, Stdio};
+
+use interlock_testkit::room::Room;
+use serde_json::{Value, json};
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+const FLOW: &str = "id: flow
+initial: draft
+states:
+  draft: {allowed_tools: [Read], on: {SHIP: done}}
+  done: {type: final}
+";
+
+fn room() -> Room {
+    let room = Room::new().unwrap();
+    room.write(".interlock/config.toml", "").unwrap();
+    room
+}
+
+fn call(room: &Room, arguments: &[&str]) -> Output {
+    room.command(INTERLOCK)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// Returns what was printed, and asserts the exit code.
+fn out(room: &Room, arguments: &[&str], code: i32) -> String {
+    let output = call(room, arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?} {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Asserts that a command fails with a sentence that holds `parts`.
+fn refused(room: &Room, arguments: &[&str], code: i32, parts: &[&str]) {
+    let output = call(room, arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?} {output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    for part in parts {
+        assert!(said.contains(part), "{arguments:?}: `{part}` not in {said}");
+    }
+}
+
+#[test]
+fn new_writes_a_workflow_that_checks_and_passes_its_own_cases() {
+    let room = room();
+    room.write(
+        "package.json",
+        r#"{"scripts": {"test": "vitest run", "lint": "eslint ."}}"#,
+    )
+    .unwrap();
+    let said = out(&room, &["new", "shop", "--client", "codex", "--json"], 0);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["tests"], json!(["npm test"]));
+    assert_eq!(said["allowed"], json!(["npm run lint"]));
+    assert_eq!(said["clients"], json!(["codex"]));
+    let written = room.read(".interlock/workflows/shop.yaml").unwrap();
+    let first = written.lines().next().unwrap();
+    let schema = first.strip_prefix("# yaml-language-server: $schema=../");
+    let schema = room
+        .read(&format!(".interlock/{}", schema.unwrap()))
+        .unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    assert_eq!(schema["$id"], "urn:interlock:schema:native");
+    assert!(written.contains("apply_patch"), "{written}");
+    assert!(out(&room, &["check", "--deny-warnings"], 0).contains("ok"));
+    assert!(out(&room, &["test"], 0).contains("5 passed, 0 failed"));
+}
+
+#[test]
+fn new_writes_over_nothing_and_nothing_that_does_not_hold() {
+    let room = room();
+    room.write("go.mod", "module shop\n").unwrap();
+    let workflow = ".interlock/workflows/work.yaml";
+    let shown = out(&room, &["new", "--dry-run"], 0);
+    assert!(shown.contains("go test ./..."), "{shown}");
+    assert!(room.read(workflow).is_none());
+    refused(
+        &room,
+        &["new", "--yes", "--test", "go test ./... | tail"],
+        1,
+        &["go test ./... | tail", "nothing was written"],
+    );
+    assert!(room.read(workflow).is_none());
+    out(&room, &["new", "--yes"], 0);
+    let before = room.read(workflow).unwrap();
+    refused(
+        &room,
+        &["new", "--yes", "--test", "make"],
+        1,
+        &["already", "work2"],
+    );
+    assert_eq!(room.read(workflow).unwrap(), before);
+}
+
+#[test]
+fn new_leaves_the_cases_of_somebody_else_alone() {
+    let room = room();
+    room.write("go.mod", "module shop\n").unwrap();
+    room.write(".interlock/workflows/work.test.yaml", "mine")
+        .unwrap();
+    refused(&room, &["new", "--yes"], 1, &["work.test.yaml"]);
+    assert!(room.read(".interlock/workflows/work.yaml").is_none());
+    let cases = room.read(".interlock/workflows/work.test.yaml").unwrap();
+    assert_eq!(cases, "mine");
+}
+
+#[test]
+fn new_asks_for_a_command_that_nothing_names() {
+    let room = room();
+    refused(&room, &["new", "--yes"], 2, &["--test"]);
+    out(&room, &["new", "--yes", "--test", "sh check.sh"], 0);
+}
+
+#[test]
+fn without_a_file_the_workflows_of_the_project_are_meant() {
+    let room = room();
+    for command in ["check", "graph", "simulate"] {
+        refused(&room, &[command], 2, &["no workflow", "interlock new"]);
+    }
+    room.write(".interlock/workflows/flow.yaml", FLOW).unwrap();
+    assert!(out(&room, &["check"], 0).contains("ok .interlock/workflows/flow.yaml"));
+    assert!(out(&room, &["graph"], 0).contains("draft"));
+    out(&room, &["simulate"], 0);
+    room.write(
+        ".interlock/workflows/other.yaml",
+        &FLOW.replace("done", "end"),
+    )
+    .unwrap();
+    refused(&room, &["graph"], 2, &["`flow`", "`other`"]);
+    room.write(".interlock/config.toml", "workflow = \"other\"\n")
+        .unwrap();
+    assert!(out(&room, &["graph"], 0).contains("end"));
+}
+
+#[test]
+fn a_folder_is_checked_whole() {
+    let room = room();
+    room.write("flows/good.yaml", FLOW).unwrap();
+    room.write("flows/deep/bad.yaml", &FLOW.replace("draft:", "draught:"))
+        .unwrap();
+    room.write("flows/broken.yaml", "id: [").unwrap();
+    room.write("flows/package.json", "{\"name\": \"x\"}")
+        .unwrap();
+    room.write("flows/good.test.yaml", "workflow: good.yaml\ncases: []\n")
+        .unwrap();
+    let output = call(&room, &["check", "flows"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("ok flows/good.yaml"), "{said}");
+    assert!(said.contains("failed flows/deep/bad.yaml"), "{said}");
+    assert!(said.contains("failed flows/broken.yaml"), "{said}");
+    assert!(!said.contains("package.json"), "{said}");
+    refused(&room, &["check", ".interlock"], 2, &["no workflow lies in"]);
+}
+
+#[test]
+fn a_wrong_name_is_answered_with_the_near_one() {
+    let room = room();
+    room.write("flow.yaml", FLOW).unwrap();
+    for (arguments, near) in [
+        (&["check", "bugfxi"][..], "`bugfix`"),
+        (&["start", "bugfixx"], "`bugfix`"),
+        (&["check", "flwo.yaml"], "`flow.yaml`"),
+        (&["graph", "fetaure"], "`feature`"),
+        (&["explain", "flow.yaml", "drfat", "ls"], "`draft`"),
+        (&["init", "cluade-code"], "`claude-code`"),
+        (&["init", "--workflow", "bugfxi"], "`bugfix`"),
+        (&["new", "--test", "x", "--client", "codx"], "`codex`"),
+        (&["chekc"], "'check'"),
+    ] {
+        let output = call(&room, arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?} {said}");
+        assert!(said.contains(near), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn workflows_are_listed_by_whom_they_are_from() {
+    let room = room();
+    room.write(".interlock/workflows/flow.yaml", FLOW).unwrap();
+    room.write(
+        ".interlock/workflows/steps.yaml",
+        "description: Say hello.\nstart-at: a\nstates: {a: {action: {bash: echo hi}, next: end}}\n",
+    )
+    .unwrap();
+    let text = out(&room, &["workflows"], 0);
+    let own = text.find("of this project").unwrap();
+    let shipped = text.find("shipped").unwrap();
+    assert!(own < text.find("flow ").unwrap() && text.find("flow ").unwrap() < shipped);
+    assert!(text.contains("Fix a bug"), "{text}");
+    let lines: Vec<Value> = out(&room, &["workflows", "--json"], 0)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let named = |name: &str| lines.iter().find(|line| line["name"] == name).unwrap();
+    assert_eq!(named("flow")["format"], "native");
+    assert_eq!(named("steps")["format"], "flowstate");
+    assert_eq!(named("steps")["about"], "Say hello.");
+    assert_eq!(named("bugfix")["origin"], "shipped");
+}
+
+#[test]
+fn runs_are_listed_without_the_workflows() {
+    let room = room();
+    room.write(".interlock/workflows/flow.yaml", FLOW).unwrap();
+    assert_eq!(out(&room, &["runs"], 0), "");
+    out(&room, &["start", "flow", "--name", "one"], 0);
+    assert!(out(&room, &["runs"], 0).contains("(one)"));
+    assert_eq!(out(&room, &["runs"], 0), out(&room, &["list"], 0));
+}
+
+#[test]
+fn the_first_screen_of_help_is_in_groups_and_fits_the_terminal() {
+    let room = room();
+    for (columns, width) in [("100", 100), ("40", 40)] {
+        let mut help = room.command(INTERLOCK);
+        let help = help.env("COLUMNS", columns).arg("--help").output().unwrap();
+        let text = String::from_utf8(help.stdout).unwrap();
+        for group in [
+            "Guard an agent:",
+            "Run steps:",
+            "People:",
+            "Look:",
+            "Tools:",
+        ] {
+            assert!(text.contains(group), "{group}: {text}");
+        }
+        let commands = text.split("Options:").next().unwrap();
+        let long = commands.lines().find(|line| line.chars().count() > width);
+        assert_eq!(long, None, "{columns}");
+    }
+}
+
+#[test]
+fn a_shell_completes_workflows_states_runs_and_events() {
+    let room = room();
+    room.write(".interlock/workflows/flow.yaml", FLOW).unwrap();
+    out(&room, &["start", "flow", "--name", "login"], 0);
+    let complete = |words: &[&str]| {
+        let mut command = room.command(INTERLOCK);
+        command
+            .env("INTERLOCK_COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string())
+            .arg("--")
+            .args(words);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{words:?} {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(complete(&["interlock", "start", "fl"]).contains(&"flow".to_owned()));
+    assert_eq!(complete(&["interlock", "explain", "flow", "dr"]), ["draft"]);
+    assert_eq!(complete(&["interlock", "status", "lo"]), ["login"]);
+    assert_eq!(complete(&["interlock", "send", "SH"]), ["SHIP"]);
+    assert_eq!(
+        complete(&["interlock", "send", "SH", "--run", "lo"]),
+        ["login"]
+    );
+    assert!(out(&room, &["completions", "bash"], 0).contains("INTERLOCK_COMPLETE"));
+}
