@@ -378,7 +378,10 @@ fn check_evidence(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet> 
         Since::StateEntry => (Some(scope.frame.entered_seq), "this state was entered"),
         Since::RunStart => (None, "the run began"),
     };
-    if after.is_some_and(|after| seen.begun_seq <= after) {
+    // What its own line did before it began is no later edit.
+    let is_own =
+        |after: u64| guard.since == Since::LastEdit && seen.after_writes && seen.begun_seq == after;
+    if after.is_some_and(|after| seen.begun_seq <= after && !is_own(after)) {
         return no(format!("{what} was not seen since {since}; run it again"));
     }
     Ok(())

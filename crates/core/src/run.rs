@@ -155,6 +155,9 @@ pub struct Seen {
     pub begun_seq: u64,
     /// The exit code, 0 for a tool that succeeded; `None`: not known.
     pub exit: Option<i64>,
+    /// Whether it began after all that its own call may have written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_writes: bool,
 }
 
 /// An allowed call whose outcome is not known yet.

@@ -91,6 +91,7 @@ impl Walker<'_> {
             proves_success: place.proof.success,
             proves_exit: place.proof.exit,
             probe: place.proof.probe,
+            step: self.step,
             from_pipe: place.from_pipe,
             from_text: matches!(place.input, Input::Text(_)),
             loose: loose(args),

@@ -123,6 +123,8 @@ pub(crate) struct Walker<'a> {
     deferred: bool,
     /// How many times this runs beside what follows it (`&`, `<( )`).
     beside: usize,
+    /// Which pipeline of the line itself this is in; `None` in a body that runs later.
+    pub(crate) step: Option<usize>,
     /// Names that arithmetic evaluates and that the line had not set by then.
     pub(crate) evaluated: BTreeSet<String>,
     /// Names that evaluate what they are given (`declare -i`).
@@ -147,6 +149,7 @@ impl<'a> Walker<'a> {
             defined: BTreeSet::new(),
             deferred: false,
             beside: 0,
+            step: Some(0),
             evaluated: BTreeSet::new(),
             integers: EVALUATING.iter().map(|name| (*name).to_owned()).collect(),
             declared_text: BTreeSet::new(),
@@ -201,9 +204,11 @@ impl<'a> Walker<'a> {
 
     /// Walks what runs beside the line and may outlive it.
     pub(crate) fn detached(&mut self, inner: impl FnOnce(&mut Self) -> Step) -> Step {
+        let step = self.step.take();
         self.beside += 1;
         let result = self.subshell(inner);
         self.beside -= 1;
+        self.step = step;
         result
     }
 
@@ -267,6 +272,9 @@ impl<'a> Walker<'a> {
 
     fn pipeline(&mut self, pipeline: &Pipeline, proof: Proof) -> Step {
         let proof = if pipeline.bang { Proof::NONE } else { proof };
+        if self.depth == 1 && self.again == 0 {
+            self.step = self.step.map(|step| step + 1);
+        }
         if let [only] = pipeline.commands.as_slice() {
             return self.command(only, proof, false);
         }
@@ -381,7 +389,9 @@ impl<'a> Walker<'a> {
         }
         let outer = self.state.clone();
         self.enter_function();
+        let step = self.step.take();
         self.repeated(|walker| walker.command(body, Proof::NONE, false))?;
+        self.step = step;
         let touched = self.state.touched.clone();
         self.state = outer;
         self.state.distrust(&touched);

@@ -127,6 +127,9 @@ pub struct EvidenceMark {
     /// Where the line starts every command that counts for it, so that a probe sees how each ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeMark>,
+    /// Whether all that the line may write is over before a command that counts begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_writes: bool,
 }
 
 /// A place of a line at which a command starts that counts as evidence.

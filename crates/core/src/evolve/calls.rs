@@ -117,6 +117,7 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, byt
                 Seen {
                     begun_seq,
                     exit: seen,
+                    after_writes: mark.after_writes,
                 },
             );
         }

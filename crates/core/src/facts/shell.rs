@@ -116,6 +116,11 @@ pub struct SimpleCommand {
     /// Where it could be started through a probe, and what that would see of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
+    /// Which step of the line it belongs to, counted from 1; `None`: not known when it runs.
+    ///
+    /// Each step is over before the next one begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<usize>,
     /// Whether its input is a pipe from another command of the line.
     #[serde(default)]
     pub from_pipe: bool,

@@ -61,6 +61,27 @@ fn writes(bench: Bench<'_>) -> bool {
             .any(|command| command.opaque.is_some() && !is_named(bench, line, command))
 }
 
+/// Tells whether all that a line may write is over before its `step` begins.
+///
+/// Only commands whose effect is not known: a path that is written counts wherever it stands.
+fn writes_before(bench: Bench<'_>, step: usize) -> bool {
+    let facts = &bench.call.facts;
+    let Some(line) = &facts.shell else {
+        return false;
+    };
+    let over = |command: &SimpleCommand| {
+        command.opaque.is_none()
+            || is_named(bench, line, command)
+            || command.step.is_some_and(|own| own < step)
+    };
+    line.unreadable.is_none()
+        && facts
+            .writes
+            .iter()
+            .all(|write| write.place == Place::Scratch)
+        && line.commands.iter().all(over)
+}
+
 /// Tells whether a list of commands or an evidence guard names `command` as it stands.
 fn is_named(bench: Bench<'_>, line: &ShellFacts, command: &SimpleCommand) -> bool {
     shell::is_covered(bench, command)
@@ -159,6 +180,9 @@ fn evidence(bench: Bench<'_>) -> Vec<EvidenceMark> {
                 proves_success: proof.success,
                 proves_exit: proof.exit,
                 probes: proof.probes,
+                after_writes: proof
+                    .first_step
+                    .is_some_and(|step| writes_before(bench, step)),
             });
         }
     }
@@ -174,6 +198,8 @@ struct CallProof {
     exit: bool,
     /// Where the commands that count start; none where not each has its place.
     probes: Vec<ProbeMark>,
+    /// The first step of the line to which one of them belongs; `None`: not known.
+    first_step: Option<usize>,
 }
 
 /// Returns what an outcome of the call would prove, where it is of the kind wanted.
@@ -190,6 +216,7 @@ fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<CallProof> {
                 success: true,
                 exit: true,
                 probes: Vec::new(),
+                first_step: None,
             })
         }
         EvidenceOf::Command { words, .. } => {
@@ -228,7 +255,10 @@ fn command_proof(bench: Bench<'_>, line: &ShellFacts, words: &[String]) -> Optio
             success: true,
             exit: true,
             probes: Vec::new(),
+            first_step: Some(usize::MAX),
         });
+        // A command of which it is not known when it runs is before every other.
+        proof.first_step = proof.first_step.min(command.step);
         proof.success &= whole && command.proves_success;
         proof.exit &= command.proves_exit;
         match command.probe.filter(|probe| whole && probe.success) {
