@@ -269,3 +269,53 @@ fn a_shell_completes_workflows_states_runs_and_events() {
     );
     assert!(out(&room, &["completions", "bash"], 0).contains("INTERLOCK_COMPLETE"));
 }
+
+#[test]
+fn the_log_shows_a_call_in_a_line_and_the_time_of_this_place() {
+    let room = room();
+    room.write("flow.yaml", FLOW).unwrap();
+    out(&room, &["start", "flow.yaml", "--session", "s1"], 0);
+    for (tool, input) in [
+        ("Read", json!({"file_path": "a"})),
+        (
+            "Edit",
+            json!({"file_path": "a", "old_string": "b", "new_string": "c"}),
+        ),
+    ] {
+        let payload = json!({
+            "session_id": "s1", "hook_event_name": "PreToolUse", "tool_name": tool,
+            "tool_input": input, "tool_use_id": tool, "cwd": room.project(),
+        });
+        let mut hook = room.command(INTERLOCK);
+        let mut hook = hook
+            .args(["hook", "claude-code"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut input = hook.stdin.take().unwrap();
+        std::io::Write::write_all(&mut input, payload.to_string().as_bytes()).unwrap();
+        drop(input);
+        hook.wait().unwrap();
+    }
+    let shown = |zone: &str| {
+        let mut log = room.command(INTERLOCK);
+        let log = log.env("TZ", zone).arg("log").output().unwrap();
+        String::from_utf8(log.stdout).unwrap()
+    };
+    let here = shown("AAA0");
+    assert_ne!(
+        here,
+        shown("BBB-5:17"),
+        "the clock is not that of this place"
+    );
+    let denied = here.lines().find(|line| line.contains("Edit ")).unwrap();
+    assert!(denied.ends_with("denied (tool_not_allowed)"), "{here}");
+    assert!(here.contains("RunStarted"), "{here}");
+    assert!(!here.contains('\u{1b}'), "{here}");
+    let exact = out(&room, &["log", "--json"], 0);
+    assert!(
+        exact.contains("\"at\":\"20") && exact.contains("\"hash\""),
+        "{exact}"
+    );
+}

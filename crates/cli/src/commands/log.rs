@@ -1,6 +1,7 @@
 //! `log`: the events of a run, and whether they are as they were recorded.
 
 mod messages;
+mod people;
 mod stages;
 mod steps;
 
@@ -35,15 +36,16 @@ pub(crate) fn run(app: &App, args: &LogArgs) -> Done {
         return conversations(app, &log, args.json);
     }
     let mut next = 0;
+    let mut page = people::Page::default();
     loop {
-        for recorded in log.events(next) {
-            let recorded = recorded?;
-            next = recorded.seq + 1;
-            if args.json {
-                app.output.json(&line(&recorded)?)?;
-            } else {
-                app.output.line(&sentence(app, &recorded)?)?;
+        let new: Vec<Recorded> = log.events(next).collect::<Result<_, _>>()?;
+        next = new.last().map_or(next, |last| last.seq + 1);
+        if args.json {
+            for recorded in &new {
+                app.output.json(&line(recorded)?)?;
             }
+        } else {
+            page.show(app, &new)?;
         }
         if !args.follow || log.load()?.is_over() {
             return Ok(());
@@ -149,8 +151,15 @@ fn path_text(path: &Value) -> String {
     names.collect::<Vec<_>>().join("/")
 }
 
-/// Writes a recorded event as a person reads it.
+/// Writes a recorded event as a person reads it, with its exact time.
 pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure> {
+    let told = told(app, recorded)?;
+    let at = time(recorded.at_ms);
+    Ok(format!("{:>4} {at} {told}", recorded.seq))
+}
+
+/// Says what a recorded event tells, without its number and time.
+fn told(app: &App, recorded: &Recorded) -> Result<String, Failure> {
     let line = line(recorded)?;
     let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
     let call = |key: &str| {
@@ -238,11 +247,7 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
         _ => Style::Bold,
     };
     let name = app.output.styled(style, recorded.event.name());
-    Ok(
-        format!("{:>4} {} {name}{place} {what}", recorded.seq, get("at"))
-            .trim_end()
-            .to_owned(),
-    )
+    Ok(format!("{name}{place} {what}").trim_end().to_owned())
 }
 
 /// Names what changed of protected things.

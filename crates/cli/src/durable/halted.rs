@@ -97,7 +97,10 @@ impl Halted {
         if let Some(cause) = self.cause() {
             text = format!("interlock: {} failed {}\n", self.name, self.sentence(cause));
         } else if self.status == Status::Cancelled {
-            text = format!("interlock: {} was cancelled\n", self.name);
+            let name = &self.name;
+            text = format!(
+                "interlock: {name} was cancelled: `interlock resume {name}` goes on with it\n"
+            );
         }
         if self.agent_goes_on {
             let state = self.state.join(", ");

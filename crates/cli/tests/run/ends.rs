@@ -65,7 +65,9 @@ fn signals_cancel_the_run() {
         let run = begin(place.command(&["run", "waits", "-n", "w"]));
         told(&pipe);
         signal(&run, name);
-        let said = end(run).ended(130).says(&["was cancelled"]);
+        let said = end(run)
+            .ended(130)
+            .says(&["was cancelled", "interlock resume"]);
         assert_eq!(said.out, "asked\n", "{name}");
         assert_eq!(place.status("w")["status"], "cancelled");
     }
