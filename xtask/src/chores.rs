@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use crate::{bench, conformance, docs, fuzz, lint, setup, soak, test, wasm};
+use crate::{bench, conformance, docs, fuzz, journeys, lint, setup, soak, test, wasm};
 
 /// Wrong use, as everywhere in the project.
 const USAGE: u8 = 2;
@@ -47,6 +47,12 @@ const CHORES: &[Chore] = &[
         arguments: "[NAME ...]",
         about: "measure against the targets, as ratios within one run",
         run: bench::run,
+    },
+    Chore {
+        name: "journeys",
+        arguments: "",
+        about: "finish every shipped workflow by every real client; write the table of the book",
+        run: journeys::run,
     },
     Chore {
         name: "conformance",

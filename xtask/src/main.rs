@@ -10,6 +10,7 @@ mod chores;
 mod conformance;
 mod docs;
 mod fuzz;
+mod journeys;
 mod lint;
 mod npm;
 mod pip;

@@ -10,7 +10,9 @@ use crate::{lint, setup, steps::Steps, tools};
 const END_TO_END: &[&str] = &[
     "claude_code",
     "e2e_claude",
+    "e2e_clients",
     "e2e_escape",
+    "e2e_journeys",
     "e2e_steps",
     "hook_process",
     "kernel_alone",

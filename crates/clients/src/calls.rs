@@ -6,7 +6,7 @@ use std::{borrow::Cow, path::Path};
 
 use interlock_core::{
     names::{AgentId, CallId, Digest},
-    run::Run,
+    run::{OpenCall, Run},
 };
 use serde_json::Value;
 
@@ -75,9 +75,22 @@ pub(crate) fn ended(
                 .map_or("", |at| id.get(at..).unwrap_or_default())
                 == agent
     };
-    let mut open = open;
-    open.find(|call| call.digest == digest && is_theirs(call.id.as_str()))
-        .map(|call| call.id.clone())
+    let mut theirs = open.filter(|call| is_theirs(call.id.as_str()));
+    let same = theirs.clone().find(|call| call.digest == digest);
+    // Gemini CLI leaves out what else was said with a line that was rewritten: it is the oldest whose end `exec` told.
+    let told = || theirs.find(|call| is_carried(used, program) && has_ended(call));
+    same.or_else(told).map(|call| call.id.clone())
+}
+
+/// Whether the call is a line that was rewritten for `interlock exec`.
+fn is_carried(used: &ToolUse, program: Option<&Path>) -> bool {
+    let written = used.input.get(LINE).and_then(Value::as_str);
+    written.is_some_and(|line| line::is_carried(program, line))
+}
+
+/// Whether `interlock exec` has told how the line of the call ended.
+fn has_ended(call: &OpenCall) -> bool {
+    call.line.as_ref().is_some_and(|line| line.exit.is_some())
 }
 
 /// Returns the digest of a call as it was proposed, before its line was rewritten.

@@ -130,6 +130,8 @@ pub struct Session<'a> {
     environment: Vec<(String, String)>,
     /// What the model of stages says, where there are any.
     beside: Option<provider::Script>,
+    /// Whether the model proposes only what the client offers.
+    only_offered: bool,
     deadline: Duration,
     /// Whether the client holds lines in a sandbox of its own, where it has one.
     sandboxed: bool,
@@ -170,6 +172,7 @@ impl<'a> Session<'a> {
             arguments,
             environment,
             beside: None,
+            only_offered: false,
             deadline: DEADLINE,
             sandboxed: false,
         }
@@ -184,6 +187,18 @@ impl<'a> Session<'a> {
     /// Adds a model that stages of the same workflow call, as that of the provider `openai`.
     pub fn beside_stages(mut self, script: provider::Script) -> Session<'a> {
         self.beside = Some(script);
+        self
+    }
+
+    /// Lets the model end its turn where the client does not offer the tool that it would propose.
+    pub fn only_offered(mut self) -> Session<'a> {
+        self.only_offered = true;
+        self
+    }
+
+    /// Gives it another deadline.
+    pub fn deadline(mut self, deadline: Duration) -> Session<'a> {
+        self.deadline = deadline;
         self
     }
 
@@ -228,7 +243,7 @@ impl<'a> Session<'a> {
     ) -> io::Result<Outcome> {
         let program = self.client.program()?;
         confined::run(|confinement| {
-            let model = Endpoint::start(wire, self.script.clone(), words)?;
+            let model = Endpoint::start(wire, self.script.clone(), words, self.only_offered)?;
             let ended = self.end(&program, &model.url(), confinement)?;
             let requests = model.bodies();
             let results = requests.iter().map(|body| wire.results(body));

@@ -29,6 +29,8 @@ pub(crate) enum Said {
     },
     /// A tool that takes plain text.
     Plain { name: &'static str, input: String },
+    /// No call, but words of the model.
+    Words(String),
 }
 
 impl Said {
@@ -54,15 +56,15 @@ pub(crate) trait Wire: Send + Sync + 'static {
     /// Whether the request offers tools; titles and the like do not.
     fn offers(&self, body: &Value) -> bool;
 
+    /// Whether the request offers the tool that is called.
+    fn offers_call(&self, body: &Value, said: &Said) -> bool;
+
     /// The results of tool calls in the request, as the model reads them, in order.
     fn results(&self, body: &Value) -> Vec<String>;
 
     /// What the model says at `turn`: a call, or that it is done.
     fn say(&self, asked: &Asked, body: &Value, turn: usize, said: Option<&Said>) -> Answer;
 }
-
-/// How a client calls what the model proposes.
-pub(crate) type Words = dyn Fn(&Proposal) -> Said + Send + Sync;
 
 /// A running scripted model; it stops when dropped.
 #[derive(Debug)]
@@ -73,15 +75,20 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// Starts a model that speaks `wire` and proposes by `script` in the client's `words`.
-    pub(crate) fn start(
-        wire: impl Wire,
+    pub(crate) fn start<W: Wire>(
+        wire: W,
         script: Script,
         words: impl Fn(&Proposal) -> Said + Send + Sync + 'static,
+        only_offered: bool,
     ) -> io::Result<Endpoint> {
         let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
         let seen = Arc::clone(&bodies);
-        let server =
-            Server::start(move |asked| respond(asked, &wire, &script, &words, &mut lock(&seen)))?;
+        let propose = move |wire: &_, body: &Value, turn| {
+            let said = script.turn(turn).as_ref().map(&words)?;
+            let refused = only_offered && !W::offers_call(wire, body, &said);
+            Some(if refused { not_offered(&said) } else { said })
+        };
+        let server = Server::start(move |asked| respond(asked, &wire, &propose, &mut lock(&seen)))?;
         Ok(Endpoint { server, bodies })
     }
 
@@ -100,11 +107,15 @@ fn lock(bodies: &Mutex<Vec<Value>>) -> MutexGuard<'_, Vec<Value>> {
     bodies.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn respond(
+/// What the model says where it may not propose a call.
+fn not_offered(said: &Said) -> Said {
+    Said::Words(format!("this client offers no tool for {said:?}"))
+}
+
+fn respond<W: Wire>(
     asked: &Asked,
-    wire: &impl Wire,
-    script: &Script,
-    words: &Words,
+    wire: &W,
+    propose: &impl Fn(&W, &Value, usize) -> Option<Said>,
     seen: &mut Vec<Value>,
 ) -> io::Result<Answer> {
     if !wire.asks(asked) {
@@ -116,7 +127,7 @@ fn respond(
     if wire.offers(&body) {
         seen.push(body.clone());
         if seen.len() <= REQUESTS_MAX {
-            said = script.turn(turn).as_ref().map(words);
+            said = propose(wire, &body, turn);
         }
     }
     Ok(wire.say(asked, &body, turn, said.as_ref()))
@@ -132,6 +143,14 @@ fn text_of(content: &Value) -> String {
             parts.join("\n")
         }
         other => other.to_string(),
+    }
+}
+
+/// The model's words where it calls nothing.
+fn text_said(said: Option<&Said>) -> &str {
+    match said {
+        Some(Said::Words(text)) => text,
+        _ => "done",
     }
 }
 

@@ -13,6 +13,13 @@ pub enum Proposal {
         /// The file.
         path: String,
     },
+    /// Looks for a word in the files below a folder.
+    Search {
+        /// The word.
+        word: String,
+        /// The folder.
+        folder: String,
+    },
     /// Writes a file that is not there yet.
     Write {
         /// The file.
@@ -52,6 +59,12 @@ impl Proposal {
         Proposal::Read { path }
     }
 
+    /// Looks for `word` in the files below `folder`.
+    pub fn search(word: &str, folder: &str) -> Proposal {
+        let (word, folder) = (word.to_owned(), folder.to_owned());
+        Proposal::Search { word, folder }
+    }
+
     /// Writes `content` to the new file `path`.
     pub fn write(path: &str, content: &str) -> Proposal {
         let (path, content) = (path.to_owned(), content.to_owned());
@@ -79,6 +92,11 @@ impl Proposal {
             arguments,
         }
     }
+}
+
+/// The line that looks for `word` below `folder`, where a client offers nothing but a shell for it.
+pub(crate) fn search_line(word: &str, folder: &str) -> String {
+    format!("grep -rn {word} {folder}")
 }
 
 type Turn = dyn Fn(usize) -> Option<Proposal> + Send + Sync;

@@ -82,7 +82,7 @@ impl Session<'_> {
         point: impl Fn(&crate::room::Room, &mut Command, &str) -> io::Result<()> + Send + Sync,
     ) -> io::Result<Outcome> {
         confined::run(|confinement| {
-            let model = Endpoint::start(wire, self.script.clone(), words)?;
+            let model = Endpoint::start(wire, self.script.clone(), words, self.only_offered)?;
             point(self.room, &mut command, &model.url())?;
             let _beside = self.point_stages(&mut command)?;
             confinement.keep_inside(&mut command);

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Outcome, Session};
 use crate::anthropic::{self, Block, text, tool};
 use crate::claude::{self, Version};
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, search_line};
 use crate::room::Room;
 
 pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
@@ -34,7 +34,11 @@ pub(super) fn run(version: Version, session: &Session<'_>) -> io::Result<Outcome
             .iter()
             .map(|request| request.body().clone())
             .collect(),
-        stdout: String::new(),
+        stdout: outcome
+            .messages
+            .iter()
+            .map(|message| format!("{message}\n"))
+            .collect(),
         stderr: outcome.stderr,
         exit: outcome.exit,
         elapsed: outcome.elapsed,
@@ -45,9 +49,12 @@ pub(super) fn run(version: Version, session: &Session<'_>) -> io::Result<Outcome
 pub(super) fn script(session: &Session<'_>) -> anthropic::Script {
     let script = session.script.clone();
     let project = session.room.project();
+    let only_offered = session.only_offered;
     anthropic::Script::new(move |request| {
         let proposal = script.turn(request.turn());
-        vec![proposal.map_or_else(|| text("done"), |proposal| say(&project, &proposal))]
+        let block = proposal.map_or_else(|| text("done"), |proposal| say(&project, &proposal));
+        let refused = only_offered && !offers(request, &block);
+        vec![if refused { not_offered(&block) } else { block }]
     })
 }
 
@@ -62,11 +69,28 @@ fn say(project: &std::path::Path, proposal: &Proposal) -> Block {
             "Edit",
             json!({"file_path": at(path), "old_string": old, "new_string": new}),
         ),
-        Proposal::Shell { line } => tool("Bash", json!({"command": line, "description": "a line"})),
+        Proposal::Search { word, folder } => bash(&search_line(word, folder)),
+        Proposal::Shell { line } => bash(line),
         Proposal::Tool {
             server,
             tool: name,
             arguments,
         } => tool(format!("mcp__{server}__{name}"), arguments.clone()),
     }
+}
+
+fn bash(line: &str) -> Block {
+    tool("Bash", json!({"command": line, "description": "a line"}))
+}
+
+/// Whether the request offers the tool that the block calls.
+fn offers(request: &anthropic::Request, block: &Block) -> bool {
+    match block {
+        Block::ToolUse { name, .. } => request.tools().contains(&name.as_str()),
+        Block::Text(_) => true,
+    }
+}
+
+fn not_offered(block: &Block) -> Block {
+    text(format!("this client offers no tool for {block:?}"))
 }

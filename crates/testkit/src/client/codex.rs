@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::endpoint::Said;
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, search_line};
 use crate::room::Room;
 
 /// How Codex offers its tools, which hangs on the model.
@@ -101,7 +101,7 @@ fn function(proposal: &Proposal) -> Said {
             name: "apply_patch",
             input: patch(proposal),
         },
-        Proposal::Read { .. } | Proposal::Shell { .. } => {
+        Proposal::Read { .. } | Proposal::Search { .. } | Proposal::Shell { .. } => {
             Said::function("exec_command", json!({"cmd": line(proposal)}))
         }
     }
@@ -117,7 +117,7 @@ fn code(proposal: &Proposal) -> Said {
         Proposal::Write { .. } | Proposal::Edit { .. } => {
             format!("apply_patch({})", quoted(&patch(proposal)))
         }
-        Proposal::Read { .. } | Proposal::Shell { .. } => {
+        Proposal::Read { .. } | Proposal::Search { .. } | Proposal::Shell { .. } => {
             format!("exec_command({})", json!({"cmd": line(proposal)}))
         }
     };
@@ -131,6 +131,7 @@ fn code(proposal: &Proposal) -> Said {
 fn line(proposal: &Proposal) -> String {
     match proposal {
         Proposal::Read { path } => format!("cat {path}"),
+        Proposal::Search { word, folder } => search_line(word, folder),
         Proposal::Shell { line } => line.clone(),
         _ => String::new(),
     }

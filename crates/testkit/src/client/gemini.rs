@@ -41,6 +41,9 @@ pub(super) fn point(command: &mut Command, url: &str) {
 pub(super) fn say(proposal: &Proposal) -> Said {
     match proposal {
         Proposal::Read { path } => Said::function("read_file", json!({"file_path": path})),
+        Proposal::Search { word, folder } => {
+            Said::function("grep_search", json!({"pattern": word, "dir_path": folder}))
+        }
         Proposal::Write { path, content } => {
             Said::function("write_file", json!({"file_path": path, "content": content}))
         }

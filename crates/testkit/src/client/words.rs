@@ -32,6 +32,10 @@ impl Words {
         };
         match proposal {
             Proposal::Read { path } => file(self.read, path, &[]),
+            Proposal::Search { word, folder } => Said::function(
+                "grep",
+                json!({"pattern": word, "path": project.join(folder)}),
+            ),
             Proposal::Write { path, content } => file(self.write, path, &[(self.content, content)]),
             Proposal::Edit { path, old, new } => {
                 file("edit", path, &[(self.old, old), (self.new, new)])

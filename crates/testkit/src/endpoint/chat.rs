@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Said, Wire, items, text_of, word};
+use super::{Answer, Asked, Said, Wire, items, text_of, text_said, word};
 
 /// `…/chat/completions`, streamed or whole.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,14 @@ impl Wire for Chat {
 
     fn offers(&self, body: &Value) -> bool {
         !items(body, "tools").is_empty()
+    }
+
+    fn offers_call(&self, body: &Value, said: &Said) -> bool {
+        let Said::Function { name, .. } = said else {
+            return true;
+        };
+        let mut tools = items(body, "tools").iter();
+        tools.any(|tool| tool.pointer("/function/name").and_then(Value::as_str) == Some(name))
     }
 
     fn results(&self, body: &Value) -> Vec<String> {
@@ -61,7 +69,8 @@ fn message(turn: usize, said: Option<&Said>) -> (Value, &'static str) {
         name, arguments, ..
     }) = said
     else {
-        return (json!({"role": "assistant", "content": "done"}), "stop");
+        let text = text_said(said);
+        return (json!({"role": "assistant", "content": text}), "stop");
     };
     let call = json!({
         "index": 0, "id": format!("call_{turn}"), "type": "function",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Said, Wire, items};
+use super::{Answer, Asked, Said, Wire, items, text_said, word};
 
 /// Side requests want a decision in this shape.
 const DECIDED: &str = r#"{"reasoning":"x","next_speaker":"user","model_choice":"flash","complexity_score":1,"complexity_reasoning":"x"}"#;
@@ -29,6 +29,15 @@ impl Wire for Gemini {
         items(body, "tools").iter().any(declared)
     }
 
+    fn offers_call(&self, body: &Value, said: &Said) -> bool {
+        let Said::Function { name, .. } = said else {
+            return true;
+        };
+        let tools = items(body, "tools").iter();
+        let mut declared = tools.flat_map(|tool| items(tool, "functionDeclarations"));
+        declared.any(|tool| word(tool, "name") == name)
+    }
+
     fn results(&self, body: &Value) -> Vec<String> {
         let parts = items(body, "contents")
             .iter()
@@ -44,7 +53,7 @@ impl Wire for Gemini {
             }) => json!({"functionCall": {
                 "id": format!("call_{turn}"), "name": name, "args": arguments,
             }}),
-            _ if self.offers(body) => json!({"text": "done"}),
+            _ if self.offers(body) => json!({"text": text_said(said)}),
             _ => json!({"text": DECIDED}),
         };
         let answer = json!({

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Said, Wire, items, text_of, word};
+use super::{Answer, Asked, Said, Wire, items, text_of, text_said, word};
 
 /// Kinds of input items that bring the result of a call.
 const RESULTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
@@ -25,6 +25,26 @@ impl Wire for Responses {
 
     fn offers(&self, _body: &Value) -> bool {
         true
+    }
+
+    fn offers_call(&self, body: &Value, said: &Said) -> bool {
+        let tools = offered(body);
+        match said {
+            Said::Words(_) => true,
+            Said::Function {
+                namespace: Some(space),
+                name,
+                ..
+            } => {
+                let mut within = tools.iter().filter(|tool| word(tool, "name") == space);
+                within.any(|space| named(items(space, "tools"), name).is_some())
+            }
+            Said::Function { name, .. } => tools.iter().any(|tool| word(tool, "name") == name),
+            Said::Plain { name, input } => {
+                let mut tools = tools.iter().filter(|tool| word(tool, "name") == *name);
+                tools.any(|tool| code_may_call(tool, input))
+            }
+        }
     }
 
     fn results(&self, body: &Value) -> Vec<String> {
@@ -66,12 +86,43 @@ impl Wire for Responses {
     }
 }
 
+/// The tools of the request: its own, those it adds, and those of the namespace that needs no name.
+fn offered(body: &Value) -> Vec<&Value> {
+    let added = items(body, "input").iter();
+    let added = added.filter(|item| word(item, "type") == "additional_tools");
+    let all = items(body, "tools")
+        .iter()
+        .chain(added.flat_map(|item| items(item, "tools")));
+    let open = |tool: &&Value| word(tool, "name") == "functions";
+    let (open, named): (Vec<&Value>, Vec<&Value>) = all.partition(open);
+    let within = open.into_iter().flat_map(|space| items(space, "tools"));
+    within.chain(named).collect()
+}
+
+/// Whether the code calls what the description of the tool that runs it declares.
+///
+/// Tools of servers are not declared there: code finds them among `ALL_TOOLS`.
+fn code_may_call(tool: &Value, code: &str) -> bool {
+    let Some((_, call)) = code.split_once("await tools.") else {
+        return true;
+    };
+    let called = call.split('(').next().unwrap_or_default();
+    let declared = word(tool, "description");
+    let of_a_server = called.starts_with("mcp__") && declared.contains("ALL_TOOLS");
+    of_a_server || declared.contains(&format!("{called}("))
+}
+
+/// The tool of this name.
+fn named<'a>(tools: &'a [Value], name: &str) -> Option<&'a Value> {
+    tools.iter().find(|tool| word(tool, "name") == name)
+}
+
 fn item(turn: usize, said: Option<&Said>) -> Value {
     let call = format!("call_{turn}");
     match said {
-        None => json!({
+        None | Some(Said::Words(_)) => json!({
             "type": "message", "id": format!("msg_{turn}"), "role": "assistant", "status": "completed",
-            "content": [{"type": "output_text", "text": "done", "annotations": []}],
+            "content": [{"type": "output_text", "text": text_said(said), "annotations": []}],
         }),
         Some(Said::Plain { name, input }) => json!({
             "type": "custom_tool_call", "id": format!("ctc_{turn}"), "call_id": call,
