@@ -246,9 +246,12 @@ fn release() -> Journey {
 fn research() -> Journey {
     const ANSWER: &str =
         "# Prices\n\nPrices are in cents (README.md); `total` adds them (src/total.js).\n";
+    let mut files = shop::with_npm();
+    // Copilot CLI creates no folder for a file.
+    files.push(("docs/README.md", "# Notes\n".to_owned()));
     Journey {
         workflow: "research",
-        files: shop::with_npm(),
+        files,
         change: Vec::new(),
         suite: "npm test",
         fails_before: false,
