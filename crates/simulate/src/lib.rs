@@ -12,7 +12,7 @@ mod calls;
 mod duration;
 mod simulation;
 
-pub use explain::{Explanation, explain};
+pub use explain::{Explanation, Reach, explain};
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};
 pub use simulation::{Setting, Simulation};

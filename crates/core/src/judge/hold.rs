@@ -25,7 +25,7 @@ pub struct Hold<'a> {
     pub by_person: bool,
     /// Whether every command only reads, as far as the line shows.
     pub reads: bool,
-    /// Whether it only reads because the kernel keeps it from more: then it may not run unheld.
+    /// Whether it was judged to read because the kernel keeps it from more: then it may not run unheld.
     pub contained: bool,
     /// Whether the line does nothing outside the shell, such as `cd x`.
     pub nothing: bool,
@@ -78,7 +78,8 @@ fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hol
                 changes_machine(command) && shell::entry_of_person(bench, command).is_some()
             }),
         reads: !writes && only_reads(facts),
-        contained: policy.stance() == Stance::NoWrite
+        contained: bench.call.facts.kernel_holds
+            && policy.stance() == Stance::NoWrite
             && facts
                 .commands
                 .iter()

@@ -250,8 +250,12 @@ fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
 }
 
 /// Tells whether the kernel keeps what a line's own code may do: no write, and no network at all.
+///
+/// Beside a listed command it leaves more.
 fn kernel_holds(bench: Bench<'_>, facts: &ShellFacts) -> bool {
-    bench.call.facts.kernel_holds && facts.network.is_empty()
+    bench.call.facts.kernel_holds
+        && facts.network.is_empty()
+        && bench.state.policy.allowed_commands.is_none()
 }
 
 /// Says what would pass instead of a command whose effect is not known.

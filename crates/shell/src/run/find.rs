@@ -48,12 +48,16 @@ impl Walker<'_> {
             };
             match text {
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let mut gathers = false;
                     let inner: Vec<Arg> = rest
                         .by_ref()
-                        .take_while(|word| !word.is(";") && !word.is("+"))
+                        .take_while(|word| {
+                            gathers = word.is("+");
+                            !word.is(";") && !gathers
+                        })
                         .cloned()
                         .collect();
-                    self.find_exec(text, &inner, &roots, place)?;
+                    self.find_exec((text, gathers), &inner, &roots, place)?;
                 }
                 "-delete" => self.find_delete(&roots, tests > 0),
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
@@ -85,7 +89,14 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn find_exec(&mut self, option: &str, inner: &[Arg], roots: &[Arg], place: &Place) -> Step {
+    /// Runs what `-exec` starts; one that gathers is given many names at once.
+    fn find_exec(
+        &mut self,
+        (option, gathers): (&str, bool),
+        inner: &[Arg],
+        roots: &[Arg],
+        place: &Place,
+    ) -> Step {
         let start = match roots {
             _ if option.ends_with("dir") => "./".to_owned(),
             [] => "./".to_owned(),
@@ -94,12 +105,18 @@ impl Walker<'_> {
             _ => String::new(),
         };
         // Written roots do not begin with `-`, and so no name below them does.
-        let written = roots.iter().all(|root| root.literal().is_some());
+        let written = roots.iter().all(|root| match root {
+            Arg::Literal(_) => true,
+            Arg::Dynamic(dynamic) => {
+                dynamic.is_single && !dynamic.start.is_empty() && !dynamic.start.starts_with('-')
+            }
+        });
         let words: Vec<Arg> = inner
             .iter()
             .map(|word| match put_in(word, "{}", &start) {
-                Arg::Dynamic(dynamic) if written && word.is("{}") => Arg::Dynamic(Dynamic {
-                    is_never_option: true,
+                Arg::Dynamic(dynamic) if word.is("{}") => Arg::Dynamic(Dynamic {
+                    is_never_option: written || option.ends_with("dir"),
+                    is_single: !gathers,
                     ..dynamic
                 }),
                 put => put,
@@ -168,6 +185,7 @@ impl Walker<'_> {
         if first.start().contains('=') {
             return Err("`fd --exec=`; write the command as words".to_owned());
         }
+        let gathers = !first.is("-x") && !first.is("--exec");
         let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
         let has_mark = words
             .iter()
@@ -176,7 +194,13 @@ impl Walker<'_> {
             .iter()
             .map(|word| {
                 if word.shown().contains('{') {
-                    put_in(word, "{", "")
+                    match put_in(word, "{", "") {
+                        Arg::Dynamic(dynamic) => Arg::Dynamic(Dynamic {
+                            is_single: !gathers,
+                            ..dynamic
+                        }),
+                        put => put,
+                    }
                 } else {
                     word.clone()
                 }
