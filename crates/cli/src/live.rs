@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use interlock_clients::{ClientId, tools::conversation};
 use interlock_core::{
     Decision, Reply,
     command::{Ask, Command},
@@ -67,7 +68,7 @@ impl Live {
         put(
             &mut line,
             "session",
-            json!(held.map(|binding| binding.session.session)),
+            json!(held.as_ref().map(|binding| &binding.session.session)),
         );
         let focus = decision
             .map(|decision| &decision.path)
@@ -88,11 +89,31 @@ impl Live {
             durable::describe(self, &mut line)?;
             return Ok(line);
         }
+        let client = held
+            .as_ref()
+            .and_then(|binding| binding.session.client.as_deref());
+        if let Some(client) = client.and_then(ClientId::named) {
+            put(&mut line, "conversation", json!(self.conversation(client)));
+        }
         put(&mut line, "confinement", confinement(&self.run));
         if !self.run.changed.is_empty() {
             put(&mut line, "changed", json!(self.run.changed));
         }
         Ok(line)
+    }
+}
+
+impl Live {
+    /// Names the tools of a client that pass here whatever is listed, since they only manage the conversation.
+    fn conversation(&self, client: ClientId) -> Vec<&'static str> {
+        let focus = report::focus(&self.run, None);
+        let state = self.run.frame(&focus).and_then(|frame| {
+            let machine = report::machine_of(&self.machine, &self.run, &focus)?;
+            machine.states.get(&frame.at)
+        });
+        let mut names = conversation(client);
+        names.retain(|name| state.is_none_or(|state| !state.policy.disallows(&[name])));
+        names
     }
 }
 

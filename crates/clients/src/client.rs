@@ -45,4 +45,17 @@ impl ClientId {
             .find(|(_, client)| *client == self)
             .map_or("", |(word, _)| word)
     }
+
+    /// Returns its name, as a person would say it.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Copilot => "Copilot CLI",
+            Self::Cursor => "Cursor",
+            Self::Opencode => "opencode",
+        }
+    }
 }

@@ -17,7 +17,7 @@ use std::{
 
 use interlock_confine::Host;
 use interlock_core::{
-    Reply, briefing, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId,
+    Reply, briefing_as, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId,
     notice,
 };
 use interlock_facts::{RealDisk, Shape};
@@ -34,7 +34,7 @@ use crate::{
     protocol::{self, Ended},
     session,
     session::Guarded,
-    tools::tool,
+    tools::{offered_as, tool},
     twin, watch,
 };
 
@@ -331,7 +331,7 @@ fn answer_event(
         }
         Event::Menu => Ok(menu(guarded)),
         Event::SubagentStop => released(guarded, input),
-        Event::Stop { again } => unfinished(guarded, *again),
+        Event::Stop { again } => unfinished(guarded, input, *again),
         Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
 }
@@ -406,7 +406,8 @@ fn brief(guarded: &Guarded, input: &Input) -> Answer {
         .agent
         .as_ref()
         .and_then(|agent| guarded.run.agents.get(agent));
-    Answer::add(briefing(&guarded.machine, &guarded.run, branch))
+    let names = |tool: &str| offered_as(input.client, tool);
+    Answer::add(briefing_as(&guarded.machine, &guarded.run, branch, &names))
 }
 
 /// Narrows what the model is offered to what the state lists.
@@ -428,11 +429,12 @@ fn menu(guarded: &Guarded) -> Answer {
 }
 
 /// Says at the end of a turn what is not done yet; where the workflow wants it done, the agent goes on.
-fn unfinished(guarded: &mut Guarded, again: bool) -> Result<Answer, String> {
+fn unfinished(guarded: &mut Guarded, input: &Input, again: bool) -> Result<Answer, String> {
     if !guarded.machine.finish.is_optional() {
         let decision = guarded.ask(Ask::Finish).map_err(said)?;
         if let Reply::Refused(refusal) = decision.reply {
-            let now = briefing(&guarded.machine, &guarded.run, None);
+            let names = |tool: &str| offered_as(input.client, tool);
+            let now = briefing_as(&guarded.machine, &guarded.run, None, &names);
             let text = format!(
                 "{}: {}. Go on, or move on with `interlock_transition`.\n{now}",
                 refusal.code.as_str(),
@@ -522,6 +524,7 @@ fn after_tool(
     let Some(notice) = notice(&guarded.machine, &guarded.run, &decision.events) else {
         return Ok(Say::Nothing.into());
     };
-    let now = briefing(&guarded.machine, &guarded.run, Some(&decision.path));
+    let names = |tool: &str| offered_as(input.client, tool);
+    let now = briefing_as(&guarded.machine, &guarded.run, Some(&decision.path), &names);
     Ok(Answer::add(format!("{notice}\n{now}")))
 }

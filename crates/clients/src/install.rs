@@ -182,7 +182,13 @@ pub fn detect(site: &Site) -> Vec<ClientId> {
 /// Tells whether anything of ours stands in the settings of some client, for the project or the person.
 #[must_use]
 pub fn is_set_up(site: &Site) -> bool {
-    ClientId::ALL.iter().any(|(_, client)| {
+    !set_up(site).is_empty()
+}
+
+/// Returns the clients whose settings name Interlock here, in this project or for this person.
+#[must_use]
+pub fn set_up(site: &Site) -> Vec<ClientId> {
+    let named = |client: &ClientId| {
         let place = footprint(*client);
         [Scope::Project, Scope::User].iter().any(|scope| {
             [place.hook_file, place.server_file].iter().any(|file| {
@@ -190,7 +196,9 @@ pub fn is_set_up(site: &Site) -> bool {
                 text.is_ok_and(|text| text.is_some_and(|text| text.contains("interlock")))
             })
         })
-    })
+    };
+    let clients = ClientId::ALL.iter().map(|(_, client)| *client);
+    clients.filter(named).collect()
 }
 
 /// Returns the file that holds the hooks of a client.

@@ -4,6 +4,7 @@ mod aliases;
 mod argv;
 mod claude_code;
 mod codex;
+mod compare;
 mod copilot;
 mod cursor;
 mod editor;
@@ -22,6 +23,7 @@ use serde_json::Value;
 use crate::{client::ClientId, served::gateway_prefix};
 use rows::{EDIT, Row};
 
+pub use compare::{Lack, lacks};
 pub use offer::{conversation, knows, offered, offered_as, offers};
 
 /// What is known of a tool.

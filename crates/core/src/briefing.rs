@@ -52,9 +52,23 @@ impl<'a> Place<'a> {
 /// At most 1,200 characters beside the instructions of the state.
 #[must_use]
 pub fn briefing(machine: &Machine, run: &Run, focus: Option<&FramePath>) -> String {
+    briefing_as(machine, run, focus, &|tool| vec![tool.to_owned()])
+}
+
+/// By which names a reader knows the tool that a rule lists; none where it has no such tool.
+pub type ToolNames<'a> = &'a dyn Fn(&str) -> Vec<String>;
+
+/// Says the same with tools as the reader knows them.
+#[must_use]
+pub fn briefing_as(
+    machine: &Machine,
+    run: &Run,
+    focus: Option<&FramePath>,
+    names: ToolNames<'_>,
+) -> String {
     let path = report::focus(run, focus);
     let mut text = match Place::find(machine, run, &path) {
-        Some(place) if !run.is_over() => sections(place),
+        Some(place) if !run.is_over() => sections(place, names),
         _ => over(machine, run),
     };
     let instructions = Place::find(machine, run, &path)
@@ -73,7 +87,8 @@ pub fn teach(machine: &Machine, run: &Run, focus: Option<&FramePath>) -> String 
     let path = report::focus(run, focus);
     match Place::find(machine, run, &path) {
         Some(place) if !run.is_over() => {
-            let tools = tools(machine, run, &path, TEACH_MAX / 3);
+            let room = (&path, TEACH_MAX / 3);
+            let tools = tools(machine, run, room, &|tool| vec![tool.to_owned()]);
             let ways = ways::transitions(place, TEACH_MAX / 2);
             let note = note(place, TEACH_MAX / 3).map_or_else(String::new, |note| note + " ");
             cut(&format!("{note}{tools} {ways}"), TEACH_MAX)
@@ -120,7 +135,7 @@ struct Section {
 }
 
 /// Puts the parts together: the important ones get room first, the order is the page's.
-fn sections(place: Place<'_>) -> String {
+fn sections(place: Place<'_>, names: ToolNames<'_>) -> String {
     let mut room = BRIEFING_MAX;
     let mut parts = Vec::new();
     let mut add = |rank: u8, max: usize, say: &dyn Fn(usize) -> Option<String>| {
@@ -137,7 +152,7 @@ fn sections(place: Place<'_>) -> String {
     add(7, 220, &|max| detour(place, max));
     add(5, 420, &|max| Some(ways::transitions(place, max)));
     add(1, 240, &|max| {
-        Some(tools(place.machine, place.run, place.path, max))
+        Some(tools(place.machine, place.run, (place.path, max), names))
     });
     add(3, 200, &|_| left(place));
     add(8, 200, &|max| note(place, max));
@@ -162,7 +177,12 @@ fn phase(place: Place<'_>, max: usize) -> String {
     format!("Phase: {}.", cut(&path, max.saturating_sub(8)))
 }
 
-fn tools(machine: &Machine, run: &Run, path: &FramePath, max: usize) -> String {
+fn tools(
+    machine: &Machine,
+    run: &Run,
+    (path, max): (&FramePath, usize),
+    names: ToolNames<'_>,
+) -> String {
     let listed_tools = report(machine, run, Some(path)).tools;
     let banned = Place::find(machine, run, path)
         .map(|place| place.state.policy.disallowed_tools.as_slice())
@@ -177,9 +197,17 @@ fn tools(machine: &Machine, run: &Run, path: &FramePath, max: usize) -> String {
     let room = max.saturating_sub(8 + but.chars().count());
     match listed_tools {
         None => format!("Tools: all{but}."),
-        Some(tools) if tools.is_empty() => "Tools: none.".to_owned(),
         Some(tools) => {
-            let names = tools.iter().map(|tool| plain(tool));
+            let mut known: Vec<String> = Vec::new();
+            for name in tools.iter().flat_map(|tool| names(tool)) {
+                if !known.contains(&name) {
+                    known.push(name);
+                }
+            }
+            if known.is_empty() {
+                return "Tools: none.".to_owned();
+            }
+            let names = known.iter().map(|tool| plain(tool));
             format!("Tools: {}{but}.", listed(names, room))
         }
     }

@@ -37,6 +37,9 @@ pub(crate) struct CheckArgs {
     /// Files, names of workflows, or folders with them; those of the project when left out.
     #[arg(value_name = "FILE|DIR", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) files: Vec<String>,
+    /// Say also what an agent in this client could not use: claude-code, codex, gemini, copilot, cursor, opencode.
+    #[arg(long, value_name = "CLIENT")]
+    pub(crate) client: Option<String>,
     /// Warnings make the exit code 1, too.
     #[arg(long)]
     pub(crate) deny_warnings: bool,

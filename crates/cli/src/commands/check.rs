@@ -3,20 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use interlock_clients::{
+    ClientId,
+    tools::{Lack, lacks},
+};
 use interlock_formats::{
     Diagnostic, Severity, Source, check, check_strictly, may_be_workflow, render,
 };
 use interlock_project::{Library, workflow_files};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     app::App,
     args::CheckArgs,
     failure::{Done, Exit, Failure},
+    live::put,
     output::Style,
 };
 
 pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
+    let client = args.client.as_deref().map(client).transpose()?;
+    let mut lacking: Vec<Value> = Vec::new();
     let library = app.library_to_read();
     let mut all: Vec<Diagnostic> = Vec::new();
     for (name, source) in sources(app, &library, &args.files)? {
@@ -28,7 +35,21 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
         if !args.json {
             show(app, &name, &found)?;
         }
+        let broken = found
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error);
         all.extend(found);
+        let loaded = client.filter(|_| !broken).and_then(|client| {
+            let loaded = interlock_formats::load(&source, None, &library).ok()?;
+            Some((client, loaded))
+        });
+        for lack in loaded.map_or_else(Vec::new, |(client, loaded)| lacks(client, &loaded.machine))
+        {
+            if !args.json {
+                warn(app, &lack)?;
+            }
+            lacking.push(json!({ "file": name, "message": lack.what, "help": lack.instead }));
+        }
     }
     let count = |severity| {
         all.iter()
@@ -36,11 +57,15 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
             .count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let warnings = warnings + lacking.len();
     let clean = errors == 0 && (warnings == 0 || !args.deny_warnings);
     if args.json {
-        app.output.json(
-            &json!({ "ok": clean, "errors": errors, "warnings": warnings, "diagnostics": all }),
-        )?;
+        let mut report =
+            json!({ "ok": clean, "errors": errors, "warnings": warnings, "diagnostics": all });
+        if args.client.is_some() {
+            put(&mut report, "client", Value::Array(lacking));
+        }
+        app.output.json(&report)?;
     }
     if clean {
         Ok(())
@@ -116,6 +141,22 @@ fn of_folder(app: &App, library: &Library, folder: &str) -> Result<Vec<(String, 
         return Err(Failure::usage(anyhow!("no workflow lies in `{folder}`")));
     }
     Ok(found)
+}
+
+/// Finds the client that is meant.
+fn client(word: &str) -> Result<ClientId, Failure> {
+    ClientId::named(word).ok_or_else(|| {
+        let known = ClientId::ALL.map(|(word, _)| format!("`{word}`"));
+        let known = known.join(", ");
+        Failure::usage(anyhow::anyhow!("no client `{word}` is known: {known}"))
+    })
+}
+
+/// Says what a client does not have.
+pub(super) fn warn(app: &App, lack: &Lack) -> Done {
+    let word = app.output.styled(Style::Yellow, "note:");
+    app.output
+        .line(&format!("{word} {}: {}", lack.what, lack.instead))
 }
 
 fn show(app: &App, file: &str, found: &[Diagnostic]) -> Done {

@@ -1,6 +1,11 @@
 //! `doctor`: tries what is installed and says what holds.
 
-use interlock_clients::doctor::{Check, Examination, Found, Health, Report, Row, examine};
+use interlock_clients::{
+    ClientId,
+    doctor::{Check, Examination, Found, Health, Report, Row, examine},
+    install::set_up,
+    tools::lacks,
+};
 use interlock_project::{Config, configuration_directory};
 use serde_json::json;
 
@@ -13,12 +18,15 @@ use crate::{
 };
 
 pub(crate) fn run(app: &App, args: &JsonArgs) -> Done {
-    let policy = Config::of_project(&app.project())?.workflow.is_some();
+    let policy = Config::of_project(&app.project())?.workflow;
     let state = app.home()?.path().to_owned();
-    let report = examine(&Examination {
+    let mut report = examine(&Examination {
         configuration: configuration_directory(variable),
-        ..Examination::new(init::site(app)?, state, policy)
+        ..Examination::new(init::site(app)?, state, policy.is_some())
     });
+    if let Some(workflow) = &policy {
+        report.checks.extend(offer(app, workflow)?);
+    }
     let failed = report.fails();
     if args.json {
         let Report { clients, checks } = report;
@@ -35,6 +43,32 @@ pub(crate) fn run(app: &App, args: &JsonArgs) -> Done {
     } else {
         Ok(())
     }
+}
+
+/// Compares the project's policy with what the clients here have.
+fn offer(app: &App, workflow: &str) -> Result<Vec<Check>, Failure> {
+    let library = app.library_to_read();
+    let loaded = library
+        .open(workflow)
+        .ok()
+        .and_then(|source| interlock_formats::load(&source, None, &library).ok());
+    let Some(loaded) = loaded else {
+        return Ok(Vec::new());
+    };
+    let clients = set_up(&init::site(app)?);
+    let of = |client: ClientId| {
+        lacks(client, &loaded.machine)
+            .into_iter()
+            .map(move |lack| Check {
+                of: client.word(),
+                what: "workflow",
+                health: Health::Warn,
+                seen: lack.what,
+                advice: lack.instead,
+                took_ms: None,
+            })
+    };
+    Ok(clients.into_iter().flat_map(of).collect())
 }
 
 /// Prints one line a client.

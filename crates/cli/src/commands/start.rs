@@ -1,7 +1,7 @@
 //! `start`: a run that a session of this project is held to.
 
-use interlock_clients::install::is_set_up;
-use interlock_core::{names::RunId, report};
+use interlock_clients::{install::set_up, tools::lacks};
+use interlock_core::{machine::Machine, names::RunId, report};
 use interlock_project::{Config, Hold, configuration_directory};
 use interlock_store::{Home, Lookup, NewRun, SessionKey, SourceFile};
 use serde_json::json;
@@ -99,16 +99,24 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
             "Interlock's own model is to go first: `interlock resume` carries the stage out",
         )?;
     }
-    hint(app)
+    hint(app, &loaded.machine)
 }
 
-/// Says that nobody would ask for a verdict here; a client's settings may lie where only it knows.
-fn hint(app: &App) -> Done {
-    if super::init::site(app).is_ok_and(|site| !is_set_up(&site)) {
+/// Says that nobody would ask for a verdict here, or what an agent here could not use.
+///
+/// A client's settings may lie where only it knows.
+fn hint(app: &App, machine: &Machine) -> Done {
+    let Ok(clients) = super::init::site(app).map(|site| set_up(&site)) else {
+        return Ok(());
+    };
+    if clients.is_empty() {
         app.output.line(&format!(
             "{} no client is set up here, so none would be held: run `interlock init`",
             app.output.styled(Style::Yellow, "note:")
         ))?;
+    }
+    for lack in clients.iter().flat_map(|client| lacks(*client, machine)) {
+        super::check::warn(app, &lack)?;
     }
     Ok(())
 }

@@ -122,6 +122,7 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
     }
     row("session", text("session"))?;
     row("tools", tools(status.get("tools")))?;
+    row("also", conversation(status.get("conversation")))?;
     row("events", events(status.get("events")))?;
     row("limits", limits(status.get("limits")))?;
     row("shell", confinement(status.get("confinement")))?;
@@ -272,6 +273,29 @@ fn tools(tools: Option<&Value>) -> String {
         Some(Value::Array(_)) => tools.map(plain).unwrap_or_default(),
         _ => "all".to_owned(),
     }
+}
+
+/// Names the first few tools that pass whatever is listed.
+fn conversation(names: Option<&Value>) -> String {
+    const SHOWN: usize = 6;
+    let names: Vec<String> = names
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(plain)
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> = names.iter().take(SHOWN).cloned().collect();
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{}{more}, which only manage the conversation",
+        shown.join(", ")
+    )
 }
 
 fn events(events: Option<&Value>) -> String {

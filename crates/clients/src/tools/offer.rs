@@ -1,6 +1,9 @@
 //! What a client has, for those who write rules and those who read them.
 
-use interlock_core::{policy::wildcard_matches, tools::all_names};
+use interlock_core::{
+    policy::wildcard_matches,
+    tools::{all_names, is_known},
+};
 use interlock_facts::Shape;
 
 use super::{rows::Row, table};
@@ -32,10 +35,15 @@ pub fn conversation(client: ClientId) -> Vec<&'static str> {
 
 /// Returns the names by which `client` offers what `rule` lists; empty where it has nothing of it.
 ///
-/// Patterns and tools of servers stay as they are: which there are is not known here.
+/// Patterns, tools of servers and names that no table has stay as they are: which there are is not known here.
 #[must_use]
 pub fn offered_as(client: ClientId, rule: &str) -> Vec<String> {
-    if rule.contains('*') || rule.contains("__") || rule.starts_with("mcp") || rule.contains(':') {
+    if !is_known(rule)
+        || rule.contains('*')
+        || rule.contains("__")
+        || rule.starts_with("mcp")
+        || rule.contains(':')
+    {
         return vec![rule.to_owned()];
     }
     let names = all_names(rule);
@@ -83,7 +91,8 @@ mod tests {
 
     #[test]
     fn a_rule_is_shown_by_the_names_that_the_client_has() {
-        let rows: [(ClientId, &str, &[&str]); 9] = [
+        let rows: [(ClientId, &str, &[&str]); 10] = [
+            (ClientId::Codex, "MyTool", &["MyTool"]),
             (ClientId::Codex, "Read", &[]),
             (ClientId::Codex, "Bash", &["exec_command", "write_stdin"]),
             (ClientId::Codex, "Edit", &["apply_patch"]),
@@ -105,7 +114,7 @@ mod tests {
         for (_, client) in ClientId::ALL {
             for row in table(client) {
                 assert!(
-                    interlock_core::tools::is_known(row.name),
+                    is_known(row.name),
                     "`{}` of {} is not known",
                     row.name,
                     client.word()

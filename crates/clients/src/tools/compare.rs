@@ -1,0 +1,103 @@
+//! What a workflow asks for, beside what a client has.
+
+use interlock_core::{
+    guard::{EvidenceOf, Guard, GuardRef},
+    machine::{Activity, Machine, State},
+};
+
+use super::offer::{offered, offers};
+use crate::client::ClientId;
+
+/// Something that a workflow wants and a client does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// What is missing, as a sentence.
+    pub what: String,
+    /// What to do, as a sentence.
+    pub instead: String,
+}
+
+/// How deep guards are followed.
+const DEPTH_MAX: usize = 32;
+
+/// Finds what of `machine` an agent in `client` could never use or reach.
+///
+/// Says nothing of states that hold no agent, nor of tools of MCP servers.
+#[must_use]
+pub fn lacks(client: ClientId, machine: &Machine) -> Vec<Lack> {
+    let machines = std::iter::once(machine).chain(machine.machines.values());
+    machines
+        .flat_map(|machine| of_machine(client, machine))
+        .collect()
+}
+
+fn of_machine(client: ClientId, machine: &Machine) -> Vec<Lack> {
+    let name = client.title();
+    let held = |state: &&State| state.activity == Activity::Await && !state.on.is_empty();
+    let mut found: Vec<Lack> = machine
+        .states
+        .iter()
+        .filter(|(_, state)| held(state) && has_nothing(client, state))
+        .map(|(at, _)| Lack {
+            what: format!("`{at}` lists nothing that {name} has"),
+            instead: format!(
+                "list one of its tools: {}; a shell without any tool that writes only reads",
+                offered(client).join(", ")
+            ),
+        })
+        .collect();
+    let closed = machine
+        .guards
+        .iter()
+        .filter(|(_, guard)| !attainable(client, machine, guard, DEPTH_MAX));
+    found.extend(closed.map(|(guard, _)| Lack {
+        what: format!("guard `{guard}` can never hold in {name}: {}", why(client)),
+        instead: "let a command or a tool that it has be evidence, too, with `any`".to_owned(),
+    }));
+    found
+}
+
+/// Tells whether a state lists tools, and none that the client has.
+fn has_nothing(client: ClientId, state: &State) -> bool {
+    let listed = state.policy.allowed_tools.as_deref().unwrap_or_default();
+    !listed.is_empty() && !listed.iter().any(|rule| offers(client, rule))
+}
+
+/// Tells whether a guard may come to hold, as far as evidence goes.
+fn attainable(client: ClientId, machine: &Machine, guard: &Guard, depth: usize) -> bool {
+    let of = |item: &GuardRef| match (item, depth.checked_sub(1)) {
+        (_, None) => true,
+        (GuardRef::Inline(guard), Some(depth)) => attainable(client, machine, guard, depth),
+        (GuardRef::Named(name), Some(depth)) => machine
+            .guards
+            .get(name)
+            .is_none_or(|guard| attainable(client, machine, guard, depth)),
+    };
+    match guard {
+        Guard::All(items) => items.iter().all(of),
+        Guard::Any(items) => items.iter().any(of),
+        Guard::Evidence(evidence) => match &evidence.of {
+            EvidenceOf::Tool { tool, .. } => offers(client, tool),
+            EvidenceOf::Command { .. } => knows_exit_codes(client),
+        },
+        Guard::Field(_)
+        | Guard::Not(_)
+        | Guard::Output(_)
+        | Guard::Code(_)
+        | Guard::Uncancelled
+        | Guard::Expression(_) => true,
+    }
+}
+
+/// Tells whether a client ever says how a shell line ended, or lets it be carried.
+const fn knows_exit_codes(client: ClientId) -> bool {
+    !matches!(client, ClientId::Cursor)
+}
+
+fn why(client: ClientId) -> &'static str {
+    if knows_exit_codes(client) {
+        "it has no such tool"
+    } else {
+        "it has no such tool, or does not say how commands end"
+    }
+}
