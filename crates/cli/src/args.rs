@@ -8,7 +8,9 @@ mod workflows;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use guard::{DemoArgs, ExecArgs, GatewayArgs, Held, HookArgs, InitArgs, ServeArgs};
+pub(crate) use guard::{
+    DemoArgs, DoctorArgs, ExecArgs, GatewayArgs, Held, HookArgs, InitArgs, ServeArgs,
+};
 pub(crate) use help::command;
 pub(crate) use runs::{
     ApproveArgs, ListArgs, LogArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs,
@@ -67,9 +69,13 @@ pub(crate) enum Command {
   interlock init --remove           take out exactly what init put in
   interlock init --user             in your own settings, for every project")]
     Init(InitArgs),
-    /// Try every hook and server that is installed, and say what holds.
-    #[command(after_help = "Exit code 1 when a client that looks guarded is not.")]
-    Doctor(JsonArgs),
+    /// Try every hook and server that is installed and say what holds.
+    #[command(after_help = "Examples:
+  interlock doctor                  try everything
+  interlock doctor --accept         accept the code inside of clients that it named, as it is now
+
+Exit code 1 when a client that looks guarded is not.")]
+    Doctor(DoctorArgs),
     /// Write a workflow for this project, with its own commands, and the cases that test it.
     #[command(after_help = "Examples:
   interlock new                     ask what is needed, then write .interlock/workflows/

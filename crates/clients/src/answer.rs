@@ -33,6 +33,8 @@ pub(crate) enum Say {
     },
     /// Text for the conversation.
     Add(String),
+    /// The session is not to go on.
+    Stop(String),
     /// The agent is to go on where it was about to end its turn.
     GoOn(String),
     /// The only tools that the model is to be offered, by the client's own names.

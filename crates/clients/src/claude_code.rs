@@ -3,6 +3,7 @@
 //! Seen with 2.1.197 and 2.1.329. A deny holds in every permission mode; an
 //! `ask` reaches a person only where the client's mode asks anybody.
 
+pub(crate) mod mods;
 mod results;
 pub(crate) mod rules;
 
@@ -23,6 +24,8 @@ use crate::{
     protocol::{self, Carrying, Effect, Ended, Origin, Protocol},
 };
 
+use interlock_store::{ClientMod, StoreError};
+use mods::Plugins;
 use rules::{Rules, Settings};
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -95,6 +98,7 @@ impl Protocol for ClaudeCode {
     fn write(&self, input: &Input, answer: &Answer) -> Value {
         let mut document = match &answer.say {
             Say::Nothing | Say::Menu(_) => json!({}),
+            Say::Stop(reason) => stop(input, reason),
             Say::GoOn(reason) => json!({ "decision": "block", "reason": cut(reason, ADDED_MAX) }),
             Say::Deny(reason) => decision("deny", reason),
             Say::Ask(reason) => decision("ask", reason),
@@ -121,6 +125,22 @@ impl Protocol for ClaudeCode {
 
     fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
         protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    fn unknown_mods(
+        &self,
+        setting: &HookSetting,
+        input: &Input,
+    ) -> Result<Vec<ClientMod>, StoreError> {
+        let Some(settings) = Plugins::settings_of(&setting.environment) else {
+            return Ok(Vec::new());
+        };
+        let plugins = Plugins {
+            settings,
+            arguments: process::client_arguments(),
+            directory: (&input.directory).into(),
+        };
+        plugins.unknown(&setting.home)
     }
 
     /// A fork is told of as such, but not whose copy it is: that stands on the command line, if anywhere.
@@ -196,6 +216,17 @@ fn response(told: &Told) -> Value {
         .or_else(|| told.get("error"))
         .cloned()
         .unwrap_or(Value::Null)
+}
+
+/// Ends a session before its model is asked.
+fn stop(input: &Input, reason: &str) -> Value {
+    let reason = cut(reason, ADDED_MAX);
+    let mut document = json!({ "continue": false, "stopReason": reason });
+    if let (Value::Object(object), Event::Prompt) = (&mut document, &input.event) {
+        object.insert("decision".to_owned(), "block".into());
+        object.insert("reason".to_owned(), reason.into());
+    }
+    document
 }
 
 fn rewrite(word: &str, reason: &str, input: &Value) -> Value {

@@ -139,7 +139,9 @@ impl Protocol for Copilot {
 
     fn write(&self, input: &Input, answer: &Answer) -> Value {
         let mut document = match &answer.say {
-            Say::GoOn(reason) => json!({ "decision": "block", "reason": cut(reason, ADDED_MAX) }),
+            Say::Stop(reason) | Say::GoOn(reason) => {
+                json!({ "decision": "block", "reason": cut(reason, ADDED_MAX) })
+            }
             Say::Deny(reason) => deny(reason),
             Say::Ask(reason)
             | Say::Rewrite {

@@ -82,7 +82,9 @@ impl Protocol for Cursor {
         let before = matches!(input.event, Event::BeforeTool(_));
         let starts = input.named == "subagentStart";
         let mut document = match &answer.say {
-            Say::GoOn(reason) => json!({ "followup_message": cut(reason, ADDED_MAX) }),
+            Say::Stop(reason) | Say::GoOn(reason) => {
+                json!({ "followup_message": cut(reason, ADDED_MAX) })
+            }
             Say::Deny(reason) => permission("deny", reason),
             Say::Ask(reason) if input.named == ASKING => permission("ask", reason),
             Say::Ask(reason)

@@ -3,6 +3,7 @@
 mod confinement;
 mod hooks;
 mod machine;
+mod mods;
 mod probe;
 mod servers;
 mod sessions;
@@ -12,6 +13,8 @@ mod versions;
 mod watched;
 
 use std::path::{Path, PathBuf};
+
+pub use mods::unknown_mods;
 
 use interlock_store::Home;
 use serde::Serialize;
@@ -250,6 +253,7 @@ fn examine_client(examination: &Examination, client: &'static Footprint) -> (Row
     let word = client.client.word();
     let (version, mut checks) = versions::check(client, &examination.site);
     checks.extend(switches::checks(client, examination));
+    checks.extend(mods::checks(client, examination));
     let found = hooks::look(client, examination, &mut checks);
     let trusted = trust::check(client, examination, &found, &mut checks);
     let mut answers_ms = None;

@@ -79,7 +79,7 @@ impl Protocol for Gemini {
 
     fn write(&self, input: &Input, answer: &Answer) -> Value {
         let mut document = match &answer.say {
-            Say::Deny(reason) | Say::GoOn(reason) => {
+            Say::Deny(reason) | Say::Stop(reason) | Say::GoOn(reason) => {
                 json!({ "decision": "deny", "reason": cut(reason, ADDED_MAX) })
             }
             Say::Ask(reason)

@@ -304,6 +304,11 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
             _ => return Ok(Say::Nothing.into()),
         }
     }
+    if matches!(input.event, Event::SessionStart | Event::Prompt)
+        && let Some(answer) = stopped_by_mods(setting, &mut guarded, input)?
+    {
+        return Ok(answer);
+    }
     let goes_on = followed.then(|| goes_on(&guarded));
     let found = watch::compare(setting, &mut guarded, input)?;
     let answer = answer_event(setting, &mut guarded, input)?;
@@ -334,6 +339,40 @@ fn answer_event(
         Event::Stop { again } => unfinished(guarded, input, *again),
         Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
+}
+
+/// Stops a session whose client runs code that may overrule the hooks, and pauses its run.
+fn stopped_by_mods(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+) -> Result<Option<Answer>, String> {
+    let unknown = protocol::of(input.client)
+        .unknown_mods(setting, input)
+        .map_err(said)?;
+    if unknown.is_empty() {
+        return Ok(None);
+    }
+    let paths: Vec<&str> = unknown.iter().map(|found| found.path.as_str()).collect();
+    let reason = format!(
+        "code inside of the client may overrule every hook: {}",
+        paths.join(", ")
+    );
+    guarded
+        .ask(Ask::Pause {
+            by: "interlock".to_owned(),
+            reason: Some(reason.clone()),
+        })
+        .map_err(said)?;
+    Ok(Some(
+        Say::Stop(format!(
+            "Interlock: run {} is paused: {reason}. Remove the plugin, or look at it and accept it as it is \
+             with `interlock doctor --accept`; then `interlock resume {}`.",
+            guarded.id(),
+            guarded.id()
+        ))
+        .into(),
+    ))
 }
 
 /// Says that a session goes on with the run of the conversation before it.

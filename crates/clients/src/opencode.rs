@@ -108,7 +108,7 @@ impl Protocol for Opencode {
             Say::Rewrite { input, .. } => json!({ "args": input }),
             Say::Add(text) => json!({ "context": cut(text, ADDED_MAX) }),
             // Its plugin is told of the end when it is over: nothing can keep the agent at work.
-            Say::GoOn(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
+            Say::Stop(_) | Say::GoOn(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
         };
         if let (Value::Object(object), Some(text)) = (&mut document, &answer.person) {
             object.insert("person".to_owned(), cut(text, ADDED_MAX).into());

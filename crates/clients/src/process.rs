@@ -39,16 +39,20 @@ pub fn client_arguments() -> Vec<String> {
     client_above().map_or_else(Vec::new, |client| arguments(client.pid))
 }
 
+/// Returns the words that a process was started with; none where they are not seen.
 #[cfg(target_os = "linux")]
-fn arguments(pid: u32) -> Vec<String> {
+#[must_use]
+pub fn arguments(pid: u32) -> Vec<String> {
     let raw = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     raw.split(|byte| *byte == 0)
         .map(|word| String::from_utf8_lossy(word).into_owned())
         .collect()
 }
 
+/// Returns the words that a process was started with; none where they are not seen.
 #[cfg(not(target_os = "linux"))]
-fn arguments(pid: u32) -> Vec<String> {
+#[must_use]
+pub fn arguments(pid: u32) -> Vec<String> {
     let shown = std::process::Command::new("/bin/ps")
         .args(["-o", "args=", "-p", &pid.to_string()])
         .output();

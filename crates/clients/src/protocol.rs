@@ -4,6 +4,7 @@ use std::path::Path;
 
 use interlock_core::{call::ToolCall, facts::ShellFacts};
 use interlock_facts::parse;
+use interlock_store::{ClientMod, StoreError};
 use serde_json::Value;
 
 use crate::{
@@ -88,6 +89,15 @@ pub(crate) trait Protocol: Sync {
     /// Tells whose conversation a session that begins goes on with.
     fn origin(&self, _input: &Input) -> Origin {
         Origin::Itself
+    }
+
+    /// Lists what runs inside of the client, may overrule its hooks, and no person has accepted.
+    fn unknown_mods(
+        &self,
+        _setting: &HookSetting,
+        _input: &Input,
+    ) -> Result<Vec<ClientMod>, StoreError> {
+        Ok(Vec::new())
     }
 
     /// Tells whether one process of the client may have conversations about several projects at once.

@@ -24,6 +24,7 @@
 //! kin/HASH.json           the session that started a sub-agent's session
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
+//! mods/HASH.json          code inside of a client that a person has accepted
 //! trust/HASH.json         what the person said about a project that widens permissions
 //! bindings.lock           held while sessions, projects and holders change
 //! locks/XX                held while a run is made for a session whose hash begins so
@@ -48,6 +49,7 @@ mod kin;
 mod list;
 mod log;
 mod messages;
+mod mods;
 mod names;
 mod notes;
 mod pin;
@@ -79,6 +81,7 @@ pub use id::{random_word, run_id};
 pub use list::{Listed, RunCard, RunSummary};
 pub use log::{AppendError, EventLog, Recorded};
 pub use messages::Messages;
+pub use mods::ClientMod;
 pub use names::name_fault;
 pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
 pub use pin::{Durability, NewRun, SourceFile};

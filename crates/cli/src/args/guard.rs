@@ -5,6 +5,16 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Accept the code of plugins that may overrule hooks, as it is now; only for a person.
+    #[arg(long)]
+    pub(crate) accept: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct InitArgs {
     /// The clients: claude-code, codex, gemini, copilot, cursor, opencode; left out: those found here.
     #[arg(value_name = "CLIENT")]

@@ -2,7 +2,7 @@
 
 use interlock_clients::{
     ClientId,
-    doctor::{Check, Examination, Found, Health, Report, Row, examine},
+    doctor::{Check, Examination, Found, Health, Report, Row, examine, unknown_mods},
     install::set_up,
     tools::lacks,
 };
@@ -11,19 +11,24 @@ use serde_json::json;
 
 use crate::{
     app::{App, variable},
-    args::JsonArgs,
+    args::DoctorArgs,
+    authority,
     commands::init,
     failure::{Done, Exit, Failure},
     output::Style,
 };
 
-pub(crate) fn run(app: &App, args: &JsonArgs) -> Done {
+pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
     let policy = Config::of_project(&app.project())?.workflow;
     let state = app.home()?.path().to_owned();
-    let mut report = examine(&Examination {
+    let examination = Examination {
         configuration: configuration_directory(variable),
         ..Examination::new(init::site(app)?, state, policy.is_some())
-    });
+    };
+    if args.accept {
+        accept(app, &examination, args.json)?;
+    }
+    let mut report = examine(&examination);
     if let Some(workflow) = &policy {
         report.checks.extend(offer(app, workflow)?);
     }
@@ -69,6 +74,24 @@ fn offer(app: &App, workflow: &str) -> Result<Vec<Check>, Failure> {
             })
     };
     Ok(clients.into_iter().flat_map(of).collect())
+}
+
+/// Accepts the mods that are there, each as it is now.
+fn accept(app: &App, examination: &Examination, quiet: bool) -> Done {
+    authority::person(app)?;
+    let home = app.home()?;
+    for found in unknown_mods(examination)? {
+        if !found.is_whole() {
+            // Said by the check that follows, with the reason.
+            continue;
+        }
+        home.accept_mod(&found)?;
+        if !quiet {
+            app.output
+                .line(&format!("accepted {} ({})", found.path, found.digest))?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints one line a client.

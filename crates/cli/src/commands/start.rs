@@ -94,6 +94,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
             .line("the next session in this project is held to it")?,
     }
     super::status::sessions(app, &home, &project)?;
+    super::status::mods(app, &home)?;
     if durable::stands_in_stage(&loaded.machine, &started.run) {
         app.output.line(
             "Interlock's own model is to go first: `interlock resume` carries the stage out",

@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use interlock_clients::{LivingSession, hook::HookSetting, living_sessions, policy_fault};
+use interlock_clients::{
+    LivingSession,
+    doctor::{Examination, unknown_mods},
+    hook::HookSetting,
+    living_sessions, policy_fault,
+};
 use interlock_store::Home;
 use serde_json::{Value, json};
 
@@ -39,8 +44,24 @@ pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
     } else {
         print(app, &status)?;
         told(app, policy.as_deref())?;
-        sessions(app, &home, &project)
+        sessions(app, &home, &project)?;
+        mods(app, &home)
     }
+}
+
+/// Names the code inside of clients that keeps a held session from beginning.
+pub(crate) fn mods(app: &App, home: &Home) -> Done {
+    let site = super::init::site(app)?;
+    let examination = Examination::new(site, home.path().to_owned(), false);
+    for found in unknown_mods(&examination)? {
+        let note = app.output.styled(Style::Red, "mod:");
+        app.output.line(&format!(
+            "{note}         {} may overrule every hook: a held session of Claude Code does not begin \
+             (remove the plugin, or look at it and run `interlock doctor --accept`)",
+            found.path
+        ))?;
+    }
+    Ok(())
 }
 
 /// Says that the project's policy holds nobody.

@@ -91,6 +91,8 @@ const CLAUDE: Compared = Compared::Parts(&[
     part("agents", Compared::Whole),
     part("skills", Compared::Whole),
     part("plugins/config.json", Compared::Whole),
+    part("plugins/installed_plugins.json", Compared::Whole),
+    part("dev-mods", Compared::Whole),
     part("keybindings.json", Compared::Whole),
 ]);
 const CODEX: Compared = Compared::Parts(&[

@@ -1,0 +1,334 @@
+//! Mods of Claude Code: code of plugins that runs inside of the client and may overrule every hook.
+//!
+//! A plugin brings one by a `modules` list in its hooks. Which plugins a session loads
+//! stands on its command line, in the list of installed plugins and in the folder of mods
+//! under development. A mod is known by the digest of all files of its plugin.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use interlock_store::{ClientMod, Home, StoreError};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// The largest manifest that is read, in bytes.
+const MANIFEST_MAX: u64 = 4 * 1_048_576;
+/// Most files and folders of one plugin that are looked at.
+const ENTRIES_MAX: usize = 2_000;
+/// Most bytes of one plugin that are looked at.
+const BYTES_MAX: u64 = 64 * 1_048_576;
+/// How deep folders of a plugin are looked into.
+const DEPTH_MAX: usize = 32;
+
+/// Where a session's plugins are looked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Plugins {
+    /// The folder of the client's settings, `~/.claude` where nothing else is said.
+    pub(crate) settings: PathBuf,
+    /// The words that the client was started with; none: it is not running.
+    pub(crate) arguments: Vec<String>,
+    /// The folder that relative words are meant from.
+    pub(crate) directory: PathBuf,
+}
+
+impl Plugins {
+    /// Returns the folder of the client's settings, as a process with these variables has it.
+    pub(crate) fn settings_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+        let look = |name: &str| {
+            let found = environment.iter().find(|(known, _)| known == name);
+            found
+                .map(|(_, value)| PathBuf::from(value))
+                .filter(|path| !path.as_os_str().is_empty())
+        };
+        look("CLAUDE_CONFIG_DIR").or_else(|| look("HOME").map(|home| home.join(".claude")))
+    }
+
+    /// Lists the mods that a session loads, or may load, which no person has accepted as they are.
+    ///
+    /// # Errors
+    /// What was accepted cannot be read.
+    pub(crate) fn unknown(&self, home: &Home) -> Result<Vec<ClientMod>, StoreError> {
+        let mut unknown = Vec::new();
+        for found in self.mods() {
+            if !home.is_accepted_mod(&found)? {
+                unknown.push(found);
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Lists the mods that a session loads, or may load.
+    pub(crate) fn mods(&self) -> Vec<ClientMod> {
+        let mut places = self.named();
+        places.extend(self.installed());
+        places.extend(children(&self.settings.join("dev-mods")));
+        let own: Vec<PathBuf> = places
+            .iter()
+            .filter_map(|place| place.canonicalize().ok())
+            .collect();
+        let mut mods: Vec<ClientMod> = Vec::new();
+        for place in own {
+            let under_development = place.starts_with(real(&self.settings.join("dev-mods")));
+            let known = mods.iter().any(|known| Path::new(&known.path) == place);
+            if !known && (under_development || brings_modules(&place)) {
+                mods.push(ClientMod {
+                    path: place.display().to_string(),
+                    digest: digest(&place),
+                });
+            }
+        }
+        mods
+    }
+
+    /// Lists the folders that the command line names.
+    fn named(&self) -> Vec<PathBuf> {
+        let mut named = Vec::new();
+        let mut words = self.arguments.iter();
+        while let Some(word) = words.next() {
+            let value = match word.strip_prefix("--plugin-dir") {
+                Some("") => words.next().map(String::as_str),
+                Some(rest) => rest.strip_prefix('='),
+                None => None,
+            };
+            named.extend(value.map(|value| self.directory.join(value)));
+        }
+        named
+    }
+
+    /// Lists the folders of the installed plugins, those that are switched off too.
+    fn installed(&self) -> Vec<PathBuf> {
+        let list = self.settings.join("plugins/installed_plugins.json");
+        let mut paths = Vec::new();
+        if let Some(list) = manifest(&list) {
+            collect(&list, "installPath", &mut paths);
+        }
+        paths
+    }
+}
+
+/// Collects every text under `key`, at any depth.
+fn collect(value: &Value, key: &str, found: &mut Vec<PathBuf>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(path) if name == key => found.push(PathBuf::from(path)),
+                    value => collect(value, key, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, key, found)),
+        _ => {}
+    }
+}
+
+/// Tells whether a plugin lists modules in any manifest; what cannot be read may.
+///
+/// Its manifest may name files of hooks anywhere below it, so each JSON file counts.
+fn brings_modules(plugin: &Path) -> bool {
+    let mut left = ENTRIES_MAX;
+    let mut places = vec![plugin.to_owned()];
+    while let Some(place) = places.pop() {
+        let Some(fewer) = left.checked_sub(1) else {
+            return true;
+        };
+        left = fewer;
+        if place.is_dir() {
+            let skipped = place.ends_with("node_modules") || place.ends_with(".git");
+            if !skipped || place == plugin {
+                places.extend(children(&place));
+            }
+        } else if place.extension().is_some_and(|ending| ending == "json")
+            && manifest(&place).is_none_or(|value| names_modules(&value))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+fn names_modules(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name == "modules" && !value.is_null() || names_modules(value)),
+        Value::Array(items) => items.iter().any(names_modules),
+        _ => false,
+    }
+}
+
+fn manifest(path: &Path) -> Option<Value> {
+    let data = fs::metadata(path).ok()?;
+    if !data.is_file() || data.len() > MANIFEST_MAX {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Returns the digest of everything below a plugin's folder; unique where that is too much or cannot be read.
+fn digest(plugin: &Path) -> String {
+    let mut reading = Reading {
+        hasher: Sha256::new(),
+        entries: ENTRIES_MAX,
+        bytes: BYTES_MAX,
+    };
+    let whole = reading.add(plugin, plugin);
+    let sum: String = reading
+        .hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    // Never equal to what was accepted: that is always whole.
+    if whole { sum } else { format!("part-of-{sum}") }
+}
+
+/// What is left to be read of a plugin.
+struct Reading {
+    hasher: Sha256,
+    entries: usize,
+    bytes: u64,
+}
+
+impl Reading {
+    /// Adds a place; `false` where it is too much or cannot be read.
+    fn add(&mut self, plugin: &Path, place: &Path) -> bool {
+        let (Ok(data), Some(left)) = (fs::symlink_metadata(place), self.entries.checked_sub(1))
+        else {
+            return false;
+        };
+        self.entries = left;
+        let name = place.strip_prefix(plugin).unwrap_or(place);
+        self.hasher.update(name.as_os_str().as_encoded_bytes());
+        self.hasher.update([0]);
+        if data.is_dir() {
+            let children = children(place);
+            return name.components().count() < DEPTH_MAX
+                && children.iter().all(|child| self.add(plugin, child));
+        }
+        // A link may lead to what changes without a trace here.
+        if !data.is_file() || data.len() > self.bytes {
+            return false;
+        }
+        self.bytes -= data.len();
+        let Ok(content) = fs::read(place) else {
+            return false;
+        };
+        self.hasher.update(data.len().to_be_bytes());
+        self.hasher.update(&content);
+        true
+    }
+}
+
+/// Lists what lies in a folder, by name.
+fn children(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn plugins(base: &Path, arguments: &[&str]) -> Plugins {
+        Plugins {
+            settings: base.join("settings"),
+            arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
+            directory: base.to_owned(),
+        }
+    }
+
+    fn found(plugins: &Plugins) -> Vec<String> {
+        let mods = plugins.mods();
+        mods.iter()
+            .map(|found| found.path.rsplit('/').next().unwrap().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn mods_are_found_wherever_a_session_loads_them_from() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path();
+        let modules = r#"{"modules": ["./register.js"]}"#;
+        write(&base.join("one/hooks/hooks.json"), modules);
+        write(
+            &base.join("two/.claude-plugin/plugin.json"),
+            r#"{"hooks": {"modules": ["./a.js"]}}"#,
+        );
+        write(&base.join("plain/hooks/hooks.json"), r#"{"hooks": {}}"#);
+        write(&base.join("broken/hooks/hooks.json"), "{");
+        write(&base.join("settings/dev-mods/mine/register.js"), "");
+        let list = serde_json::json!({"version": 2, "plugins": {"p@m": [
+            {"installPath": base.join("two")}, {"installPath": base.join("plain")},
+        ]}});
+        write(
+            &base.join("settings/plugins/installed_plugins.json"),
+            &list.to_string(),
+        );
+        assert_eq!(found(&plugins(base, &[])), ["two", "mine"]);
+        let named = [
+            "--plugin-dir",
+            "one",
+            "--plugin-dir=broken",
+            "--plugin-dir",
+            "plain",
+        ];
+        assert_eq!(
+            found(&plugins(base, &named)),
+            ["one", "broken", "two", "mine"]
+        );
+    }
+
+    #[test]
+    fn what_was_accepted_is_unknown_again_after_any_change() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path();
+        write(
+            &base.join("one/hooks/hooks.json"),
+            r#"{"modules": ["./a.js"]}"#,
+        );
+        write(&base.join("one/lib/b.js"), "1");
+        let home = Home::at(base.join("state"));
+        let plugins = plugins(base, &["--plugin-dir", "one"]);
+        let seen = plugins.unknown(&home).unwrap();
+        assert_eq!(seen.len(), 1);
+        home.accept_mod(seen.first().unwrap()).unwrap();
+        assert_eq!(plugins.unknown(&home).unwrap(), []);
+        write(&base.join("one/lib/b.js"), "2");
+        assert_eq!(plugins.unknown(&home).unwrap().len(), 1);
+        write(&base.join("one/lib/b.js"), "1");
+        assert_eq!(plugins.unknown(&home).unwrap(), []);
+        write(&base.join("one/lib/c.js"), "");
+        assert_eq!(plugins.unknown(&home).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_plugin_with_a_link_is_never_the_accepted_one() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path();
+        write(
+            &base.join("one/hooks/hooks.json"),
+            r#"{"modules": ["./a.js"]}"#,
+        );
+        write(&base.join("elsewhere.js"), "1");
+        std::os::unix::fs::symlink(base.join("elsewhere.js"), base.join("one/a.js")).unwrap();
+        let mods = plugins(base, &["--plugin-dir", "one"]).mods();
+        assert!(mods.first().unwrap().digest.starts_with("part-of-"));
+    }
+}

@@ -1,0 +1,109 @@
+//! Code inside of a client that may overrule its hooks.
+
+use std::path::PathBuf;
+
+use interlock_store::{ClientMod, Home, StoreError};
+use serde_json::Value;
+
+use super::{Check, Examination, Health};
+use crate::{
+    claude_code::mods::Plugins, client::ClientId, install::footprint::Footprint, process,
+    session::living_sessions,
+};
+
+/// Looks at the mods of Claude Code: those of its settings, and of each session that runs here.
+pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check> {
+    if client.client != ClientId::ClaudeCode {
+        return Vec::new();
+    }
+    let word = client.client.word();
+    let unknown = match unknown_mods(examination) {
+        Ok(unknown) => unknown,
+        Err(error) => {
+            return vec![Check::new(
+                word,
+                "mods",
+                Health::Fail,
+                error.to_string(),
+                "",
+            )];
+        }
+    };
+    let mut checks: Vec<Check> = unknown
+        .iter()
+        .map(|found| {
+            Check::new(
+                word,
+                "mods",
+                Health::Fail,
+                format!(
+                    "`{}` may overrule every hook: a held session does not begin",
+                    found.path
+                ),
+                if found.is_whole() {
+                    "remove the plugin, or look at it and run `interlock doctor --accept`"
+                } else {
+                    "remove the plugin: it is too large, or has links, to be accepted as it is"
+                },
+            )
+        })
+        .collect();
+    if checks.is_empty() {
+        let managed = only_managed(examination);
+        checks.push(Check::new(
+            word,
+            "mods",
+            Health::Ok,
+            if managed {
+                "none but managed ones are loaded (`allowManagedModsOnly`)"
+            } else {
+                "none that no person has accepted"
+            },
+            "",
+        ));
+    }
+    checks
+}
+
+/// Lists the mods that sessions of the project load, or may load, and that no person has accepted.
+///
+/// # Errors
+/// What was accepted cannot be read.
+pub fn unknown_mods(examination: &Examination) -> Result<Vec<ClientMod>, StoreError> {
+    let home = Home::at(&examination.state);
+    let site = &examination.site;
+    let root = &site.project_root;
+    let of = |arguments: Vec<String>, directory: PathBuf| Plugins {
+        settings: site.claude_home.clone(),
+        arguments,
+        directory,
+    };
+    let mut unknown = of(Vec::new(), root.clone()).unknown(&home)?;
+    for session in living_sessions(&home, root)? {
+        let arguments = process::arguments(session.process.pid);
+        for found in of(arguments, root.clone()).unknown(&home)? {
+            if !unknown.contains(&found) {
+                unknown.push(found);
+            }
+        }
+    }
+    Ok(unknown)
+}
+
+/// Tells whether whoever manages the machine lets only its own mods be loaded.
+fn only_managed(examination: &Examination) -> bool {
+    let path = examination.managed(
+        "/etc/claude-code/managed-settings.json",
+        "/Library/Application Support/ClaudeCode/managed-settings.json",
+    );
+    let settings: Option<Value> = std::fs::read(path)
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok());
+    let configs = settings
+        .as_ref()
+        .and_then(|settings| settings.get("pluginConfigs"));
+    let mut configs = configs.and_then(Value::as_object).into_iter().flatten();
+    configs.any(|(_, config)| {
+        config.pointer("/options/allowManagedModsOnly") == Some(&Value::Bool(true))
+    })
+}
