@@ -294,6 +294,8 @@ impl Bindings<'_> {
             Some(other) if other.run != *run && replacing != Some(&other.run) => {
                 return Err(BindError::OtherWaits { run: other.run });
             }
+            // It takes the next session, too.
+            Some(other) if other.run == *run && other.hold == Hold::Every => return Ok(()),
             _ => {}
         }
         let waiting = Waiting {

@@ -572,3 +572,68 @@ fn a_run_that_begins_for_a_session_of_any_client_keeps_the_client_that_is_known(
         Some(bound)
     );
 }
+
+#[test]
+fn a_run_that_holds_every_session_goes_on_to_do_so_when_it_is_handed_on() {
+    let world = World::new();
+    let run = world.run();
+    let bindings = || world.home.lock_bindings().unwrap();
+    bindings().hold_every(&run, PROJECT.as_ref(), None).unwrap();
+    assert_eq!(world.take("s1").as_ref(), Some(&run));
+    assert_eq!(world.take("s2").as_ref(), Some(&run));
+    bindings().hand_on(&run, PROJECT.as_ref()).unwrap();
+    assert_eq!(world.found(&key("s3")), Lookup::Project(run.clone()));
+    assert_eq!(world.take("s3").as_ref(), Some(&run));
+    assert_eq!(world.found(&key("s4")), Lookup::Project(run.clone()));
+    bindings().stop_waiting(&run, PROJECT.as_ref()).unwrap();
+    assert_eq!(world.found(&key("s4")), Lookup::Unbound);
+    assert!(matches!(world.found(&key("s1")), Lookup::Bound(_)));
+}
+
+#[test]
+fn the_session_of_a_process_is_the_one_bound_last() {
+    let world = World::new();
+    let run = world.run();
+    let process = ClientProcess {
+        pid: 7,
+        started: "then".to_owned(),
+    };
+    let bound = |session| Binding {
+        process: Some(process.clone()),
+        ..binding(&run, key(session))
+    };
+    let last = || {
+        world
+            .home
+            .session_of_process("claude-code", &process)
+            .unwrap()
+    };
+    assert_eq!(last(), None);
+    world
+        .home
+        .lock_bindings()
+        .unwrap()
+        .bind(bound("s1"), None)
+        .unwrap();
+    assert_eq!(last(), Some(key("s1")));
+    world
+        .home
+        .lock_bindings()
+        .unwrap()
+        .share(&bound("s2"))
+        .unwrap();
+    assert_eq!(last(), Some(key("s2")));
+    let later = ClientProcess {
+        started: "later".to_owned(),
+        ..process.clone()
+    };
+    assert_eq!(
+        world
+            .home
+            .session_of_process("claude-code", &later)
+            .unwrap(),
+        None
+    );
+    world.home.forget_process("claude-code", &process).unwrap();
+    assert_eq!(last(), None);
+}
