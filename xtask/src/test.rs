@@ -12,6 +12,8 @@ const END_TO_END: &[&str] = &[
     "e2e_claude",
     "e2e_clients",
     "e2e_escape",
+    "e2e_mods",
+    "e2e_sessions",
     "e2e_journeys",
     "e2e_steps",
     "hook_process",

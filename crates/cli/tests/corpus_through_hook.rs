@@ -459,7 +459,10 @@ fn probed(line: &str, places: &Value, result: &ResultLine) -> Vec<ProbedCommand>
             .flatten()
             .filter_map(|place| place["start"].as_u64())
             .map(|at| usize::try_from(at).unwrap())
-            .filter(|at| line[*at..].starts_with(&end.text))
+            .filter(|at| {
+                line.get(*at..)
+                    .is_some_and(|rest| rest.starts_with(&end.text))
+            })
             .collect();
         let Some(at) = of_it.get(before).or(of_it.last()) else {
             continue;
