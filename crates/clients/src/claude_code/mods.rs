@@ -152,9 +152,15 @@ fn brings_modules(plugin: &Path) -> bool {
 
 fn names_modules(value: &Value) -> bool {
     match value {
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, value)| name == "modules" && !value.is_null() || names_modules(value)),
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let lists = match value {
+                Value::Array(modules) => !modules.is_empty(),
+                // What other tools mean by the word is no path of a plugin.
+                Value::String(path) => path.starts_with('.'),
+                _ => false,
+            };
+            name == "modules" && lists || names_modules(value)
+        }),
         Value::Array(items) => items.iter().any(names_modules),
         _ => false,
     }
@@ -272,6 +278,7 @@ mod tests {
             r#"{"hooks": {"modules": ["./a.js"]}}"#,
         );
         write(&base.join("plain/hooks/hooks.json"), r#"{"hooks": {}}"#);
+        write(&base.join("plain/.babelrc.json"), r#"{"modules": false}"#);
         write(&base.join("broken/hooks/hooks.json"), "{");
         write(&base.join("settings/dev-mods/mine/register.js"), "");
         let list = serde_json::json!({"version": 2, "plugins": {"p@m": [
