@@ -40,6 +40,11 @@ struct Ran {
 
 impl Session {
     fn new() -> Self {
+        Self::held_to(&["Read", "Edit", "Write", "Bash"], "npm test")
+    }
+
+    /// A session held to a state with these tools, and this command as the evidence it waits for.
+    fn held_to(tools: &[&str], evidence: &str) -> Self {
         let room = Room::new_in_no_temporary(&std::env::temp_dir()).unwrap();
         for name in ["npm", "pytest", "cargo"] {
             let path = room.script(name, STAND_IN).unwrap();
@@ -47,10 +52,10 @@ impl Session {
         }
         let workflow = json!({
             "id": "w", "initial": "work",
-            "guards": { "tested": { "evidence": { "command": "npm test" } } },
+            "guards": { "tested": { "evidence": { "command": evidence } } },
             "states": {
                 "work": {
-                    "allowed_tools": ["Read", "Edit", "Write", "Bash"],
+                    "allowed_tools": tools,
                     "on": { "DONE": { "target": "end", "guard": "tested" } },
                 },
                 "end": { "type": "final" },
@@ -159,6 +164,23 @@ fn said(output: &Output) -> String {
 
 fn complained(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_named_command_runs_in_a_state_that_only_reads() {
+    let session = Session::held_to(&["Read", "Bash"], "git status");
+    let mut git = session.room.command("git");
+    assert!(git.args(["init", "-q"]).status().unwrap().success());
+    for line in ["git status", "git status 2>&1 | tail -3; echo over"] {
+        let ran = session.run(line);
+        let printed = String::from_utf8_lossy(&ran.output.stdout).into_owned();
+        assert!(
+            printed.contains("nothing to commit"),
+            "{line}: {:?}",
+            ran.output
+        );
+        assert!(ran.counts, "{line}: {}", ran.commands);
+    }
 }
 
 #[test]

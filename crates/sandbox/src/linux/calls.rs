@@ -248,8 +248,9 @@ fn add_sockets(refused: &mut Refused, network: Network) -> Built<()> {
         .map(|family| short(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())))
         .collect::<Built<Vec<_>>>()?;
     add(refused, libc::SYS_socket, others)?;
-    // A pair of datagram sockets can be pointed at any daemon's socket.
-    for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_SEQPACKET] {
+    // A pair of datagram sockets can be pointed at any daemon's socket; the kernel keeps a pair
+    // of streams or packets connected to each other, and programs start others through one.
+    for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
         let is = short(
             1,
             SeccompCmpOp::MaskedEq(0xf),
