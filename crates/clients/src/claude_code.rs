@@ -139,6 +139,7 @@ impl Protocol for ClaudeCode {
             settings,
             arguments: process::client_arguments(),
             directory: (&input.directory).into(),
+            added: Plugins::added_by(&setting.environment),
         };
         plugins.unknown(&setting.home)
     }

@@ -32,7 +32,12 @@ pub(crate) struct Plugins {
     pub(crate) arguments: Vec<String>,
     /// The folder that relative words are meant from.
     pub(crate) directory: PathBuf,
+    /// Folders that variables add.
+    pub(crate) added: Vec<PathBuf>,
 }
+
+/// Variables that hold folders of plugins, with `:` in between.
+const ADDING: [&str; 2] = ["CLAUDE_CODE_PLUGIN_DIRS", "CLAUDE_CODE_PLUGIN_SEED_DIR"];
 
 impl Plugins {
     /// Returns the folder of the client's settings, as a process with these variables has it.
@@ -44,6 +49,20 @@ impl Plugins {
                 .filter(|path| !path.as_os_str().is_empty())
         };
         look("CLAUDE_CONFIG_DIR").or_else(|| look("HOME").map(|home| home.join(".claude")))
+    }
+
+    /// Returns the folders of plugins that variables add.
+    pub(crate) fn added_by(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
+        let adding = |name: &OsString| ADDING.iter().any(|known| name == known);
+        let values = environment.iter().filter(|(name, _)| adding(name));
+        let mut added: Vec<PathBuf> = values
+            .flat_map(|(_, value)| std::env::split_paths(value).collect::<Vec<_>>())
+            .filter(|path| !path.as_os_str().is_empty())
+            .collect();
+        // A folder of plugins, or one of them.
+        let below: Vec<PathBuf> = added.iter().flat_map(|path| children(path)).collect();
+        added.extend(below.into_iter().filter(|path| path.is_dir()));
+        added
     }
 
     /// Lists the mods that a session loads, or may load, which no person has accepted as they are.
@@ -63,7 +82,9 @@ impl Plugins {
     /// Lists the mods that a session loads, or may load.
     pub(crate) fn mods(&self) -> Vec<ClientMod> {
         let mut places = self.named();
+        places.extend(self.added.iter().cloned());
         places.extend(self.installed());
+        places.extend(self.found_beside_settings());
         places.extend(children(&self.settings.join("dev-mods")));
         let own: Vec<PathBuf> = places
             .iter()
@@ -73,7 +94,8 @@ impl Plugins {
         for place in own {
             let under_development = place.starts_with(real(&self.settings.join("dev-mods")));
             let known = mods.iter().any(|known| Path::new(&known.path) == place);
-            if !known && (under_development || brings_modules(&place)) {
+            // What an archive holds is not looked at.
+            if !known && (under_development || place.is_file() || brings_modules(&place)) {
                 mods.push(ClientMod {
                     path: place.display().to_string(),
                     digest: digest(&place),
@@ -83,19 +105,29 @@ impl Plugins {
         mods
     }
 
-    /// Lists the folders that the command line names.
+    /// Lists the folders and archives that the command line names.
     fn named(&self) -> Vec<PathBuf> {
         let mut named = Vec::new();
         let mut words = self.arguments.iter();
         while let Some(word) = words.next() {
-            let value = match word.strip_prefix("--plugin-dir") {
-                Some("") => words.next().map(String::as_str),
-                Some(rest) => rest.strip_prefix('='),
-                None => None,
+            // `--plugin-dir`, and its kin such as `--plugin-dir-no-mcp`.
+            if !word.starts_with("--plugin-dir") {
+                continue;
+            }
+            let value = match word.split_once('=') {
+                Some((_, value)) => Some(value),
+                None => words.next().map(String::as_str),
             };
             named.extend(value.map(|value| self.directory.join(value)));
         }
         named
+    }
+
+    /// Lists what the client loads as plugins because of where it lies.
+    fn found_beside_settings(&self) -> Vec<PathBuf> {
+        let project = self.directory.join(".claude");
+        let places = [&self.settings, &project].map(|place| children(&place.join("skills")));
+        places.concat()
     }
 
     /// Lists the folders of the installed plugins, those that are switched off too.
@@ -129,6 +161,10 @@ fn collect(value: &Value, key: &str, found: &mut Vec<PathBuf>) {
 ///
 /// Its manifest may name files of hooks anywhere below it, so each JSON file counts.
 fn brings_modules(plugin: &Path) -> bool {
+    let own = manifest(&plugin.join(".claude-plugin/plugin.json"));
+    if own.is_some_and(|own| names_a_manifest(plugin, &own)) {
+        return true;
+    }
     let mut left = ENTRIES_MAX;
     let mut places = vec![plugin.to_owned()];
     while let Some(place) = places.pop() {
@@ -148,6 +184,18 @@ fn brings_modules(plugin: &Path) -> bool {
         }
     }
     false
+}
+
+/// Tells whether any file that a plugin's own manifest names lists modules, whatever its ending.
+fn names_a_manifest(plugin: &Path, value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.values().any(|value| names_a_manifest(plugin, value)),
+        Value::Array(items) => items.iter().any(|value| names_a_manifest(plugin, value)),
+        Value::String(path) if path.starts_with('.') => {
+            manifest(&plugin.join(path)).is_some_and(|value| names_modules(&value))
+        }
+        _ => false,
+    }
 }
 
 fn names_modules(value: &Value) -> bool {
@@ -257,6 +305,7 @@ mod tests {
             settings: base.join("settings"),
             arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
             directory: base.to_owned(),
+            added: Vec::new(),
         }
     }
 
@@ -299,6 +348,39 @@ mod tests {
         assert_eq!(
             found(&plugins(base, &named)),
             ["one", "broken", "two", "mine"]
+        );
+    }
+
+    #[test]
+    fn what_is_named_otherwise_is_found_too() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path();
+        let modules = r#"{"modules": ["./register.js"]}"#;
+        write(&base.join("one/hooks/hooks.json"), modules);
+        write(&base.join("all/two/hooks/hooks.json"), modules);
+        write(
+            &base.join("three/.claude-plugin/plugin.json"),
+            r#"{"hooks": "./node_modules/h.txt"}"#,
+        );
+        write(&base.join("three/node_modules/h.txt"), modules);
+        write(&base.join("four.zip"), "PK");
+        write(&base.join("settings/skills/five/hooks/hooks.json"), modules);
+        write(&base.join(".claude/skills/six/hooks/hooks.json"), modules);
+        let variable = ("CLAUDE_CODE_PLUGIN_DIRS".into(), base.join("all").into());
+        let named = [
+            "--plugin-dir-no-mcp",
+            "one",
+            "--plugin-dir",
+            "three",
+            "--plugin-dir=four.zip",
+        ];
+        let plugins = Plugins {
+            added: Plugins::added_by(&[variable]),
+            ..plugins(base, &named)
+        };
+        assert_eq!(
+            found(&plugins),
+            ["one", "three", "four.zip", "all", "two", "five", "six"]
         );
     }
 

@@ -11,6 +11,9 @@ use crate::{
     session::living_sessions,
 };
 
+/// Where managed settings hold the switches about mods.
+const OPTIONS: &str = "/pluginConfigs/cc-plugin-sec-default@builtin/options";
+
 /// Looks at the mods of Claude Code: those of its settings, and of each session that runs here.
 pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check> {
     if client.client != ClientId::ClaudeCode {
@@ -48,8 +51,17 @@ pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check
             )
         })
         .collect();
+    if managed_switch(examination, "allowModsToOverrideDenyRules") == Some(true) {
+        checks.push(Check::new(
+            word,
+            "mods",
+            Health::Fail,
+            "managed settings let mods override rules that deny (`allowModsToOverrideDenyRules`)",
+            "take it out: what no state allows is denied by such rules, too",
+        ));
+    }
     if checks.is_empty() {
-        let managed = only_managed(examination);
+        let managed = managed_switch(examination, "allowManagedModsOnly") == Some(true);
         checks.push(Check::new(
             word,
             "mods",
@@ -73,10 +85,12 @@ pub fn unknown_mods(examination: &Examination) -> Result<Vec<ClientMod>, StoreEr
     let home = Home::at(&examination.state);
     let site = &examination.site;
     let root = &site.project_root;
+    let environment: Vec<_> = std::env::vars_os().collect();
     let of = |arguments: Vec<String>, directory: PathBuf| Plugins {
         settings: site.claude_home.clone(),
         arguments,
         directory,
+        added: Plugins::added_by(&environment),
     };
     let mut unknown = of(Vec::new(), root.clone()).unknown(&home)?;
     for session in living_sessions(&home, root)? {
@@ -90,8 +104,8 @@ pub fn unknown_mods(examination: &Examination) -> Result<Vec<ClientMod>, StoreEr
     Ok(unknown)
 }
 
-/// Tells whether whoever manages the machine lets only its own mods be loaded.
-fn only_managed(examination: &Examination) -> bool {
+/// Returns a switch about mods that whoever manages the machine has set.
+fn managed_switch(examination: &Examination, name: &str) -> Option<bool> {
     let path = examination.managed(
         "/etc/claude-code/managed-settings.json",
         "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -99,11 +113,6 @@ fn only_managed(examination: &Examination) -> bool {
     let settings: Option<Value> = std::fs::read(path)
         .ok()
         .and_then(|text| serde_json::from_slice(&text).ok());
-    let configs = settings
-        .as_ref()
-        .and_then(|settings| settings.get("pluginConfigs"));
-    let mut configs = configs.and_then(Value::as_object).into_iter().flatten();
-    configs.any(|(_, config)| {
-        config.pointer("/options/allowManagedModsOnly") == Some(&Value::Bool(true))
-    })
+    let options = settings.as_ref()?.pointer(OPTIONS)?;
+    Some(options.get(name)? == &Value::Bool(true))
 }
