@@ -28,7 +28,7 @@ use ways::{Way, bash, transition};
 /// The calls proposed in one session.
 const CALLS_MAX: usize = 40;
 /// What the kernel, or the program itself, says to a line that got as far as running.
-const STOPPED: [&str; 13] = [
+const STOPPED: [&str; 14] = [
     "permission denied",
     "read-only file system",
     "operation not permitted",
@@ -41,6 +41,7 @@ const STOPPED: [&str; 13] = [
     "erofs",
     "device or resource busy",
     "cross-device",
+    "out of pty devices",
     "no run",
 ];
 
