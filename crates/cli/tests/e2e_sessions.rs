@@ -141,11 +141,60 @@ fn an_agent_that_stops_early_goes_on(version: Version) {
     assert_eq!(refused.count(), 3, "{events:#?}");
 }
 
+fn the_last_task_of_a_list_is_not_done_before_the_work_is(version: Version) {
+    let room = initialised(version);
+    let mut workflow = workflow();
+    workflow["finish"] = "required".into();
+    room.write("workflow.json", &workflow.to_string()).unwrap();
+    let interlock = Interlock::new(INTERLOCK, &room);
+    let run = interlock.start("workflow.json").unwrap();
+    let create = |subject: &str| {
+        let task = json!({"subject": subject, "description": subject, "activeForm": subject});
+        vec![tool("TaskCreate", task)]
+    };
+    let done = |task: &str| {
+        vec![tool(
+            "TaskUpdate",
+            json!({"taskId": task, "status": "completed"}),
+        )]
+    };
+    let script = Script::turns(vec![
+        create("Look"),
+        create("Write"),
+        done("1"),
+        done("2"),
+        vec![text("That is all.")],
+        vec![text("Still all.")],
+        vec![text("Really.")],
+    ]);
+    // The newer client has these tools only for those who ask for them.
+    let outcome = Session::new(version, &room, script)
+        .env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")
+        .run()
+        .unwrap();
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.stderr);
+    let results: Vec<String> = outcome
+        .requests
+        .iter()
+        .flat_map(Request::last_results)
+        .map(|result| result.text)
+        .collect();
+    assert!(!results[2].contains("finish_required"), "{results:#?}");
+    assert!(results[3].contains("finish_required"), "{results:#?}");
+    // The refusals of the task and of the end are counted together.
+    let events = interlock.events(&run).unwrap();
+    let refused = events
+        .iter()
+        .filter(|event| event["event"] == "FinishRefused");
+    assert_eq!(refused.count(), 3, "{events:#?}");
+}
+
 interlock_testkit::with_both_versions! {
     a_conversation_taken_up_again_stays_held
     a_second_session_is_told_that_it_is_not_held
     a_run_may_hold_every_session_of_the_project
     an_agent_that_stops_early_goes_on
+    the_last_task_of_a_list_is_not_done_before_the_work_is
 }
 
 /// Types a line as a person does: the words first, and Enter when they are there.

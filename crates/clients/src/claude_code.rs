@@ -6,6 +6,7 @@
 pub(crate) mod mods;
 mod results;
 pub(crate) mod rules;
+mod tasks;
 
 use std::path::{Path, PathBuf};
 
@@ -76,6 +77,9 @@ impl Protocol for ClaudeCode {
                 again: told.is_set("stop_hook_active"),
             },
             "SessionEnd" => Event::SessionEnd,
+            "TaskCompleted" => Event::TaskDone {
+                task: told.text("task_id")?,
+            },
             "SubagentStart" => Event::SubagentStart,
             "SubagentStop" => Event::SubagentStop,
             _ => protocol::other_event(&named, &["PreToolUse"])?,
@@ -142,6 +146,10 @@ impl Protocol for ClaudeCode {
             added: Plugins::added_by(&setting.environment),
         };
         plugins.unknown(&setting.home)
+    }
+
+    fn is_last_task(&self, setting: &HookSetting, input: &Input, task: &str) -> bool {
+        tasks::is_last(setting, input, task)
     }
 
     /// A fork is told of as such, but not whose copy it is: that stands on the command line, if anywhere.
@@ -246,11 +254,16 @@ fn decision(word: &str, reason: &str) -> Value {
     } })
 }
 
+/// Returns the folder in which the client keeps what is the person's.
+fn own_folder(setting: &HookSetting) -> Option<PathBuf> {
+    let directory = |name: &str| setting.variable(name).map(PathBuf::from);
+    directory("CLAUDE_CONFIG_DIR").or_else(|| directory("HOME").map(|home| home.join(".claude")))
+}
+
 /// Reads the client's own rules about shell lines.
 fn rules(setting: &HookSetting, project: &Path, attended: bool) -> Rules {
     let directory = |name: &str| setting.variable(name).map(PathBuf::from);
-    let own = directory("CLAUDE_CONFIG_DIR")
-        .or_else(|| directory("HOME").map(|home| home.join(".claude")));
+    let own = own_folder(setting);
     let project = directory("CLAUDE_PROJECT_DIR")
         .unwrap_or_else(|| project.to_owned())
         .join(".claude");

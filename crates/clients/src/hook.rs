@@ -256,6 +256,7 @@ fn of_sub_agent(input: &Input, agent: AgentId) -> Input {
     match seen.event {
         Event::SessionStart | Event::Prompt => seen.event = Event::SubagentStart,
         Event::Stop { .. } | Event::SessionEnd => seen.event = Event::SubagentStop,
+        Event::TaskDone { .. } => seen.event = Event::Other,
         _ => {}
     }
     seen
@@ -337,6 +338,15 @@ fn answer_event(
         Event::Menu => Ok(menu(guarded)),
         Event::SubagentStop => released(guarded, input),
         Event::Stop { again } => unfinished(guarded, input, *again),
+        Event::TaskDone { task } => {
+            let is_last = protocol::of(input.client).is_last_task(setting, input, task);
+            let refused = if is_last {
+                refused_end(guarded, input)?
+            } else {
+                None
+            };
+            Ok(refused.unwrap_or_else(|| Say::Nothing.into()))
+        }
         Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
 }
@@ -467,20 +477,29 @@ fn menu(guarded: &Guarded) -> Answer {
     }
 }
 
+/// Refuses the end of the agent's work, where the workflow wants more of it.
+fn refused_end(guarded: &mut Guarded, input: &Input) -> Result<Option<Answer>, String> {
+    if guarded.machine.finish.is_optional() {
+        return Ok(None);
+    }
+    let decision = guarded.ask(Ask::Finish).map_err(said)?;
+    let Reply::Refused(refusal) = decision.reply else {
+        return Ok(None);
+    };
+    let names = |tool: &str| offered_as(input.client, tool);
+    let now = briefing_as(&guarded.machine, &guarded.run, None, &names);
+    let text = format!(
+        "{}: {}. Go on, or move on with `interlock_transition`.\n{now}",
+        refusal.code.as_str(),
+        refusal.message
+    );
+    Ok(Some(Say::GoOn(text).into()))
+}
+
 /// Says at the end of a turn what is not done yet; where the workflow wants it done, the agent goes on.
 fn unfinished(guarded: &mut Guarded, input: &Input, again: bool) -> Result<Answer, String> {
-    if !guarded.machine.finish.is_optional() {
-        let decision = guarded.ask(Ask::Finish).map_err(said)?;
-        if let Reply::Refused(refusal) = decision.reply {
-            let names = |tool: &str| offered_as(input.client, tool);
-            let now = briefing_as(&guarded.machine, &guarded.run, None, &names);
-            let text = format!(
-                "{}: {}. Go on, or move on with `interlock_transition`.\n{now}",
-                refusal.code.as_str(),
-                refusal.message
-            );
-            return Ok(Say::GoOn(text).into());
-        }
+    if let Some(refused) = refused_end(guarded, input)? {
+        return Ok(refused);
     }
     if again {
         return Ok(Say::Nothing.into());

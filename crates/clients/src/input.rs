@@ -94,6 +94,11 @@ pub enum Event {
         /// Whether it was kept from that just before.
         again: bool,
     },
+    /// The agent is about to call a task of its own list done.
+    TaskDone {
+        /// The client's name of the task.
+        task: String,
+    },
     /// A sub-agent begins.
     SubagentStart,
     /// A sub-agent has stopped.

@@ -100,6 +100,11 @@ pub(crate) trait Protocol: Sync {
         Ok(Vec::new())
     }
 
+    /// Tells whether no other task of the agent's own list is left to do.
+    fn is_last_task(&self, _setting: &HookSetting, _input: &Input, _task: &str) -> bool {
+        true
+    }
+
     /// Tells whether one process of the client may have conversations about several projects at once.
     fn has_several_conversations(&self) -> bool {
         false

@@ -25,6 +25,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "UserPromptSubmit",
             "SessionStart",
             "Stop",
+            "TaskCompleted",
             "SubagentStart",
             "SubagentStop",
             "PreCompact",

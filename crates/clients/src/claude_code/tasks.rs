@@ -1,0 +1,46 @@
+//! The list of tasks that the agent keeps for itself, as the client stores it.
+//!
+//! Seen with 2.1.329: a file a task, `tasks/SESSION/ID.json` in the client's
+//! own folder. What cannot be read is no task.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::own_folder;
+use crate::{hook::HookSetting, input::Input};
+
+/// Most bytes of a task that are read.
+const TASK_MAX: u64 = 1 << 20;
+
+/// Tells whether every task of the session's list but `task` is done.
+pub(super) fn is_last(setting: &HookSetting, input: &Input, task: &str) -> bool {
+    let plain = |letter: char| match letter {
+        '-' | '_' => letter,
+        _ if letter.is_ascii_alphanumeric() => letter,
+        _ => '-',
+    };
+    let list: String = input.session.chars().map(plain).collect();
+    let Some(Ok(files)) = own_folder(setting).map(|own| fs::read_dir(own.join("tasks").join(list)))
+    else {
+        return true;
+    };
+    !files.flatten().any(|file| {
+        let is_small = file
+            .metadata()
+            .is_ok_and(|file| file.is_file() && file.len() <= TASK_MAX);
+        is_small
+            && fs::read(file.path())
+                .ok()
+                .and_then(|text| serde_json::from_slice::<Value>(&text).ok())
+                .is_some_and(|other| is_open(&other) && other.get("id") != Some(&task.into()))
+    })
+}
+
+/// Tells whether a task of the list is still to be done.
+fn is_open(task: &Value) -> bool {
+    matches!(
+        task.get("status").and_then(Value::as_str),
+        Some("pending" | "in_progress")
+    )
+}
