@@ -112,7 +112,8 @@ fn a_denied_tool_throws_and_an_allowed_one_stays_as_it_is() {
     assert!(says(&seen[0], &["shell_write", "GO"]), "{seen:?}");
     assert_eq!(seen[1]["output"]["args"], json!({"command": "ls"}));
     assert!(says(&seen[2], &["tool_not_allowed", "`write`"]), "{seen:?}");
-    assert!(seen[3].get("error").is_none(), "{seen:?}");
+    // Another conversation of the same process goes on with its run.
+    assert!(says(&seen[3], &["tool_not_allowed", "`write`"]), "{seen:?}");
     assert!(seen[4].get("error").is_none(), "{seen:?}");
     let system = seen[5]["output"]["system"].as_array().unwrap();
     assert_eq!(system.len(), 2, "{seen:?}");
@@ -173,10 +174,17 @@ fn a_sub_agent_is_judged_by_the_run_of_its_parent() {
     ]);
     let sessions = json!({"s1": null, "asked": "s1", "deep": "kid", "other": null});
     let seen = place.drive(INTERLOCK, &sessions, &steps);
-    for denied in [1, 2, 3, 5] {
+    for denied in [1, 2, 3, 5, 6] {
         assert!(says(&seen[denied], &["`write`"]), "{denied}: {seen:?}");
     }
-    assert!(seen[6].get("error").is_none(), "{seen:?}");
+}
+
+#[test]
+fn a_session_of_nobody_is_left_alone() {
+    let place = Place::new();
+    let steps = json!([before("s1", "write", json!({"filePath": "a", "content": "x"}))]);
+    let seen = place.drive(INTERLOCK, &json!({"s1": null}), &steps);
+    assert!(seen[0].get("error").is_none(), "{seen:?}");
 }
 
 #[test]
