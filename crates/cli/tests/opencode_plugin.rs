@@ -110,6 +110,7 @@ fn a_denied_tool_throws_and_an_allowed_one_stays_as_it_is() {
     ]);
     let seen = place.drive(INTERLOCK, &json!({"s1": null, "nobody": null}), &steps);
     assert!(says(&seen[0], &["shell_write", "GO"]), "{seen:?}");
+    assert!(says(&seen[0], &["Tools: read, bash."]), "{seen:?}");
     assert_eq!(seen[1]["output"]["args"], json!({"command": "ls"}));
     assert!(says(&seen[2], &["tool_not_allowed", "`write`"]), "{seen:?}");
     // Another conversation of the same process goes on with its run.
@@ -182,7 +183,11 @@ fn a_sub_agent_is_judged_by_the_run_of_its_parent() {
 #[test]
 fn a_session_of_nobody_is_left_alone() {
     let place = Place::new();
-    let steps = json!([before("s1", "write", json!({"filePath": "a", "content": "x"}))]);
+    let steps = json!([before(
+        "s1",
+        "write",
+        json!({"filePath": "a", "content": "x"})
+    )]);
     let seen = place.drive(INTERLOCK, &json!({"s1": null}), &steps);
     assert!(seen[0].get("error").is_none(), "{seen:?}");
 }

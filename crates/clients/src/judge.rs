@@ -9,8 +9,9 @@ use interlock_core::{
     call::{CallKind, ControlTool, ToolCall},
     command::{Ask, TransitionRequest},
     machine::Object,
-    names::{CallId, RunId},
+    names::{CallId, FramePath, RunId},
     refusal::Refusal,
+    teach, teach_as,
 };
 use interlock_facts::{Proposal, RealDisk, Surroundings, facts};
 use interlock_project::Config;
@@ -25,7 +26,7 @@ use crate::{
     protocol, rewrite,
     served::Served,
     session::{self, Guarded},
-    tools::{Tool, control_tool, plain_call, tool},
+    tools::{Tool, control_tool, offered_as, plain_call, tool},
 };
 
 /// Asks the run whether a call may run.
@@ -75,13 +76,19 @@ pub(crate) fn before_tool(
                 };
                 served.leave(setting, &note)?;
             }
-            Ok(answer(setting, guarded, input, reply))
+            Ok(answer(setting, guarded, input, (reply, &decision.path)))
         }
     }
 }
 
 /// Writes the client's answer to a call that stays as it is.
-fn answer(setting: &HookSetting, guarded: &Guarded, input: &Input, reply: Reply) -> Answer {
+fn answer(
+    setting: &HookSetting,
+    guarded: &Guarded,
+    input: &Input,
+    (reply, path): (Reply, &FramePath),
+) -> Answer {
+    let reason = |refusal: &Refusal| reason(guarded, input, path, refusal);
     match reply {
         Reply::Accepted | Reply::Parked { .. } => Say::Nothing.into(),
         Reply::Ask(refusal) if rewrite::is_attended(setting, input) => {
@@ -197,9 +204,21 @@ fn imitation(call: &ToolCall) -> Option<String> {
     Some(format!("its name only looks like `{known}`"))
 }
 
-/// Writes a refusal as the agent reads it: the stable word, then the sentence.
-fn reason(refusal: &Refusal) -> String {
-    format!("{}: {}", refusal.code, refusal.message)
+/// Writes a refusal as the agent reads it: the stable word, then the sentence, with tools as its client calls them.
+fn reason(guarded: &Guarded, input: &Input, path: &FramePath, refusal: &Refusal) -> String {
+    let (machine, run) = (&guarded.machine, &guarded.run);
+    let code = &refusal.code;
+    match refusal
+        .message
+        .strip_suffix(&teach(machine, run, Some(path)))
+    {
+        Some(why) => {
+            let names = |tool: &str| offered_as(input.client, tool);
+            let possible = teach_as(machine, run, Some(path), &names);
+            format!("{code}: {why}{possible}")
+        }
+        None => format!("{code}: {}", refusal.message),
+    }
 }
 
 /// Leaves the note that tells the server whose call this is; asks the person where one must agree.

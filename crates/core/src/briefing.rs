@@ -84,11 +84,21 @@ pub fn briefing_as(
 /// Says which tools pass here and which events lead where; empty once the run is over.
 #[must_use]
 pub fn teach(machine: &Machine, run: &Run, focus: Option<&FramePath>) -> String {
+    teach_as(machine, run, focus, &|tool| vec![tool.to_owned()])
+}
+
+/// Says the same with tools as the reader knows them.
+#[must_use]
+pub fn teach_as(
+    machine: &Machine,
+    run: &Run,
+    focus: Option<&FramePath>,
+    names: ToolNames<'_>,
+) -> String {
     let path = report::focus(run, focus);
     match Place::find(machine, run, &path) {
         Some(place) if !run.is_over() => {
-            let room = (&path, TEACH_MAX / 3);
-            let tools = tools(machine, run, room, &|tool| vec![tool.to_owned()]);
+            let tools = tools(machine, run, (&path, TEACH_MAX / 3), names);
             let ways = ways::transitions(place, TEACH_MAX / 2);
             let note = note(place, TEACH_MAX / 3).map_or_else(String::new, |note| note + " ");
             cut(&format!("{note}{tools} {ways}"), TEACH_MAX)

@@ -37,7 +37,7 @@ mod effects;
 mod evolve;
 mod judge;
 
-pub use briefing::{briefing, briefing_as, notice, teach};
+pub use briefing::{briefing, briefing_as, notice, teach, teach_as};
 pub use decide::{
     Decision, Question, Reply, addressed, decide, question, shell_finding, stage_task, stage_text,
     text_digest,

@@ -115,7 +115,7 @@ pub struct Reach {
 
 /// A state that the workflow does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{id}` has no state `{state}`{near} It has {known}")]
+#[error("`{id}` has no state `{state}`{near}; it has {known}")]
 pub struct UnknownState {
     /// The machine.
     pub id: String,

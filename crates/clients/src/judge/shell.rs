@@ -46,7 +46,12 @@ pub(super) fn before_line(
         .ask(Ask::Propose(Box::new(call.clone())))
         .map_err(|error| error.to_string())?;
     if carried == Rewriting::Keep || decision.reply != Reply::Accepted {
-        return Ok(answer(setting, guarded, input, decision.reply));
+        return Ok(answer(
+            setting,
+            guarded,
+            input,
+            (decision.reply, &decision.path),
+        ));
     }
     let Some(hold) = hold(&guarded.machine, &guarded.run, &call) else {
         return Err("where the line counts is not known any more; nothing was let through".into());
