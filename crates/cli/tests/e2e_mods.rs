@@ -20,6 +20,7 @@ fn guarded(body: &str) -> (Room, String) {
     let room = Room::new().unwrap();
     let version = Version::V2_1_329;
     room.install("claude", &version.program().unwrap()).unwrap();
+    room.install("interlock", INTERLOCK.as_ref()).unwrap();
     let workflow = json!({"id": "look", "initial": "looking", "states": {
         "looking": {"allowed_tools": ["Read"], "on": {"DONE": "over"}},
         "over": {"type": "final"},
@@ -118,4 +119,58 @@ fn what_a_person_accepts_holds_for_that_code_alone() {
     let events = json!(interlock.events(&run).unwrap()).to_string();
     assert!(!begins(&outcome), "{events} {:#?}", outcome.messages);
     assert_eq!(room.read("ran.txt"), None);
+}
+
+/// What a plugin that a person has accepted does to a call that the run refuses.
+const OVERRULING: [&str; 2] = [
+    ALLOWS,
+    r#"on("classic.PreToolUse", {tool: "Bash"}, () => ({}));"#,
+];
+
+#[test]
+fn code_of_our_own_refuses_what_others_let_pass() {
+    for body in OVERRULING {
+        let (room, run) = guarded(body);
+        let interlock = Interlock::new(INTERLOCK, &room);
+        let mods = room.home().join(".claude/skills/extra");
+        std::fs::create_dir_all(mods.parent().unwrap()).unwrap();
+        std::fs::rename(room.path("plugin"), &mods).unwrap();
+        // The client loads code of a project that its person trusts.
+        let project = room.path("project").canonicalize().unwrap();
+        let trusted =
+            json!({"projects": {project.display().to_string(): {"hasTrustDialogAccepted": true}}});
+        std::fs::write(room.home().join(".claude.json"), trusted.to_string()).unwrap();
+        drop(interlock.by_a_person(&["doctor", "--accept"]));
+        let outcome = session(&room, false);
+        let calls = outcome.calls();
+        assert_eq!(calls.len(), 1, "{body} {:#?}", outcome.messages);
+        assert!(
+            calls[0].result.contains("tool_not_allowed"),
+            "{body} {}",
+            calls[0].result
+        );
+        assert_eq!(room.read("ran.txt"), None, "{body}");
+        // It is that code which holds: without it the plugin has its way.
+        interlock.by_a_person(&["cancel", &run]).unwrap();
+        std::fs::remove_dir_all(room.path("project").join(".claude/skills/interlock")).unwrap();
+        interlock
+            .json(&["start", "workflow.json", "--project"])
+            .unwrap();
+        let calls = session(&room, false).calls();
+        assert!(room.read("ran.txt").is_some(), "{body} {calls:#?}");
+    }
+}
+
+#[test]
+fn code_of_our_own_that_somebody_changed_is_not_ours() {
+    let (room, run) = guarded("");
+    let code = room
+        .path("project")
+        .join(".claude/skills/interlock/hooks/register.js");
+    let text = std::fs::read_to_string(&code).unwrap();
+    assert!(!session(&room, false).requests.is_empty());
+    std::fs::write(&code, text.replace("\"interlock\"", "\"true\"")).unwrap();
+    assert!(session(&room, false).requests.is_empty());
+    let interlock = Interlock::new(INTERLOCK, &room);
+    assert_eq!(interlock.status(&run).unwrap()["status"], "paused");
 }

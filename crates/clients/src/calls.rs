@@ -94,7 +94,7 @@ fn has_ended(call: &OpenCall) -> bool {
 }
 
 /// Returns the digest of a call as it was proposed, before its line was rewritten.
-fn as_proposed(input: &Input, used: &ToolUse, program: Option<&Path>) -> Option<Digest> {
+pub(crate) fn as_proposed(input: &Input, used: &ToolUse, program: Option<&Path>) -> Option<Digest> {
     let mut arguments = used.input.clone();
     let written = arguments.get(LINE).and_then(Value::as_str);
     let original = written.and_then(|line| line::original(program, line));

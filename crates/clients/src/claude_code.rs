@@ -4,6 +4,7 @@
 //! `ask` reaches a person only where the client's mode asks anybody.
 
 pub(crate) mod mods;
+pub(crate) mod plugin;
 mod results;
 pub(crate) mod rules;
 mod tasks;
@@ -68,6 +69,7 @@ impl Protocol for ClaudeCode {
             "SessionStart" => Event::SessionStart,
             "UserPromptSubmit" => Event::Prompt,
             "PreToolUse" => Event::BeforeTool(tool()?),
+            plugin::EVENT => Event::Running(plugin::as_judged(tool()?, &told.text("cwd")?)),
             "PostToolUse" | "PostToolUseFailure" => Event::AfterTool {
                 tool: tool()?,
                 ok: named == "PostToolUse",

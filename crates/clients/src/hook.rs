@@ -32,7 +32,7 @@ use crate::{
     input::{Event, Input, ToolUse},
     judge, line, policy, process,
     protocol::{self, Ended},
-    session,
+    running, session,
     session::Guarded,
     tools::{offered_as, tool},
     twin, watch,
@@ -266,7 +266,7 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
     let root = session::root_of(&input.directory);
     let begins = matches!(
         input.event,
-        Event::SessionStart | Event::Prompt | Event::BeforeTool(_)
+        Event::SessionStart | Event::Prompt | Event::BeforeTool(_) | Event::Running(_)
     );
     let found = session::guarding(setting, input, &key, &root, begins)?;
     let followed = found.as_ref().is_some_and(|found| found.followed);
@@ -326,6 +326,7 @@ fn answer_event(
     input: &Input,
 ) -> Result<Answer, String> {
     match &input.event {
+        Event::Running(tool) => about_to_run(setting, guarded, input, tool),
         Event::BeforeTool(tool) => twin::judged_once(setting, guarded, input, |guarded| {
             judge::before_tool(setting, guarded, input, tool)
         }),
@@ -349,6 +350,27 @@ fn answer_event(
         }
         Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
+}
+
+/// Answers a call that is about to run: it is let through as it was judged, and judged now otherwise.
+fn about_to_run(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+    used: &ToolUse,
+) -> Result<Answer, String> {
+    if running::is_as_judged(setting, guarded, input, used) {
+        return Ok(Say::Nothing.into());
+    }
+    // Something came between the hook and the tool: what that is may be seen.
+    if let Some(Answer {
+        say: Say::Stop(reason),
+        ..
+    }) = stopped_by_mods(setting, guarded, input)?
+    {
+        return Ok(Answer::deny(reason));
+    }
+    running::judged_now(setting, guarded, input, used)
 }
 
 /// Stops a session whose client runs code that may overrule the hooks, and pauses its run.

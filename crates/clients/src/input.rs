@@ -80,6 +80,8 @@ pub enum Event {
     Menu,
     /// A tool is about to be called.
     BeforeTool(ToolUse),
+    /// A call that was judged is about to run, as the client will run it.
+    Running(ToolUse),
     /// A tool has been called.
     AfterTool {
         /// The call.

@@ -30,6 +30,8 @@ use std::{
 };
 
 use crate::client::ClientId;
+pub(crate) use claude_code::plugin_folder;
+pub(crate) use edit::MARK;
 use edit::{Edit, What};
 pub use floor::Floor;
 use folders::Trust;

@@ -23,6 +23,7 @@ mod policy;
 pub mod process;
 mod protocol;
 mod rewrite;
+mod running;
 mod served;
 mod session;
 pub mod tools;

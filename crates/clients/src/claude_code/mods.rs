@@ -14,6 +14,8 @@ use interlock_store::{ClientMod, Home, StoreError};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::plugin;
+
 /// The largest manifest that is read, in bytes.
 const MANIFEST_MAX: u64 = 4 * 1_048_576;
 /// Most files and folders of one plugin that are looked at.
@@ -94,8 +96,11 @@ impl Plugins {
         for place in own {
             let under_development = place.starts_with(real(&self.settings.join("dev-mods")));
             let known = mods.iter().any(|known| Path::new(&known.path) == place);
+            if known || is_own_plugin(&place) {
+                continue;
+            }
             // What an archive holds is not looked at.
-            if !known && (under_development || place.is_file() || brings_modules(&place)) {
+            if under_development || place.is_file() || brings_modules(&place) {
                 mods.push(ClientMod {
                     path: place.display().to_string(),
                     digest: digest(&place),
@@ -139,6 +144,17 @@ impl Plugins {
         }
         paths
     }
+}
+
+/// Tells whether a folder holds Interlock's own plugin, as it is written here.
+pub(crate) fn is_own_plugin(folder: &Path) -> bool {
+    plugin::is_own(folder, is_ours)
+}
+
+/// Tells whether a program that code calls is this one, by its path or by the name that a shared file has for it.
+fn is_ours(program: &str) -> bool {
+    let same = |ours: PathBuf| real(&ours) == real(Path::new(program));
+    program == "interlock" || std::env::current_exe().is_ok_and(same)
 }
 
 /// Collects every text under `key`, at any depth.

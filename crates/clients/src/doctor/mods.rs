@@ -7,7 +7,10 @@ use serde_json::Value;
 
 use super::{Check, Examination, Health};
 use crate::{
-    claude_code::mods::Plugins, client::ClientId, install::footprint::Footprint, process,
+    claude_code::mods::{Plugins, is_own_plugin},
+    client::ClientId,
+    install::{Scope, footprint::Footprint, plugin_folder, set_up},
+    process,
     session::living_sessions,
 };
 
@@ -74,7 +77,35 @@ pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check
             "",
         ));
     }
+    checks.extend(own_code(examination));
     checks
+}
+
+/// Looks for Interlock's own plugin, which asks once more when a tool is about to run.
+fn own_code(examination: &Examination) -> Option<Check> {
+    let site = &examination.site;
+    let there: Vec<PathBuf> = [Scope::Project, Scope::User]
+        .iter()
+        .map(|scope| plugin_folder(site, *scope))
+        .filter(|folder| folder.exists())
+        .collect();
+    let word = ClientId::ClaudeCode.word();
+    let (health, found, remedy) = if there.iter().any(|folder| is_own_plugin(folder)) {
+        (
+            Health::Ok,
+            "Interlock's own plugin asks again when a tool is about to run",
+            "",
+        )
+    } else if there.is_empty() && !set_up(site).contains(&ClientId::ClaudeCode) {
+        return None;
+    } else {
+        (
+            Health::Warn,
+            "Interlock's own plugin is not there as it was written",
+            "run `interlock init`",
+        )
+    };
+    Some(Check::new(word, "plugin", health, found, remedy))
 }
 
 /// Lists the mods that sessions of the project load, or may load, and that no person has accepted.

@@ -1,15 +1,17 @@
 //! What `init` knows of Claude Code.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
 use super::{
-    Scope,
+    Scope, Site,
     footprint::{Footprint, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
     servers::{ServerForm, gateway_words},
 };
-use crate::client::ClientId;
+use crate::{claude_code::plugin, client::ClientId};
 
 pub(super) static FOOTPRINT: Footprint = Footprint {
     client: ClientId::ClaudeCode,
@@ -80,8 +82,29 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "alwaysLoad": true,
         })
     },
+    files: |site, scope| {
+        let folder = plugin_folder(site, scope);
+        let program = match scope {
+            // Files of the project are for others too.
+            Scope::Project => "interlock".to_owned(),
+            Scope::User => site.program.display().to_string(),
+        };
+        let files = plugin::files(&program).into_iter();
+        files
+            .map(|(name, text)| (folder.join(name), text))
+            .collect()
+    },
     not_mediated: &[(
         "files named with `@` in a prompt are read by the client without a hook",
         "deny such reads in the client's own rules where it matters",
     )],
 };
+
+/// Returns the folder of Interlock's own plugin, where the client finds it without a word in its settings.
+pub(crate) fn plugin_folder(site: &Site, scope: Scope) -> PathBuf {
+    let settings = match scope {
+        Scope::Project => site.project_root.join(".claude"),
+        Scope::User => site.claude_home.clone(),
+    };
+    settings.join("skills/interlock")
+}

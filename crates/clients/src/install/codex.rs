@@ -70,6 +70,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "args": gateway_words(scope),
         })
     },
+    files: |_, _| Vec::new(),
     not_mediated: &[
         (
             "what is typed into a program that still runs (`write_stdin`) reaches it without a hook",

@@ -83,6 +83,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "tools": ["*"],
         }),
     },
+    files: |_, _| Vec::new(),
     not_mediated: &[(
         "a call runs when its hook takes longer than the time-out in the file",
         "leave the time-out that `init` writes",

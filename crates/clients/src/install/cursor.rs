@@ -77,6 +77,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "args": gateway_words(scope),
         })
     },
+    files: |_, _| Vec::new(),
     not_mediated: &[
         (
             "what a person types into a terminal of the editor, and completions while typing",

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// How a file of our own begins, behind the sign of a comment.
-pub(super) const MARK: &str = " Written by interlock init; interlock init --remove takes it out.";
+pub(crate) const MARK: &str = " Written by interlock init; interlock init --remove takes it out.";
 
 /// One change to one file.
 #[derive(Debug)]
@@ -42,19 +42,21 @@ pub(super) enum What {
 
 impl Edit {
     /// Returns the edits of a client's hooks and of its control server.
-    pub(super) fn of(client: &'static Footprint, site: &Site, scope: Scope) -> [Self; 2] {
+    pub(super) fn of(client: &'static Footprint, site: &Site, scope: Scope) -> Vec<Self> {
         let edit = |path, what| Self { path, scope, what };
         let hooks = match &client.hooks {
             HooksAs::Json(_) => What::Hooks(client),
             HooksAs::Plugin(text) => What::Own(Some(text(site))),
         };
+        let server = What::Server(client, scope);
+        let files = (client.files)(site, scope).into_iter();
         [
             edit((client.hook_file)(site, scope), hooks),
-            edit(
-                (client.server_file)(site, scope),
-                What::Server(client, scope),
-            ),
+            edit((client.server_file)(site, scope), server),
         ]
+        .into_iter()
+        .chain(files.map(|(path, text)| edit(path, What::Own(Some(text)))))
+        .collect()
     }
 
     /// Puts it into a text; what went into lists of others is added to `added`.
@@ -115,6 +117,11 @@ impl Edit {
 
 /// Tells whether a file is one that `init` wrote whole.
 fn is_own(text: &str) -> bool {
+    let described = serde_json::from_str::<Value>(text)
+        .is_ok_and(|value| value.get("description").is_some_and(|it| it == MARK.trim()));
+    if described {
+        return true;
+    }
     let first = text.lines().next().unwrap_or_default();
     let signs = ["//", "#"].iter();
     signs

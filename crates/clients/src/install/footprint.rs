@@ -31,6 +31,8 @@ pub(crate) struct Footprint {
     pub(crate) server_file: fn(&Site, Scope) -> PathBuf,
     /// What is written there for the control server.
     pub(crate) server: fn(&Site, Scope) -> Value,
+    /// Files of ours beside them, with their texts.
+    pub(crate) files: fn(&Site, Scope) -> Vec<(PathBuf, String)>,
     /// What it does without a hook, in sentences.
     pub(crate) not_mediated: &'static [(&'static str, &'static str)],
 }

@@ -72,6 +72,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "args": gateway_words(scope),
         })
     },
+    files: |_, _| Vec::new(),
     not_mediated: &[(
         "files named with `@` in a prompt are read by the client without a hook",
         "deny such reads in the client's own rules where it matters",

@@ -42,6 +42,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
             "enabled": true,
         })
     },
+    files: |_, _| Vec::new(),
     not_mediated: &[(
         "a plugin that cannot be loaded guards nothing, and so does `opencode --pure`",
         "see `interlock doctor` after an update of opencode",

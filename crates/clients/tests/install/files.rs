@@ -127,8 +127,8 @@ fn a_change_is_shown_as_a_diff() {
     let project = Project::with("{\n  \"model\": \"opus\"\n}\n");
     let planned = project.plan(false);
     let shown: Vec<String> = planned.iter().map(diff).collect();
-    let [settings, servers] = shown.as_slice() else {
-        panic!("two files change");
+    let [settings, servers, ..] = shown.as_slice() else {
+        panic!("settings and servers change");
     };
     assert!(
         settings.contains("-  \"model\": \"opus\"\n+  \"model\": \"opus\",\n"),

@@ -1,0 +1,91 @@
+//! A call that is about to run is compared with the one that was judged.
+//!
+//! What came between the hook and the tool (another hook, a plugin's code) may have skipped the
+//! hook, overruled its answer or changed the arguments. Only what was allowed, as it was allowed, runs.
+
+use interlock_core::{call::CallResult, command::Ask, names::CallId, run::OpenCall};
+
+use crate::{
+    answer::{Answer, Say},
+    calls,
+    hook::HookSetting,
+    input::{Event, Input, ToolUse},
+    judge,
+    session::Guarded,
+    tools::control_tool,
+};
+
+/// Ends the id of a call that runs with other arguments than were judged under its own.
+const AS_RUN: &str = "@run";
+
+/// Tells whether a call that is about to run was allowed, with these arguments.
+pub(crate) fn is_as_judged(
+    setting: &HookSetting,
+    guarded: &Guarded,
+    input: &Input,
+    used: &ToolUse,
+) -> bool {
+    // The server judges these itself, by a note that its hook left.
+    control_tool(input.client, &used.name).is_some()
+        || known(guarded, used).is_some_and(|call| {
+            let digest = calls::as_proposed(input, used, setting.program.as_deref());
+            Some(&call.digest) == digest.as_ref()
+        })
+}
+
+/// Finds the call as it was judged.
+fn known<'a>(guarded: &'a Guarded, used: &ToolUse) -> Option<&'a OpenCall> {
+    let id = used.id.as_ref()?;
+    guarded.run.calls.iter().find(|call| call.id == *id)
+}
+
+/// Judges a call that is about to run otherwise than it was judged, or was not judged at all.
+pub(crate) fn judged_now(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+    used: &ToolUse,
+) -> Result<Answer, String> {
+    let is_known = known(guarded, used).is_some();
+    let id = used.id.as_ref().map(|id| {
+        if is_known {
+            CallId::new(format!("{id}{AS_RUN}"))
+        } else {
+            id.clone()
+        }
+    });
+    let used = ToolUse { id, ..used.clone() };
+    let asked = Input {
+        event: Event::BeforeTool(used.clone()),
+        ..input.clone()
+    };
+    let answer = judge::before_tool(setting, guarded, &asked, &used)?;
+    let why = match answer.say {
+        Say::Nothing | Say::Allow(_) => return Ok(Say::Nothing.into()),
+        Say::Ask(why) => why,
+        Say::Rewrite { .. } => {
+            forget(guarded, &used)?;
+            "not_heard: Interlock's hook was not heard by the client, and this line runs only as it rewrites it: \
+             something between them overrules hooks"
+                .to_owned()
+        }
+        _ => return Ok(answer),
+    };
+    Ok(Answer::deny(why))
+}
+
+/// Records that a call which was allowed did not run.
+fn forget(guarded: &mut Guarded, used: &ToolUse) -> Result<(), String> {
+    let result = CallResult {
+        id: used.id.clone(),
+        ok: false,
+        exit: None,
+        bytes: 0,
+        wrote: Vec::new(),
+        commands: Vec::new(),
+    };
+    guarded
+        .ask(Ask::Record(result))
+        .map(drop)
+        .map_err(|error| error.to_string())
+}
