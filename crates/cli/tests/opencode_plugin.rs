@@ -122,6 +122,44 @@ fn a_denied_tool_throws_and_an_allowed_one_stays_as_it_is() {
     assert_eq!(seen[6]["output"]["output"], "a");
 }
 
+/// Another plugin runs after this one and shares the arguments with it.
+#[test]
+fn what_was_judged_in_a_held_session_is_constant() {
+    let place = Place::new();
+    place.guard("s1");
+    let change = |session: &str| {
+        let mut step = before(
+            session,
+            "bash",
+            json!({"command": "ls", "more": {"deep": 1}}),
+        );
+        step["then"] = json!({"command": "touch x"});
+        step
+    };
+    let steps = json!([change("s1")]);
+    let seen = place.drive(INTERLOCK, &json!({"s1": null}), &steps);
+    assert!(says(&seen[0], &["read only"]), "{seen:?}");
+    let free = Place::new();
+    let seen = free.drive(INTERLOCK, &json!({"s1": null}), &steps);
+    assert_eq!(seen[0]["output"]["args"]["command"], "touch x");
+}
+
+#[test]
+fn a_prompt_is_stopped_where_another_plugin_is_loaded() {
+    let place = Place::new();
+    place.guard("s1");
+    let prompt =
+        json!({"hook": "chat.message", "input": {"sessionID": "s1"}, "output": {"parts": []}});
+    let load = json!({"hook": "config", "input": {"plugin_origins": [{"spec": "file:///somewhere/other.ts"}]}});
+    let steps = json!([load, prompt, before("s1", "bash", json!({"command": "ls"}))]);
+    let seen = place.drive(INTERLOCK, &json!({"s1": null}), &steps);
+    assert!(
+        says(&seen[1], &["may overrule", "/somewhere/other.ts"]),
+        "{seen:?}"
+    );
+    assert!(says(&seen[2], &["paused"]), "{seen:?}");
+}
+
 #[test]
 fn every_failure_throws_before_a_tool() {
     let place = Place::new();

@@ -44,6 +44,13 @@ function ask(event) {
   })
 }
 
+// Makes a value and everything in it constant.
+function freeze(value) {
+  if (value === null || typeof value !== "object" || Object.isFrozen(value)) return
+  Object.freeze(value)
+  for (const key of Object.keys(value)) freeze(value[key])
+}
+
 // Tells whether permissions never refuse a shell line, nor ask about one.
 function isOpen(permission) {
   if (permission === undefined || permission === null || permission === "allow") return true
@@ -61,6 +68,9 @@ export const InterlockPlugin = async ({ client, directory }) => {
   let servers = []
   // Before the configuration is known a line stays as it is.
   let carries = false
+  let plugins = []
+  // What a prompt was answered with, for the model's next turns.
+  const news = new Map()
 
   async function parentOf(session) {
     if (!parents.has(session)) {
@@ -75,6 +85,12 @@ export const InterlockPlugin = async ({ client, directory }) => {
     return ask({ event, session, parent: await parentOf(session), directory, ...more })
   }
 
+  // Where there is no screen to show it on, it is printed.
+  function tellPerson(message, variant) {
+    if (process.argv.includes("run")) process.stderr.write(`${message}\n`)
+    Promise.resolve(client.tui?.showToast({ body: { message, variant, duration: 20_000 } })).catch(() => {})
+  }
+
   // Of several servers whose names fit, the longest has the tool.
   function serverOf(tool) {
     return servers.filter((name) => tool.startsWith(`${name}_`)).sort((a, b) => b.length - a.length)[0]
@@ -85,6 +101,8 @@ export const InterlockPlugin = async ({ client, directory }) => {
       servers = Object.keys(config.mcp ?? {}).map((name) => name.replace(/[^a-zA-Z0-9_-]/g, "_"))
       const agents = [...Object.values(config.agent ?? {}), ...Object.values(config.mode ?? {})]
       carries = [config, ...agents].every((part) => isOpen(part?.permission))
+      const listed = config.plugin_origins?.map((origin) => origin?.spec) ?? config.plugin ?? []
+      plugins = listed.map((plugin) => String(Array.isArray(plugin) ? plugin[0] : plugin))
     },
 
     event: async ({ event }) => {
@@ -94,18 +112,26 @@ export const InterlockPlugin = async ({ client, directory }) => {
         // Nothing can run any more that this could let through.
         await about("session.deleted", info.id, {}).catch(() => {})
         parents.delete(info.id)
+        news.delete(info.id)
       }
     },
 
     "chat.message": async (input) => {
-      await about("chat.message", input.sessionID, {})
+      const answer = await about("chat.message", input.sessionID, { plugins })
+      const stops = typeof answer.stop === "string"
+      const person = stops ? answer.stop : answer.person
+      if (typeof person === "string") tellPerson(person, stops ? "error" : "warning")
+      if (stops) throw new Error(answer.stop)
+      if (typeof answer.context === "string") news.set(input.sessionID, answer.context)
+      else news.delete(input.sessionID)
     },
 
     "experimental.chat.system.transform": async (input, output) => {
       if (!input?.sessionID) return
       // It tells the model where its run stands; the tools are judged without it too.
       const answer = await about("chat.system", input.sessionID, {}).catch(() => ({}))
-      if (typeof answer.context === "string") output.system.push(answer.context)
+      const context = answer.context ?? news.get(input.sessionID)
+      if (typeof context === "string") output.system.push(context)
     },
 
     "tool.execute.before": async (input, output) => {
@@ -121,6 +147,8 @@ export const InterlockPlugin = async ({ client, directory }) => {
         for (const key of Object.keys(output.args)) if (!(key in answer.args)) delete output.args[key]
         Object.assign(output.args, answer.args)
       }
+      // Whatever another plugin changes from here on was not judged: it throws.
+      if (answer.held === true) freeze(output.args)
     },
 
     "tool.execute.after": async (input, output) => {

@@ -9,6 +9,8 @@ pub(crate) struct Answer {
     pub(crate) say: Say,
     /// Beside that, to the person.
     pub(crate) person: Option<String>,
+    /// Whether an open run holds the session.
+    pub(crate) held: bool,
 }
 
 /// What a client is told.
@@ -66,7 +68,11 @@ impl Answer {
 
 impl From<Say> for Answer {
     fn from(say: Say) -> Self {
-        Self { say, person: None }
+        Self {
+            say,
+            person: None,
+            held: false,
+        }
     }
 }
 

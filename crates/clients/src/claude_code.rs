@@ -22,11 +22,12 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse, is_set},
+    mods::Look,
     process,
     protocol::{self, Carrying, Effect, Ended, Origin, Protocol},
 };
 
-use interlock_store::{ClientMod, StoreError};
+use interlock_store::ClientMod;
 use mods::Plugins;
 use rules::{Rules, Settings};
 
@@ -95,6 +96,7 @@ impl Protocol for ClaudeCode {
             mode: Mode::named(told.word("permission_mode")),
             source: told.word("source").map(str::to_owned),
             transcript: None,
+            plugins: Vec::new(),
             agent: told.said("agent_id")?.map(AgentId::new),
             named,
             event,
@@ -133,21 +135,14 @@ impl Protocol for ClaudeCode {
         protocol::stops_but_a_second_stop(stdin, event)
     }
 
-    fn unknown_mods(
-        &self,
-        setting: &HookSetting,
-        input: &Input,
-    ) -> Result<Vec<ClientMod>, StoreError> {
-        let Some(settings) = Plugins::settings_of(&setting.environment) else {
-            return Ok(Vec::new());
-        };
+    fn mods(&self, look: &Look<'_>) -> Vec<ClientMod> {
         let plugins = Plugins {
-            settings,
-            arguments: process::client_arguments(),
-            directory: (&input.directory).into(),
-            added: Plugins::added_by(&setting.environment),
+            settings: look.site.claude_home.clone(),
+            arguments: look.arguments.to_vec(),
+            directory: look.directory.to_owned(),
+            added: Plugins::added_by(look.environment),
         };
-        plugins.unknown(&setting.home)
+        plugins.mods()
     }
 
     fn is_last_task(&self, setting: &HookSetting, input: &Input, task: &str) -> bool {

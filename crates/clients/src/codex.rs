@@ -4,6 +4,7 @@
 //! voided answer lets the call run: nothing is written here but what it takes. It
 //! knows no `ask`, no plain `allow`, and no denial without a reason.
 
+mod mods;
 mod sandbox;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use interlock_core::{
     call::ToolCall,
     names::{AgentId, CallId},
 };
+use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
@@ -20,6 +22,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
+    mods::Look,
     protocol::{self, Carrying, Ended, Origin, Protocol, needs_a_person},
 };
 
@@ -78,6 +81,7 @@ impl Protocol for Codex {
             mode: Mode::named(told.word("permission_mode")),
             source: told.word("source").map(str::to_owned),
             transcript: told.word("transcript_path").map(Into::into),
+            plugins: Vec::new(),
             agent,
             named,
             event,
@@ -86,6 +90,10 @@ impl Protocol for Codex {
 
     fn write(&self, input: &Input, answer: &Answer) -> Value {
         let mut document = match &answer.say {
+            // A `block` at the start of a session would be an answer that it does not take.
+            Say::Stop(reason) if input.event == Event::SessionStart => {
+                json!({ "continue": false, "stopReason": cut(reason, ADDED_MAX) })
+            }
             Say::Stop(reason) | Say::GoOn(reason) => {
                 json!({ "decision": "block", "reason": cut(reason, ADDED_MAX) })
             }
@@ -120,6 +128,10 @@ impl Protocol for Codex {
 
     fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
         protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    fn mods(&self, look: &Look<'_>) -> Vec<ClientMod> {
+        mods::mods(look)
     }
 
     /// The first line of a fork's transcript names what it was copied from.

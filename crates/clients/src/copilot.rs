@@ -6,12 +6,14 @@
 //! its parent.
 
 mod lines;
+mod mods;
 mod rules;
 mod servers;
 
 use std::path::Path;
 
 use interlock_core::names::AgentId;
+use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,6 +21,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse, is_set},
+    mods::Look,
     protocol::{self, Carrying, Protocol, needs_a_person},
     twin::{Side, Twin},
 };
@@ -130,6 +133,7 @@ impl Protocol for Copilot {
             mode: Mode::Other,
             source: None,
             transcript: None,
+            plugins: Vec::new(),
             agent: agent.map(AgentId::new),
             event: event_of(*kind, &told, Path::new(&directory))?,
             directory,
@@ -175,6 +179,10 @@ impl Protocol for Copilot {
 
     fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
         protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    fn mods(&self, look: &Look<'_>) -> Vec<ClientMod> {
+        mods::mods(look)
     }
 
     fn carrying(&self, setting: &HookSetting, input: &Input, _project: &Path) -> Carrying {

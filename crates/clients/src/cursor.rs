@@ -5,10 +5,12 @@
 //! `user_message`. `ask` reaches a person in the shell's event alone.
 
 mod before;
+mod mods;
 
 use std::path::{Path, PathBuf};
 
 use interlock_core::names::{AgentId, CallId};
+use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,6 +18,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told},
+    mods::Look,
     protocol::{self, Protocol, needs_a_person},
     twin::{Side, Twin},
 };
@@ -69,6 +72,7 @@ impl Protocol for Cursor {
             mode: Mode::Other,
             source: None,
             transcript: None,
+            plugins: Vec::new(),
             agent: parent.is_some().then(|| AgentId::new(session.clone())),
             event: event_of(&named, &told, &directory)?,
             directory,
@@ -116,6 +120,10 @@ impl Protocol for Cursor {
 
     fn tell_person(&self, text: &str) -> Value {
         json!({ "user_message": cut(text, ADDED_MAX) })
+    }
+
+    fn mods(&self, look: &Look<'_>) -> Vec<ClientMod> {
+        mods::mods(look)
     }
 
     fn failure_stops(&self, _stdin: &[u8], _event: Option<&str>) -> bool {

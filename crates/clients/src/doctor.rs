@@ -9,12 +9,14 @@ mod servers;
 mod sessions;
 mod switches;
 mod trust;
+mod unheard;
 mod versions;
 mod watched;
 
 use std::path::{Path, PathBuf};
 
-pub use mods::unknown_mods;
+pub use mods::{UnknownMod, unknown_mods};
+pub use unheard::{UnheardClient, unheard_clients};
 
 use interlock_store::Home;
 use serde::Serialize;

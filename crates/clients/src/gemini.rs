@@ -4,10 +4,12 @@
 //! a line ended only in text that the line could have printed.
 
 mod menu;
+mod mods;
 mod rules;
 
 use std::path::Path;
 
+use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,6 +17,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
+    mods::Look,
     protocol::{self, Carrying, Protocol, needs_a_person},
     tools::of_server,
 };
@@ -71,6 +74,7 @@ impl Protocol for Gemini {
             mode: Mode::Other,
             source: told.word("source").map(str::to_owned),
             transcript: None,
+            plugins: Vec::new(),
             agent: None,
             named,
             event,
@@ -120,6 +124,10 @@ impl Protocol for Gemini {
 
     fn failure_stops(&self, stdin: &[u8], event: Option<&str>) -> bool {
         protocol::stops_but_a_second_stop(stdin, event)
+    }
+
+    fn mods(&self, look: &Look<'_>) -> Vec<ClientMod> {
+        mods::mods(look)
     }
 
     fn carrying(&self, setting: &HookSetting, _input: &Input, project: &Path) -> Carrying {

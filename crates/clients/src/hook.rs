@@ -30,7 +30,7 @@ use crate::{
     client::ClientId,
     failed, gemini,
     input::{Event, Input, ToolUse},
-    judge, line, policy, process,
+    judge, line, mods, policy, process,
     protocol::{self, Ended},
     running, session,
     session::Guarded,
@@ -312,7 +312,8 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
     }
     let goes_on = followed.then(|| goes_on(&guarded));
     let found = watch::compare(setting, &mut guarded, input)?;
-    let answer = answer_event(setting, &mut guarded, input)?;
+    let mut answer = answer_event(setting, &mut guarded, input)?;
+    answer.held = true;
     Ok(match found.or(goes_on) {
         Some(text) => answer.telling(text),
         None => answer,
@@ -373,21 +374,20 @@ fn about_to_run(
     running::judged_now(setting, guarded, input, used)
 }
 
-/// Stops a session whose client runs code that may overrule the hooks, and pauses its run.
+/// Stops a session in whose client something else may overrule the hooks, and pauses its run.
 fn stopped_by_mods(
     setting: &HookSetting,
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Option<Answer>, String> {
-    let unknown = protocol::of(input.client)
-        .unknown_mods(setting, input)
-        .map_err(said)?;
+    let root = &guarded.binding.project_root;
+    let unknown = mods::unknown_of_session(setting, input, root).map_err(said)?;
     if unknown.is_empty() {
         return Ok(None);
     }
     let paths: Vec<&str> = unknown.iter().map(|found| found.path.as_str()).collect();
     let reason = format!(
-        "code inside of the client may overrule every hook: {}",
+        "something else in the client may overrule every hook: {}",
         paths.join(", ")
     );
     guarded
@@ -398,7 +398,7 @@ fn stopped_by_mods(
         .map_err(said)?;
     Ok(Some(
         Say::Stop(format!(
-            "Interlock: run {} is paused: {reason}. Remove the plugin, or look at it and accept it as it is \
+            "Interlock: run {} is paused: {reason}. Remove it, or look at it and accept it as it is \
              with `interlock doctor --accept`; then `interlock resume {}`.",
             guarded.id(),
             guarded.id()

@@ -29,6 +29,8 @@ pub struct Input {
     pub mode: Mode,
     /// The file in which the client keeps what was said, where it names one.
     pub transcript: Option<PathBuf>,
+    /// The plugins that the client says it has loaded, where it says so.
+    pub plugins: Vec<String>,
     /// The sub-agent it is about; `None`: the main agent.
     pub agent: Option<AgentId>,
     /// What happened.

@@ -18,6 +18,7 @@ pub mod input;
 pub mod install;
 mod judge;
 mod line;
+mod mods;
 pub mod opencode;
 mod policy;
 pub mod process;

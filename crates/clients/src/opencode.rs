@@ -7,8 +7,11 @@
 //! Input: `{"event": "tool.execute.before", "session", "parent", "directory", "call",
 //! "tool", "server", "args", "output", "metadata", "carries"}`; `parent` where the session is a
 //! sub-agent's, `server` where an MCP server has the tool, `carries` where opencode would run
-//! any line without a question. Answer: `{"deny": REASON}`, `{"args": {…}}`,
-//! `{"context": TEXT}`, or `{}`.
+//! any line without a question; with a prompt also `plugins`, the names of what is loaded into
+//! opencode. Answer: `{"deny": REASON}`, `{"args": {…}}`, `{"context": TEXT}`, `{"stop": REASON}`
+//! to a prompt, or `{}`; `held` beside it where the arguments have to stay as they were judged.
+
+mod mods;
 
 use std::path::Path;
 
@@ -16,6 +19,7 @@ use interlock_core::{
     call::ToolCall,
     names::{AgentId, CallId},
 };
+use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
@@ -23,6 +27,7 @@ use crate::{
     client::ClientId,
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
+    mods::Look,
     protocol::{self, Carrying, Ended, Protocol, needs_a_person},
     tools::of_server,
 };
@@ -34,7 +39,7 @@ pub const PLUGIN: &str = include_str!("../plugins/opencode.ts");
 const ADDED_MAX: usize = 9_500;
 
 /// Keys of the input that decide something, and so may not stand twice.
-const ONCE: [&str; 9] = [
+const ONCE: [&str; 10] = [
     "event",
     "session",
     "parent",
@@ -44,6 +49,7 @@ const ONCE: [&str; 9] = [
     "server",
     "args",
     "carries",
+    "plugins",
 ];
 
 /// opencode.
@@ -88,6 +94,7 @@ impl Protocol for Opencode {
             },
             source: None,
             transcript: None,
+            plugins: plugins(&told)?,
             agent: parent.is_some().then(|| AgentId::new(session.clone())),
             session,
             parent,
@@ -96,7 +103,7 @@ impl Protocol for Opencode {
         })
     }
 
-    fn write(&self, _input: &Input, answer: &Answer) -> Value {
+    fn write(&self, input: &Input, answer: &Answer) -> Value {
         let mut document = match &answer.say {
             Say::Deny(reason) => json!({ "deny": cut(reason, ADDED_MAX) }),
             Say::Ask(reason)
@@ -107,9 +114,16 @@ impl Protocol for Opencode {
             }
             Say::Rewrite { input, .. } => json!({ "args": input }),
             Say::Add(text) => json!({ "context": cut(text, ADDED_MAX) }),
+            Say::Stop(reason) => json!({ "stop": cut(reason, ADDED_MAX) }),
             // Its plugin is told of the end when it is over: nothing can keep the agent at work.
-            Say::Stop(_) | Say::GoOn(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
+            Say::GoOn(_) | Say::Allow(_) | Say::Nothing | Say::Menu(_) => json!({}),
         };
+        if let (Value::Object(object), true) = (&mut document, answer.held)
+            && matches!(input.event, Event::BeforeTool(_))
+            && !object.contains_key("deny")
+        {
+            object.insert("held".to_owned(), true.into());
+        }
         if let (Value::Object(object), Some(text)) = (&mut document, &answer.person) {
             object.insert("person".to_owned(), cut(text, ADDED_MAX).into());
         }
@@ -134,6 +148,10 @@ impl Protocol for Opencode {
         true
     }
 
+    fn mods(&self, look: &Look<'_>) -> Vec<ClientMod> {
+        mods::mods(look)
+    }
+
     fn carrying(&self, _setting: &HookSetting, input: &Input, _project: &Path) -> Carrying {
         if input.mode == Mode::Bypass {
             Carrying::Yes
@@ -156,6 +174,20 @@ impl Protocol for Opencode {
     fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
         response.get("output").map_or(0, protocol::text_bytes)
     }
+}
+
+/// Reads the plugins that opencode says it has loaded.
+fn plugins(told: &Told) -> Result<Vec<String>, String> {
+    let Some(listed) = told.get("plugins") else {
+        return Ok(Vec::new());
+    };
+    let names = listed.as_array().map(|names| {
+        let names = names.iter().map(|name| name.as_str().map(str::to_owned));
+        names.collect::<Option<Vec<_>>>()
+    });
+    names
+        .flatten()
+        .ok_or_else(|| "`plugins` is not a list of names".to_owned())
 }
 
 fn tool(told: &Told) -> Result<ToolUse, String> {

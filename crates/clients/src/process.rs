@@ -63,6 +63,26 @@ pub fn arguments(pid: u32) -> Vec<String> {
         .collect()
 }
 
+/// Lists the ids of all processes, where the system shows them below `/proc`.
+pub(crate) fn all() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let named = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut all: Vec<u32> = named.collect();
+    all.sort_unstable();
+    all
+}
+
+/// Returns the variables that a process was started with; none where they are not seen.
+pub(crate) fn environment(pid: u32) -> Vec<(String, String)> {
+    let raw = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let pairs = raw.split(|byte| *byte == 0).filter_map(|pair| {
+        let pair = String::from_utf8_lossy(pair);
+        let (name, value) = pair.split_once('=')?;
+        Some((name.to_owned(), value.to_owned()))
+    });
+    pairs.collect()
+}
+
 /// Tells whether a process is a shell, or one that only starts others.
 #[must_use]
 pub fn is_shell(process: &ClientProcess) -> bool {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use interlock_core::{call::ToolCall, facts::ShellFacts};
 use interlock_facts::parse;
-use interlock_store::{ClientMod, StoreError};
+use interlock_store::ClientMod;
 use serde_json::Value;
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     gemini::Gemini,
     hook::HookSetting,
     input::{Event, Input, ToolUse, is_set},
+    mods::Look,
     opencode::Opencode,
     twin::Twin,
 };
@@ -91,18 +92,14 @@ pub(crate) trait Protocol: Sync {
         Origin::Itself
     }
 
-    /// Lists what runs inside of the client, may overrule its hooks, and no person has accepted.
-    fn unknown_mods(
-        &self,
-        _setting: &HookSetting,
-        _input: &Input,
-    ) -> Result<Vec<ClientMod>, StoreError> {
-        Ok(Vec::new())
-    }
-
     /// Tells whether no other task of the agent's own list is left to do.
     fn is_last_task(&self, _setting: &HookSetting, _input: &Input, _task: &str) -> bool {
         true
+    }
+
+    /// Lists what else decides about the client's calls: code inside of it, and hooks of others.
+    fn mods(&self, _look: &Look<'_>) -> Vec<ClientMod> {
+        Vec::new()
     }
 
     /// Tells whether one process of the client may have conversations about several projects at once.

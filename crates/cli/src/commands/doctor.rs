@@ -2,7 +2,7 @@
 
 use interlock_clients::{
     ClientId,
-    doctor::{Check, Examination, Found, Health, Report, Row, examine, unknown_mods},
+    doctor::{Check, Examination, Found, Health, Report, Row, UnknownMod, examine, unknown_mods},
     install::set_up,
     tools::lacks,
 };
@@ -80,7 +80,7 @@ fn offer(app: &App, workflow: &str) -> Result<Vec<Check>, Failure> {
 fn accept(app: &App, examination: &Examination, quiet: bool) -> Done {
     authority::person(app)?;
     let home = app.home()?;
-    for found in unknown_mods(examination)? {
+    for UnknownMod { found, .. } in unknown_mods(examination)? {
         if !found.is_whole() {
             // Said by the check that follows, with the reason.
             continue;

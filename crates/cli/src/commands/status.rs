@@ -4,7 +4,7 @@ use std::path::Path;
 
 use interlock_clients::{
     LivingSession,
-    doctor::{Examination, unknown_mods},
+    doctor::{Examination, unheard_clients, unknown_mods},
     hook::HookSetting,
     living_sessions, policy_fault,
 };
@@ -49,16 +49,16 @@ pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
     }
 }
 
-/// Names the code inside of clients that keeps a held session from beginning.
+/// Names what else decides in clients and keeps a held session from beginning.
 pub(crate) fn mods(app: &App, home: &Home) -> Done {
     let site = super::init::site(app)?;
     let examination = Examination::new(site, home.path().to_owned(), false);
-    for found in unknown_mods(&examination)? {
+    for unknown in unknown_mods(&examination)? {
         let note = app.output.styled(Style::Red, "mod:");
         app.output.line(&format!(
-            "{note}         {} may overrule every hook: a held session of Claude Code does not begin \
-             (remove the plugin, or look at it and run `interlock doctor --accept`)",
-            found.path
+            "{note}         {} may overrule every hook: a held session of {} does not begin \
+             (remove it, or look at it and run `interlock doctor --accept`)",
+            unknown.found.path, unknown.client
         ))?;
     }
     Ok(())
@@ -89,6 +89,17 @@ pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
             living.session.session,
             living.process.pid,
             since(living.since_ms),
+        ))?;
+    }
+    for unheard in unheard_clients(home, project)? {
+        let why = unheard.without.map_or_else(
+            || "has called no hook yet".to_owned(),
+            |without| format!("was started with `{without}` and calls no hook"),
+        );
+        let state = app.output.styled(Style::Yellow, "not held");
+        app.output.line(&format!(
+            "{:<12} {} (process {}): {state}, {why}",
+            "client:", unheard.client, unheard.pid
         ))?;
     }
     Ok(())

@@ -14,6 +14,7 @@
 mod broken_hooks;
 mod guarded;
 mod handed_on;
+mod overrulers;
 mod page;
 mod sandboxed;
 mod tools;

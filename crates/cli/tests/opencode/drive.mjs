@@ -17,9 +17,11 @@ if (exported.length !== 1 || typeof exported[0] !== "function") throw new Error(
 const hooks = await exported[0]({ client, directory: told.directory, worktree: told.directory })
 
 const results = []
-for (const { hook, input, output } of told.steps) {
+for (const { hook, input, output, then } of told.steps) {
   try {
     await hooks[hook](input, output)
+    // As a plugin that comes after it.
+    if (then) Object.assign(output.args, then)
     results.push({ output })
   } catch (error) {
     results.push({ error: error.message })

@@ -6,24 +6,17 @@
 
 use std::{
     ffi::OsString,
-    fs,
     path::{Path, PathBuf},
 };
 
-use interlock_store::{ClientMod, Home, StoreError};
+use interlock_store::ClientMod;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use super::plugin;
+use crate::mods::{children, digest, manifest};
 
-/// The largest manifest that is read, in bytes.
-const MANIFEST_MAX: u64 = 4 * 1_048_576;
 /// Most files and folders of one plugin that are looked at.
 const ENTRIES_MAX: usize = 2_000;
-/// Most bytes of one plugin that are looked at.
-const BYTES_MAX: u64 = 64 * 1_048_576;
-/// How deep folders of a plugin are looked into.
-const DEPTH_MAX: usize = 32;
 
 /// Where a session's plugins are looked for.
 #[derive(Debug, Clone)]
@@ -42,17 +35,6 @@ pub(crate) struct Plugins {
 const ADDING: [&str; 2] = ["CLAUDE_CODE_PLUGIN_DIRS", "CLAUDE_CODE_PLUGIN_SEED_DIR"];
 
 impl Plugins {
-    /// Returns the folder of the client's settings, as a process with these variables has it.
-    pub(crate) fn settings_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
-        let look = |name: &str| {
-            let found = environment.iter().find(|(known, _)| known == name);
-            found
-                .map(|(_, value)| PathBuf::from(value))
-                .filter(|path| !path.as_os_str().is_empty())
-        };
-        look("CLAUDE_CONFIG_DIR").or_else(|| look("HOME").map(|home| home.join(".claude")))
-    }
-
     /// Returns the folders of plugins that variables add.
     pub(crate) fn added_by(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
         let adding = |name: &OsString| ADDING.iter().any(|known| name == known);
@@ -65,20 +47,6 @@ impl Plugins {
         let below: Vec<PathBuf> = added.iter().flat_map(|path| children(path)).collect();
         added.extend(below.into_iter().filter(|path| path.is_dir()));
         added
-    }
-
-    /// Lists the mods that a session loads, or may load, which no person has accepted as they are.
-    ///
-    /// # Errors
-    /// What was accepted cannot be read.
-    pub(crate) fn unknown(&self, home: &Home) -> Result<Vec<ClientMod>, StoreError> {
-        let mut unknown = Vec::new();
-        for found in self.mods() {
-            if !home.is_accepted_mod(&found)? {
-                unknown.push(found);
-            }
-        }
-        Ok(unknown)
     }
 
     /// Lists the mods that a session loads, or may load.
@@ -230,77 +198,6 @@ fn names_modules(value: &Value) -> bool {
     }
 }
 
-fn manifest(path: &Path) -> Option<Value> {
-    let data = fs::metadata(path).ok()?;
-    if !data.is_file() || data.len() > MANIFEST_MAX {
-        return None;
-    }
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
-/// Returns the digest of everything below a plugin's folder; unique where that is too much or cannot be read.
-fn digest(plugin: &Path) -> String {
-    let mut reading = Reading {
-        hasher: Sha256::new(),
-        entries: ENTRIES_MAX,
-        bytes: BYTES_MAX,
-    };
-    let whole = reading.add(plugin, plugin);
-    let sum: String = reading
-        .hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    // Never equal to what was accepted: that is always whole.
-    if whole { sum } else { format!("part-of-{sum}") }
-}
-
-/// What is left to be read of a plugin.
-struct Reading {
-    hasher: Sha256,
-    entries: usize,
-    bytes: u64,
-}
-
-impl Reading {
-    /// Adds a place; `false` where it is too much or cannot be read.
-    fn add(&mut self, plugin: &Path, place: &Path) -> bool {
-        let (Ok(data), Some(left)) = (fs::symlink_metadata(place), self.entries.checked_sub(1))
-        else {
-            return false;
-        };
-        self.entries = left;
-        let name = place.strip_prefix(plugin).unwrap_or(place);
-        self.hasher.update(name.as_os_str().as_encoded_bytes());
-        self.hasher.update([0]);
-        if data.is_dir() {
-            let children = children(place);
-            return name.components().count() < DEPTH_MAX
-                && children.iter().all(|child| self.add(plugin, child));
-        }
-        // A link may lead to what changes without a trace here.
-        if !data.is_file() || data.len() > self.bytes {
-            return false;
-        }
-        self.bytes -= data.len();
-        let Ok(content) = fs::read(place) else {
-            return false;
-        };
-        self.hasher.update(data.len().to_be_bytes());
-        self.hasher.update(&content);
-        true
-    }
-}
-
-/// Lists what lies in a folder, by name.
-fn children(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
-}
-
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -309,7 +206,12 @@ fn real(path: &Path) -> PathBuf {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
+    use std::fs;
+
+    use interlock_store::Home;
+
     use super::*;
+    use crate::mods::not_accepted;
 
     fn write(path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -411,16 +313,16 @@ mod tests {
         write(&base.join("one/lib/b.js"), "1");
         let home = Home::at(base.join("state"));
         let plugins = plugins(base, &["--plugin-dir", "one"]);
-        let seen = plugins.unknown(&home).unwrap();
+        let seen = not_accepted(plugins.mods(), &home).unwrap();
         assert_eq!(seen.len(), 1);
         home.accept_mod(seen.first().unwrap()).unwrap();
-        assert_eq!(plugins.unknown(&home).unwrap(), []);
+        assert_eq!(not_accepted(plugins.mods(), &home).unwrap(), []);
         write(&base.join("one/lib/b.js"), "2");
-        assert_eq!(plugins.unknown(&home).unwrap().len(), 1);
+        assert_eq!(not_accepted(plugins.mods(), &home).unwrap().len(), 1);
         write(&base.join("one/lib/b.js"), "1");
-        assert_eq!(plugins.unknown(&home).unwrap(), []);
+        assert_eq!(not_accepted(plugins.mods(), &home).unwrap(), []);
         write(&base.join("one/lib/c.js"), "");
-        assert_eq!(plugins.unknown(&home).unwrap().len(), 1);
+        assert_eq!(not_accepted(plugins.mods(), &home).unwrap().len(), 1);
     }
 
     #[test]

@@ -1,29 +1,40 @@
-//! Code inside of a client that may overrule its hooks.
+//! What else decides in a client: code inside of it, and hooks of others.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use interlock_store::{ClientMod, Home, StoreError};
 use serde_json::Value;
 
-use super::{Check, Examination, Health};
+use super::{Check, Examination, Health, hooks};
 use crate::{
-    claude_code::mods::{Plugins, is_own_plugin},
+    claude_code::mods::is_own_plugin,
     client::ClientId,
-    install::{Scope, footprint::Footprint, plugin_folder, set_up},
+    install::{
+        Scope,
+        footprint::{Footprint, footprint},
+        plugin_folder, set_up,
+    },
+    mods::{self, Look},
     process,
     session::living_sessions,
 };
 
+/// Something in a client that may overrule Interlock, and that no person has accepted as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownMod {
+    /// What the client is called.
+    pub client: &'static str,
+    /// Where it lies, and what it is.
+    pub found: ClientMod,
+}
+
 /// Where managed settings hold the switches about mods.
 const OPTIONS: &str = "/pluginConfigs/cc-plugin-sec-default@builtin/options";
 
-/// Looks at the mods of Claude Code: those of its settings, and of each session that runs here.
+/// Looks at what else decides in a client: by its settings, and in each session that runs here.
 pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check> {
-    if client.client != ClientId::ClaudeCode {
-        return Vec::new();
-    }
     let word = client.client.word();
-    let unknown = match unknown_mods(examination) {
+    let unknown = match unknown_of(client.client, examination) {
         Ok(unknown) => unknown,
         Err(error) => {
             return vec![Check::new(
@@ -47,14 +58,15 @@ pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check
                     found.path
                 ),
                 if found.is_whole() {
-                    "remove the plugin, or look at it and run `interlock doctor --accept`"
+                    "remove it, or look at it and run `interlock doctor --accept`"
                 } else {
-                    "remove the plugin: it is too large, or has links, to be accepted as it is"
+                    "remove it: it cannot be read whole, is too large, or has links, to be accepted as it is"
                 },
             )
         })
         .collect();
-    if managed_switch(examination, "allowModsToOverrideDenyRules") == Some(true) {
+    let is_claude = client.client == ClientId::ClaudeCode;
+    if is_claude && managed_switch(examination, "allowModsToOverrideDenyRules") == Some(true) {
         checks.push(Check::new(
             word,
             "mods",
@@ -64,7 +76,8 @@ pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check
         ));
     }
     if checks.is_empty() {
-        let managed = managed_switch(examination, "allowManagedModsOnly") == Some(true);
+        let managed =
+            is_claude && managed_switch(examination, "allowManagedModsOnly") == Some(true);
         checks.push(Check::new(
             word,
             "mods",
@@ -77,7 +90,9 @@ pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check
             "",
         ));
     }
-    checks.extend(own_code(examination));
+    if is_claude {
+        checks.extend(own_code(examination));
+    }
     checks
 }
 
@@ -108,25 +123,49 @@ fn own_code(examination: &Examination) -> Option<Check> {
     Some(Check::new(word, "plugin", health, found, remedy))
 }
 
-/// Lists the mods that sessions of the project load, or may load, and that no person has accepted.
+/// Lists what may overrule Interlock in the clients that call its hooks, and no person has accepted.
 ///
 /// # Errors
 /// What was accepted cannot be read.
-pub fn unknown_mods(examination: &Examination) -> Result<Vec<ClientMod>, StoreError> {
+pub fn unknown_mods(examination: &Examination) -> Result<Vec<UnknownMod>, StoreError> {
+    let mut unknown = Vec::new();
+    for (_, client) in ClientId::ALL {
+        let footprint = footprint(client);
+        if client != ClientId::ClaudeCode && !hooks::any(footprint, examination) {
+            continue;
+        }
+        let found = unknown_of(client, examination)?;
+        unknown.extend(found.into_iter().map(|found| UnknownMod {
+            client: footprint.title,
+            found,
+        }));
+    }
+    Ok(unknown)
+}
+
+/// The same of one client.
+fn unknown_of(client: ClientId, examination: &Examination) -> Result<Vec<ClientMod>, StoreError> {
     let home = Home::at(&examination.state);
     let site = &examination.site;
     let root = &site.project_root;
     let environment: Vec<_> = std::env::vars_os().collect();
-    let of = |arguments: Vec<String>, directory: PathBuf| Plugins {
-        settings: site.claude_home.clone(),
-        arguments,
-        directory,
-        added: Plugins::added_by(&environment),
+    let of = |arguments: &[String], directory: &Path| {
+        let look = Look {
+            site,
+            directory,
+            arguments,
+            environment: &environment,
+            told: &[],
+        };
+        mods::unknown(client, &look, &home)
     };
-    let mut unknown = of(Vec::new(), root.clone()).unknown(&home)?;
+    let mut unknown = of(&[], root)?;
     for session in living_sessions(&home, root)? {
+        if session.session.client.as_deref() != Some(client.word()) {
+            continue;
+        }
         let arguments = process::arguments(session.process.pid);
-        for found in of(arguments, root.clone()).unknown(&home)? {
+        for found in of(&arguments, root)? {
             if !unknown.contains(&found) {
                 unknown.push(found);
             }

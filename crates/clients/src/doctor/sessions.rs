@@ -2,7 +2,7 @@
 
 use interlock_store::Home;
 
-use super::{Check, Examination, Health, setting};
+use super::{Check, Examination, Health, setting, unheard::unheard_clients};
 use crate::{policy::policy_fault, session::living_sessions};
 
 /// Looks at the project's policy and at the sessions whose clients are running.
@@ -24,6 +24,25 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
             return checks;
         }
     };
+    for unheard in unheard_clients(&Home::at(&examination.state), root).unwrap_or_default() {
+        let (client, pid) = (unheard.client, unheard.pid);
+        let (health, seen) = match unheard.without {
+            Some(without) => (
+                Health::Fail,
+                format!(
+                    "{client} (process {pid}) runs without hooks: it was started with `{without}`"
+                ),
+            ),
+            None => (
+                Health::Warn,
+                format!(
+                    "{client} (process {pid}) has called no hook yet: nothing it did was judged"
+                ),
+            ),
+        };
+        let advice = "start it anew, in a folder it trusts and with its hooks on";
+        checks.push(Check::own("session", health, seen, advice));
+    }
     let any_held = living.iter().any(|session| session.run.is_some());
     checks.extend(living.iter().map(|session| {
         let client = session.session.client.as_deref().unwrap_or("a client");

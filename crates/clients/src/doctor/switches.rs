@@ -8,6 +8,7 @@ use super::{Check, Examination, Health, hooks};
 use crate::{
     client::ClientId,
     install::{self, Scope, Syntax, footprint::Footprint},
+    mods::children,
 };
 
 /// A switch, where it counts and what it does.
@@ -34,7 +35,8 @@ pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check
         ClientId::Codex => codex(examination),
         ClientId::Gemini => gemini(examination),
         ClientId::Copilot => copilot(examination),
-        ClientId::Cursor | ClientId::Opencode => Vec::new(),
+        ClientId::Opencode => return opencode(word),
+        ClientId::Cursor => Vec::new(),
     };
     let set = switches.into_iter().filter_map(|switch| {
         let settings = match switch.read_as {
@@ -118,12 +120,43 @@ fn codex(examination: &Examination) -> Vec<Switch> {
         is_true as fn(&Value) -> bool,
         ONLY_MANAGED,
     )];
-    for file in [project, user, system] {
+    // Profiles, which `--profile` adds, are files of the same kind.
+    let profiles = children(&site.codex_home).into_iter().filter(|path| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().ends_with(".config.toml"))
+    });
+    for file in [project, user, system].into_iter().chain(profiles) {
         for at in [&["features", "hooks"], &["features", "codex_hooks"]] {
             switches.push(switch(file.clone(), at, is_false, NO_HOOK));
         }
     }
     switches
+}
+
+/// Reports the variables with which opencode loads no plugin, or none of a project.
+fn opencode(word: &'static str) -> Vec<Check> {
+    let set = OPENCODE.iter().filter_map(|(name, does)| {
+        let value = std::env::var(name).ok()?;
+        is_on(&value).then(|| {
+            let seen = format!("`{name}` is set here: {does}");
+            Check::new(word, "settings", Health::Fail, seen, "unset it")
+        })
+    });
+    set.collect()
+}
+
+/// Variables that keep opencode from loading the plugin, and what they do.
+pub(super) const OPENCODE: [(&str, &str); 2] = [
+    ("OPENCODE_PURE", "opencode loads no plugin"),
+    (
+        "OPENCODE_DISABLE_PROJECT_CONFIG",
+        "opencode loads no plugin of a project",
+    ),
+];
+
+/// Tells whether opencode takes a variable for set.
+pub(super) fn is_on(value: &str) -> bool {
+    value == "1" || value.eq_ignore_ascii_case("true")
 }
 
 fn gemini(examination: &Examination) -> Vec<Switch> {

@@ -270,6 +270,11 @@ impl HookForm {
         }
     }
 
+    /// Tells whether one hook of an event is Interlock's, however it stands.
+    pub(crate) fn is_ours(&self, event: &str, hook: &Value, site: &Site) -> bool {
+        self.state_of(event, hook, hook, site).is_some()
+    }
+
     /// Tells whether a hook runs for every call, is waited for, and blocks when it fails.
     fn always_holds(&self, group: &Value, hook: &Value) -> bool {
         let every_tool = match group.get("matcher") {
@@ -377,7 +382,7 @@ impl HookForm {
 }
 
 /// Tells whether a word is a program of this name, or the one to be installed.
-pub(super) fn is_our_program(program: &str, site: &Site) -> bool {
+pub(crate) fn is_our_program(program: &str, site: &Site) -> bool {
     let path = std::path::Path::new(program);
     let named = path.file_stem().is_some_and(|stem| stem == "interlock");
     named || path == site.program

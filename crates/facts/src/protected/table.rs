@@ -416,6 +416,11 @@ pub(super) const CLIENT_OPTIONS: &[&str] = &[
     "--enable",
     "--disable",
     "--profile",
+    "--ignore-user-config",
+    "--pure",
+    "--skip-trust",
+    "--trust-folder",
+    "--extension-sdk-path",
 ];
 
 /// Version control commands that bring files of the work tree back or take them away.

@@ -1,0 +1,47 @@
+//! Hooks of others in Codex: of several that change the input of a call, the last one to end counts.
+//!
+//! Seen with 0.169.0. One that is not trusted does not run; the client may be
+//! started so that this does not matter, so each counts here.
+
+use std::path::PathBuf;
+
+use interlock_store::ClientMod;
+
+use crate::{
+    client::ClientId,
+    install::Syntax,
+    mods::{HookFile, Look, children, in_file, in_folder, in_words},
+};
+
+const EVENTS: [&str; 1] = ["PreToolUse"];
+
+/// Lists the settings and plugins with hooks before tools that are not Interlock's.
+pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
+    let home = &look.site.codex_home;
+    let mut folders = vec![home.clone(), "/etc/codex".into()];
+    folders.extend(look.directories().iter().map(|place| place.join(".codex")));
+    let mut files: Vec<(PathBuf, Option<Syntax>)> = Vec::new();
+    for folder in &folders {
+        files.push((folder.join("hooks.json"), Some(Syntax::Strict)));
+        // Profiles are files of the same kind beside it.
+        let settings = children(folder).into_iter().filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().ends_with("config.toml"))
+        });
+        files.extend(settings.map(|path| (path, None)));
+    }
+    let found = files.iter().filter_map(|(path, syntax)| {
+        let file = HookFile {
+            path,
+            syntax: *syntax,
+            written_for: ClientId::Codex,
+            events: &EVENTS,
+        };
+        in_file(file, look)
+    });
+    let mut mods: Vec<ClientMod> = found.collect();
+    let [event] = EVENTS;
+    mods.extend(in_words(&look.option(&["-c", "--config"]), event, look));
+    mods.extend(in_folder(&home.join("plugins"), &EVENTS));
+    mods
+}

@@ -1,0 +1,60 @@
+//! Hooks of others in Copilot CLI: they run one after the other, and each may change the arguments of a call.
+//!
+//! Seen with 1.0.102: the order of the files is that of their folder, those of
+//! Claude Code's settings and of plugins come after them.
+
+use std::path::PathBuf;
+
+use interlock_store::ClientMod;
+
+use crate::{
+    client::ClientId,
+    install::Syntax,
+    mods::{HookFile, Look, children, in_file, in_folder},
+};
+
+const EVENTS: [&str; 2] = ["preToolUse", "PreToolUse"];
+
+/// Lists the settings and plugins with hooks before tools that are not Interlock's.
+pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
+    let home = &look.site.copilot_home;
+    let directories = look.directories();
+    let mut own: Vec<PathBuf> = vec![home.join("settings.json"), home.join("config.json")];
+    own.extend(hook_files(home.join("hooks")));
+    let mut borrowed: Vec<PathBuf> = Vec::new();
+    for place in &directories {
+        own.extend(hook_files(place.join(".github/hooks")));
+        let settings = ["settings.json", "settings.local.json"];
+        own.extend(settings.map(|name| place.join(".github/copilot").join(name)));
+        borrowed.extend(settings.map(|name| place.join(".claude").join(name)));
+    }
+    let file = |path: &PathBuf, syntax, written_for| {
+        let file = HookFile {
+            path,
+            syntax: Some(syntax),
+            written_for,
+            events: &EVENTS,
+        };
+        in_file(file, look)
+    };
+    let own = own
+        .iter()
+        .filter_map(|path| file(path, Syntax::Loose, ClientId::Copilot));
+    let borrowed = borrowed
+        .iter()
+        .filter_map(|path| file(path, Syntax::Loose, ClientId::ClaudeCode));
+    let mut mods: Vec<ClientMod> = own.chain(borrowed).collect();
+    let named = look.option(&["--plugin-dir"]);
+    let mut plugins: Vec<PathBuf> = named.iter().map(|path| look.directory.join(path)).collect();
+    plugins.extend(["installed-plugins", "plugins"].map(|name| home.join(name)));
+    for plugin in plugins {
+        mods.extend(in_folder(&plugin, &EVENTS));
+    }
+    mods
+}
+
+fn hook_files(folder: PathBuf) -> Vec<PathBuf> {
+    let mut files = children(&folder);
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    files
+}

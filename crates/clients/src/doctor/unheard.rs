@@ -1,0 +1,143 @@
+//! Clients at work in a project that have called no hook: what they do is judged by nobody.
+//!
+//! A client that was started without its hooks tells nobody so. Its process shows.
+
+use std::path::{Path, PathBuf};
+
+use interlock_store::{Home, StoreError};
+
+use super::switches;
+use crate::{client::ClientId, install::footprint::footprint, process, session::living_sessions};
+
+/// How far up a process is looked for above another.
+const STEPS_MAX: usize = 16;
+
+/// Programs that run clients written in JavaScript.
+const INTERPRETERS: [&str; 3] = ["node", "bun", "deno"];
+
+/// A client that runs in a project and has called no hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnheardClient {
+    /// What the client is called.
+    pub client: &'static str,
+    /// Its process.
+    pub pid: u32,
+    /// What it was started with that switches hooks off, where that is seen.
+    pub without: Option<String>,
+}
+
+/// Lists the clients that run in a project and have called no hook, each by its topmost process.
+///
+/// # Errors
+/// The state directory cannot be read.
+pub fn unheard_clients(home: &Home, project_root: &Path) -> Result<Vec<UnheardClient>, StoreError> {
+    let heard: Vec<u32> = living_sessions(home, project_root)?
+        .iter()
+        .map(|session| session.process.pid)
+        .collect();
+    let own = std::process::id();
+    let clients: Vec<(u32, ClientId)> = process::all()
+        .into_iter()
+        .filter(|pid| directory(*pid).is_some_and(|place| place.starts_with(project_root)))
+        .filter_map(|pid| Some((pid, client_of(&process::arguments(pid))?)))
+        .collect();
+    let is_new = |pid: u32| {
+        // A client may be several processes: the one that calls hooks is any of them.
+        let speaks = heard
+            .iter()
+            .any(|heard| is_below(*heard, pid) || is_below(pid, *heard));
+        let inner = clients
+            .iter()
+            .any(|(other, _)| *other != pid && is_below(pid, *other));
+        !speaks && !inner && !is_below(pid, own)
+    };
+    let unheard = clients.iter().filter(|(pid, _)| is_new(*pid));
+    Ok(unheard
+        .map(|(pid, client)| UnheardClient {
+            client: footprint(*client).title,
+            pid: *pid,
+            without: without(*client, *pid),
+        })
+        .collect())
+}
+
+/// Returns the client whose program the words of a command line start, perhaps by way of an interpreter.
+fn client_of(arguments: &[String]) -> Option<ClientId> {
+    let named = |word: &String| {
+        let name = Path::new(word).file_name()?.to_str()?;
+        let name = name.split('.').next().unwrap_or(name);
+        ClientId::ALL
+            .iter()
+            .map(|(_, client)| *client)
+            .find(|client| footprint(*client).programs.contains(&name))
+    };
+    let [program, rest @ ..] = arguments else {
+        return None;
+    };
+    let interprets = Path::new(program)
+        .file_name()
+        .is_some_and(|name| INTERPRETERS.iter().any(|known| name == *known));
+    match rest.first() {
+        Some(script) if interprets => named(script),
+        _ => named(program),
+    }
+}
+
+/// Says what a client was started with that switches its hooks off.
+fn without(client: ClientId, pid: u32) -> Option<String> {
+    let arguments = process::arguments(pid);
+    let pairs = || arguments.iter().zip(arguments.iter().skip(1));
+    let shown = match client {
+        ClientId::Opencode => arguments.iter().find(|word| *word == "--pure").cloned(),
+        ClientId::Codex => {
+            let switched = pairs().find(|(option, value)| match option.as_str() {
+                "--disable" => value.as_str() == "hooks",
+                "-c" | "--config" => {
+                    let plain: String = value.chars().filter(|it| !it.is_whitespace()).collect();
+                    plain.ends_with("hooks=false")
+                }
+                _ => false,
+            });
+            switched
+                .map(|(option, value)| format!("{option} {value}"))
+                .or_else(|| {
+                    arguments
+                        .iter()
+                        .find(|word| *word == "--ignore-user-config")
+                        .cloned()
+                })
+        }
+        _ => None,
+    };
+    shown.or_else(|| {
+        let variables = process::environment(pid);
+        let names = switches::OPENCODE.iter().map(|(name, _)| *name);
+        names
+            .filter(|_| client == ClientId::Opencode)
+            .find(|name| {
+                variables
+                    .iter()
+                    .any(|(known, value)| known == name && switches::is_on(value))
+            })
+            .map(str::to_owned)
+    })
+}
+
+fn is_below(pid: u32, above: u32) -> bool {
+    let mut at = pid;
+    for _ in 0..STEPS_MAX {
+        if at == above {
+            return true;
+        }
+        match process::look(at) {
+            Some(found) if found.parent > 1 => at = found.parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Returns the directory that a process works in, where it is seen.
+fn directory(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}

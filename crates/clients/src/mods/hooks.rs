@@ -1,0 +1,187 @@
+//! Hooks of others before a tool: their answer may rewrite what Interlock has judged.
+
+use std::path::{Path, PathBuf};
+
+use interlock_store::ClientMod;
+use serde_json::Value;
+
+use super::{
+    Look, children, digest,
+    digest::{ENTRIES_MAX, of_all, unread},
+    manifest,
+};
+use crate::{
+    client::ClientId,
+    install::{self, Syntax, footprint::footprint},
+};
+
+/// How deep folders of plugins are searched.
+const DEPTH_MAX: usize = 8;
+
+/// A settings file that may hold hooks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HookFile<'a> {
+    /// The file.
+    pub(crate) path: &'a Path,
+    /// How it is read; `None`: as TOML.
+    pub(crate) syntax: Option<Syntax>,
+    /// The client whose hooks Interlock may have written there.
+    pub(crate) written_for: ClientId,
+    /// The events before a tool.
+    pub(crate) events: &'a [&'a str],
+}
+
+/// Finds the hooks of others in a settings file.
+///
+/// A file that cannot be read may hold some.
+pub(crate) fn in_file(file: HookFile<'_>, look: &Look<'_>) -> Option<ClientMod> {
+    let settings = match file.syntax {
+        Some(syntax) => install::parsed(file.path, syntax),
+        None => install::parsed_toml(file.path),
+    };
+    let found = |digest: String| ClientMod {
+        path: file.path.display().to_string(),
+        digest,
+    };
+    let settings = match settings {
+        Ok(settings) => settings?,
+        Err(why) => return Some(found(unread(&why))),
+    };
+    let others = others(&settings, file, look);
+    (!others.is_empty()).then(|| found(of_entries(&others, look)))
+}
+
+/// Finds hooks in the words of a command line that set one value each.
+pub(crate) fn in_words(values: &[String], event: &str, look: &Look<'_>) -> Option<ClientMod> {
+    let is_one = |value: &&String| value.trim_start().starts_with("hooks") && value.contains(event);
+    let entries: Vec<Value> = values
+        .iter()
+        .filter(is_one)
+        .map(|value| Value::from(value.as_str()))
+        .collect();
+    (!entries.is_empty()).then(|| ClientMod {
+        path: "hooks on the client's command line".to_owned(),
+        digest: of_entries(&entries, look),
+    })
+}
+
+/// Lists the entries of a file's events that are not Interlock's own.
+fn others(settings: &Value, file: HookFile<'_>, look: &Look<'_>) -> Vec<Value> {
+    let form = footprint(file.written_for).form();
+    let mut others = Vec::new();
+    for event in file.events {
+        let entries = settings.pointer(&format!("/hooks/{event}"));
+        for entry in entries.and_then(Value::as_array).into_iter().flatten() {
+            let single = std::slice::from_ref(entry);
+            let hooks = entry.get("hooks").and_then(Value::as_array);
+            for hook in hooks.map_or(single, Vec::as_slice) {
+                if !form.is_some_and(|form| form.is_ours(event, hook, look.site)) {
+                    others.push(hook.clone());
+                }
+            }
+        }
+    }
+    others
+}
+
+/// Returns the digest of hooks and of the files that their lines name.
+fn of_entries(entries: &[Value], look: &Look<'_>) -> String {
+    let text = Value::from(entries.to_vec()).to_string();
+    let mut files = Vec::new();
+    entries
+        .iter()
+        .for_each(|entry| named_files(entry, look, &mut files));
+    files.sort();
+    files.dedup();
+    of_all(&files, &text)
+}
+
+/// Tells whether a program is the system's: its updates are no news.
+fn is_of_system(path: &Path) -> bool {
+    ["/usr", "/bin", "/sbin", "/lib"]
+        .iter()
+        .any(|place| path.starts_with(place))
+}
+
+/// Collects the files that the words of any text name; programs on the `PATH` are none.
+fn named_files(value: &Value, look: &Look<'_>, files: &mut Vec<PathBuf>) {
+    match value {
+        Value::String(text) => {
+            let is_mark = |letter: char| letter.is_whitespace() || "'\"`;&|()<>=,".contains(letter);
+            for word in text.split(is_mark).filter(|word| !word.is_empty()) {
+                let path = match word.strip_prefix("~/") {
+                    Some(rest) => look.site.home.join(rest),
+                    None => look.directory.join(word),
+                };
+                // The file and not the link: whoever changes what is run shows.
+                let path = path.canonicalize().ok();
+                files.extend(path.filter(|path| path.is_file() && !is_of_system(path)));
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| named_files(item, look, files)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|item| named_files(item, look, files)),
+        _ => {}
+    }
+}
+
+/// Finds the plugins below a folder that bring hooks of these events, in any JSON file of theirs.
+pub(crate) fn in_folder(folder: &Path, events: &[&str]) -> Vec<ClientMod> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut left = ENTRIES_MAX;
+    let mut places = vec![(folder.to_owned(), 0)];
+    while let Some((place, depth)) = places.pop() {
+        let Some(fewer) = left.checked_sub(1) else {
+            // More than is looked at: some of it may.
+            found.push(folder.to_owned());
+            break;
+        };
+        left = fewer;
+        if place.is_dir() {
+            let skipped = place.ends_with("node_modules") || place.ends_with(".git");
+            if depth < DEPTH_MAX && !skipped {
+                places.extend(children(&place).into_iter().map(|child| (child, depth + 1)));
+            }
+        } else if place.extension().is_some_and(|ending| ending == "json")
+            && manifest(&place).is_some_and(|value| brings(&value, events))
+            && let Some(plugin) = plugin_of(folder, &place)
+        {
+            found.push(plugin);
+        }
+    }
+    found.sort();
+    found.dedup();
+    let mods = found.iter().map(|plugin| ClientMod {
+        path: plugin.display().to_string(),
+        digest: digest(plugin),
+    });
+    mods.collect()
+}
+
+/// Returns the folder of the plugin that a file of hooks belongs to.
+fn plugin_of(folder: &Path, file: &Path) -> Option<PathBuf> {
+    let own = file.parent()?;
+    let is_part = own
+        .file_name()
+        .is_some_and(|name| name == "hooks" || name.to_string_lossy().ends_with("-plugin"));
+    let plugin = if is_part { own.parent()? } else { own };
+    let plugin = if plugin.starts_with(folder) {
+        plugin
+    } else {
+        own
+    };
+    Some(plugin.canonicalize().unwrap_or_else(|_| plugin.to_owned()))
+}
+
+/// Tells whether a manifest lists hooks for one of the events, at any depth.
+fn brings(value: &Value, events: &[&str]) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let lists = value.as_array().is_some_and(|list| !list.is_empty());
+            lists && events.contains(&name.as_str()) || brings(value, events)
+        }),
+        Value::Array(items) => items.iter().any(|item| brings(item, events)),
+        _ => false,
+    }
+}

@@ -1,0 +1,167 @@
+//! Code that runs inside of opencode: plugins and tools, all of which may do what they like.
+//!
+//! Seen with 1.18.33: a plugin may change the arguments of a call after another has
+//! judged it, and a tool of a plugin or of the folder `tool` takes the place of one
+//! of opencode's own that has its name.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use interlock_store::ClientMod;
+use serde_json::Value;
+
+use crate::{
+    client::ClientId,
+    install::{self, Scope, Syntax, hooks::is_our_program, opencode},
+    mods::{Look, children, digest},
+};
+
+/// Folders with code, below one of settings.
+const CODE: [&str; 4] = ["plugin", "plugins", "tool", "tools"];
+/// Files that name plugins, in a folder of settings or of a project.
+const NAMING: [&str; 5] = [
+    "opencode.json",
+    "opencode.jsonc",
+    "config.json",
+    "tui.json",
+    "tui.jsonc",
+];
+/// The largest plugin that may be Interlock's, in bytes.
+const OWN_MAX: u64 = 1_048_576;
+
+/// Lists the plugins and tools that a session loads, or may load, but for Interlock's.
+pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let folders = folders(look);
+    for folder in &folders {
+        for code in CODE.iter().flat_map(|name| children(&folder.join(name))) {
+            let runs = code
+                .extension()
+                .is_some_and(|ending| ending == "ts" || ending == "js");
+            if runs {
+                found.push(code);
+            }
+        }
+    }
+    let mut named: Vec<String> = look.told.to_vec();
+    for (file, settings) in naming(look, &folders) {
+        named.extend(plugins_of(&settings, file.parent()));
+    }
+    found.extend(named.iter().map(|name| place(name, look)));
+    let mut mods: Vec<ClientMod> = Vec::new();
+    for path in found {
+        let path = path.canonicalize().unwrap_or(path);
+        let known = mods
+            .iter()
+            .any(|known| Path::new(&known.path) == path.as_path());
+        if !known && !is_ours(&path, look) {
+            mods.push(ClientMod {
+                path: path.display().to_string(),
+                digest: digest(&path),
+            });
+        }
+    }
+    mods
+}
+
+/// Lists the folders of settings that opencode looks through.
+fn folders(look: &Look<'_>) -> Vec<PathBuf> {
+    let mut folders = vec![look.site.configuration.join("opencode")];
+    folders.extend(
+        look.directory
+            .ancestors()
+            .map(|place| place.join(".opencode")),
+    );
+    folders.push(look.site.home.join(".opencode"));
+    folders.extend(look.variable("OPENCODE_CONFIG_DIR").map(PathBuf::from));
+    folders.push("/etc/opencode".into());
+    folders.push("/Library/Application Support/opencode".into());
+    folders
+}
+
+/// Reads every file and variable that may name plugins.
+fn naming(look: &Look<'_>, folders: &[PathBuf]) -> Vec<(PathBuf, Value)> {
+    let projects = look.directory.ancestors().map(Path::to_owned);
+    let places = folders.iter().cloned().chain(projects);
+    let mut files: Vec<PathBuf> = places
+        .flat_map(|place| NAMING.map(|name| place.join(name)))
+        .collect();
+    let moved = ["OPENCODE_CONFIG", "OPENCODE_TUI_CONFIG"];
+    files.extend(
+        moved
+            .iter()
+            .filter_map(|name| look.variable(name).map(PathBuf::from)),
+    );
+    let mut read: Vec<(PathBuf, Value)> = files
+        .into_iter()
+        .filter_map(|file| {
+            let settings = install::parsed(&file, Syntax::Loose).ok().flatten()?;
+            Some((file, settings))
+        })
+        .collect();
+    let content = look.variable("OPENCODE_CONFIG_CONTENT");
+    let content = content.and_then(|text| serde_json::from_slice(text.as_encoded_bytes()).ok());
+    read.extend(content.map(|settings| (look.directory.join("opencode.json"), settings)));
+    read
+}
+
+/// Lists the plugins that settings name, those of a path from the file's folder on.
+fn plugins_of(settings: &Value, folder: Option<&Path>) -> Vec<String> {
+    let named = ["plugin", "plugins"]
+        .iter()
+        .filter_map(|key| settings.get(*key)?.as_array())
+        .flatten();
+    // With options it is a list or an object that begins with its name.
+    let name = |plugin: &Value| {
+        let name = plugin
+            .as_str()
+            .or_else(|| plugin.get(0)?.as_str())
+            .or_else(|| plugin.get("package")?.as_str())?;
+        let relative = name.starts_with("./") || name.starts_with("../");
+        Some(match folder.filter(|_| relative) {
+            Some(folder) => folder.join(name).display().to_string(),
+            None => name.to_owned(),
+        })
+    };
+    named.filter_map(name).collect()
+}
+
+/// Returns where a plugin lies: a path, or the folder of a package that opencode has fetched.
+fn place(name: &str, look: &Look<'_>) -> PathBuf {
+    if let Some(path) = name.strip_prefix("file://") {
+        return PathBuf::from(path.replace("%20", " "));
+    }
+    if Path::new(name).is_absolute() || name.starts_with('.') {
+        return look.directory.join(name);
+    }
+    let cache = look
+        .variable("XDG_CACHE_HOME")
+        .map_or_else(|| look.site.home.join(".cache"), PathBuf::from)
+        .join("opencode");
+    let own = name.rsplit_once('@').filter(|(own, _)| !own.is_empty());
+    let own = own.map_or(name, |(own, _)| own);
+    let latest = format!("{own}@latest");
+    let fetched = [name, latest.as_str()].map(|name| cache.join("packages").join(name));
+    let known = fetched.iter().find(|folder| folder.is_dir());
+    known.cloned().unwrap_or_else(|| PathBuf::from(name))
+}
+
+/// Tells whether a file is the plugin that `init` writes.
+fn is_ours(path: &Path, look: &Look<'_>) -> bool {
+    let small = fs::metadata(path).is_ok_and(|data| data.len() <= OWN_MAX);
+    let Some(text) = small.then(|| fs::read_to_string(path).ok()).flatten() else {
+        return false;
+    };
+    let Some(program) = opencode::program_in(&text) else {
+        return false;
+    };
+    let written = [Scope::Project, Scope::User]
+        .map(|scope| install::hook_file(ClientId::Opencode, look.site, scope))
+        .iter()
+        .any(|own| own.canonicalize().is_ok_and(|own| own == path));
+    // One of an earlier version stays ours where `init` put it.
+    is_our_program(&program, look.site)
+        && (written || text == opencode::plugin(&look.site.with_program(&program)))
+}
