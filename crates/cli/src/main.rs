@@ -3,6 +3,7 @@
 mod app;
 mod args;
 mod authority;
+mod changes;
 mod commands;
 mod complete;
 mod demo;
@@ -11,6 +12,7 @@ mod failure;
 mod live;
 mod output;
 mod progress;
+mod review;
 mod watch;
 
 use std::process::ExitCode;

@@ -38,7 +38,7 @@ fn said_yes_in_watch(room: &Room, wanted: &str) {
     let question = holds(&["may this one call run?", "Write"]);
     terminal.wait_for("the question", question).unwrap();
     terminal.press("y").unwrap();
-    let said = holds(&["said yes", "GrantIssued"]);
+    let said = holds(&["approved ", "GrantIssued"]);
     terminal.wait_for("the answer", said).unwrap();
     terminal.press("q").unwrap();
     assert!(terminal.end().unwrap().success());

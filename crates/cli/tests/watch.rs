@@ -96,7 +96,7 @@ fn what_happens_is_seen_and_answered_with_a_key() {
     terminal
         .wait_for(
             "next state",
-            holds(&["said yes", "shipped", "TransitionTaken"]),
+            holds(&["approved SHIP: draft -> shipped", "TransitionTaken"]),
         )
         .unwrap();
     assert_eq!(status(&room, &run)["state"], "shipped");
@@ -122,7 +122,10 @@ fn a_no_takes_a_note_along() {
         .unwrap();
     terminal.press("\r").unwrap();
     terminal
-        .wait_for("end", holds(&["said no", "ApprovalRejected"]))
+        .wait_for(
+            "end",
+            holds(&["denied SHIP: draft -> shipped", "ApprovalRejected"]),
+        )
         .unwrap();
     let events = interlock(&room).events(&run).unwrap();
     let rejected = events
@@ -181,7 +184,7 @@ fn a_grant_shows_the_call_it_is_for() {
         .unwrap();
     terminal.press("y").unwrap();
     terminal
-        .wait_for("answer", holds(&["said yes", "GrantIssued"]))
+        .wait_for("answer", holds(&["approved ", "GrantIssued"]))
         .unwrap();
 }
 

@@ -82,6 +82,18 @@ pub(crate) fn ended(
     same.or_else(told).map(|call| call.id.clone())
 }
 
+/// Tells whether a call that ended is not the one that a person was asked about under its id.
+pub(crate) fn is_another(
+    run: &Run,
+    id: &CallId,
+    input: &Input,
+    used: &ToolUse,
+    program: Option<&Path>,
+) -> bool {
+    let open = run.calls.iter().find(|call| call.id == *id && call.asked);
+    open.is_some_and(|open| as_proposed(input, used, program).as_ref() != Some(&open.digest))
+}
+
 /// Whether the call is a line that was rewritten for `interlock exec`.
 fn is_carried(used: &ToolUse, program: Option<&Path>) -> bool {
     let written = used.input.get(LINE).and_then(Value::as_str);

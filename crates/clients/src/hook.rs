@@ -18,7 +18,7 @@ use std::{
 use interlock_confine::Host;
 use interlock_core::{
     Reply, briefing_as, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId,
-    notice,
+    notice, run::PromptEnd,
 };
 use interlock_facts::{RealDisk, Shape};
 use interlock_store::{Binding, ClientProcess, Home, SessionKey, StoreError};
@@ -30,7 +30,7 @@ use crate::{
     client::ClientId,
     failed, gemini,
     input::{Event, Input, ToolUse},
-    judge, line, mods, policy, process,
+    judge, line, mods, notify, policy, process, prompts,
     protocol::{self, Ended},
     running, session,
     session::Guarded,
@@ -284,7 +284,14 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         (None, _) => return unguarded(setting, input, &key, &root),
     };
     match input.event {
-        Event::SessionEnd => return session_ended(setting, &binding.session, &root, true),
+        Event::SessionEnd => {
+            let session = binding.session.clone();
+            // The run is told last: its trouble keeps nothing of the session.
+            session_ended(setting, &session, &root, true)?;
+            let mut guarded = open(setting, binding)?;
+            prompts::close(&mut guarded, input).map_err(said)?;
+            return Ok(Say::Nothing.into());
+        }
         Event::SessionStart => session::begin(setting, &binding).map_err(said)?,
         _ => {}
     }
@@ -311,9 +318,17 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         return Ok(answer);
     }
     let goes_on = followed.then(|| goes_on(&guarded));
+    prompts::close(&mut guarded, input).map_err(said)?;
     let found = watch::compare(setting, &mut guarded, input)?;
+    let before = guarded.run.seq;
     let mut answer = answer_event(setting, &mut guarded, input)?;
     answer.held = true;
+    notify::tell(
+        setting.configuration.as_deref(),
+        &guarded.binding.project_root,
+        (&guarded.machine, &guarded.run),
+        &prompts::since(&guarded, before),
+    );
     Ok(match found.or(goes_on) {
         Some(text) => answer.telling(text),
         None => answer,
@@ -572,6 +587,11 @@ fn after_tool(
         Shape::Shell { .. } => used.input.get(calls::LINE).and_then(Value::as_str),
         _ => None,
     };
+    if calls::is_another(&guarded.run, &id, input, used, program) {
+        // It counts as what it is, but nobody has said yes to it.
+        prompts::close_as(guarded, input, Some(id.clone()), PromptEnd::OtherArguments)
+            .map_err(said)?;
+    }
     let open = guarded.run.calls.iter().find(|call| call.id == id);
     let proves = open.is_some_and(|call| !call.marks.evidence.is_empty());
     let ended = Ended {

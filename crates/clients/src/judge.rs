@@ -23,7 +23,7 @@ use crate::{
     calls,
     hook::HookSetting,
     input::{Input, ToolUse},
-    protocol, rewrite,
+    prompts, protocol, review, rewrite,
     served::Served,
     session::{self, Guarded},
     tools::{Tool, control_tool, offered_as, plain_call, tool},
@@ -43,12 +43,14 @@ pub(crate) fn before_tool(
     let place = place(setting, guarded, input)?;
     let served = Served::find(setting, input.client, &used.name, guarded.id())?;
     let config = |root: &Path| Config::of_project(root).map_err(|error| error.to_string());
+    let session = guarded.binding.session.session.clone();
     let of_gateway = if served.is_empty() {
         None
     } else {
         served.call(&place, input, used, &config(&guarded.binding.project_root)?)
     };
-    let call = of_gateway.unwrap_or_else(|| call_of(&place, input, used));
+    let mut call = of_gateway.unwrap_or_else(|| call_of(&place, input, used));
+    call.prompts_in = rewrite::is_attended(setting, input).then_some(session);
     let control = match call.kind {
         CallKind::Control(tool) => Some(tool),
         _ => None,
@@ -92,7 +94,7 @@ fn answer(
     match reply {
         Reply::Accepted | Reply::Parked { .. } => Say::Nothing.into(),
         Reply::Ask(refusal) if rewrite::is_attended(setting, input) => {
-            Say::Ask(reason(&refusal)).into()
+            Say::Ask(in_prompt(&reason(&refusal))).into()
         }
         Reply::Ask(refusal) => Answer::deny(format!(
             "{} A person may grant this one call with `interlock approve {}`; propose it again then.",
@@ -221,19 +223,25 @@ fn reason(guarded: &Guarded, input: &Input, path: &FramePath, refusal: &Refusal)
     }
 }
 
+/// Writes what a client's own prompt asks about a call; nothing of it steers a terminal.
+fn in_prompt(reason: &str) -> String {
+    let lines: Vec<String> = reason.lines().map(review::visible).collect();
+    lines.join("\n")
+}
+
 /// Leaves the note that tells the server whose call this is; asks the person where one must agree.
 fn let_control_pass(
     setting: &HookSetting,
-    guarded: &Guarded,
+    guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
     tool: ControlTool,
 ) -> Result<Answer, String> {
-    let question = match tool {
+    let (question, text) = match tool {
         ControlTool::Transition if rewrite::is_attended(setting, input) => {
-            question(guarded, input, &used.input)
+            question(guarded, input, used)?.unzip()
         }
-        _ => None,
+        _ => (None, None),
     };
     let binding = &guarded.binding;
     let whose = (&binding.session, binding.project_root.as_path());
@@ -245,8 +253,8 @@ fn let_control_pass(
         ..note(setting, input, used, tool, whose)
     };
     leave(setting, &note)?;
-    let say = match question {
-        Some(question) => Say::Ask(question.message),
+    let say = match text {
+        Some(text) => Say::Ask(text),
         None => Say::Allow("Interlock answers this itself".to_owned()),
     };
     Ok(say.into())
@@ -283,16 +291,24 @@ fn leave(setting: &HookSetting, note: &Note) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// Returns what a person has to be asked before the transition, if it would park.
-fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<Question> {
+/// Has a person asked before the transition, where one has to agree; returns what they read.
+fn question(
+    guarded: &mut Guarded,
+    input: &Input,
+    used: &ToolUse,
+) -> Result<Option<(Question, String)>, String> {
+    let arguments = &used.input;
     let text = |key: &str| {
         arguments
             .get(key)
             .and_then(Value::as_str)
             .map(str::to_owned)
     };
+    let Some(event) = text("event") else {
+        return Ok(None);
+    };
     let request = TransitionRequest {
-        event: text("event")?,
+        event,
         data: arguments
             .get("data")
             .and_then(Value::as_object)
@@ -303,5 +319,10 @@ fn question(guarded: &Guarded, input: &Input, arguments: &Value) -> Option<Quest
         by: "agent".to_owned(),
         approved_by: None,
     };
-    interlock_core::question(&guarded.machine, &guarded.run, &request)
+    let asked = interlock_core::question(&guarded.machine, &guarded.run, &request);
+    let (Some(asked), Some(call)) = (asked, used.id.clone()) else {
+        return Ok(None);
+    };
+    let text = prompts::ask(guarded, input, request, call).map_err(|error| error.to_string())?;
+    Ok(text.map(|text| (asked, text)))
 }

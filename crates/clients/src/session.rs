@@ -31,7 +31,8 @@ pub(crate) struct Guarded {
     pub(crate) log: RunLog,
     pub(crate) machine: Machine,
     pub(crate) run: Run,
-    at_ms: u64,
+    /// The time of the hook call, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
 }
 
 /// Finds the session at the top of those that started this one, and the one just below it.

@@ -33,6 +33,9 @@ pub struct ToolCall {
     pub agent: Option<AgentId>,
     /// The branch the call names.
     pub branch: Option<String>,
+    /// The session whose person is asked in the client's own prompt, should it need a person's yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts_in: Option<String>,
     /// What it would do.
     pub facts: CallFacts,
 }

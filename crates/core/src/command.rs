@@ -11,6 +11,7 @@ use crate::{
     machine::{Machine, ModeRules, Object},
     names::{AgentId, CallId, Digest, FramePath},
     node::NodeAsk,
+    run::{PromptCall, PromptEnd},
     stage::StageAsk,
     text::{Files, Places},
 };
@@ -50,6 +51,24 @@ pub enum Ask {
     EndLine(LineEnd),
     /// Take a transition.
     Transition(TransitionRequest),
+    /// A client asks its person about a transition in a prompt of its own.
+    AskInPrompt {
+        /// The transition that the call would ask for.
+        request: TransitionRequest,
+        /// The call that brings the question to the person.
+        prompt: PromptCall,
+    },
+    /// Questions in a client's own prompt are over, unless the person said yes before.
+    ClosePrompts {
+        /// The session that asked.
+        session: String,
+        /// The sub-agent that asked; `None`: the main agent.
+        agent: Option<AgentId>,
+        /// The call that shows it: the next one, or the one that ran with other arguments.
+        call: Option<CallId>,
+        /// Why they are over.
+        why: PromptEnd,
+    },
     /// A sub-agent has stopped; others may take the branch it left unfinished.
     ReleaseAgent {
         /// The sub-agent.

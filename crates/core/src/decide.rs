@@ -14,6 +14,7 @@ mod lines;
 mod machines;
 mod nodes;
 mod people;
+mod prompts;
 mod protected;
 mod question;
 mod settle;
@@ -25,15 +26,16 @@ pub(crate) use address::in_fork;
 pub(crate) use calls::bench_of;
 pub use calls::shell_finding;
 pub(crate) use carry::{Filled, fill, kind_of};
+pub use prompts::{Question, question};
 pub use stage::{digest_of as text_digest, stage_task, stage_text};
 
 use crate::{
-    command::{Ask, Command, TransitionRequest},
+    command::{Ask, Command},
     dialogue::Opening,
     event::Event,
     evolve,
     machine::{Machine, ModeRules, Object},
-    names::{AgentId, ApprovalId, Digest, FramePath},
+    names::{AgentId, ApprovalId, FramePath},
     refusal::{Code, Refusal},
     report::pending,
     run::{Frame, Phase, Run},
@@ -105,6 +107,13 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::StartLine(start) => work.start_line(start),
         Ask::EndLine(end) => work.end_line(end),
         Ask::Transition(request) => work.transition(request),
+        Ask::AskInPrompt { request, prompt } => work.ask_in_prompt(request, prompt),
+        Ask::ClosePrompts {
+            session,
+            agent,
+            call,
+            why,
+        } => work.close_prompts(session, agent.as_ref(), call.as_ref(), *why),
         Ask::ReleaseAgent { agent } => work.release_agent(agent),
         Ask::Finish => work.end_of_work(),
         Ask::Approve(answer) => work.approve(answer),
@@ -157,38 +166,6 @@ pub fn addressed(
         return address::locate_for_person(run, branch);
     }
     address::locate(machine, run, branch, agent).map(|address| address.path)
-}
-
-/// What a person would be asked before a transition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// What they are asked.
-    pub message: String,
-    /// Of all that a yes rests on.
-    pub digest: Digest,
-}
-
-/// Returns what a person would be asked if `request` came now; `None`: nothing.
-#[must_use]
-pub fn question(machine: &Machine, run: &Run, request: &TransitionRequest) -> Option<Question> {
-    let command = Command {
-        at_ms: 0,
-        ask: Ask::Transition(request.clone()),
-    };
-    let decision = decide(machine, run, &command);
-    // The last is the one that parks: a request asks for one transition.
-    decision
-        .events
-        .into_iter()
-        .rev()
-        .find_map(|event| match event {
-            Event::ApprovalRequested {
-                message,
-                question: Some(digest),
-                ..
-            } => Some(Question { message, digest }),
-            _ => None,
-        })
 }
 
 /// What a command is told, or why not.

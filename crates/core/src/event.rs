@@ -22,6 +22,7 @@ use crate::{
         StateName,
     },
     refusal::Refusal,
+    run::{PromptCall, PromptEnd},
     stage::{ActedCall, Finish, NoAnswer, Usage},
     text::Places,
 };
@@ -423,6 +424,9 @@ pub enum Event {
         /// What a yes leads to in a stage; `None`: an agent outside proposes the call again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         then: Option<GrantThen>,
+        /// The call with which the client asks in a prompt of its own; `None`: it does not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<PromptCall>,
     },
     /// A person granted one call.
     GrantIssued {
@@ -557,7 +561,7 @@ pub enum Event {
     },
     /// A transition waits for a person.
     ApprovalRequested {
-        /// The frame, now parked.
+        /// The frame, now parked unless the client asks in a prompt of its own.
         path: FramePath,
         /// The event.
         event: EventName,
@@ -575,6 +579,20 @@ pub enum Event {
         /// When, in milliseconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ms: Option<u64>,
+        /// The call with which the client asks in a prompt of its own; `None`: the frame is parked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<PromptCall>,
+    },
+    /// A question in a client's own prompt is over without a yes.
+    PromptClosed {
+        /// The frame.
+        path: FramePath,
+        /// Which approval.
+        id: ApprovalId,
+        /// Why.
+        why: PromptEnd,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
     },
     /// A person said yes.
     ApprovalGranted {

@@ -160,25 +160,35 @@ fn apply(run: &mut Run, event: &Event) {
             by,
             question,
             at_ms,
+            prompt,
         } => {
             let seq = run.seq;
             let asked = question.clone().zip(*at_ms);
-            if let Some(frame) = run.frame_mut(path) {
-                frame.parked = Some(Parked {
-                    event: event.clone(),
-                    index: *index,
-                    data: data.clone(),
-                    message: message.clone(),
-                    by: by.clone(),
-                    asked: asked.map(|(question, at_ms)| Asked {
-                        seq,
-                        at_ms,
-                        question,
-                    }),
-                });
+            let parked = Parked {
+                event: event.clone(),
+                index: *index,
+                data: data.clone(),
+                message: message.clone(),
+                by: by.clone(),
+                asked: asked.map(|(question, at_ms)| Asked {
+                    seq,
+                    at_ms,
+                    question,
+                }),
+            };
+            if let Some(prompt) = prompt {
+                approvals::ask_in_prompt(run, path, parked, prompt);
+            } else if let Some(frame) = run.frame_mut(path) {
+                frame.parked = Some(parked);
                 frame.note = None;
             }
         }
+        Event::PromptClosed {
+            path,
+            id,
+            why,
+            at_ms,
+        } => approvals::close_prompt(run, path, id, *why, *at_ms),
         Event::ApprovalGranted { .. }
         | Event::ApprovalDropped { .. }
         | Event::ApprovalRejected { .. } => approvals::apply_answer(run, event),

@@ -155,6 +155,47 @@ fn read_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize, seen: &mut Vec<Val
     }
 }
 
+/// Returns the conditions of `guards` by themselves, in order, names and compositions resolved.
+pub(crate) fn leaves<'a>(machine: &'a Machine, guards: &'a [GuardRef]) -> Vec<&'a Guard> {
+    let mut found = Vec::new();
+    for guard in guards {
+        leaf(machine, guard, 0, &mut found);
+    }
+    found
+}
+
+fn leaf<'a>(machine: &'a Machine, guard: &'a GuardRef, depth: usize, found: &mut Vec<&'a Guard>) {
+    let guard = match guard {
+        GuardRef::Inline(guard) => guard.as_ref(),
+        GuardRef::Named(name) => match machine.guards.get(name) {
+            Some(guard) => guard,
+            None => return,
+        },
+    };
+    if depth > DEPTH_MAX {
+        return;
+    }
+    match guard {
+        Guard::All(items) | Guard::Any(items) => {
+            for item in items {
+                leaf(machine, item, depth + 1, found);
+            }
+        }
+        Guard::Not(item) => leaf(machine, item, depth + 1, found),
+        other => found.push(other),
+    }
+}
+
+/// Tells whether a piece of evidence holds now.
+pub(crate) fn evidence_holds(scope: Scope<'_>, evidence: &EvidenceGuard) -> bool {
+    check_evidence(scope, evidence).is_ok()
+}
+
+/// Returns the value that a field guard reads.
+pub(crate) fn field_value(frame: &Frame, field: &FieldGuard) -> Option<Value> {
+    read_field(frame, field).cloned()
+}
+
 fn check_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize) -> Result<(), Unmet> {
     if depth > DEPTH_MAX {
         return Err(Unmet::new("guards", "they are nested too deep"));

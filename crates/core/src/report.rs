@@ -4,6 +4,7 @@
 //! order is part of the contract. Judges nothing.
 
 mod events;
+mod meaning;
 mod pending;
 mod place;
 mod standing;
@@ -23,6 +24,7 @@ use crate::{
 };
 
 pub use events::{EventReport, Targets};
+pub use meaning::{Basis, Meaning, meaning, moves};
 pub use pending::{About, Pending, pending};
 pub use place::{
     StatePaths, focus, item_title, machine_of, numbered, shown_path, state_paths, title, title_of,

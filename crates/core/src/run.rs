@@ -23,7 +23,9 @@ use crate::{
     text::Places,
 };
 
-pub use asked::{Asked, Grant, Held, Parked, Settled, Settlement};
+pub use asked::{
+    Asked, Grant, Held, Parked, PromptCall, PromptEnd, PromptedTransition, Settled, Settlement,
+};
 pub use frame::{BeforeOutput, Child, Frame, Handling, Items, Met, Running, RunningAt, Used};
 
 /// One execution of a machine.
@@ -64,6 +66,9 @@ pub struct Run {
     pub away: BTreeSet<AgentId>,
     /// Requests for grants, and grants not used yet.
     pub grants: Vec<Grant>,
+    /// Transitions that a person is asked about in a client's own prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<PromptedTransition>,
     /// What became of the last requests to a person, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub settled: VecDeque<Settled>,
@@ -215,6 +220,7 @@ impl Run {
             agents: BTreeMap::new(),
             away: BTreeSet::new(),
             grants: Vec::new(),
+            prompts: Vec::new(),
             settled: VecDeque::new(),
             confined: None,
             changed: Vec::new(),

@@ -279,6 +279,7 @@ fn proposed(id: &CallId, tool: &str, digest: &Digest) -> ToolCall {
         summary: String::new(),
         agent: None,
         branch: None,
+        prompts_in: None,
         facts: CallFacts::default(),
     }
 }

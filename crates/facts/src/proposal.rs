@@ -140,6 +140,7 @@ fn find_out(
         summary: summary::summary(proposal.shape, proposal.input),
         agent: proposal.agent,
         branch,
+        prompts_in: None,
         facts,
     }
 }

@@ -209,6 +209,7 @@ impl Proposed {
             summary: self.summary.clone(),
             agent: self.agent.clone(),
             branch: None,
+            prompts_in: None,
             facts: CallFacts::default(),
         }
     }

@@ -50,6 +50,8 @@ pub struct Config {
     pub trust: TrustConfig,
     /// Where spans go; a person's own only.
     pub telemetry: TelemetryConfig,
+    /// How a person is told that a question waits for them; a person's own only.
+    pub notify: NotifyConfig,
     /// The bounds of the gateway.
     pub gateway: GatewayConfig,
     /// The MCP servers behind the gateway.
@@ -160,6 +162,16 @@ pub struct TelemetryConfig {
     pub capture_content: bool,
 }
 
+/// How a person is told that a question waits for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NotifyConfig {
+    /// Whether the desktop shows it; left out: wherever there is one.
+    pub desktop: Option<bool>,
+    /// A program of their own with its arguments, which is told by variables.
+    pub command: Vec<String>,
+}
+
 /// How the log of a run is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -191,7 +203,9 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// It sets what only a person's own may set.
-    #[error("`{path}` sets `{key}`, which only a person's own configuration may set: take it out")]
+    #[error(
+        "`{path}` sets `{key}`, which only a person's own configuration may set (`~/.config/interlock/config.toml`): take it out"
+    )]
     NotTheProjects {
         /// The file.
         path: PathBuf,
@@ -267,6 +281,9 @@ impl Config {
             ("trust.projects", self.trust.projects.is_empty()),
             // A checked-out project must not send a key elsewhere.
             ("providers", self.providers.is_empty()),
+            // What it names is started outside of every sandbox.
+            ("notify.desktop", self.notify.desktop.is_none()),
+            ("notify.command", self.notify.command.is_empty()),
             ("telemetry.endpoint", self.telemetry.endpoint.is_none()),
             ("telemetry.capture_content", !self.telemetry.capture_content),
             (

@@ -12,10 +12,10 @@ mod trust;
 pub use assets::Assets;
 pub use config::{
     AssistantConfig, Config, ConfigError, Durability, GatewayConfig, Hold, HttpConfig,
-    IntegrationConfig, IntegrationEnv, McpServerConfig, Modes, PlaceConfig, PriceConfig,
-    ProtectConfig, ProviderConfig, ProviderName, Providers, RequiredLevel, SandboxConfig,
-    ServerConfig, ServerName, Servers, ShellConfig, StagesConfig, StdioConfig, StoreConfig,
-    TelemetryConfig, ToolConfig, Transport, TrustConfig, UnreadEntries, expand,
+    IntegrationConfig, IntegrationEnv, McpServerConfig, Modes, NotifyConfig, PlaceConfig,
+    PriceConfig, ProtectConfig, ProviderConfig, ProviderName, Providers, RequiredLevel,
+    SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StagesConfig, StdioConfig,
+    StoreConfig, TelemetryConfig, ToolConfig, Transport, TrustConfig, UnreadEntries, expand,
 };
 pub use library::{Entry, Library, NotFound, Origin, workflow_files};
 pub use models::{ModelName, ModelSetupError, Models, ReadyModel};

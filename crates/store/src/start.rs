@@ -29,6 +29,7 @@ use crate::{
     log::{AppendError, EventLog as _},
     pin::{NewRun, Pin, PinHead},
     prepared::{Prepared, Written},
+    revision::Revision,
     run_log::{FILE_NAME, RunLog},
     sqlite,
 };
@@ -279,6 +280,7 @@ impl Home {
         files::make_directory(&written.beside)?;
         write_database(&written.beside, run, new, events)?;
         also(&written.beside)?;
+        Revision::keep(&written.beside, new.project_root)?;
         files::sync_directory(&written.beside.join(FILE_NAME))?;
         Ok(written)
     }

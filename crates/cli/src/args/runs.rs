@@ -77,6 +77,12 @@ pub(crate) struct ApproveArgs {
     /// Whose output is edited, where several are before.
     #[arg(long, value_name = "STATE", requires = "edit")]
     pub(crate) of: Option<String>,
+    /// Show what a yes means, with the whole diff since the run began, and answer nothing.
+    #[arg(long)]
+    pub(crate) diff: bool,
+    /// Do not ask again at a terminal.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -193,6 +193,10 @@ fn told(app: &App, recorded: &Recorded) -> Result<String, Failure> {
         "CallAllowed" => format!("{} {}", call("tool"), call("summary")),
         "CallDenied" => format!("{} {} ({})", call("tool"), call("summary"), refusal("code")),
         "GrantRequested" => format!("{asked}{} {}", call("tool"), call("summary")),
+        "PromptClosed" => match &recorded.event {
+            Event::PromptClosed { id, why, .. } => format!("{id} ({})", why.sentence()),
+            _ => String::new(),
+        },
         "TransitionRejected" => format!(
             "{} ({}: {})",
             get("name"),

@@ -20,6 +20,7 @@ use crate::{
     durable,
     failure::{Done, Exit, Failure},
     live::{self, Live},
+    review,
 };
 
 pub(crate) fn send(app: &App, args: SendArgs) -> Done {
@@ -38,6 +39,14 @@ pub(crate) fn send(app: &App, args: SendArgs) -> Done {
 }
 
 pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
+    if args.diff {
+        let live = live::open(app, args.run.as_deref())?;
+        let meant = review::meant(&live, args.path.as_deref());
+        if meant.is_empty() {
+            app.output.line("nothing waits for an answer")?;
+        }
+        return review::show(app, &live, &meant);
+    }
     let by = authority::person(app)?;
     let data = live::object("--data", args.data.as_deref())?;
     let given = |text: &Option<String>| text.as_deref().map(durable::text_of).transpose();
@@ -48,6 +57,10 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
         && let Some(fitting) = check_edit(&live, &args, written)?
     {
         edit = Some(fitting);
+    }
+    if !args.yes && !args.json {
+        let meant = review::meant(&live, args.path.as_deref());
+        review::confirm(app, &live, &meant)?;
     }
     answer(
         app,
@@ -215,9 +228,19 @@ pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
 
 /// Asks the run, prints its answer, and makes a refusal the exit code.
 pub(crate) fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
+    let (word, meant) = match &ask {
+        Ask::Approve(answer) => ("approved", review::meant(&live, answer.path.as_deref())),
+        Ask::Reject(answer) => ("denied", review::meant(&live, answer.path.as_deref())),
+        _ => ("", Vec::new()),
+    };
+    let before = live.run.clone();
     let decision = live.ask(ask)?;
     telemetry::nudge();
-    let (ok, code, message) = live::reply(&decision.reply);
+    let (ok, code, mut message) = live::reply(&decision.reply);
+    if ok && !meant.is_empty() {
+        let seen = (&live.machine, &before);
+        message = review::answered(word, seen, &meant, &decision.events).join("\n");
+    }
     let status = live.status(Some(&decision))?;
     if as_json {
         let mut line = json!({ "ok": ok, "code": code, "message": message });

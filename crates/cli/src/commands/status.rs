@@ -165,10 +165,15 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
             _ => format!("approval of {}: {}", get("event"), get("message")),
         };
         let id = get("id");
+        let place = if pending.get("in_prompt").is_some() {
+            "asked in the client's own prompt, too, "
+        } else {
+            ""
+        };
         row(
             "waiting",
             format!(
-                "{id} {what} (at {}; `interlock approve {run} {id}`, or `reject`)",
+                "{id} {what} ({place}at {}; `interlock approve {run} {id}`, or `reject`)",
                 get("path"),
                 run = text("run"),
             ),

@@ -270,6 +270,7 @@ fn gone(id: CallId) -> ToolCall {
         summary: String::new(),
         agent: None,
         branch: None,
+        prompts_in: None,
         facts: CallFacts {
             malformed: Some("the tool is not there any more".to_owned()),
             ..CallFacts::default()

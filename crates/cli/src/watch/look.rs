@@ -7,13 +7,13 @@ use std::{
 };
 
 use interlock_core::{
-    names::RunId,
+    names::{ApprovalId, RunId},
     report::{Pending, pending, titles},
 };
 use interlock_store::{EventLog as _, Home, Listed, RunLog, RunSummary, StoreError};
 
-use super::model::{Look, Row, Waiting};
-use crate::{app::App, commands::log, live::now_ms};
+use super::model::{Look, Row, Waiting, Wanted};
+use crate::{app::App, commands::log, live::now_ms, review::Review};
 
 /// Time between two looks.
 const EVERY: Duration = Duration::from_millis(250);
@@ -35,6 +35,8 @@ pub(super) struct Looker<'a> {
     home: Home,
     known: BTreeMap<RunId, Known>,
     followed: Option<Followed>,
+    /// The request that was looked at last, and what was found.
+    reviewed: Option<(RunId, Option<ApprovalId>, Review)>,
 }
 
 /// The log of the selected run.
@@ -51,14 +53,16 @@ impl<'a> Looker<'a> {
             home,
             known: BTreeMap::new(),
             followed: None,
+            reviewed: None,
         }
     }
 
     /// Looks until nobody wants to know any more; what is selected comes in by `selected`.
-    pub(super) fn run(mut self, selected: &Receiver<Option<RunId>>, looks: &Sender<Look>) {
-        let mut wanted: Option<RunId> = None;
+    pub(super) fn run(mut self, selected: &Receiver<Wanted>, looks: &Sender<Look>) {
+        let mut wanted = Wanted::default();
         loop {
-            let look = self.look(wanted.as_ref());
+            let mut look = self.look(wanted.run.as_ref());
+            look.review = self.review(wanted.asked.as_ref());
             if looks.send(look).is_err() {
                 return;
             }
@@ -94,6 +98,23 @@ impl<'a> Looker<'a> {
         }
         look.trouble = trouble;
         look
+    }
+
+    /// Looks at what a yes to a request means: once, since a person reads it.
+    fn review(&mut self, asked: Option<&Waiting>) -> Option<(RunId, Option<ApprovalId>, Review)> {
+        let asked = asked?;
+        let known = |(run, id, _): &&(RunId, Option<ApprovalId>, Review)| {
+            *run == asked.run && *id == asked.pending.id
+        };
+        if let Some(found) = self.reviewed.as_ref().filter(known) {
+            return Some(found.clone());
+        }
+        // What cannot be read is listed as damaged.
+        let log = self.home.open_run(&asked.run).ok()?;
+        let (machine, run) = (log.machine().ok()?, log.load().ok()?);
+        let found = Review::of(&self.home, &log, (&machine, &run), &asked.pending).ok()?;
+        self.reviewed = Some((asked.run.clone(), asked.pending.id.clone(), found));
+        self.reviewed.clone()
     }
 
     fn see(&mut self, run: &RunSummary, look: &mut Look) {

@@ -3,7 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use interlock_core::{names::RunId, report::Pending};
+use interlock_core::{
+    names::{ApprovalId, RunId},
+    report::Pending,
+};
+
+use crate::review::Review;
 
 /// A run as one row.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +49,8 @@ pub(crate) struct Look {
     pub(crate) waiting: Vec<Waiting>,
     /// The run whose log this is, and its last lines.
     pub(crate) log: Option<(RunId, Vec<String>)>,
+    /// The request whose review this is.
+    pub(crate) review: Option<(RunId, Option<ApprovalId>, Review)>,
     /// The time of the look.
     pub(crate) now_ms: u64,
     /// What could not be read.
@@ -120,6 +127,15 @@ pub(crate) enum Act {
     Reject(Waiting, Option<String>),
 }
 
+/// What the person wants to look at.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Wanted {
+    /// The run whose log is shown.
+    pub(crate) run: Option<RunId>,
+    /// The request that is about to be answered.
+    pub(crate) asked: Option<Waiting>,
+}
+
 /// What is on the screen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Model {
@@ -141,6 +157,8 @@ pub(crate) struct Model {
 
 /// Lines that a page key moves by.
 const PAGE: usize = 10;
+/// The same in a question.
+const PAGE_OF_QUESTION: u16 = 10;
 /// Characters a note may have.
 const NOTE_CHARS_MAX: usize = 500;
 
@@ -167,6 +185,24 @@ impl Model {
         let last = self.look.waiting.len().saturating_sub(1);
         self.waiting = found.unwrap_or_else(|| self.waiting.min(last));
         self.lapse();
+    }
+
+    /// Returns what has to be looked at.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let asked = match &self.over {
+            Over::Approve(asked, _) | Over::Reject(asked, _) => Some(asked.clone()),
+            Over::Nothing | Over::Help => None,
+        };
+        Wanted {
+            run: self.selected.clone(),
+            asked,
+        }
+    }
+
+    /// Returns what a yes to `asked` means, once that is known.
+    pub(crate) fn review_of(&self, asked: &Waiting) -> Option<&Review> {
+        let (run, id, review) = self.look.review.as_ref()?;
+        (*run == asked.run && *id == asked.pending.id).then_some(review)
     }
 
     /// Takes a question off the screen that waits no more.
@@ -231,6 +267,8 @@ impl Model {
             }
             Key::Up | Key::Letter('k') => from.saturating_sub(1),
             Key::Down | Key::Letter('j') => from.saturating_add(1),
+            Key::PageUp => from.saturating_sub(PAGE_OF_QUESTION),
+            Key::PageDown | Key::Letter(' ') => from.saturating_add(PAGE_OF_QUESTION),
             _ => from,
         };
         self.over = Over::Approve(asked, from);

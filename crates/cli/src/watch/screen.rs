@@ -12,10 +12,7 @@ use std::{
 };
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use interlock_core::{
-    command::{Answer, Ask},
-    names::RunId,
-};
+use interlock_core::command::{Answer, Ask};
 use ratatui::DefaultTerminal;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -24,14 +21,14 @@ use signal_hook::{
 
 use super::{
     look::Looker,
-    model::{Act, Key, Look, Model, Waiting},
+    model::{Act, Key, Look, Model, Waiting, Wanted},
     view::{Looks, draw},
 };
 use crate::{
     app::App,
     authority,
     failure::{Done, Exit, Failure},
-    live,
+    live, review,
 };
 
 /// Longest that a key is waited for before new looks are taken.
@@ -102,13 +99,13 @@ struct Screen<'a> {
     model: Model,
     looks: Looks,
     news: Receiver<Look>,
-    selected: Sender<Option<RunId>>,
+    selected: Sender<Wanted>,
     stopped: &'a AtomicBool,
 }
 
 impl Screen<'_> {
     fn run(mut self, terminal: &mut DefaultTerminal) -> Done {
-        let mut known = None;
+        let mut known = Wanted::default();
         loop {
             terminal.draw(|frame| draw(frame, &self.model, self.looks))?;
             if self.stopped.load(Ordering::SeqCst) {
@@ -125,8 +122,9 @@ impl Screen<'_> {
             if let Some(look) = self.news.try_iter().last() {
                 self.model.see(look);
             }
-            if known != self.model.selected {
-                known.clone_from(&self.model.selected);
+            let wanted = self.model.wanted();
+            if known != wanted {
+                known = wanted;
                 // The reader is gone only when this is about to end.
                 let _ = self.selected.send(known.clone());
             }
@@ -172,15 +170,15 @@ fn give(app: &App, asked: &Waiting, yes: bool, note: Option<String>) -> Result<S
     } else {
         Ask::Reject(answer)
     };
+    let before = live.run.clone();
     let decision = live.ask(ask)?;
     let (ok, code, message) = live::reply(&decision.reply);
-    let word = if yes { "yes" } else { "no" };
+    let word = if yes { "approved" } else { "denied" };
     Ok(if ok {
-        let id = pending.id.as_ref().map(ToString::to_string);
-        format!(
-            "said {word} to {}",
-            id.unwrap_or_else(|| pending.shown.clone())
-        )
+        let meant = std::slice::from_ref(pending);
+        let seen = (&live.machine, &before);
+        let said = review::answered(word, seen, meant, &decision.events);
+        said.first().cloned().unwrap_or_else(|| word.to_owned())
     } else {
         format!("refused ({}): {message}", code.unwrap_or_default())
     })

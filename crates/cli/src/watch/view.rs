@@ -1,6 +1,9 @@
 //! Draws the model. Whatever came from an agent is shown as text, never as a command to the terminal.
 
-use interlock_core::{instant::utc, report::About};
+use interlock_core::{
+    instant::utc,
+    report::{About, Pending},
+};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -10,6 +13,10 @@ use ratatui::{
 };
 
 use super::model::{Model, Over, Pane, Row, Waiting};
+use crate::{
+    output,
+    review::{Review, colour},
+};
 
 /// Lines below which only one pane is shown.
 const ALL_PANES_MIN: u16 = 12;
@@ -64,11 +71,13 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, looks: Looks) {
         Over::Nothing => {}
         Over::Help => over(frame, "keys", Text::from(HELP), 0),
         Over::Approve(asked, from) => {
-            let text = question(asked, "y: say yes   n: back   up, down: the rest");
+            let keys = "y: say yes   n: back   up, down: the rest";
+            let text = question(asked, model.review_of(asked), keys, looks);
             over(frame, "say yes to this?", text, *from);
         }
         Over::Reject(asked, note) => {
-            let mut text = question(asked, "Enter: say no   Esc: back");
+            let keys = "Enter: say no   Esc: back";
+            let mut text = question(asked, model.review_of(asked), keys, looks);
             text.lines.insert(0, Line::default());
             text.lines
                 .insert(0, Line::from(format!("note: {}\u{2588}", shown(note))));
@@ -227,48 +236,87 @@ fn log(frame: &mut Frame<'_>, area: Rect, model: &Model) {
 }
 
 /// Shows all that a person has to know before they answer.
-fn question(asked: &Waiting, keys: &str) -> Text<'static> {
+fn question(asked: &Waiting, review: Option<&Review>, keys: &str, looks: Looks) -> Text<'static> {
     let pending = &asked.pending;
-    let mut lines = Vec::new();
-    let mut row =
-        |name: &str, value: String| lines.push(Line::raw(format!("{name:<10}{}", shown(&value))));
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    let mut lines = vec![Line::styled(keys.to_owned(), bold), Line::default()];
+    match review {
+        Some(review) => lines.extend(review.rows.iter().map(|row| {
+            let style = if row.warns {
+                looks.coloured(Color::Yellow)
+            } else {
+                Style::new()
+            };
+            Line::styled(format!("{:<10}{}", row.name, shown(&row.text)), style)
+        })),
+        None => lines.extend(asks(pending)),
+    }
+    let mut row = |name: &str, value: &str| lines.push(said(name, value));
+    row("in", &pending.shown);
+    row("run", &format!("{} of {}", asked.run, asked.workflow));
+    row("by", &pending.by);
+    if pending.in_prompt {
+        row("where", "asked in the client's own prompt, too");
+    }
+    if let Some(at) = &pending.asked {
+        row("id", &format!("{}, asked at {}", at.id(), utc(at.at_ms)));
+    }
+    if let Some(digest) = pending.digest() {
+        row("digest", digest.as_str());
+    }
+    match review {
+        None => row("changed", "..."),
+        Some(review) => {
+            row("changed", &review.changes.head);
+            for note in &review.changes.notes {
+                row("", note);
+            }
+            lines.push(Line::default());
+            lines.extend(review.changes.diff.iter().map(|line| of_diff(line, looks)));
+        }
+    }
+    lines.push(Line::default());
+    Text::from(lines)
+}
+
+fn said(name: &str, value: &str) -> Line<'static> {
+    Line::raw(format!("{name:<10}{}", shown(value)))
+}
+
+/// Says what is asked, as long as nothing more is known.
+fn asks(pending: &Pending) -> Vec<Line<'static>> {
     match &pending.about {
         About::Transition {
             event,
             message,
             data,
-        } => {
-            row("asks", message.clone());
-            row("event", event.to_string());
-            row("data", serde_json::to_string(data).unwrap_or_default());
-        }
-        About::Entry { message } => row("asks", message.clone()),
+            ..
+        } => vec![
+            said("asks", message),
+            said("event", event.as_str()),
+            said("data", &serde_json::to_string(data).unwrap_or_default()),
+        ],
+        About::Entry { message } => vec![said("asks", message)],
         About::Call { tool, summary, .. } => {
-            row("asks", "may this one call run?".to_owned());
-            row("tool", tool.clone());
+            let mut lines = vec![said("asks", "may this one call run?"), said("tool", tool)];
             let mut name = "with";
             for line in summary.lines() {
-                row(name, line.to_owned());
+                lines.push(said(name, line));
                 name = "";
             }
+            lines
         }
     }
-    row("in", pending.shown.clone());
-    row("run", format!("{} of {}", asked.run, asked.workflow));
-    row("by", pending.by.clone());
-    if let Some(at) = &pending.asked {
-        row("id", format!("{}, asked at {}", at.id(), utc(at.at_ms)));
-    }
-    if let Some(digest) = pending.digest() {
-        row("digest", digest.to_string());
-    }
-    lines.push(Line::default());
-    lines.insert(0, Line::default());
-    lines.insert(
-        0,
-        Line::styled(keys.to_owned(), Style::new().add_modifier(Modifier::BOLD)),
-    );
-    Text::from(lines)
+}
+
+fn of_diff(line: &str, looks: Looks) -> Line<'static> {
+    let style = match colour(line) {
+        Some(output::Style::Green) => looks.coloured(Color::Green),
+        Some(output::Style::Red) => looks.coloured(Color::Red),
+        Some(_) => Style::new().add_modifier(Modifier::DIM),
+        None => Style::new(),
+    };
+    Line::styled(shown(line), style)
 }
 
 /// Draws a box over everything, as large as its text needs and the screen allows.

@@ -41,7 +41,9 @@ pub(super) fn before_line(
         used,
         carrying,
     };
-    let (call, carried, here) = judged(&asked, guarded, here);
+    let (mut call, carried, here) = judged(&asked, guarded, here);
+    let session = &guarded.binding.session.session;
+    call.prompts_in = rewrite::is_attended(setting, input).then(|| session.clone());
     let decision = guarded
         .ask(Ask::Propose(Box::new(call.clone())))
         .map_err(|error| error.to_string())?;

@@ -13,7 +13,7 @@ use crate::{
     machine::Machine,
     names::FramePath,
     refusal::{Code, Refusal},
-    run::{Asked, Frame, Grant, Run},
+    run::{Asked, Frame, Grant, PromptCall, Run},
 };
 
 /// Judges a proposed call in an open run.
@@ -178,6 +178,11 @@ fn asked(
             marks: judge::marks(bench),
             at_ms: Some(at_ms),
             then: None,
+            prompt: bench.call.prompts_in.as_ref().map(|session| PromptCall {
+                session: session.clone(),
+                agent: bench.call.agent.clone(),
+                call: bench.call.id.clone(),
+            }),
         });
     }
     Decision {

@@ -64,12 +64,11 @@ impl Work<'_> {
 
     fn approve_parked(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
         let path = &waiting.path;
-        let (frame, _) = self.stand(path)?;
-        let Some(parked) = frame.parked.clone() else {
+        let Some(parked) = self.parked_as(waiting) else {
             return Ok(());
         };
         let target = match self
-            .recheck(path)
+            .recheck(path, &parked)
             .and_then(|target| self.unchanged(path, &parked).map(|()| target))
             .and_then(|target| self.possible(path, &target).map(|()| target))
         {
@@ -104,6 +103,16 @@ impl Work<'_> {
                 by: parked.by,
             },
         )
+    }
+
+    /// Finds the transition that `waiting` asks about.
+    fn parked_as(&self, waiting: &Pending) -> Option<Parked> {
+        if waiting.in_prompt {
+            let mut prompts = self.run.prompts.iter();
+            let open = prompts.find(|prompt| prompt.id() == waiting.id);
+            return open.map(|prompt| prompt.parked.clone());
+        }
+        self.run.frame(&waiting.path)?.parked.clone()
     }
 
     /// Finds the open request of a stage that `waiting` is.
@@ -376,10 +385,7 @@ impl Work<'_> {
     /// Tells whether an earlier answer of the same command has not settled it.
     fn still_waits(&self, waiting: &Pending) -> bool {
         match &waiting.about {
-            About::Transition { .. } => self
-                .run
-                .frame(&waiting.path)
-                .is_some_and(|frame| frame.parked.is_some()),
+            About::Transition { .. } => self.parked_as(waiting).is_some(),
             About::Entry { .. } => self
                 .run
                 .frame(&waiting.path)

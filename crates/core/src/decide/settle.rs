@@ -11,6 +11,7 @@ use crate::{
     machine::{Activity, Join, Object, Outcome, Target},
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
+    run::Parked,
     text::Files,
 };
 use serde_json::Value;
@@ -212,6 +213,7 @@ impl Work<'_> {
                         by: "interlock".to_owned(),
                         question: Some(question),
                         at_ms: Some(self.at_ms),
+                        prompt: None,
                     });
                     Ok(())
                 }
@@ -278,12 +280,8 @@ impl Work<'_> {
     }
 
     /// Checks again the guards of the transition that waits at `path`.
-    pub(super) fn recheck(&self, path: &FramePath) -> Result<Target, Refusal> {
+    pub(super) fn recheck(&self, path: &FramePath, parked: &Parked) -> Result<Target, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let parked = frame
-            .parked
-            .as_ref()
-            .ok_or_else(|| Refusal::new(Code::NothingPending, "nothing waits here"))?;
         let rule = state_of(machine, frame)?.on.get(&parked.event);
         let transition = rule
             .and_then(|rule| rule.transitions.get(parked.index))

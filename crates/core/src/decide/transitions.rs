@@ -113,12 +113,11 @@ impl Work<'_> {
                 },
             )?;
             // A yes to anything but this very question is none.
-            let consent = request.approved_by.as_ref();
-            match consent.filter(|consent| consent.question == question) {
-                Some(consent) => self.emit(Event::ApprovalGranted {
+            match self.consent(path, request, &question) {
+                Some((by, id)) => self.emit(Event::ApprovalGranted {
                     path: path.clone(),
-                    by: consent.by.clone(),
-                    id: None,
+                    by,
+                    id: Some(id),
                     at_ms: Some(self.at_ms),
                 }),
                 None => {
@@ -162,6 +161,7 @@ impl Work<'_> {
             by: request.by.clone(),
             question: Some(question),
             at_ms: Some(self.at_ms),
+            prompt: None,
         });
         Reply::Parked { message, id }
     }

@@ -24,6 +24,7 @@ impl Event {
             Self::TransitionTaken { .. } => "TransitionTaken",
             Self::TransitionRejected { .. } => "TransitionRejected",
             Self::ApprovalRequested { .. } => "ApprovalRequested",
+            Self::PromptClosed { .. } => "PromptClosed",
             Self::ApprovalGranted { .. } => "ApprovalGranted",
             Self::ApprovalRejected { .. } => "ApprovalRejected",
             Self::ApprovalDropped { .. } => "ApprovalDropped",

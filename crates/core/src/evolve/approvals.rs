@@ -7,12 +7,17 @@ use super::{
 use crate::{
     event::{CallMarks, CallRecord, Event, GrantThen},
     names::{AgentId, ApprovalId, Digest, FramePath},
-    run::{Asked, Frame, Grant, OpenCall, Run, Settled, Settlement},
+    run::{
+        Asked, Frame, Grant, OpenCall, Parked, PromptCall, PromptEnd, PromptedTransition, Run,
+        Settled, Settlement,
+    },
     stage::CallFate,
 };
 
 /// Settled requests remembered at most.
 const SETTLED_MAX: usize = 32;
+/// Questions in clients' prompts remembered at most.
+const PROMPTS_MAX: usize = 64;
 
 /// Who answered, as far as the event says.
 #[derive(Debug, Clone, Copy)]
@@ -60,9 +65,13 @@ pub(super) fn apply_grant(run: &mut Run, event: &Event) {
             marks,
             at_ms,
             then,
+            prompt,
             ..
         } => {
             request_grant(run, path, call, marks, *at_ms);
+            if let Some(prompt) = prompt {
+                prompts_for(run, prompt);
+            }
             if let Some(then) = then {
                 of_stage(run, path, call, then);
             }
@@ -115,7 +124,10 @@ pub(super) fn apply_grant(run: &mut Run, event: &Event) {
 pub(super) fn apply_answer(run: &mut Run, event: &Event) {
     match event {
         Event::ApprovalGranted {
-            path, by, at_ms, ..
+            path,
+            by,
+            id,
+            at_ms,
         } => {
             let word = Word {
                 how: Settlement::Approved,
@@ -123,14 +135,14 @@ pub(super) fn apply_answer(run: &mut Run, event: &Event) {
                 at_ms: *at_ms,
                 note: None,
             };
-            unpark(run, path, word);
+            unpark(run, path, id.as_ref(), word);
         }
         Event::ApprovalRejected {
             path,
             by,
             note,
+            id,
             at_ms,
-            ..
         } => {
             let word = Word {
                 how: Settlement::Rejected,
@@ -138,14 +150,17 @@ pub(super) fn apply_answer(run: &mut Run, event: &Event) {
                 at_ms: *at_ms,
                 note: note.as_deref(),
             };
-            unpark(run, path, word);
+            unpark(run, path, id.as_ref(), word);
         }
         Event::ApprovalDropped {
             path,
             refusal,
+            id,
             at_ms,
-            ..
-        } => unpark(run, path, Word::void(&refusal.message, *at_ms)),
+        } => {
+            let word = Word::void(&refusal.message, *at_ms);
+            unpark(run, path, id.as_ref(), word);
+        }
         _ => {}
     }
 }
@@ -192,8 +207,96 @@ fn request_grant(
         granted_seq: None,
         call: None,
         then: None,
+        prompt: None,
     });
     remember(run, path, call, marks, true);
+}
+
+/// Notes that the request for this call is asked in a client's own prompt, too.
+fn prompts_for(run: &mut Run, prompt: &PromptCall) {
+    let Some(digest) = run.calls.back().map(|call| call.digest.clone()) else {
+        return;
+    };
+    let same = |grant: &&mut Grant| {
+        grant.digest == digest && grant.agent == prompt.agent && grant.granted_by.is_none()
+    };
+    // The newest: an older one with the same digest is of a stay that is over.
+    if let Some(grant) = run.grants.iter_mut().rev().find(same) {
+        grant.prompt = Some(prompt.clone());
+    }
+}
+
+/// Folds that a client asks its person about a transition.
+pub(super) fn ask_in_prompt(run: &mut Run, path: &FramePath, parked: Parked, prompt: &PromptCall) {
+    let Some(entered_seq) = run.frame(path).map(|frame| frame.entered_seq) else {
+        return;
+    };
+    if run.prompts.len() >= PROMPTS_MAX {
+        run.prompts.remove(0);
+    }
+    run.prompts.push(PromptedTransition {
+        path: path.clone(),
+        entered_seq,
+        parked,
+        prompt: prompt.clone(),
+    });
+}
+
+/// Folds that a question in a client's own prompt is over without a yes.
+pub(super) fn close_prompt(
+    run: &mut Run,
+    path: &FramePath,
+    id: &ApprovalId,
+    why: PromptEnd,
+    at_ms: u64,
+) {
+    let word = Word::void(why.sentence(), Some(at_ms));
+    if settle_prompt(run, id, word) {
+        return;
+    }
+    let own = |grant: &Grant| {
+        grant.path == *path && grant.asked.as_ref().is_some_and(|asked| asked.id() == *id)
+    };
+    let open = run.grants.iter().find(|grant| own(grant));
+    let settled = open.and_then(|grant| of_grant(grant, word));
+    run.grants.retain(|grant| !own(grant));
+    keep(run, settled);
+}
+
+/// Settles the question about a transition that a client asked in its prompt; `false`: it is none.
+fn settle_prompt(run: &mut Run, id: &ApprovalId, word: Word<'_>) -> bool {
+    let is = |prompt: &PromptedTransition| prompt.id().as_ref() == Some(id);
+    let Some(at) = run.prompts.iter().position(is) else {
+        return false;
+    };
+    let prompt = run.prompts.remove(at);
+    keep(run, of_prompt(&prompt, word));
+    if word.how == Settlement::Rejected {
+        enter_note(run, &prompt.path, word.note);
+    }
+    true
+}
+
+fn of_prompt(prompt: &PromptedTransition, word: Word<'_>) -> Option<Settled> {
+    Some(settled(
+        prompt.parked.asked.as_ref()?,
+        &prompt.path,
+        prompt.entered_seq,
+        prompt.parked.event.as_str(),
+        word,
+    ))
+}
+
+/// Drops the questions in clients' prompts of frames that `are` over.
+fn void_prompts(run: &mut Run, why: &str, at_ms: Option<u64>, are: impl Fn(&FramePath) -> bool) {
+    let word = Word::void(why, at_ms);
+    let (over, open): (Vec<_>, Vec<_>) = std::mem::take(&mut run.prompts)
+        .into_iter()
+        .partition(|prompt| are(&prompt.path));
+    run.prompts = open;
+    for prompt in over {
+        keep(run, of_prompt(&prompt, word));
+    }
 }
 
 /// Notes that the request made last is for a call of a stage.
@@ -311,6 +414,10 @@ pub(super) fn settle_in_prompt(run: &mut Run, call: &OpenCall) {
             .asked
             .as_ref()
             .is_some_and(|asked| asked.seq == call.begun_seq)
+            || grant
+                .prompt
+                .as_ref()
+                .is_some_and(|prompt| prompt.call == call.id)
     };
     let alike = |grant: &Grant| grant.path == call.path && grant.digest == call.digest;
     if !run.grants.iter().any(own) {
@@ -331,8 +438,11 @@ pub(super) fn settle_in_prompt(run: &mut Run, call: &OpenCall) {
     keep(run, settled);
 }
 
-/// Ends the wait of a parked transition; what was said is remembered.
-fn unpark(run: &mut Run, path: &FramePath, word: Word<'_>) {
+/// Ends the wait of a transition, parked or in a client's prompt; what was said is remembered.
+fn unpark(run: &mut Run, path: &FramePath, id: Option<&ApprovalId>, word: Word<'_>) {
+    if id.is_some_and(|id| settle_prompt(run, id, word)) {
+        return;
+    }
     let settled = run
         .frame(path)
         .and_then(|frame| of_parked(path, frame, word));
@@ -348,6 +458,7 @@ fn unpark(run: &mut Run, path: &FramePath, word: Word<'_>) {
 
 /// Drops the grants of a stay that is over.
 pub(super) fn forget_stay(run: &mut Run, path: &FramePath, at_ms: u64) {
+    void_prompts(run, "its state was left", Some(at_ms), |at| at == path);
     void_grants(run, "its state was left", Some(at_ms), |grant| {
         grant.path == *path
     });
@@ -355,6 +466,7 @@ pub(super) fn forget_stay(run: &mut Run, path: &FramePath, at_ms: u64) {
 
 /// Drops the grants of a stay that an interrupt ended.
 pub(super) fn forget_interrupted(run: &mut Run, path: &FramePath, at_ms: u64) {
+    void_prompts(run, "its state was left", Some(at_ms), |at| at == path);
     // Logs that do not say when something was asked have kept them.
     void_grants(run, "its state was left", Some(at_ms), |grant| {
         grant.path == *path && grant.asked.is_some()
@@ -377,12 +489,15 @@ pub(super) fn void_below(run: &mut Run, path: &FramePath, why: &str) {
     for one in settled {
         keep(run, one);
     }
+    void_prompts(run, why, None, |at| path.holds(at));
     void_grants(run, why, None, |grant| path.holds(&grant.path));
 }
 
 /// Drops the grants below `path`, but not its own.
 pub(super) fn void_grants_below(run: &mut Run, path: &FramePath) {
-    void_grants(run, "its branch has ended", None, |grant| {
+    let why = "its branch has ended";
+    void_prompts(run, why, None, |at| at != path && path.holds(at));
+    void_grants(run, why, None, |grant| {
         grant.path != *path && path.holds(&grant.path)
     });
 }

@@ -81,21 +81,30 @@ pub(super) struct CallOutcome<'a> {
     pub(super) commands: &'a [ProbedCommand],
 }
 
+/// Counts a call that a client's own prompt let run, and closes its question with yes.
+fn admit_asked(run: &mut Run, id: &CallId) {
+    let asked = |call: &&mut OpenCall| call.asked && call.id == *id;
+    let Some(open) = run.calls.iter_mut().find(asked) else {
+        return;
+    };
+    open.asked = false;
+    let call = open.clone();
+    approvals::settle_in_prompt(run, &call);
+    count(run, &call.path, &call.marks);
+    if call.marks.writes {
+        run.last_write = Some(run.seq);
+    }
+}
+
 pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, bytes: u64) {
+    // The client's own prompt said yes: the call ran, so it counts from here.
+    admit_asked(run, id);
     let Some(index) = run.calls.iter().position(|call| call.id == *id) else {
         return;
     };
     let Some(call) = run.calls.remove(index) else {
         return;
     };
-    if call.asked {
-        // The client's own prompt said yes: the call ran, so it counts from here.
-        approvals::settle_in_prompt(run, &call);
-        count(run, &call.path, &call.marks);
-        if call.marks.writes {
-            run.last_write = Some(run.seq);
-        }
-    }
     if let Some(frame) = run
         .frame_mut(&call.path)
         .filter(|frame| call.marks.counts && frame.entered_seq == call.entered_seq)

@@ -24,6 +24,8 @@ pub struct Pending {
     pub asked: Option<Asked>,
     /// Who asks: `agent`, a sub-agent's id or a person's name.
     pub by: String,
+    /// Whether a client asks it in a prompt of its own.
+    pub in_prompt: bool,
     /// What it is about.
     pub about: About,
 }
@@ -35,6 +37,8 @@ pub enum About {
     Transition {
         /// Its event.
         event: EventName,
+        /// Which of its transitions.
+        index: usize,
         /// What the person is asked.
         message: String,
         /// What would be merged into the context.
@@ -97,6 +101,10 @@ pub fn pending(machine: &Machine, run: &Run) -> Vec<Pending> {
         let below = frame.children.iter().filter(|child| child.ended.is_none());
         frames.extend(below.rev().map(|child| path.child(&child.name)));
     }
+    all.extend(run.prompts.iter().map(|prompt| Pending {
+        in_prompt: true,
+        ..transition(machine, run, &prompt.path, &prompt.parked)
+    }));
     let asked = run.grants.iter().filter(|grant| grant.granted_by.is_none());
     all.extend(asked.map(|grant| call(machine, run, grant)));
     all
@@ -110,8 +118,10 @@ fn transition(machine: &Machine, run: &Run, path: &FramePath, parked: &Parked) -
         path: path.clone(),
         asked: parked.asked.clone(),
         by: parked.by.clone(),
+        in_prompt: false,
         about: About::Transition {
             event: parked.event.clone(),
+            index: parked.index,
             message: parked.message.clone(),
             data: parked.data.clone(),
         },
@@ -126,6 +136,7 @@ fn entry(machine: &Machine, run: &Run, path: &FramePath, held: &Held) -> Pending
         path: path.clone(),
         asked: Some(held.asked.clone()),
         by: "interlock".to_owned(),
+        in_prompt: false,
         about: About::Entry {
             message: held.message.clone(),
         },
@@ -141,6 +152,7 @@ fn call(machine: &Machine, run: &Run, grant: &Grant) -> Pending {
         path: grant.path.clone(),
         asked: grant.asked.clone(),
         by: agent.map_or_else(|| "agent".to_owned(), ToString::to_string),
+        in_prompt: grant.prompt.is_some(),
         about: About::Call {
             tool: grant.tool.clone(),
             summary: grant.summary.clone(),
@@ -167,6 +179,7 @@ impl Serialize for Pending {
                 event,
                 message,
                 data,
+                ..
             } => {
                 map.serialize_entry("event", event)?;
                 map.serialize_entry("message", message)?;
@@ -179,6 +192,9 @@ impl Serialize for Pending {
             }
         }
         map.serialize_entry("by", &self.by)?;
+        if self.in_prompt {
+            map.serialize_entry("in_prompt", &true)?;
+        }
         map.serialize_entry("digest", &self.digest())?;
         let at_ms = self.asked.as_ref().map(|asked| asked.at_ms);
         map.serialize_entry("asked_ms", &at_ms)?;

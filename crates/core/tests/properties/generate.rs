@@ -444,6 +444,7 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
         summary: String::new(),
         agent: agent(dice),
         branch: None,
+        prompts_in: None,
         facts,
     }
 }

@@ -2,9 +2,10 @@
 
 use interlock_core::{
     call::ControlTool::{self, GetState, Pause, Transition},
-    command::{Ask, TransitionRequest},
+    command::{Answer as Said, Ask, TransitionRequest},
     event::Event,
     machine::Object,
+    run::PromptEnd,
 };
 use serde_json::json;
 
@@ -267,6 +268,35 @@ fn a_note_that_asked_is_the_approval_once() {
             _ => None,
         });
     assert_eq!(by.as_deref(), Some("ana"));
+}
+
+#[test]
+fn a_yes_in_the_prompt_after_a_no_elsewhere_is_none() {
+    let closes = [
+        Ask::Reject(Said {
+            by: "ana".to_owned(),
+            ..Said::default()
+        }),
+        Ask::ClosePrompts {
+            session: "s1".to_owned(),
+            agent: None,
+            call: None,
+            why: PromptEnd::TurnOver,
+        },
+    ];
+    for close in closes {
+        let world = World::with(WORK);
+        let run = in_review(&world);
+        world.note(Transition, SHIP, |note| {
+            note.asked = true;
+            note.process = Some(process(77));
+            note.at_ms = NOW + 5;
+        });
+        world.ask(&run, close);
+        let answer = call(&mut world.control(), Transition, SHIP);
+        assert_eq!(at(&answer, "/status"), "awaiting_approval");
+        assert!(!world.run(&run).is_over());
+    }
 }
 
 #[test]

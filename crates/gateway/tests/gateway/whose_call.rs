@@ -221,6 +221,7 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
         summary: String::new(),
         agent: None,
         branch: None,
+        prompts_in: None,
         facts: interlock_core::call::CallFacts {
             edit_lines: Some(1),
             ..interlock_core::call::CallFacts::default()
@@ -270,6 +271,7 @@ fn a_credential_takes_the_notes_of_its_run_alone() {
             summary: String::new(),
             agent: None,
             branch: None,
+            prompts_in: None,
             facts: interlock_core::call::CallFacts::default(),
         }))
     };

@@ -12,7 +12,7 @@ use interlock_core::{
     machine::Object,
     names::{AgentId, CallId, Digest, RunId},
     question,
-    run::Run,
+    run::{PromptCall, Run},
 };
 use interlock_facts::control_digest;
 use interlock_gateway::{Answer, Control, Incoming, Settings, StartedFor, ToolPrefix};
@@ -99,7 +99,7 @@ impl World {
         self.home.leave_note(&note).unwrap();
     }
 
-    /// Returns what a hook would ask a person about a transition now.
+    /// Asks a person about a transition in the client's own prompt, as a hook does; returns the question.
     pub(crate) fn question(&self, run: &RunId, arguments: &str) -> Option<Digest> {
         let arguments: Value = serde_json::from_str(arguments).unwrap();
         let request = TransitionRequest {
@@ -111,7 +111,14 @@ impl World {
             approved_by: None,
         };
         let machine = self.home.open_run(run).unwrap().machine().unwrap();
-        question(&machine, &self.run(run), &request).map(|asked| asked.digest)
+        let asked = question(&machine, &self.run(run), &request).map(|asked| asked.digest);
+        let prompt = PromptCall {
+            session: "s1".to_owned(),
+            agent: None,
+            call: CallId::new("asked"),
+        };
+        self.ask(run, Ask::AskInPrompt { request, prompt });
+        asked
     }
 
     /// Returns the run that holds a session.

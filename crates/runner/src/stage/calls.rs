@@ -96,6 +96,7 @@ pub(crate) fn unknown(id: CallId, tool: &str) -> ToolCall {
         summary: String::new(),
         agent: None,
         branch: None,
+        prompts_in: None,
         facts: CallFacts {
             malformed: Some("the tool is not there any more".to_owned()),
             ..CallFacts::default()

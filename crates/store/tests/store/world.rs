@@ -157,6 +157,7 @@ pub(crate) fn propose(id: &str) -> Asked {
         summary: id.to_owned(),
         agent: None,
         branch: None,
+        prompts_in: None,
         facts: CallFacts::default(),
     };
     Asked {

@@ -31,7 +31,9 @@ fn waiting(run: &str, id: &str) -> Waiting {
             title: "a".to_owned(),
             asked: None,
             by: "agent".to_owned(),
+            in_prompt: false,
             about: About::Transition {
+                index: 0,
                 event: EventName::new("GO"),
                 message: "may it?".to_owned(),
                 data: Object::new(),

@@ -58,6 +58,7 @@ impl Work<'_> {
                     marks: follows,
                     at_ms: Some(self.at_ms),
                     then: Some(then),
+                    prompt: None,
                 });
                 Ok(Reply::Ask(refusal))
             }

@@ -1,0 +1,120 @@
+//! Questions in a client's own prompt: what the person reads, and when a question is over.
+
+use interlock_core::{
+    command::{Ask, TransitionRequest},
+    names::CallId,
+    report::{About, Pending, pending},
+    run::{PromptCall, PromptEnd},
+};
+use interlock_store::StoreError;
+
+use crate::{
+    answer::cut,
+    input::{Event, Input},
+    review,
+    session::Guarded,
+};
+
+/// Characters that a client's prompt shows at most.
+const PROMPT_CHARS_MAX: usize = 900;
+
+/// Records that the client asks its person about a transition; returns what the person reads.
+///
+/// `None`: no person has to agree.
+pub(crate) fn ask(
+    guarded: &mut Guarded,
+    input: &Input,
+    request: TransitionRequest,
+    call: CallId,
+) -> Result<Option<String>, StoreError> {
+    let before = guarded.run.seq;
+    guarded.ask(Ask::AskInPrompt {
+        request,
+        prompt: PromptCall {
+            session: guarded.binding.session.session.clone(),
+            agent: input.agent.clone(),
+            call,
+        },
+    })?;
+    let asked = since(guarded, before)
+        .into_iter()
+        .rfind(|one| one.in_prompt);
+    Ok(asked.map(|one| text(guarded, &one)))
+}
+
+/// Returns what was asked of a person since the run had `before` events.
+pub(crate) fn since(guarded: &Guarded, before: u64) -> Vec<Pending> {
+    if guarded.run.seq == before {
+        return Vec::new();
+    }
+    let new = |one: &Pending| one.asked.as_ref().is_some_and(|asked| asked.seq >= before);
+    let mut all = pending(&guarded.machine, &guarded.run);
+    all.retain(new);
+    all
+}
+
+/// Writes a question for a client's prompt: what a yes means, in a few lines.
+fn text(guarded: &Guarded, asked: &Pending) -> String {
+    let log = Some(&guarded.log);
+    let rows = review::rows(&guarded.machine, &guarded.run, log, asked, guarded.at_ms);
+    let mut lines = vec![format!(
+        "Interlock: {}",
+        review::headline(&guarded.machine, &guarded.run, asked)
+    )];
+    for row in rows {
+        match (row.name, &asked.about) {
+            ("takes", _) => {}
+            ("asks", _) => lines.push(row.text),
+            ("", _) => lines.push(format!("  {}", row.text)),
+            (name, About::Transition { .. }) => lines.push(format!("{name}: {}", row.text)),
+            (_, _) => {}
+        }
+    }
+    let id = asked.id.as_ref().map(ToString::to_string);
+    let more = format!(
+        "the diff: `interlock approve {} {}` or `interlock watch`",
+        guarded.id(),
+        id.unwrap_or_default()
+    );
+    let room = PROMPT_CHARS_MAX.saturating_sub(more.chars().count() + 1);
+    format!("{}\n{more}", cut(&lines.join("\n"), room))
+}
+
+/// Closes the questions that an event shows to have been answered otherwise than with yes.
+pub(crate) fn close(guarded: &mut Guarded, input: &Input) -> Result<(), StoreError> {
+    let (why, call) = match &input.event {
+        Event::BeforeTool(used) => (PromptEnd::NextCall, used.id.clone()),
+        Event::Prompt | Event::Stop { .. } | Event::SubagentStop => (PromptEnd::TurnOver, None),
+        Event::SessionEnd => (PromptEnd::SessionOver, None),
+        _ => return Ok(()),
+    };
+    close_as(guarded, input, call, why)
+}
+
+/// Closes the questions of whoever the hook is about.
+pub(crate) fn close_as(
+    guarded: &mut Guarded,
+    input: &Input,
+    call: Option<CallId>,
+    why: PromptEnd,
+) -> Result<(), StoreError> {
+    let run = &guarded.run;
+    let session = guarded.binding.session.session.clone();
+    let own = |prompt: &PromptCall| prompt.session == session;
+    let open = run.prompts.iter().any(|one| own(&one.prompt))
+        || run
+            .grants
+            .iter()
+            .any(|grant| grant.prompt.as_ref().is_some_and(own));
+    if !open || run.is_over() {
+        return Ok(());
+    }
+    let agent = input.agent.clone();
+    guarded.ask(Ask::ClosePrompts {
+        session,
+        agent,
+        call,
+        why,
+    })?;
+    Ok(())
+}

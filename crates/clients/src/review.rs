@@ -1,0 +1,258 @@
+//! What a yes means, in lines for people: where it leads, its data, what it rests on.
+//!
+//! INVARIANT: whatever an agent may have written is shown by [`visible`]: nothing of it
+//! reaches a terminal as a command, and none of it can look like a line of ours.
+
+use interlock_core::{
+    event::Event,
+    machine::Machine,
+    report::{About, Basis, Pending, meaning},
+    run::Run,
+};
+use interlock_store::{EventLog as _, RunLog};
+
+use crate::answer::cut;
+
+/// Characters of one value of the data that are shown.
+const VALUE_CHARS_MAX: usize = 400;
+/// Characters of a command, a field or a message that are shown.
+const TEXT_CHARS_MAX: usize = 300;
+/// Characters of a headline that are shown.
+const HEADLINE_CHARS_MAX: usize = 160;
+/// Values of the data that are shown.
+const VALUES_MAX: usize = 20;
+
+/// A name and what it says, as one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The name; empty: the line goes on with the one before.
+    pub name: &'static str,
+    /// What it says, visible.
+    pub text: String,
+    /// Whether it speaks against a yes.
+    pub warns: bool,
+}
+
+impl Row {
+    fn new(name: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            name,
+            text: text.into(),
+            warns: false,
+        }
+    }
+}
+
+/// Shows text that may hold anything on one line: what would steer a terminal or the eye is escaped.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\t' => shown.push_str("    "),
+            letter if steers(letter) => {
+                let code = u32::from(letter);
+                let escaped = if code < 0x100 {
+                    format!("\\x{code:02x}")
+                } else {
+                    format!("\\u{{{code:x}}}")
+                };
+                shown.push_str(&escaped);
+            }
+            letter => shown.push(letter),
+        }
+    }
+    shown
+}
+
+/// Tells whether a letter changes how others are shown, or is not seen.
+const fn steers(letter: char) -> bool {
+    letter.is_ascii_control()
+        || matches!(
+            letter,
+            '\u{80}'..='\u{9f}'
+                | '\u{ad}'
+                | '\u{61c}'
+                | '\u{115f}'
+                | '\u{1160}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// Shows text on one line, cut to `max` characters.
+fn shortened(text: &str, max: usize) -> String {
+    visible(&cut(text, max))
+}
+
+/// Says in one line what a request is about: `SHIP: draft -> shipped`.
+#[must_use]
+pub fn headline(machine: &Machine, run: &Run, pending: &Pending) -> String {
+    let text = match &pending.about {
+        About::Transition { event, index, .. } => {
+            let meant = meaning(machine, run, &pending.path, event, Some(*index));
+            meant.map_or_else(
+                || format!("{event} in {}", pending.title),
+                |meant| format!("{event}: {} -> {}", meant.from, meant.to.join(" or ")),
+            )
+        }
+        About::Entry { .. } => format!("before {}", pending.title),
+        About::Call { tool, summary, .. } => format!("{tool} {summary}"),
+    };
+    shortened(&text, HEADLINE_CHARS_MAX)
+}
+
+/// Says what a yes to a request means.
+///
+/// `log` tells when evidence was seen, and by which line.
+#[must_use]
+pub fn rows(
+    machine: &Machine,
+    run: &Run,
+    log: Option<&RunLog>,
+    pending: &Pending,
+    now_ms: u64,
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    match &pending.about {
+        About::Transition {
+            event,
+            index,
+            message,
+            data,
+        } => {
+            rows.push(Row::new("takes", headline(machine, run, pending)));
+            rows.push(Row::new("asks", shortened(message, TEXT_CHARS_MAX)));
+            let mut name = "data";
+            for (key, value) in data.iter().take(VALUES_MAX) {
+                let text = format!("{key} = {value}");
+                rows.push(Row::new(name, shortened(&text, VALUE_CHARS_MAX)));
+                name = "";
+            }
+            if let Some(more @ 1..) = data.len().checked_sub(VALUES_MAX) {
+                let text = format!("and {more} more (`interlock status --json` shows all)");
+                rows.push(Row::new("", text));
+            }
+            let meant = meaning(machine, run, &pending.path, event, Some(*index));
+            let bases = meant.map(|meant| meant.bases).unwrap_or_default();
+            let mut name = "rests on";
+            for basis in &bases {
+                rows.push(Row {
+                    name,
+                    ..of_basis(basis, log, now_ms)
+                });
+                name = "";
+            }
+            if bases.is_empty() {
+                rows.push(Row::new("rests on", "no guard: nothing but this answer"));
+            }
+        }
+        About::Entry { message } => {
+            rows.push(Row::new(
+                "begins",
+                shortened(&pending.title, TEXT_CHARS_MAX),
+            ));
+            rows.push(Row::new("asks", shortened(message, VALUE_CHARS_MAX)));
+        }
+        About::Call { tool, summary, .. } => {
+            rows.push(Row::new("asks", "may this one call run?"));
+            rows.push(Row::new("tool", shortened(tool, TEXT_CHARS_MAX)));
+            let mut name = "with";
+            for line in summary.lines() {
+                rows.push(Row::new(name, visible(line)));
+                name = "";
+            }
+        }
+    }
+    rows
+}
+
+fn of_basis(basis: &Basis, log: Option<&RunLog>, now_ms: u64) -> Row {
+    match basis {
+        Basis::Said { field, value } => {
+            let value = value
+                .as_ref()
+                .map_or("missing".to_owned(), ToString::to_string);
+            let text = format!("{field} = {value} (the agent's word)");
+            Row::new("", shortened(&text, VALUE_CHARS_MAX))
+        }
+        Basis::Seen {
+            what,
+            exit,
+            wanted,
+            begun_seq,
+            holds,
+        } => {
+            let (ran, age) = begun_seq
+                .zip(log)
+                .and_then(|(seq, log)| when(log, seq, what, now_ms))
+                .unwrap_or_default();
+            let ended = match (begun_seq, exit, wanted) {
+                (None, _, _) => "not seen".to_owned(),
+                (Some(_), Some(exit), Some(_)) => format!("exit {exit}{age}"),
+                (Some(_), Some(0), None) => format!("succeeded{age}"),
+                (Some(_), Some(_), None) => format!("failed{age}"),
+                (Some(_), None, _) => format!("exit not known{age}"),
+            };
+            let stale = if *holds { "" } else { ", does not count now" };
+            let what = shortened(what, TEXT_CHARS_MAX);
+            Row {
+                name: "",
+                text: format!("`{what}`{ran}: {ended}{stale}"),
+                warns: !holds,
+            }
+        }
+    }
+}
+
+/// Says by which line evidence was seen, where that is another, and how long ago.
+fn when(log: &RunLog, seq: u64, what: &str, now_ms: u64) -> Option<(String, String)> {
+    let recorded = log.events(seq).next()?.ok()?;
+    let age = format!(", {} ago", age(now_ms.saturating_sub(recorded.at_ms)));
+    let call = match &recorded.event {
+        Event::CallAllowed { call, .. } | Event::GrantRequested { call, .. } => call,
+        _ => return Some((String::new(), age)),
+    };
+    let ran = if call.summary == what || !what.chars().any(char::is_whitespace) && call.tool == what
+    {
+        String::new()
+    } else {
+        format!(" (as `{}`)", shortened(&call.summary, TEXT_CHARS_MAX))
+    };
+    Some((ran, age))
+}
+
+/// Says how long something took, in its largest whole unit.
+#[must_use]
+pub fn age(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn nothing_an_agent_writes_steers_the_terminal() {
+        let said =
+            "a\u{1b}[2J\u{1b}]0;x\u{7}b\r\nApprove? \u{202e}c\u{9b}31m\u{200b}\u{e0041}\u{7f}";
+        assert_eq!(
+            visible(said),
+            "a\\x1b[2J\\x1b]0;x\\x07b\\x0d\\x0aApprove? \\u{202e}c\\x9b31m\\u{200b}\\u{e0041}\\x7f"
+        );
+        assert_eq!(visible("ä\tb 日本"), "ä    b 日本");
+    }
+}

@@ -1,0 +1,407 @@
+//! Questions in a client's own prompt: open in the log, closed by what follows, and opened by nothing but their call.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+use interlock_core::{
+    Decision, Reply,
+    call::{CallFacts, CallKind, CallResult, ToolCall},
+    command::{Answer, Ask, Command, Consent, TransitionRequest},
+    decide,
+    event::Event,
+    evolve,
+    machine::Machine,
+    names::{AgentId, CallId, Digest, RunId},
+    question,
+    report::{Basis, meaning, pending},
+    run::{PromptCall, PromptEnd, Run, Settlement},
+};
+use serde_json::{Value, json};
+
+fn machine() -> Machine {
+    let to = |state: &str, approval: Value| json!({"branched": false, "transitions": [{"target": {"state": state}, "approval": approval, "guards": [{"inline": {"evidence": {"of": {"command": {"text": "npm test", "words": ["npm", "test"], "exit": 0}}, "since": "run_start"}}}]}]});
+    let free =
+        |state: &str| json!({"branched": false, "transitions": [{"target": {"state": state}}]});
+    let mut ship = to("done", json!({"message": "Ship it?"}));
+    ship["transitions"][0]["guards"] = json!([]);
+    serde_json::from_value(json!({
+        "id": "m", "initial": "work",
+        "limits": interlock_core::machine::Limits::default(),
+        "states": {
+            "work": {
+                "policy": {"allowed_tools": ["Read"], "on_denied": "ask"},
+                "on": {"SHIP": ship, "PROVEN": to("done", json!({})), "AWAY": free("away")},
+            },
+            "away": {"on": {"BACK": free("work")}},
+            "done": {"activity": {"final": {"outcome": "success"}}},
+        },
+    }))
+    .unwrap()
+}
+
+struct Played {
+    machine: Machine,
+    run: Run,
+    events: Vec<Event>,
+    at_ms: u64,
+}
+
+impl Played {
+    fn new() -> Self {
+        let mut played = Self {
+            machine: machine(),
+            run: Run::new(RunId::new("r")),
+            events: Vec::new(),
+            at_ms: 1_000,
+        };
+        played.ask(Ask::Start {
+            input: Default::default(),
+            by: "ana".to_owned(),
+            places: None,
+            mode: None,
+            opening: None,
+        });
+        played
+    }
+
+    fn ask(&mut self, ask: Ask) -> Decision {
+        self.at_ms += 1;
+        let command = Command {
+            at_ms: self.at_ms,
+            ask,
+        };
+        let decision = decide(&self.machine, &self.run, &command);
+        for event in &decision.events {
+            self.run = evolve(self.run.clone(), event);
+            self.events.push(event.clone());
+        }
+        // What is in the log is the whole truth.
+        let replayed = self.events.iter().fold(Run::new(RunId::new("r")), evolve);
+        assert_eq!(replayed, self.run);
+        let kept: Run = serde_json::from_value(json!(self.run)).unwrap();
+        assert_eq!(kept, self.run);
+        decision
+    }
+
+    /// Asks about SHIP in the prompt of `call`; returns the question.
+    fn asks(&mut self, session: &str, agent: Option<&str>, call: &str) -> Digest {
+        let request = ship(agent, None);
+        let asked = question(&self.machine, &self.run, &request).unwrap();
+        let prompt = prompt(session, agent, call);
+        let decision = self.ask(Ask::AskInPrompt { request, prompt });
+        assert!(
+            matches!(decision.reply, Reply::Parked { .. }),
+            "{decision:?}"
+        );
+        asked.digest
+    }
+
+    fn proposes(&mut self, id: &str, tool: &str, writes: bool, session: Option<&str>) -> Decision {
+        let call = call(id, tool, writes, session);
+        self.ask(Ask::Propose(Box::new(call)))
+    }
+
+    fn closes(&mut self, session: &str, agent: Option<&str>, call: Option<&str>, why: PromptEnd) {
+        self.ask(Ask::ClosePrompts {
+            session: session.to_owned(),
+            agent: agent.map(AgentId::new),
+            call: call.map(CallId::new),
+            why,
+        });
+    }
+
+    fn ends(&mut self, id: &str) {
+        self.ask(Ask::Record(CallResult {
+            id: Some(CallId::new(id)),
+            ok: true,
+            exit: None,
+            bytes: 0,
+            wrote: Vec::new(),
+            commands: Vec::new(),
+        }));
+    }
+
+    fn open(&self) -> Vec<String> {
+        pending(&self.machine, &self.run)
+            .iter()
+            .map(|one| one.id.as_ref().unwrap().to_string())
+            .collect()
+    }
+
+    fn state(&self) -> &str {
+        self.run.root.at.as_str()
+    }
+}
+
+fn ship(agent: Option<&str>, consent: Option<Digest>) -> TransitionRequest {
+    TransitionRequest {
+        event: "SHIP".to_owned(),
+        data: serde_json::from_value(json!({"v": 1})).unwrap(),
+        branch: None,
+        agent: agent.map(AgentId::new),
+        by: "agent".to_owned(),
+        approved_by: consent.map(|question| Consent {
+            by: "ana".to_owned(),
+            question,
+        }),
+    }
+}
+
+fn prompt(session: &str, agent: Option<&str>, call: &str) -> PromptCall {
+    PromptCall {
+        session: session.to_owned(),
+        agent: agent.map(AgentId::new),
+        call: CallId::new(call),
+    }
+}
+
+fn call(id: &str, tool: &str, writes: bool, session: Option<&str>) -> ToolCall {
+    let files = if writes {
+        json!([{"path": "/p/a", "relative": "a", "place": "project", "by": "Write", "removes": false, "recursive": false, "lines": null, "before": null}])
+    } else {
+        json!([])
+    };
+    let mut facts = json!(CallFacts::default());
+    facts["writes"] = files;
+    ToolCall {
+        id: CallId::new(id),
+        tool: tool.to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        kind: if writes {
+            CallKind::Edit
+        } else {
+            CallKind::Other
+        },
+        digest: Digest::new(format!("of {tool}")),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        prompts_in: session.map(str::to_owned),
+        facts: serde_json::from_value(facts).unwrap(),
+    }
+}
+
+#[test]
+fn a_question_in_a_prompt_is_open_and_stops_nothing() {
+    let mut played = Played::new();
+    let before = played.run.seq;
+    played.asks("s", None, "t1");
+    assert_eq!(played.run.seq, before + 1);
+    assert!(matches!(
+        played.events.last(),
+        Some(Event::ApprovalRequested {
+            prompt: Some(_),
+            ..
+        })
+    ));
+    let waiting = pending(&played.machine, &played.run);
+    assert_eq!(waiting.len(), 1);
+    assert!(waiting[0].in_prompt);
+    assert_eq!(json!(waiting[0])["in_prompt"], true);
+    let report = interlock_core::report(&played.machine, &played.run, None);
+    assert_eq!(report.status.as_str(), "running");
+    // A sub-agent at work beside it goes on.
+    assert_eq!(
+        played.proposes("t2", "Read", false, None).reply,
+        Reply::Accepted
+    );
+}
+
+#[test]
+fn the_call_that_comes_is_the_yes_and_closes_it() {
+    let mut played = Played::new();
+    let asked = played.asks("s", None, "t1");
+    let id = played.open()[0].clone();
+    let decision = played.ask(Ask::Transition(ship(None, Some(asked))));
+    assert_eq!(decision.reply, Reply::Accepted);
+    assert_eq!(played.state(), "done");
+    let granted = decision.events.iter().find_map(|event| match event {
+        Event::ApprovalGranted { id, .. } => id.clone(),
+        _ => None,
+    });
+    assert_eq!(granted.unwrap().to_string(), id);
+    assert_eq!(played.run.settled[0].how, Settlement::Approved);
+    assert!(played.run.prompts.is_empty());
+}
+
+#[test]
+fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
+    // Never asked; asked by another; asked about other data; refused meanwhile.
+    let never = |played: &mut Played| {
+        question(&played.machine, &played.run, &ship(None, None))
+            .unwrap()
+            .digest
+    };
+    let by_another = |played: &mut Played| played.asks("s", Some("sub"), "t1");
+    let closed = |played: &mut Played| {
+        let asked = played.asks("s", None, "t1");
+        played.closes("s", None, Some("t2"), PromptEnd::NextCall);
+        asked
+    };
+    let rejected = |played: &mut Played| {
+        let asked = played.asks("s", None, "t1");
+        let id = played.open().remove(0);
+        played.ask(Ask::Reject(Answer {
+            by: "ana".to_owned(),
+            path: Some(id),
+            ..Answer::default()
+        }));
+        asked
+    };
+    let left = |played: &mut Played| {
+        let asked = played.asks("s", None, "t1");
+        for event in ["AWAY", "BACK"] {
+            played.ask(Ask::Transition(TransitionRequest {
+                event: event.to_owned(),
+                data: Default::default(),
+                ..ship(None, None)
+            }));
+        }
+        assert!(played.run.prompts.is_empty());
+        asked
+    };
+    let all: [&dyn Fn(&mut Played) -> Digest; 5] = [&never, &by_another, &closed, &rejected, &left];
+    for (number, forge) in all.into_iter().enumerate() {
+        let mut played = Played::new();
+        let asked = forge(&mut played);
+        let decision = played.ask(Ask::Transition(ship(None, Some(asked))));
+        assert!(
+            matches!(decision.reply, Reply::Parked { .. }),
+            "{number}: {decision:?}"
+        );
+        assert_eq!(played.state(), "work", "{number}");
+    }
+}
+
+#[test]
+fn what_its_asker_does_next_closes_it() {
+    let cases: [(Option<&str>, Option<&str>, PromptEnd, bool); 6] = [
+        (None, Some("t2"), PromptEnd::NextCall, true),
+        // The same call told of twice.
+        (None, Some("t1"), PromptEnd::NextCall, false),
+        (None, None, PromptEnd::TurnOver, true),
+        // Somebody else's.
+        (Some("sub"), Some("t2"), PromptEnd::NextCall, false),
+        (Some("sub"), None, PromptEnd::TurnOver, false),
+        (Some("sub"), None, PromptEnd::SessionOver, true),
+    ];
+    for (agent, call, why, closes) in cases {
+        let mut played = Played::new();
+        played.asks("s", None, "t1");
+        played.closes("another", agent, call, why);
+        assert_eq!(played.open().len(), 1);
+        played.closes("s", agent, call, why);
+        assert_eq!(
+            played.open().is_empty(),
+            closes,
+            "{agent:?} {call:?} {why:?}"
+        );
+        if closes {
+            assert_eq!(played.run.settled[0].how, Settlement::Void);
+            assert_eq!(played.state(), "work");
+        }
+    }
+}
+
+#[test]
+fn a_person_may_answer_it_elsewhere() {
+    let mut played = Played::new();
+    played.asks("s", None, "t1");
+    let id = played.open().remove(0);
+    let decision = played.ask(Ask::Approve(Answer {
+        by: "ana".to_owned(),
+        path: Some(id),
+        ..Answer::default()
+    }));
+    assert_eq!(decision.reply, Reply::Accepted);
+    assert_eq!(played.state(), "done");
+    assert_eq!(played.run.root.context["v"], 1);
+}
+
+#[test]
+fn a_call_under_ask_is_open_until_it_runs_or_is_refused() {
+    let mut played = Played::new();
+    let asked = played.proposes("t1", "Write", true, Some("s"));
+    assert!(matches!(asked.reply, Reply::Ask(_)));
+    assert_eq!(played.open().len(), 1);
+    // It ran: the person said yes.
+    played.ends("t1");
+    assert!(played.open().is_empty());
+    assert_eq!(played.run.settled[0].how, Settlement::Approved);
+    // The yes is used up with the call.
+    assert!(matches!(
+        played.proposes("t2", "Write", true, Some("s")).reply,
+        Reply::Ask(_)
+    ));
+    // The agent goes on with another: no.
+    played.closes("s", None, Some("t3"), PromptEnd::NextCall);
+    assert!(played.open().is_empty());
+    assert_eq!(played.run.settled[1].how, Settlement::Void);
+    // Whoever is asked by `interlock approve` alone is still asked.
+    played.proposes("t4", "Write", true, None);
+    played.closes("s", None, Some("t5"), PromptEnd::NextCall);
+    played.closes("s", None, None, PromptEnd::TurnOver);
+    assert_eq!(played.open().len(), 1);
+}
+
+#[test]
+fn calls_that_only_read_may_wait_beside_each_other() {
+    let mut played = Played::new();
+    played.proposes("t1", "WebFetch", false, Some("s"));
+    played.closes("s", None, Some("t2"), PromptEnd::NextCall);
+    played.proposes("t2", "WebSearch", false, Some("s"));
+    assert_eq!(played.open().len(), 2);
+    played.ends("t2");
+    assert_eq!(played.open().len(), 1);
+    played.closes("s", None, None, PromptEnd::TurnOver);
+    assert!(played.open().is_empty());
+}
+
+#[test]
+fn a_call_that_runs_with_other_arguments_is_no_yes() {
+    let mut played = Played::new();
+    played.proposes("t1", "Write", true, Some("s"));
+    played.closes("s", None, Some("t1"), PromptEnd::OtherArguments);
+    let before = played.run.last_write;
+    played.ends("t1");
+    assert_eq!(played.run.settled[0].how, Settlement::Void);
+    // What ran has run all the same: evidence from before is of another text.
+    assert!(played.run.last_write > before);
+    assert!(matches!(
+        played.proposes("t2", "Write", true, Some("s")).reply,
+        Reply::Ask(_)
+    ));
+}
+
+#[test]
+fn what_a_yes_rests_on_is_told() {
+    let played = Played::new();
+    let path = interlock_core::names::FramePath::root();
+    let meant = meaning(
+        &played.machine,
+        &played.run,
+        &path,
+        &"PROVEN".into(),
+        Some(0),
+    )
+    .unwrap();
+    assert_eq!(
+        (meant.from.as_str(), meant.to),
+        ("work", vec!["done".to_owned()])
+    );
+    assert_eq!(
+        meant.bases,
+        [Basis::Seen {
+            what: "npm test".to_owned(),
+            wanted: Some(0),
+            exit: None,
+            begun_seq: None,
+            holds: false,
+        }]
+    );
+    let meant = meaning(&played.machine, &played.run, &path, &"SHIP".into(), Some(0)).unwrap();
+    assert!(meant.bases.is_empty());
+}

@@ -1,0 +1,134 @@
+//! The commit of version control that a project was at when a run began.
+//!
+//! Found by reading a few small files: no program is started, since what a repository
+//! configures is in its agent's hands, and a hook must not wait for one.
+
+use std::{
+    fs,
+    io::Read as _,
+    path::{Component, Path, PathBuf},
+};
+
+use interlock_core::names::RunId;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::StoreError,
+    files::{self, Sync, Versioned},
+    home::Home,
+};
+
+/// The name of its file beside a run's database.
+const FILE: &str = "revision.json";
+/// The most bytes of a small file of a repository that are read.
+const SMALL_MAX: u64 = 4 * 1024;
+/// The most bytes of a repository's packed references that are read.
+const PACKED_MAX: u64 = 4 * 1024 * 1024;
+
+/// Where a project stood in version control.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Revision {
+    /// The root of the working tree.
+    pub top: PathBuf,
+    /// Where the repository keeps its objects.
+    pub objects: PathBuf,
+    /// The commit, lower-case hex.
+    pub commit: String,
+}
+
+impl Versioned for Revision {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 64 * 1024;
+}
+
+impl Revision {
+    /// Finds where the project at `root` stands; `None`: in no repository, or in one that is kept otherwise.
+    #[must_use]
+    pub fn of_project(root: &Path) -> Option<Self> {
+        let top = root
+            .ancestors()
+            .find(|directory| directory.join(".git").symlink_metadata().is_ok())?;
+        let own = directory_of(&top.join(".git"), top)?;
+        // A further working tree shares objects and references with the first.
+        let shared = match text(&own.join("commondir"), SMALL_MAX) {
+            Some(shared) => own.join(shared.trim_end()),
+            None => own.clone(),
+        };
+        let head = text(&own.join("HEAD"), SMALL_MAX)?;
+        let commit = match head.trim_end().strip_prefix("ref: ") {
+            None => commit(&head)?,
+            Some(name) => named(&own, &shared, name)?,
+        };
+        Some(Self {
+            top: top.to_owned(),
+            objects: shared.join("objects").canonicalize().ok()?,
+            commit,
+        })
+    }
+
+    /// Writes down where the project at `root` stands, beside the run's database in `directory`.
+    pub(crate) fn keep(directory: &Path, root: &Path) -> Result<(), StoreError> {
+        match Self::of_project(root) {
+            Some(found) => files::write(&directory.join(FILE), &found, Sync::Later),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the directory that `.git` is, or names.
+fn directory_of(git: &Path, top: &Path) -> Option<PathBuf> {
+    if git.is_dir() {
+        return Some(git.to_owned());
+    }
+    let named = text(git, SMALL_MAX)?;
+    Some(top.join(named.trim_end().strip_prefix("gitdir: ")?))
+}
+
+/// Reads the commit that a reference names.
+fn named(own: &Path, shared: &Path, name: &str) -> Option<String> {
+    let is_plain = Path::new(name)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    if !is_plain || !name.starts_with("refs/") {
+        return None;
+    }
+    for directory in [own, shared] {
+        if let Some(found) = text(&directory.join(name), SMALL_MAX) {
+            return commit(&found);
+        }
+    }
+    let packed = text(&shared.join("packed-refs"), PACKED_MAX)?;
+    let line = packed
+        .lines()
+        .find(|line| line.split_once(' ').is_some_and(|(_, named)| named == name))?;
+    commit(line.split(' ').next()?)
+}
+
+fn commit(text: &str) -> Option<String> {
+    let text = text.trim_end();
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_hex && matches!(text.len(), 40 | 64)).then(|| text.to_ascii_lowercase())
+}
+
+/// Reads a plain file that is text and not too large.
+fn text(path: &Path, max: u64) -> Option<String> {
+    let found = fs::metadata(path).ok()?;
+    if !found.is_file() || found.len() > max {
+        return None;
+    }
+    let mut text = String::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(max).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+impl Home {
+    /// Returns where a run's project stood in version control when the run began, where that is known.
+    ///
+    /// # Errors
+    /// The run is not there, or what it kept cannot be read.
+    pub fn revision_of(&self, run: &RunId) -> Result<Option<Revision>, StoreError> {
+        files::read(&self.present_directory(run)?.join(FILE))
+    }
+}
