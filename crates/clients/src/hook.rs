@@ -327,7 +327,7 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         setting.configuration.as_deref(),
         &guarded.binding.project_root,
         (&guarded.machine, &guarded.run),
-        &prompts::since(&guarded, before),
+        before,
     );
     Ok(match found.or(goes_on) {
         Some(text) => answer.telling(text),

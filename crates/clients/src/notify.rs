@@ -11,7 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use interlock_core::{machine::Machine, report::Pending, run::Run};
+use interlock_core::{
+    machine::Machine,
+    report::{Pending, asked_since},
+    run::Run,
+};
 use interlock_project::{Config, NotifyConfig};
 
 use crate::{answer::cut, review};
@@ -258,13 +262,16 @@ impl Notifier {
     }
 }
 
-/// Tells a person of what waits for them now; whatever goes wrong is of no matter here.
+/// Tells a person of what has come to wait for them since the run had `before` events.
+///
+/// Whatever goes wrong is of no matter here.
 pub fn tell(
     configuration: Option<&Path>,
     project: &Path,
     (machine, run): (&Machine, &Run),
-    asked: &[Pending],
+    before: u64,
 ) {
+    let asked = asked_since(machine, run, before);
     if asked.is_empty() {
         return;
     }
@@ -276,7 +283,7 @@ pub fn tell(
         .into_iter()
         .flatten()
     {
-        for pending in asked {
+        for pending in &asked {
             notifier.send(&Notice::of(machine, run, pending));
         }
     }

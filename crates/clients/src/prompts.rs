@@ -3,7 +3,7 @@
 use interlock_core::{
     command::{Ask, TransitionRequest},
     names::CallId,
-    report::{About, Pending, pending},
+    report::{About, Pending, asked_since},
     run::{PromptCall, PromptEnd},
 };
 use interlock_store::StoreError;
@@ -36,21 +36,10 @@ pub(crate) fn ask(
             call,
         },
     })?;
-    let asked = since(guarded, before)
+    let asked = asked_since(&guarded.machine, &guarded.run, before)
         .into_iter()
         .rfind(|one| one.in_prompt);
     Ok(asked.map(|one| text(guarded, &one)))
-}
-
-/// Returns what was asked of a person since the run had `before` events.
-pub(crate) fn since(guarded: &Guarded, before: u64) -> Vec<Pending> {
-    if guarded.run.seq == before {
-        return Vec::new();
-    }
-    let new = |one: &Pending| one.asked.as_ref().is_some_and(|asked| asked.seq >= before);
-    let mut all = pending(&guarded.machine, &guarded.run);
-    all.retain(new);
-    all
 }
 
 /// Writes a question for a client's prompt: what a yes means, in a few lines.

@@ -25,7 +25,7 @@ use crate::{
 
 pub use events::{EventReport, Targets};
 pub use meaning::{Basis, Meaning, meaning, moves};
-pub use pending::{About, Pending, pending};
+pub use pending::{About, Pending, asked_since, pending};
 pub use place::{
     StatePaths, focus, item_title, machine_of, numbered, shown_path, state_paths, title, title_of,
     titles,

@@ -10,6 +10,7 @@ mod workflows;
 
 use std::path::{Path, PathBuf};
 
+use interlock_clients::notify;
 use interlock_core::{
     Reply,
     call::ControlTool,
@@ -206,7 +207,14 @@ impl Control {
             approved_by: self.approved_by(&caller),
             event: event.clone(),
         };
+        let before = live.run.seq;
         let decision = live.ask(incoming.at_ms, Ask::Transition(request))?;
+        notify::tell(
+            self.settings.configuration.as_deref(),
+            &self.project_root,
+            (&live.machine, &live.run),
+            before,
+        );
         let mut parking = None;
         let mut said = Said {
             message: String::new(),

@@ -4,6 +4,7 @@ use interlock_clients::{
     ClientId,
     doctor::{Check, Examination, Found, Health, Report, Row, UnknownMod, examine, unknown_mods},
     install::set_up,
+    notify::{NoNotifier, Notifier, notifiers},
     tools::lacks,
 };
 use interlock_project::{Config, configuration_directory};
@@ -32,6 +33,7 @@ pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
     if let Some(workflow) = &policy {
         report.checks.extend(offer(app, workflow)?);
     }
+    report.checks.extend(notifications(app, &examination)?);
     let failed = report.fails();
     if args.json {
         let Report { clients, checks } = report;
@@ -74,6 +76,44 @@ fn offer(app: &App, workflow: &str) -> Result<Vec<Check>, Failure> {
             })
     };
     Ok(clients.into_iter().flat_map(of).collect())
+}
+
+/// Tries out each way in which a person is told that a question waits for them.
+fn notifications(app: &App, examination: &Examination) -> Result<Vec<Check>, Failure> {
+    let config = Config::of_person(examination.configuration.as_deref())?.notify;
+    let found = notifiers(&config, &|name| variable(name), &app.project());
+    let check = |found: Result<Notifier, NoNotifier>| {
+        let (health, seen, advice) = match found {
+            Ok(notifier) => match notifier.try_out() {
+                Ok(()) => (Health::Ok, format!("`{}` has shown one", notifier.name), ""),
+                Err(why) => (
+                    Health::Warn,
+                    format!("`{}`: {why}", notifier.name),
+                    "`[notify]` in your own `config.toml` says what is started",
+                ),
+            },
+            Err(NoNotifier::Off) => (
+                Health::Ok,
+                "the desktop's are switched off (`[notify] desktop`)".to_owned(),
+                "",
+            ),
+            Err(NoNotifier::NoDesktop) => (Health::Ok, "no desktop in this session".to_owned(), ""),
+            Err(NoNotifier::Missing(program)) => (
+                Health::Warn,
+                format!("`{program}` is not found outside of the project"),
+                "install it, or set `command` under `[notify]` in your own `config.toml`",
+            ),
+        };
+        Check {
+            of: "interlock",
+            what: "notifications",
+            health,
+            seen,
+            advice: advice.to_owned(),
+            took_ms: None,
+        }
+    };
+    Ok(found.into_iter().map(check).collect())
 }
 
 /// Accepts the mods that are there, each as it is now.

@@ -1,6 +1,7 @@
 //! Carries one run out in this process, until it is over or waits for a person.
 
 use std::{
+    io::IsTerminal as _,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -10,7 +11,9 @@ use std::{
     time::Duration,
 };
 
+use interlock_clients::notify;
 use interlock_core::{dialogue::Dialogue, machine::Machine, text::Places};
+use interlock_project::configuration_directory;
 use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::json;
@@ -24,7 +27,7 @@ use super::{
     stages::{Making, Prepared},
 };
 use crate::{
-    app::{App, home_of_person},
+    app::{App, home_of_person, variable},
     args::StageArgs,
     commands::telemetry,
     failure::{Done, Exit, Failure},
@@ -129,6 +132,11 @@ impl Carrying {
         self.host.log().tidy_up();
         telemetry::nudge();
         let halted = Halted::of(self.host.log(), machine)?;
+        if halted.code == Exit::Waiting.code() && !std::io::stdout().is_terminal() {
+            let run = self.host.log().load()?;
+            let own = configuration_directory(variable);
+            notify::tell(own.as_deref(), &app.project(), (machine, &run), 0);
+        }
         match &self.shown {
             Shown::Progress(_) => {
                 halted.tell(app);

@@ -110,6 +110,17 @@ pub fn pending(machine: &Machine, run: &Run) -> Vec<Pending> {
     all
 }
 
+/// Lists what has come to wait for a person since the run had `before` events.
+#[must_use]
+pub fn asked_since(machine: &Machine, run: &Run, before: u64) -> Vec<Pending> {
+    if run.seq == before {
+        return Vec::new();
+    }
+    let mut all = pending(machine, run);
+    all.retain(|one| one.asked.as_ref().is_some_and(|asked| asked.seq >= before));
+    all
+}
+
 fn transition(machine: &Machine, run: &Run, path: &FramePath, parked: &Parked) -> Pending {
     Pending {
         id: parked.asked.as_ref().map(Asked::id),

@@ -254,7 +254,16 @@ impl Governor {
     ) -> Result<Ruling, Refused> {
         let live = self.opened.live(run)?;
         let (id, digest) = (call.id.clone(), call.digest.clone());
+        let before = live.run.seq;
         let decision = live.ask(at_ms, Ask::Propose(Box::new(call.clone())))?;
+        if matches!(decision.reply, Reply::Ask(_)) {
+            interlock_clients::notify::tell(
+                self.settings.configuration.as_deref(),
+                &self.settings.project_directory,
+                (&live.machine, &live.run),
+                before,
+            );
+        }
         match &decision.reply {
             Reply::Accepted | Reply::Parked { .. } => {
                 self.calls += 1;
