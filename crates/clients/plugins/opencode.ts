@@ -71,6 +71,8 @@ export const InterlockPlugin = async ({ client, directory }) => {
   let plugins = []
   // What a prompt was answered with, for the model's next turns.
   const news = new Map()
+  // Whether each session began as a copy of another.
+  const copies = new Map()
 
   async function parentOf(session) {
     if (!parents.has(session)) {
@@ -79,6 +81,20 @@ export const InterlockPlugin = async ({ client, directory }) => {
       parents.set(session, found.data.parentID ?? null)
     }
     return parents.get(session) ?? undefined
+  }
+
+  // A copy has messages that are older than itself. One that cannot be looked at may be a copy.
+  async function isCopy(session) {
+    if (!copies.has(session)) {
+      const [own, said] = await Promise.all([
+        client.session.get({ path: { id: session } }),
+        client.session.messages({ path: { id: session } }),
+      ]).catch(() => [])
+      const since = own?.data?.time?.created
+      const known = typeof since === "number" && Array.isArray(said?.data)
+      copies.set(session, !known || said.data.some((message) => !(message?.info?.time?.created >= since)))
+    }
+    return copies.get(session)
   }
 
   async function about(event, session, more) {
@@ -113,11 +129,13 @@ export const InterlockPlugin = async ({ client, directory }) => {
         await about("session.deleted", info.id, {}).catch(() => {})
         parents.delete(info.id)
         news.delete(info.id)
+        copies.delete(info.id)
       }
     },
 
     "chat.message": async (input) => {
-      const answer = await about("chat.message", input.sessionID, { plugins })
+      const copy = await isCopy(input.sessionID)
+      const answer = await about("chat.message", input.sessionID, { plugins, copy })
       const stops = typeof answer.stop === "string"
       const person = stops ? answer.stop : answer.person
       if (typeof person === "string") tellPerson(person, stops ? "error" : "warning")

@@ -8,7 +8,7 @@
 //! "tool", "server", "args", "output", "metadata", "carries"}`; `parent` where the session is a
 //! sub-agent's, `server` where an MCP server has the tool, `carries` where opencode would run
 //! any line without a question; with a prompt also `plugins`, the names of what is loaded into
-//! opencode. Answer: `{"deny": REASON}`, `{"args": {…}}`, `{"context": TEXT}`, `{"stop": REASON}`
+//! opencode, and `copy`, whether the session began as a copy of another. Answer: `{"deny": REASON}`, `{"args": {…}}`, `{"context": TEXT}`, `{"stop": REASON}`
 //! to a prompt, or `{}`; `held` beside it where the arguments have to stay as they were judged.
 
 mod mods;
@@ -28,7 +28,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     mods::Look,
-    protocol::{self, Carrying, Ended, Protocol, needs_a_person},
+    protocol::{self, Carrying, Ended, Origin, Protocol, needs_a_person},
     tools::of_server,
 };
 
@@ -39,7 +39,7 @@ pub const PLUGIN: &str = include_str!("../plugins/opencode.ts");
 const ADDED_MAX: usize = 9_500;
 
 /// Keys of the input that decide something, and so may not stand twice.
-const ONCE: [&str; 10] = [
+const ONCE: [&str; 11] = [
     "event",
     "session",
     "parent",
@@ -50,7 +50,11 @@ const ONCE: [&str; 10] = [
     "args",
     "carries",
     "plugins",
+    "copy",
 ];
+
+/// Why a session begins that is a copy of another; which, opencode does not say.
+const COPY: &str = "fork";
 
 /// opencode.
 pub(crate) struct Opencode;
@@ -92,7 +96,7 @@ impl Protocol for Opencode {
             } else {
                 Mode::Other
             },
-            source: None,
+            source: (told.get("copy") == Some(&Value::Bool(true))).then(|| COPY.to_owned()),
             transcript: None,
             plugins: plugins(&told)?,
             agent: parent.is_some().then(|| AgentId::new(session.clone())),
@@ -128,6 +132,15 @@ impl Protocol for Opencode {
             object.insert("person".to_owned(), cut(text, ADDED_MAX).into());
         }
         document
+    }
+
+    /// A copy does not name its original.
+    fn origin(&self, input: &Input) -> Origin {
+        if input.source.as_deref() == Some(COPY) {
+            Origin::Unknown
+        } else {
+            Origin::Itself
+        }
     }
 
     /// One process serves every window or client that is connected to it.

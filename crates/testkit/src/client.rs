@@ -127,6 +127,8 @@ pub struct Session<'a> {
     room: &'a Room,
     script: Script,
     arguments: Vec<String>,
+    /// Words before the prompt, where the client has commands for other conversations.
+    command: Vec<String>,
     environment: Vec<(String, String)>,
     /// What the model of stages says, where there are any.
     beside: Option<provider::Script>,
@@ -170,6 +172,7 @@ impl<'a> Session<'a> {
             room,
             script,
             arguments,
+            command: Vec::new(),
             environment,
             beside: None,
             only_offered: false,
@@ -205,6 +208,16 @@ impl<'a> Session<'a> {
     /// Adds an argument for the client.
     pub fn arg(mut self, argument: &str) -> Session<'a> {
         self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// Goes on with another conversation, by the client's own words for it.
+    pub fn resuming(mut self, words: &[&str]) -> Session<'a> {
+        let words = words.iter().map(|word| (*word).to_owned());
+        match self.client {
+            Client::Codex(_) => self.command.extend(words),
+            _ => self.arguments.extend(words),
+        }
         self
     }
 
@@ -262,7 +275,9 @@ impl<'a> Session<'a> {
     fn end(&self, program: &Path, url: &str, confinement: Confinement) -> io::Result<Ended> {
         let mut command = self.room.command(program);
         match self.client {
-            Client::Codex(tools) => codex::arrange(&mut command, tools, url, self.sandboxed),
+            Client::Codex(tools) => {
+                codex::arrange(&mut command, tools, url, (self.sandboxed, &self.command));
+            }
             Client::Gemini => gemini::arrange(&mut command, url),
             Client::Copilot => copilot::arrange(&mut command, url),
             Client::Opencode | Client::ClaudeCode(_) => opencode::arrange(&mut command, url),

@@ -41,6 +41,11 @@ pub enum Proposal {
         /// The line.
         line: String,
     },
+    /// Has a sub-agent do something.
+    Delegate {
+        /// What it is to do.
+        task: String,
+    },
     /// Calls a tool of an MCP server.
     Tool {
         /// The server, by its name in the client's settings.
@@ -75,6 +80,12 @@ impl Proposal {
     pub fn edit(path: &str, old: &str, new: &str) -> Proposal {
         let (path, old, new) = (path.to_owned(), old.to_owned(), new.to_owned());
         Proposal::Edit { path, old, new }
+    }
+
+    /// Has a sub-agent do `task`.
+    pub fn delegate(task: &str) -> Proposal {
+        let task = task.to_owned();
+        Proposal::Delegate { task }
     }
 
     /// Runs `line`.

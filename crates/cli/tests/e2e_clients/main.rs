@@ -17,5 +17,6 @@ mod handed_on;
 mod overrulers;
 mod page;
 mod sandboxed;
+mod sessions;
 mod tools;
 mod verdicts;

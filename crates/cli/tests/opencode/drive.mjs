@@ -8,8 +8,10 @@ const client = {
   session: {
     get: async ({ path }) => {
       const known = told.sessions[path.id]
-      return known === undefined ? { error: "not found" } : { data: { id: path.id, parentID: known ?? undefined } }
+      const time = { created: 10 }
+      return known === undefined ? { error: "not found" } : { data: { id: path.id, parentID: known ?? undefined, time } }
     },
+    messages: async ({ path }) => ({ data: (told.said?.[path.id] ?? []).map((created) => ({ info: { time: { created } } })) }),
   },
 }
 const exported = Object.values(module)

@@ -71,6 +71,10 @@ fn say(project: &std::path::Path, proposal: &Proposal) -> Block {
         ),
         Proposal::Search { word, folder } => bash(&search_line(word, folder)),
         Proposal::Shell { line } => bash(line),
+        Proposal::Delegate { task } => tool(
+            "Agent",
+            json!({"description": "a task", "prompt": task, "subagent_type": "general-purpose"}),
+        ),
         Proposal::Tool {
             server,
             tool: name,

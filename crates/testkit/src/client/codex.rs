@@ -44,7 +44,12 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
     fs::write(folder.join("config.toml"), settings)
 }
 
-pub(super) fn arrange(command: &mut Command, tools: Tools, url: &str, sandboxed: bool) {
+pub(super) fn arrange(
+    command: &mut Command,
+    tools: Tools,
+    url: &str,
+    (sandboxed, words): (bool, &[String]),
+) {
     let provider = format!(
         "model_providers.scripted={{name=\"scripted\",base_url={},wire_api=\"responses\"}}",
         quoted(&format!("{url}/v1"))
@@ -58,6 +63,7 @@ pub(super) fn arrange(command: &mut Command, tools: Tools, url: &str, sandboxed:
         })
         .args(["-m", tools.model()])
         .args(["-c", &provider, "-c", "model_provider=\"scripted\""])
+        .args(words)
         .arg("Do the scripted thing.");
 }
 
@@ -86,6 +92,15 @@ pub(super) fn say(tools: Tools, proposal: &Proposal) -> Said {
     }
 }
 
+/// Sub-agents are started by a function in both ways.
+fn delegate(task: &str) -> Said {
+    Said::Function {
+        namespace: Some("collaboration".to_owned()),
+        name: "spawn_agent".to_owned(),
+        arguments: json!({"task_name": "other", "message": task, "fork_turns": "none"}),
+    }
+}
+
 fn function(proposal: &Proposal) -> Said {
     match proposal {
         Proposal::Tool {
@@ -101,6 +116,7 @@ fn function(proposal: &Proposal) -> Said {
             name: "apply_patch",
             input: patch(proposal),
         },
+        Proposal::Delegate { task } => delegate(task),
         Proposal::Read { .. } | Proposal::Search { .. } | Proposal::Shell { .. } => {
             Said::function("exec_command", json!({"cmd": line(proposal)}))
         }
@@ -109,6 +125,7 @@ fn function(proposal: &Proposal) -> Said {
 
 fn code(proposal: &Proposal) -> Said {
     let call = match proposal {
+        Proposal::Delegate { task } => return delegate(task),
         Proposal::Tool {
             server,
             tool,

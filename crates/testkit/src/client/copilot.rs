@@ -39,5 +39,6 @@ pub(super) const WORDS: Words = Words {
     content: "file_text",
     old: "old_str",
     new: "new_str",
+    agent: ("agent_type", "general-purpose"),
     join: "-",
 };

@@ -55,6 +55,10 @@ pub(super) fn say(proposal: &Proposal) -> Said {
             "run_shell_command",
             json!({"command": line, "description": "a line"}),
         ),
+        Proposal::Delegate { task } => Said::function(
+            "invoke_agent",
+            json!({"agent_name": "generalist", "prompt": task}),
+        ),
         Proposal::Tool {
             server,
             tool,

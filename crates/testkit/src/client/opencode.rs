@@ -50,5 +50,6 @@ pub(super) const WORDS: Words = Words {
     content: "content",
     old: "oldString",
     new: "newString",
+    agent: ("subagent_type", "general"),
     join: "_",
 };

@@ -15,6 +15,8 @@ pub(super) struct Words {
     pub(super) content: &'static str,
     pub(super) old: &'static str,
     pub(super) new: &'static str,
+    /// The argument that says which kind of sub-agent, and one that there is.
+    pub(super) agent: (&'static str, &'static str),
     /// Stands between a server's name and a tool's.
     pub(super) join: &'static str,
 }
@@ -43,6 +45,13 @@ impl Words {
             Proposal::Shell { line } => {
                 Said::function("bash", json!({"command": line, "description": "a line"}))
             }
+            Proposal::Delegate { task } => Said::function(
+                "task",
+                json!({
+                    "description": "a task", "prompt": task, "name": "other",
+                    (self.agent.0): self.agent.1,
+                }),
+            ),
             Proposal::Tool {
                 server,
                 tool,

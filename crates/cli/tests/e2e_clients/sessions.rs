@@ -1,0 +1,193 @@
+//! Conversations that go on, second sessions and early ends, with the real clients other than Claude Code.
+//!
+//! In each the forbidden edit is refused, or the session was told that it is not held.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::guarded::{Guarded, ended_well};
+use interlock_testkit::client::{Client, Outcome, Session, Tools};
+use interlock_testkit::proposal::{Proposal, Script};
+use serde_json::{Value, json};
+
+const CODEX: Client = Client::Codex(Tools::Code);
+
+fn workflow() -> Value {
+    json!({"id": "look", "initial": "looking", "states": {
+        "looking": {"allowed_tools": ["Read"], "on": {"DONE": "over"}},
+        "over": {"type": "final"},
+    }})
+}
+
+/// A model that wants to write once, whatever was said before.
+fn writes() -> Script {
+    let asked = Arc::new(AtomicBool::new(false));
+    Script::new(move |_| {
+        let first = !asked.swap(true, Ordering::SeqCst);
+        first.then(|| Proposal::write("written.txt", "x\n"))
+    })
+}
+
+fn session(guarded: &Guarded, words: &[&str]) -> Outcome {
+    ended_well(Session::new(guarded.client, &guarded.room, writes()).resuming(words))
+}
+
+fn denials(guarded: &Guarded, run: &str) -> usize {
+    let verdicts = guarded.verdicts(run);
+    let denied = verdicts.iter().filter(|code| *code == "tool_not_allowed");
+    denied.count()
+}
+
+/// Takes a held conversation up again in each way: the edit is refused in all.
+fn stays_held(client: Client, ways: &[&[&str]]) {
+    let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
+    let run = guarded.start(&workflow());
+    session(&guarded, &[]);
+    for (before, way) in ways.iter().enumerate() {
+        let outcome = session(&guarded, way);
+        assert_eq!(
+            guarded.room.read("written.txt"),
+            None,
+            "{way:?}: {outcome:#?}"
+        );
+        assert_eq!(denials(&guarded, &run), before + 2, "{way:?}: {outcome:#?}");
+    }
+}
+
+#[test]
+fn a_conversation_of_codex_taken_up_again_stays_held() {
+    stays_held(CODEX, &[&["resume", "--last"]]);
+}
+
+#[test]
+fn a_conversation_of_gemini_taken_up_again_stays_held() {
+    stays_held(Client::Gemini, &[&["--resume", "latest"]]);
+}
+
+#[test]
+fn a_conversation_of_copilot_taken_up_again_stays_held() {
+    stays_held(Client::Copilot, &[&["--continue"]]);
+}
+
+#[test]
+fn a_conversation_of_opencode_taken_up_again_stays_held() {
+    stays_held(
+        Client::Opencode,
+        &[&["--continue"], &["--continue", "--fork"]],
+    );
+}
+
+/// Another session of the project is told in its conversation that a run is open and does not hold it.
+fn a_second_session_is_told(client: Client) {
+    let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
+    let run = guarded.start(&workflow());
+    session(&guarded, &[]);
+    assert_eq!(guarded.room.read("written.txt"), None);
+    let outcome = session(&guarded, &[]);
+    let told = format!("run {run} is open in this project");
+    let is_told = |request: &Value| request.to_string().contains(&told);
+    assert!(outcome.requests.iter().any(is_told), "{outcome:#?}");
+    assert!(guarded.room.read("written.txt").is_some());
+}
+
+#[test]
+fn a_second_session_of_codex_is_told_that_it_is_not_held() {
+    a_second_session_is_told(CODEX);
+}
+
+#[test]
+fn a_second_session_of_gemini_is_told_that_it_is_not_held() {
+    a_second_session_is_told(Client::Gemini);
+}
+
+#[test]
+fn a_second_session_of_copilot_is_told_that_it_is_not_held() {
+    a_second_session_is_told(Client::Copilot);
+}
+
+#[test]
+fn a_second_session_of_opencode_is_told_that_it_is_not_held() {
+    a_second_session_is_told(Client::Opencode);
+}
+
+/// An agent that ends its turn early is told to go on, three times, and then ends.
+fn an_early_end_is_refused(client: Client) {
+    let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
+    let mut workflow = workflow();
+    workflow["finish"] = json!("required");
+    let run = guarded.start(&workflow);
+    let outcome = ended_well(Session::new(
+        client,
+        &guarded.room,
+        Script::calls(Vec::new()),
+    ));
+    let events = guarded.interlock().events(&run).unwrap();
+    let refused = events
+        .iter()
+        .filter(|event| event["event"] == "FinishRefused");
+    assert_eq!(refused.count(), 3, "{events:#?} {outcome:#?}");
+    // The model is told what is missing each time, and the session ends nevertheless.
+    assert_eq!(outcome.requests.len(), 4, "{outcome:#?}");
+    let last = outcome.requests.last().unwrap().to_string();
+    assert!(last.contains("finish_required"), "{last}");
+}
+
+#[test]
+fn codex_goes_on_where_it_would_end_early() {
+    an_early_end_is_refused(CODEX);
+}
+
+#[test]
+fn gemini_goes_on_where_it_would_end_early() {
+    an_early_end_is_refused(Client::Gemini);
+}
+
+#[test]
+fn copilot_goes_on_where_it_would_end_early() {
+    an_early_end_is_refused(Client::Copilot);
+}
+
+/// A sub-agent wants to write: it is held by the run of the agent that started it.
+fn a_sub_agent_is_held(client: Client) {
+    let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
+    let mut workflow = workflow();
+    workflow["states"]["looking"]["allowed_tools"] = json!(["Read", "Bash", "Task"]);
+    let run = guarded.start(&workflow);
+    let (requests, asked) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let script = Script::new(move |turn| {
+        if requests.fetch_add(1, Ordering::SeqCst) == 0 {
+            return Some(Proposal::delegate("Write the file."));
+        }
+        // Its conversation is one of its own, without the results of the other.
+        if turn == 0 && !asked.swap(true, Ordering::SeqCst) {
+            return Some(Proposal::write("written.txt", "x\n"));
+        }
+        let waits = !asked.load(Ordering::SeqCst) && turn < 40;
+        waits.then(|| Proposal::read("a.txt"))
+    });
+    let outcome = ended_well(Session::new(client, &guarded.room, script));
+    assert_eq!(guarded.room.read("written.txt"), None, "{outcome:#?}");
+    let verdicts = guarded.verdicts(&run);
+    assert_eq!(denials(&guarded, &run), 1, "{verdicts:?} {outcome:#?}");
+    assert_eq!(verdicts[0], "allowed", "{verdicts:?}");
+}
+
+#[test]
+fn a_sub_agent_of_codex_is_held() {
+    a_sub_agent_is_held(CODEX);
+}
+
+#[test]
+fn a_sub_agent_of_gemini_is_held() {
+    a_sub_agent_is_held(Client::Gemini);
+}
+
+#[test]
+fn a_sub_agent_of_copilot_is_held() {
+    a_sub_agent_is_held(Client::Copilot);
+}
+
+#[test]
+fn a_sub_agent_of_opencode_is_held() {
+    a_sub_agent_is_held(Client::Opencode);
+}
