@@ -153,7 +153,8 @@ fn a_sub_agent_is_held(client: Client) {
     let mut workflow = workflow();
     workflow["states"]["looking"]["allowed_tools"] = json!(["Read", "Bash", "Task"]);
     let run = guarded.start(&workflow);
-    let (requests, asked) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (requests, after) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let asked = AtomicBool::new(false);
     let script = Script::new(move |turn| {
         if requests.fetch_add(1, Ordering::SeqCst) == 0 {
             return Some(Proposal::delegate("Write the file."));
@@ -162,8 +163,9 @@ fn a_sub_agent_is_held(client: Client) {
         if turn == 0 && !asked.swap(true, Ordering::SeqCst) {
             return Some(Proposal::write("written.txt", "x\n"));
         }
-        let waits = !asked.load(Ordering::SeqCst) && turn < 40;
-        waits.then(|| Proposal::read("a.txt"))
+        // Where both go on at once, neither ends before the other was answered.
+        let over = asked.load(Ordering::SeqCst) && after.fetch_add(1, Ordering::SeqCst) > 8;
+        (!over && turn < 40).then(|| Proposal::read("a.txt"))
     });
     let outcome = ended_well(Session::new(client, &guarded.room, script));
     assert_eq!(guarded.room.read("written.txt"), None, "{outcome:#?}");
