@@ -62,7 +62,9 @@ pub(crate) enum Colour {
 pub(crate) enum Command {
     /// Guard the agents of this project: hooks and the control server.
     #[command(after_help = "Examples:
-  interlock init                    show the changes, ask once, make them
+  interlock init                    say what changes, ask once, make it
+  interlock init --diff             show each change whole before it asks
+  interlock init --local            for you alone, in this project
   interlock init --yes              make them without asking
   interlock init codex gemini       for these clients only
   interlock init --floor review     rules of the clients' own as well

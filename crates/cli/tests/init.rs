@@ -118,7 +118,14 @@ fn without_a_person_the_changes_are_shown_and_not_made() {
         for file in ["hooks.json", "settings.json", "interlock.ts", "config.toml"] {
             assert!(shown.contains(file), "no {file} in {shown}");
         }
-        assert!(shown.contains("+    \"PreToolUse\": ["), "{shown}");
+        assert!(
+            shown.contains("Claude Code\n") && shown.contains("10 hooks"),
+            "{shown}"
+        );
+        assert!(!shown.contains("PreToolUse"), "{shown}");
+        let whole = call(&room, &[arguments, &["--diff"]].concat());
+        let whole = out(&whole, 2);
+        assert!(whole.contains("+    \"PreToolUse\": ["), "{whole}");
         let said = String::from_utf8_lossy(&refused.stderr);
         assert!(said.contains("add `--yes`"), "{said}");
     }
@@ -149,12 +156,83 @@ fn a_person_is_asked_once_for_everything() {
         out(&terminal::answered(command.arg("init"), typed).unwrap(), 0)
     };
     let shown = answered("n\n");
-    assert_eq!(shown.matches("[y/N]").count(), 1, "{shown}");
+    assert_eq!(shown.matches("[y/N").count(), 1, "{shown}");
     assert!(shown.ends_with("nothing was changed\n"), "{shown}");
     assert!(files(&room).is_empty());
     let shown = answered("y\n");
-    assert!(shown.contains("[y/N]"), "{shown}");
+    assert!(shown.contains("[y/N"), "{shown}");
     assert!(files(&room).len() > 8, "{shown}");
+}
+
+#[test]
+fn a_person_may_look_first_and_choose_clients() {
+    let room = crowded();
+    let mut command = room.command(INTERLOCK);
+    let typed = "d\ncluade-code\ncursor, codex\ny\n";
+    let answered = terminal::answered(command.arg("init").env("PAGER", "cat"), typed);
+    let shown = out(&answered.unwrap(), 0);
+    assert_eq!(shown.matches("[y/N").count(), 4, "{shown}");
+    assert!(shown.contains("did you mean `claude-code`?"), "{shown}");
+    let files = files(&room);
+    let written = |part: &str| files.keys().any(|path| path.contains(part));
+    assert!(written(".cursor/hooks.json") && written(".codex/hooks.json"));
+    assert!(!written(".claude") && !written(".gemini"), "{files:#?}");
+}
+
+#[test]
+fn shared_files_name_the_program_and_those_of_one_person_its_place() {
+    let room = crowded();
+    let place = Path::new(INTERLOCK).display().to_string();
+    let named = |room: &Room| files(room).values().any(|text| text.contains(&place));
+    // Not on the PATH: others have to be told.
+    let shown = out(&call(&room, &["init", "--yes"]), 0);
+    assert!(
+        shown.contains("put `interlock` on your PATH first"),
+        "{shown}"
+    );
+    assert!(named(&room));
+    room.install("interlock", INTERLOCK.as_ref()).unwrap();
+    out(&call(&room, &["init", "--yes"]), 0);
+    assert!(!named(&room), "{:#?}", files(&room));
+    assert!(out(&call(&room, &["init"]), 0).contains("in place already"));
+    let checks = json(&call(&room, &["doctor", "--json"]), 1);
+    let answers = checks["checks"].as_array().unwrap().iter();
+    for check in answers.filter(|check| check["what"] == "hook answers") {
+        assert_eq!(check["health"], "ok", "{check}");
+    }
+    out(&call(&room, &["init", "--remove", "--yes"]), 0);
+    assert!(files(&room).is_empty(), "{:#?}", files(&room));
+    out(
+        &call(&room, &["init", "claude-code", "--local", "--yes"]),
+        0,
+    );
+    assert!(named(&room));
+    let files = files(&room);
+    let claude = |name: &str| files.keys().any(|path| path.ends_with(name));
+    assert!(
+        claude(".claude/settings.local.json") && !claude(".claude/settings.json"),
+        "{:#?}",
+        files.keys()
+    );
+}
+
+#[test]
+fn what_one_person_has_is_left_out_of_git() {
+    let room = crowded();
+    let git = |arguments: &[&str]| {
+        let output = room.command("git").args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let exclude = room.project().join(".git/info/exclude");
+    let before = fs::read_to_string(&exclude).unwrap_or_default();
+    for _ in 0..2 {
+        out(&call(&room, &["init", "--local", "--yes"]), 0);
+        assert_eq!(git(&["status", "--porcelain"]), "");
+    }
+    assert!(room.project().join(".mcp.json").exists());
+    out(&call(&room, &["init", "--remove", "--yes"]), 0);
+    assert_eq!(fs::read_to_string(&exclude).unwrap_or_default(), before);
+    assert!(files(&room).is_empty(), "{:#?}", files(&room));
 }
 
 #[test]
@@ -268,4 +346,25 @@ fn a_probe_takes_no_run_that_waits_for_a_session() {
     let before = status();
     call(&room, &["doctor"]);
     assert_eq!(status(), before);
+}
+
+#[test]
+fn a_look_leaves_nothing_behind() {
+    let room = room();
+    // A client that leaves a file wherever it is started, as an npm package.
+    let package = room.path("lib/node_modules/@google/gemini-cli");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("package.json"), r#"{"version": "0.61.0"}"#).unwrap();
+    let program = package.join("gemini.js");
+    fs::write(&program, "#!/bin/sh\n: > \"$HOME/left.tmp\"\necho 0.61.0\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    room.install("gemini", &program).unwrap();
+    out(&call(&room, &["init", "gemini", "--yes"]), 0);
+    let report = json(&call(&room, &["doctor", "--json"]), 1);
+    let checks = report["checks"].as_array().unwrap();
+    let seen = |what: &str| checks.iter().find(|check| check["what"] == what).unwrap();
+    assert_eq!(seen("version")["seen"], "0.61.0");
+    assert_eq!(seen("hook answers")["health"], "ok");
+    out(&call(&room, &["init", "--remove", "--yes"]), 0);
+    assert!(files(&room).is_empty(), "{:#?}", files(&room));
 }

@@ -38,20 +38,20 @@ pub(crate) struct Asked<'a> {
     pub(crate) environment: &'a [(String, String)],
 }
 
-/// Asks which hooks there are in a directory; `home`: in a configuration made for the question.
+/// Asks which hooks there are in a directory, with a configuration made for the question.
 ///
 /// # Errors
 /// Why there is no answer, in one sentence.
 pub(crate) fn hooks(
     codex: &Path,
     directory: &Path,
-    home: Option<&Path>,
+    home: &Path,
 ) -> Result<Vec<ListedHook>, String> {
-    let home = home.map(|home| ("CODEX_HOME".to_owned(), home.display().to_string()));
+    let home = ("CODEX_HOME".to_owned(), home.display().to_string());
     let asked = Asked {
         directory,
         arguments: &[],
-        environment: home.as_slice(),
+        environment: std::slice::from_ref(&home),
     };
     listed_hooks(codex, &asked)
 }

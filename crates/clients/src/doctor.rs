@@ -260,7 +260,8 @@ fn examine_client(examination: &Examination, client: &'static Footprint) -> (Row
     let trusted = trust::check(client, examination, &found, &mut checks);
     let mut answers_ms = None;
     if found.guarding() {
-        let (took, answered) = probe::lines(client, &found.lines, &examination.site);
+        let (took, answered) =
+            probe::lines(client, &found.lines, &examination.site, &examination.state);
         answers_ms = took;
         checks.push(answered);
     }

@@ -14,6 +14,7 @@ pub(crate) mod footprint;
 mod gemini;
 mod hold;
 pub(crate) mod hooks;
+mod ignored;
 mod json;
 pub(crate) mod opencode;
 mod record;
@@ -48,8 +49,10 @@ pub(crate) use write::read;
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of the project.
+    /// Those of the project, which others share.
     Project,
+    /// The person's own for this project alone.
+    Local,
     /// The person's own, for every project.
     User,
 }
@@ -80,6 +83,17 @@ pub struct FileChange {
     pub after: Option<String>,
 }
 
+/// What a change of a file is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// What the client is called.
+    pub client: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// What goes into it, or out of it.
+    pub about: Vec<String>,
+}
+
 /// What is to be written, all or nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -89,6 +103,10 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// How many hooks Codex is told to trust.
     pub trusts: usize,
+    /// Whether Codex is told to trust the folder as well.
+    pub trusts_folder: bool,
+    /// What the changes are about, one line a client and file.
+    pub summary: Vec<Summary>,
     /// Where it is kept what the files were before, and the new text of that; not shown.
     record: Option<FileChange>,
     /// Directories that stay although nothing is left in them.
@@ -192,12 +210,14 @@ pub fn is_set_up(site: &Site) -> bool {
 pub fn set_up(site: &Site) -> Vec<ClientId> {
     let named = |client: &ClientId| {
         let place = footprint(*client);
-        [Scope::Project, Scope::User].iter().any(|scope| {
-            [place.hook_file, place.server_file].iter().any(|file| {
-                let text = read(&file(site, *scope));
-                text.is_ok_and(|text| text.is_some_and(|text| text.contains("interlock")))
+        [Scope::Project, Scope::Local, Scope::User]
+            .iter()
+            .any(|scope| {
+                [place.hook_file, place.server_file].iter().any(|file| {
+                    let text = read(&file(site, *scope));
+                    text.is_ok_and(|text| text.is_some_and(|text| text.contains("interlock")))
+                })
             })
-        })
     };
     let clients = ClientId::ALL.iter().map(|(_, client)| *client);
     clients.filter(named).collect()
@@ -238,31 +258,52 @@ pub fn hook_state(
 /// # Errors
 /// A file is there and cannot be read, is malformed, or is a link that leads astray.
 pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
+    let site = &site.in_scope(request.scope);
     let mut desk = Desk::new(site, request.remove);
+    // What one keeps for oneself lies in the project, too.
+    let scopes: &[Scope] = match request.scope {
+        Scope::Project | Scope::Local if request.remove => &[Scope::Project, Scope::Local],
+        Scope::Project => &[Scope::Project],
+        Scope::Local => &[Scope::Local],
+        Scope::User => &[Scope::User],
+    };
     for client in request.clients {
-        for edit in Edit::of(footprint(*client), site, request.scope) {
-            if !request.remove || !is_needed_by_others(&edit, site, request) {
-                desk.work(&edit)?;
+        desk.client = footprint(*client).title;
+        for scope in scopes {
+            for edit in Edit::of(footprint(*client), site, *scope) {
+                if !request.remove || !is_needed_by_others(&edit, site, request) {
+                    desk.work(&edit)?;
+                }
+            }
+            if request.remove || request.floor.is_some() {
+                for edit in floor::edits(*client, site, *scope, request.floor) {
+                    desk.work(&edit)?;
+                }
             }
         }
-        if request.remove || request.floor.is_some() {
-            for edit in floor::edits(*client, site, request.scope, request.floor) {
-                desk.work(&edit)?;
-            }
+        if *client == ClientId::Codex {
+            trust_codex(&mut desk, request)?;
         }
     }
-    if request.clients.contains(&ClientId::Codex) {
-        trust_codex(&mut desk, request)?;
-    }
+    keep_out_of_git(&mut desk, request)?;
     let mut plan = desk.finish();
     if !request.remove {
         let clients = request.clients.iter();
-        if request.scope == Scope::Project {
-            let unheard = clients
+        if request.scope != Scope::User {
+            let unheard: Vec<&ClientId> = clients
                 .clone()
-                .filter(|client| folders::trust(**client, site, None) == Trust::Missing);
+                .filter(|client| folders::trust(**client, site, None) == Trust::Missing)
+                .filter(|client| **client != ClientId::Codex || !plan.trusts_folder)
+                .collect();
+            let unheard = unheard.into_iter();
             plan.notes
                 .extend(unheard.map(|client| untrusted(*client, site)));
+        }
+        if request.scope == Scope::Project && !site.by_name && !plan.changes.is_empty() {
+            plan.notes.push(format!(
+                "these files name {} by its path, which others do not have: put `interlock` on your PATH first, or use `--local`",
+                site.program.display()
+            ));
         }
         let floor = request.floor.into_iter();
         plan.notes.extend(floor.flat_map(|floor| {
@@ -272,6 +313,59 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
         }));
     }
     Ok(plan)
+}
+
+/// Names the files that a person keeps for himself in git's own list of what it leaves out.
+fn keep_out_of_git(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), InstallError> {
+    let root = desk.site.project_root.clone();
+    let is_all = request.clients.len() == ClientId::ALL.len();
+    if !(request.scope == Scope::Local || request.remove && is_all) {
+        return Ok(());
+    }
+    let below = |file: &&File| file.path.starts_with(&root);
+    let changed = desk.files.iter().filter(below);
+    let (known, new): (Vec<&File>, Vec<&File>) = changed
+        .filter(|file| file.after.is_some())
+        .partition(|file| file.before.is_some());
+    let named = |file: &&File| {
+        let path = file.path.strip_prefix(&root).ok()?;
+        Some(path.display().to_string())
+    };
+    let mut names: Vec<String> = new.iter().filter_map(named).collect();
+    if request.remove {
+        names.clear();
+    } else {
+        let shared = known.iter().filter(|file| file.before != file.after);
+        let shared: Vec<String> = shared.filter_map(named).collect();
+        desk.notes.extend(shared.iter().map(|name| {
+            format!("`{name}` was there before: leave the change to it out of what you commit")
+        }));
+    }
+    let Some(path) = ignored::file(&root) else {
+        if !names.is_empty() {
+            let names = names.join("`, `");
+            desk.notes.push(format!(
+                "keep these files out of what you commit: `{names}`"
+            ));
+        }
+        return Ok(());
+    };
+    if let (false, Some(listed)) = (request.remove, read(&path)?) {
+        // Those of an earlier call stay listed.
+        let listed = listed.lines().filter_map(|line| line.strip_prefix('/'));
+        let ours = known.iter().filter_map(named);
+        let ours: Vec<String> = ours
+            .filter(|name| listed.clone().any(|it| it == name))
+            .collect();
+        names.extend(ours);
+        names.sort();
+    }
+    desk.client = "git";
+    desk.work(&Edit {
+        path,
+        scope: Scope::Local,
+        what: What::Ignored(names),
+    })
 }
 
 fn untrusted(client: ClientId, site: &Site) -> String {
@@ -307,15 +401,23 @@ fn trust_codex(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), Install
         scope: Scope::User,
         what: What::Trust(hooks.clone(), trusted),
     };
+    let root = site.project_root.canonicalize();
+    let root = root.unwrap_or_else(|_| site.project_root.clone());
+    let folder = Edit {
+        path: site.codex_home.join("config.toml"),
+        scope: Scope::User,
+        what: What::Folder(root.display().to_string()),
+    };
     if request.remove {
         let Some(before) = desk.before(&hooks) else {
-            return Ok(());
+            return desk.work(&folder);
         };
         let keys = trust::keys(&before, &hooks, site).into_iter();
         let trusted = keys.map(|key| trust::Trusted {
             key,
             hash: String::new(),
         });
+        desk.work(&folder)?;
         return desk.work(&edit(trusted.collect()));
     }
     let later = "start Codex and agree to the hooks with `/hooks`, else it skips them silently";
@@ -339,6 +441,12 @@ fn trust_codex(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), Install
             if desk.changes() != changes {
                 desk.trusts = count;
             }
+            if request.scope != Scope::User
+                && folders::trust(ClientId::Codex, site, None) == Trust::Missing
+            {
+                desk.work(&folder)?;
+                desk.trusts_folder = true;
+            }
         }
         Err(why) => desk.notes.push(format!(
             "Codex did not say by which hashes it trusts hooks ({why}): {later}"
@@ -355,6 +463,9 @@ struct Desk<'a> {
     files: Vec<File>,
     notes: Vec<String>,
     trusts: usize,
+    trusts_folder: bool,
+    /// Whose settings are being changed.
+    client: &'static str,
 }
 
 /// One of them.
@@ -364,6 +475,26 @@ struct File {
     after: Option<String>,
     linked: bool,
     added: Vec<Added>,
+    /// For which client, and what.
+    about: Vec<(&'static str, String)>,
+}
+
+impl File {
+    /// Says what its change is about, one line a client.
+    fn summary(&self) -> Vec<Summary> {
+        let mut lines: Vec<Summary> = Vec::new();
+        for (client, about) in &self.about {
+            match lines.iter_mut().find(|line| line.client == *client) {
+                Some(line) => line.about.push(about.clone()),
+                None => lines.push(Summary {
+                    client,
+                    path: self.path.clone(),
+                    about: vec![about.clone()],
+                }),
+            }
+        }
+        lines
+    }
 }
 
 impl<'a> Desk<'a> {
@@ -375,10 +506,27 @@ impl<'a> Desk<'a> {
             files: Vec::new(),
             notes: Vec::new(),
             trusts: 0,
+            trusts_folder: false,
+            client: "",
         }
     }
 
+    /// Makes one change, and notes what it is about.
     fn work(&mut self, edit: &Edit) -> Result<(), InstallError> {
+        let client = self.client;
+        let remove = self.remove;
+        let before = self.file(edit)?.after.clone();
+        self.change(edit)?;
+        let file = self.file(edit)?;
+        // What is known of the file from before takes everything out at once.
+        let whole = remove && file.about.is_empty() && file.after != file.before;
+        if file.after != before || whole {
+            file.about.push((client, edit.about()));
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, edit: &Edit) -> Result<(), InstallError> {
         let (site, remove) = (self.site, self.remove);
         let file = self.file(edit)?;
         let faulty = |fault: Fault| fault.of_file(&edit.path);
@@ -421,6 +569,7 @@ impl<'a> Desk<'a> {
                     after,
                     linked,
                     added,
+                    about: Vec::new(),
                 });
                 self.files.len() - 1
             }
@@ -449,7 +598,9 @@ impl<'a> Desk<'a> {
 
     fn finish(mut self) -> Plan {
         let mut changes = Vec::new();
+        let mut summary = Vec::new();
         for file in self.files {
+            let lines = file.summary();
             let after = match file.after {
                 // A link stays; what it leads to is emptied.
                 None if file.before.is_some() && file.linked => Some("{}\n".to_owned()),
@@ -468,6 +619,7 @@ impl<'a> Desk<'a> {
                     .keep(&file.path, first.as_deref(), after.as_deref(), file.added);
             }
             if file.before != after {
+                summary.extend(lines);
                 changes.push(FileChange {
                     path: file.path,
                     before: file.before,
@@ -488,6 +640,8 @@ impl<'a> Desk<'a> {
             changes,
             notes: self.notes,
             trusts: self.trusts,
+            trusts_folder: self.trusts_folder,
+            summary,
             record,
             roots: vec![self.site.project_root.clone(), self.site.home.clone()],
         }

@@ -474,8 +474,18 @@ fn codex_is_asked_which_hooks_it_trusts() {
         "{report:#?}"
     );
     assert!(!report.fails());
-    // A project's: Codex looks at none before it trusts the project.
+    // A project's: one word has Codex trust the folder as well as the hooks.
     let machine = codex(Scope::Project);
+    let report = machine.report();
+    assert_eq!(
+        report.clients.first().unwrap().trusted,
+        Some(true),
+        "{report:#?}"
+    );
+    // Codex looks at none of a project that it does not trust.
+    let path = machine.site().codex_home.join("config.toml");
+    let config = fs::read_to_string(&path).unwrap();
+    fs::write(&path, config.replace("[projects.", "[others.")).unwrap();
     let report = machine.report();
     assert_eq!(
         report.clients.first().unwrap().trusted,
@@ -483,14 +493,7 @@ fn codex_is_asked_which_hooks_it_trusts() {
         "{report:#?}"
     );
     assert!(report.fails());
-    let root = machine.site().project_root.canonicalize().unwrap();
-    let path = machine.site().codex_home.join("config.toml");
-    let config = fs::read_to_string(&path).unwrap();
-    let more = format!(
-        "\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n",
-        root.display()
-    );
-    fs::write(&path, format!("{config}{more}")).unwrap();
+    fs::write(&path, config).unwrap();
     let report = machine.report();
     assert_eq!(
         report.clients.first().unwrap().trusted,

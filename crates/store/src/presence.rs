@@ -148,7 +148,11 @@ impl Home {
         let Some(root) = self.existing()? else {
             return Ok(());
         };
-        files::remove(&presence_path(&root, key, project_root)).map(|_| ())
+        let path = presence_path(&root, key, project_root);
+        files::remove(&path)?;
+        // What is not empty stays, by the system's own rule.
+        let _ = path.parent().map(std::fs::remove_dir);
+        Ok(())
     }
 
     /// Lists the sessions that were seen in a project, oldest first; what cannot be read is left out.

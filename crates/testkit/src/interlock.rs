@@ -45,8 +45,11 @@ impl<'a> Interlock<'a> {
         expect_success(&format!("interlock {}", arguments.join(" ")), &output)
     }
 
-    /// Installs hooks and the MCP server into the project.
+    /// Installs hooks and the MCP server into the project, with the program on the `PATH` as a person has it.
     pub fn init(&self) -> io::Result<()> {
+        if !self.room.path("bin/interlock").exists() {
+            self.room.install("interlock", self.program.as_ref())?;
+        }
         expect_success("interlock init", &self.run(&["init", "--yes"])?)
     }
 

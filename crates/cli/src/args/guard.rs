@@ -25,6 +25,12 @@ pub(crate) struct InitArgs {
     /// In your own settings, for every project.
     #[arg(long)]
     pub(crate) user: bool,
+    /// In this project for you alone: files that git leaves out, and this program by its path.
+    #[arg(long, conflicts_with = "user")]
+    pub(crate) local: bool,
+    /// Show the whole change of each file, in a pager on a terminal.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) diff: bool,
     /// Do not ask.
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -34,7 +40,7 @@ pub(crate) struct InitArgs {
     /// Also put what no state of this workflow allows into the clients' own rules.
     #[arg(long, value_name = "WORKFLOW", conflicts_with = "remove")]
     pub(crate) floor: Option<String>,
-    /// Leave it to Codex to ask whether its hooks are to be trusted.
+    /// Leave it to Codex to ask whether its hooks, and the folder, are to be trusted.
     #[arg(long)]
     pub(crate) no_trust: bool,
     /// Also write this shipped workflow into `.interlock/workflows/`.

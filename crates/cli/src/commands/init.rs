@@ -1,15 +1,19 @@
 //! `init`: hooks and the control server, shown first, then written.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use anyhow::{Context as _, anyhow};
 use interlock_clients::{
     ClientId,
-    install::{FileChange, Floor, Plan, Request, Scope, Site, apply, detect, diff, plan},
+    install::{FileChange, Floor, Plan, Request, Scope, Site, Summary, apply, detect, diff, plan},
 };
 use interlock_core::nearest::nearest;
 use interlock_project::Library;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     app::{App, program, variable},
@@ -23,47 +27,76 @@ use crate::{
 pub(crate) fn run(app: &App, args: &InitArgs) -> Done {
     authority::not_below_an_agent(app)?;
     let site = site(app)?;
-    let clients = clients(args, &site)?;
-    let floor = match &args.floor {
-        Some(workflow) => Some(Floor::of(&live::load(app, workflow)?.machine)),
-        None => None,
-    };
-    let mut plan = plan(
-        &site,
-        &Request {
-            clients: &clients,
-            scope: scope(args),
-            remove: args.remove,
-            floor: floor.as_ref(),
-            trust: !args.no_trust,
-        },
-    )?;
-    if let Some(name) = &args.workflow {
-        plan.changes.extend(workflow(app, name)?);
-    }
+    let mut clients = clients(args, &site)?;
+    let mut plan = planned(app, args, &site, &clients)?;
     if args.json {
         return finish_json(app, args, &clients, &plan);
     }
-    if plan.changes.is_empty() {
-        let state = if args.remove {
-            "nothing of Interlock's is there"
-        } else {
-            "everything is in place already"
-        };
-        app.output.line(state)?;
-        return notes(app, &plan);
-    }
-    show(app, &clients, &plan)?;
-    if args.dry_run || !args.yes && !agreed(app, &plan)? {
-        return app.output.line("nothing was changed");
+    loop {
+        if plan.changes.is_empty() {
+            let state = if args.remove {
+                "nothing of Interlock's is there"
+            } else {
+                "everything is in place already"
+            };
+            app.output.line(state)?;
+            return notes(app, &plan);
+        }
+        show(app, &site, &plan)?;
+        if args.diff || args.dry_run {
+            page(app, &plan)?;
+        }
+        if args.dry_run {
+            return app.output.line("nothing was changed");
+        }
+        if args.yes {
+            break;
+        }
+        match asked(app, &clients, &plan)? {
+            Said::Yes => break,
+            Said::No => return app.output.line("nothing was changed"),
+            Said::Show => page(app, &plan)?,
+            Said::Those(chosen) => {
+                clients = chosen;
+                plan = planned(app, args, &site, &clients)?;
+            }
+        }
     }
     apply(&plan)?;
     report(app, args, &plan)
 }
 
+fn planned(app: &App, args: &InitArgs, site: &Site, clients: &[ClientId]) -> Result<Plan, Failure> {
+    let floor = match &args.floor {
+        Some(workflow) => Some(Floor::of(&live::load(app, workflow)?.machine)),
+        None => None,
+    };
+    let request = Request {
+        clients,
+        scope: scope(args),
+        remove: args.remove,
+        floor: floor.as_ref(),
+        trust: !args.no_trust,
+    };
+    let mut plan = plan(site, &request)?;
+    if let Some(name) = &args.workflow
+        && let Some(change) = workflow(app, name)?
+    {
+        plan.summary.push(Summary {
+            client: "Interlock",
+            path: change.path.clone(),
+            about: vec![format!("the workflow `{name}`")],
+        });
+        plan.changes.push(change);
+    }
+    Ok(plan)
+}
+
 const fn scope(args: &InitArgs) -> Scope {
     if args.user {
         Scope::User
+    } else if args.local {
+        Scope::Local
     } else {
         Scope::Project
     }
@@ -84,8 +117,13 @@ fn clients(args: &InitArgs, site: &Site) -> Result<Vec<ClientId>, Failure> {
             found
         });
     }
+    named(args.clients.iter().map(String::as_str))
+}
+
+/// Returns the clients of these names, each once.
+fn named<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec<ClientId>, Failure> {
     let mut clients = Vec::new();
-    for word in &args.clients {
+    for word in words {
         let client = super::new::client(word)?;
         if !clients.contains(&client) {
             clients.push(client);
@@ -105,13 +143,65 @@ pub(crate) fn site(app: &App) -> Result<Site, Failure> {
     })
 }
 
-fn show(app: &App, clients: &[ClientId], plan: &Plan) -> Done {
-    let words: Vec<&str> = clients.iter().map(|client| client.word()).collect();
-    app.output.line(&format!("for {}:", words.join(", ")))?;
-    for change in &plan.changes {
-        app.output.text(&diff(change))?;
+/// Says what changes, by client: the files, and what goes into each.
+fn show(app: &App, site: &Site, plan: &Plan) -> Done {
+    let mut client = "";
+    for line in &plan.summary {
+        if line.client != client {
+            client = line.client;
+            app.output.line(&app.output.styled(Style::Bold, client))?;
+        }
+        let change = plan.changes.iter().find(|change| change.path == line.path);
+        let becomes = match change.map(|change| (&change.before, &change.after)) {
+            Some((None, _)) => "new",
+            Some((_, None)) => "removed",
+            _ => "changed",
+        };
+        let about = line.about.join(", ");
+        let path = short(&line.path, site);
+        app.output
+            .line(&format!("  {path}  ({becomes}: {about})"))?;
     }
     notes(app, plan)
+}
+
+/// Writes a path from the project's root, or from the person's home.
+fn short(path: &Path, site: &Site) -> String {
+    if let Ok(below) = path.strip_prefix(&site.project_root) {
+        return below.display().to_string();
+    }
+    match path.strip_prefix(&site.home) {
+        Ok(below) => format!("~/{}", below.display()),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+/// Shows the change of each file, in a pager where a person looks.
+fn page(app: &App, plan: &Plan) -> Done {
+    let text: String = plan.changes.iter().map(diff).collect();
+    if io::stdout().is_terminal() && paged(&text) {
+        return Ok(());
+    }
+    app.output.text(&text)
+}
+
+/// Hands a text to the person's pager; `false` where there is none.
+fn paged(text: &str) -> bool {
+    let pager = variable("PAGER").filter(|pager| !pager.is_empty());
+    let pager = pager.unwrap_or_else(|| "less -FRX".into());
+    let started = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(pager)
+        .stdin(Stdio::piped())
+        .spawn();
+    let Ok(mut pager) = started else {
+        return false;
+    };
+    // A pager that is left early reads no further.
+    if let Some(mut input) = pager.stdin.take() {
+        let _ = input.write_all(text.as_bytes());
+    }
+    pager.wait().is_ok_and(|ended| ended.success())
 }
 
 fn notes(app: &App, plan: &Plan) -> Done {
@@ -152,16 +242,28 @@ fn finish_json(app: &App, args: &InitArgs, clients: &[ClientId], plan: &Plan) ->
     if !args.dry_run {
         apply(plan)?;
     }
+    let about = |change: &FileChange| -> Vec<Value> {
+        let lines = plan.summary.iter().filter(|line| line.path == change.path);
+        lines
+            .map(|line| json!({ "client": line.client, "about": line.about }))
+            .collect()
+    };
     let files: Vec<_> = plan
         .changes
         .iter()
-        .map(|change| json!({ "path": change.path, "removed": change.after.is_none(), "diff": diff(change) }))
+        .map(|change| {
+            json!({
+                "path": change.path, "removed": change.after.is_none(),
+                "about": about(change), "diff": diff(change),
+            })
+        })
         .collect();
     let clients: Vec<&str> = clients.iter().map(|client| client.word()).collect();
     app.output.json(&json!({
         "clients": clients,
         "changed": files,
         "trusted_hooks": plan.trusts,
+        "trusts_folder": plan.trusts_folder,
         "notes": plan.notes,
         "dry_run": args.dry_run,
     }))
@@ -191,23 +293,49 @@ fn workflow(app: &App, name: &str) -> Result<Option<FileChange>, Failure> {
     }))
 }
 
+/// What a person says to a plan.
+enum Said {
+    Yes,
+    No,
+    /// Shows the changes, and asks again.
+    Show,
+    /// Plans for these clients alone, and asks again.
+    Those(Vec<ClientId>),
+}
+
 /// Asks once; that Codex is told to trust hooks is part of the question.
-fn agreed(app: &App, plan: &Plan) -> Result<bool, Failure> {
+fn asked(app: &App, clients: &[ClientId], plan: &Plan) -> Result<Said, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(anyhow!(
-            "nobody can be asked here: add `--yes` to make these changes"
+            "nobody can be asked here: add `--yes` to make these changes, or `--diff` to see them whole"
         )));
     }
-    let question = if plan.trusts == 0 {
-        "Make these changes? [y/N] ".to_owned()
-    } else {
-        format!(
-            "Make these changes, and have Codex trust the {} hooks shown (`trusted_hash`)? [y/N] ",
-            plan.trusts
-        )
+    let trusts = match (plan.trusts, plan.trusts_folder) {
+        (0, _) => String::new(),
+        (count, false) => format!(", and have Codex trust the {count} hooks"),
+        (count, true) => format!(", and have Codex trust this folder and the {count} hooks"),
     };
-    app.output.text(&question)?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes"))
+    let choose = if clients.len() > 1 {
+        let words: Vec<&str> = clients.iter().map(|client| client.word()).collect();
+        format!(", or some of: {}", words.join(" "))
+    } else {
+        String::new()
+    };
+    loop {
+        app.output.text(&format!(
+            "Make these changes{trusts}? [y/N, d shows them{choose}] "
+        ))?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        match answer.trim() {
+            "y" | "Y" | "yes" | "Yes" => return Ok(Said::Yes),
+            "" | "n" | "N" | "no" | "No" => return Ok(Said::No),
+            "d" | "D" | "diff" => return Ok(Said::Show),
+            words => match named(words.split([' ', ',']).filter(|word| !word.is_empty())) {
+                Ok(clients) => return Ok(Said::Those(clients)),
+                Err(Failure::Error(_, why)) => app.output.line(&why.to_string())?,
+                Err(said) => return Err(said),
+            },
+        }
+    }
 }

@@ -161,11 +161,25 @@ impl Stand {
     }
 }
 
+/// Settings in which each hook calls `program`, by its path.
+fn calling(settings: &str, program: &str) -> String {
+    let called = [
+        (
+            "interlock interlock hook",
+            format!("interlock {program} hook"),
+        ),
+        ("PROGRAM = \"interlock\"", format!("PROGRAM = {program:?}")),
+    ];
+    let by_name = called.iter().find(|(name, _)| settings.contains(name));
+    let (name, path) = by_name.unwrap();
+    settings.replace(name, path)
+}
+
 /// The client's hook file with `program` before each tool, and another time-out where one is wanted.
 fn stood_in(client: Client, text: &str, program: &std::path::Path, wait_s: Option<u64>) -> String {
     let program = program.to_str().unwrap();
     if client == Client::Opencode {
-        let text = text.replace(INTERLOCK, program);
+        let text = calling(text, program);
         let wait = wait_s.map_or_else(|| "60_000".to_owned(), |wait| (wait * 1000).to_string());
         return text.replace("DEADLINE_MS = 10_000", &format!("DEADLINE_MS = {wait}"));
     }
@@ -175,9 +189,7 @@ fn stood_in(client: Client, text: &str, program: &std::path::Path, wait_s: Optio
         Client::Copilot => ("preToolUse", 1),
         _ => ("PreToolUse", 1),
     };
-    let before = settings["hooks"][event]
-        .to_string()
-        .replace(INTERLOCK, program);
+    let before = calling(&settings["hooks"][event].to_string(), program);
     let mut before: Value = serde_json::from_str(&before).unwrap();
     let wait = json!(wait_s.unwrap_or(120) * unit);
     for entry in before.as_array_mut().unwrap() {

@@ -69,8 +69,8 @@ fn files(client: &Footprint, examination: &Examination) -> Vec<File> {
     let user = (client.hook_file)(site, Scope::User);
     let mut files = vec![file(project.clone(), Scope::Project, true)];
     if client.client == ClientId::ClaudeCode {
-        let local = project.with_file_name("settings.local.json");
-        files.push(file(local, Scope::Project, false));
+        let local = (client.hook_file)(site, Scope::Local);
+        files.push(file(local, Scope::Local, true));
     }
     if user != project {
         files.push(file(user, Scope::User, true));

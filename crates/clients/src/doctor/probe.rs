@@ -1,15 +1,17 @@
 //! Trying programs for real: what a client would start, with a harmless input and a time limit.
 
 use std::{
+    ffi::OsString,
     fs::File,
     io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
 
+use interlock_store::{Home, SessionKey};
 use serde_json::{Value, json};
 
 use super::{Check, Health, hooks::Line};
@@ -18,8 +20,32 @@ use crate::install::{self, Site, footprint::Footprint};
 /// Longest that a probe waits.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Returns what a program says to `--version`.
+/// Returns the version of a program: that of its npm package, or what it says to `--version`.
+///
+/// Some unpack themselves or leave files behind when they are started at all.
 pub(super) fn version(program: &Path) -> Option<String> {
+    packaged(program).or_else(|| said_version(program))
+}
+
+/// Returns the version of the npm package that a program lies in.
+fn packaged(program: &Path) -> Option<String> {
+    let real = program.canonicalize().ok()?;
+    let package = real.ancestors().skip(1).find(|place| {
+        let in_modules = |above: &Path| {
+            above.ends_with("node_modules")
+                || above
+                    .file_name()
+                    .is_some_and(|name| name.to_string_lossy().starts_with('@'))
+        };
+        place.parent().is_some_and(in_modules)
+    })?;
+    let text = install::read(&package.join("package.json")).ok()??;
+    let manifest: Value = serde_json::from_str(&text).ok()?;
+    manifest.get("version")?.as_str().map(str::to_owned)
+}
+
+/// Returns what a program says to `--version`.
+fn said_version(program: &Path) -> Option<String> {
     let child = Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -38,7 +64,12 @@ const TRIES: usize = 5;
 ///
 /// The call belongs to no session that a run could guard or that could take
 /// one that waits: it is made in a directory of its own.
-pub(super) fn lines(client: &Footprint, lines: &[Line], site: &Site) -> (Option<u64>, Check) {
+pub(super) fn lines(
+    client: &Footprint,
+    lines: &[Line],
+    site: &Site,
+    state: &Path,
+) -> (Option<u64>, Check) {
     let word = client.client.word();
     let broken = |why: String| {
         let advice = "run `interlock init` with the program you use";
@@ -52,12 +83,18 @@ pub(super) fn lines(client: &Footprint, lines: &[Line], site: &Site) -> (Option<
     let mut times = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         for _ in 0..if index == 0 { TRIES } else { 1 } {
-            match hook(line, &input, &site.project_root) {
+            match hook(line, &input, site) {
                 Ok(took) if index == 0 => times.push(took),
                 Ok(_) => {}
                 Err(why) => return broken(why),
             }
         }
+    }
+    // The probe is no session of anybody.
+    let key = SessionKey::new(word, SESSION);
+    let forgotten = Home::at(state).forget_presence(&key, nowhere.path());
+    if let Err(error) = forgotten {
+        return broken(error.to_string());
     }
     times.sort_unstable();
     let usual = times.get(times.len() / 2).copied().unwrap_or_default();
@@ -67,9 +104,11 @@ pub(super) fn lines(client: &Footprint, lines: &[Line], site: &Site) -> (Option<
 }
 
 const WHAT: &str = "hook answers";
+/// The session that a probe says it is of.
+const SESSION: &str = "interlock-doctor";
 
 fn harmless(client: &Footprint, directory: &Path) -> Value {
-    let session = "interlock-doctor";
+    let session = SESSION;
     let directory = directory.display().to_string();
     match client.form() {
         Some(form) => (form.probe)(session, &directory),
@@ -81,11 +120,11 @@ fn harmless(client: &Footprint, directory: &Path) -> Value {
 }
 
 /// Calls a configured hook as the client would; returns milliseconds.
-fn hook(line: &Line, input: &Value, project: &Path) -> Result<u64, String> {
+fn hook(line: &Line, input: &Value, site: &Site) -> Result<u64, String> {
     let began = Instant::now();
     let (shown, mut command) = match line {
         Line::Shell(line) => {
-            let mut command = Command::new("sh");
+            let mut command = Command::new("/bin/sh");
             command.args(["-c", line]);
             (install::shown(line), command)
         }
@@ -97,7 +136,8 @@ fn hook(line: &Line, input: &Value, project: &Path) -> Result<u64, String> {
     };
     let said = tempfile::tempfile().map_err(|error| error.to_string())?;
     let child = command
-        .current_dir(project)
+        .current_dir(&site.project_root)
+        .env("PATH", path(site))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(said.try_clone().map_err(|error| error.to_string())?)
@@ -112,6 +152,14 @@ fn hook(line: &Line, input: &Value, project: &Path) -> Result<u64, String> {
             first_line(said)
         )),
     }
+}
+
+/// Returns the `PATH` on which a client would find programs.
+fn path(site: &Site) -> OsString {
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let places = site.programs.iter().cloned();
+    let all: Vec<PathBuf> = places.chain(std::env::split_paths(&own)).collect();
+    std::env::join_paths(all).unwrap_or(own)
 }
 
 /// Returns what a program complained of first, to stand behind a message.
@@ -148,12 +196,13 @@ pub(super) fn write_confined(program: &Path, project: &Path, mark: &Path) -> Res
 pub(super) fn server(
     command: &str,
     arguments: &[String],
-    project: &Path,
+    site: &Site,
 ) -> Result<(u64, usize), String> {
     let began = Instant::now();
     let mut child = Command::new(command)
         .args(arguments)
-        .current_dir(project)
+        .current_dir(&site.project_root)
+        .env("PATH", path(site))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -28,7 +28,7 @@ pub(super) fn check(
         let check = Check::new(word, WHAT, missing, "not registered", advice);
         return (None, vec![check]);
     };
-    match probe::server(&command, &arguments, &examination.site.project_root) {
+    match probe::server(&command, &arguments, &examination.site) {
         Ok((took_ms, tools)) => {
             let seen = format!("answers in {took_ms} ms with {tools} tools");
             let check = Check::new(word, WHAT, Health::Ok, seen, "").after(took_ms);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Check, Examination, Health, hooks::Hooks};
 use crate::{
-    app_server,
+    app_server::{self, ListedHook},
     client::ClientId,
     install::{
         self, Scope, Site,
@@ -42,7 +42,7 @@ fn codex(client: &Footprint, site: &Site, hooks: &Hooks) -> (Option<bool>, Check
         let seen = "not known: `codex` is not on the PATH and cannot be asked";
         return (None, Check::new(word, WHAT, Health::Warn, seen, ""));
     };
-    let listed = match app_server::hooks(&program, &site.project_root, None) {
+    let listed = match listed(&program, site) {
         Ok(listed) => listed,
         Err(why) => {
             let seen = format!("not known: {why}");
@@ -73,6 +73,29 @@ fn codex(client: &Footprint, site: &Site, hooks: &Hooks) -> (Option<bool>, Check
         Some(check) => (Some(false), check),
         None => (None, Check::new(word, WHAT, Health::Warn, "not known", "")),
     }
+}
+
+/// Asks Codex with a copy of the person's configuration: what it keeps beside that stays as it is.
+fn listed(program: &Path, site: &Site) -> Result<Vec<ListedHook>, String> {
+    let said = |error: std::io::Error| error.to_string();
+    let scratch = tempfile::tempdir().map_err(said)?;
+    let copy = scratch.path().canonicalize().map_err(said)?;
+    let home = site.codex_home.canonicalize();
+    let home = home.unwrap_or_else(|_| site.codex_home.clone());
+    let (home, copied) = (home.display().to_string(), copy.display().to_string());
+    for name in ["config.toml", "hooks.json"] {
+        let text = install::read(&site.codex_home.join(name)).map_err(|error| error.to_string())?;
+        if let Some(text) = text {
+            // What is trusted is named by the path of its file.
+            std::fs::write(copy.join(name), text.replace(&home, &copied)).map_err(said)?;
+        }
+    }
+    let listed = app_server::hooks(program, &site.project_root, &copy)?;
+    let real = |hook: ListedHook| ListedHook {
+        key: hook.key.replace(&copied, &home),
+        ..hook
+    };
+    Ok(listed.into_iter().map(real).collect())
 }
 
 fn is_trusted(status: &str) -> bool {

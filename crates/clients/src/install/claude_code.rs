@@ -60,6 +60,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     }),
     hook_file: |site, scope| match scope {
         Scope::Project => site.project_root.join(".claude/settings.json"),
+        Scope::Local => site.project_root.join(".claude/settings.local.json"),
         Scope::User => site.claude_home.join("settings.json"),
     },
     servers: ServersAs::Json(ServerForm {
@@ -67,7 +68,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         syntax: Syntax::Strict,
     }),
     server_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".mcp.json"),
+        Scope::Project | Scope::Local => site.project_root.join(".mcp.json"),
         // Beside the directory, unless the person has moved that.
         Scope::User if site.claude_home == site.home.join(".claude") => {
             site.home.join(".claude.json")
@@ -77,19 +78,14 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     // `alwaysLoad`: newer clients list a server's tools at once, not only when searched for.
     server: |site, scope| {
         json!({
-            "command": site.program.display().to_string(),
+            "command": site.called(),
             "args": gateway_words(scope),
             "alwaysLoad": true,
         })
     },
     files: |site, scope| {
         let folder = plugin_folder(site, scope);
-        let program = match scope {
-            // Files of the project are for others too.
-            Scope::Project => "interlock".to_owned(),
-            Scope::User => site.program.display().to_string(),
-        };
-        let files = plugin::files(&program).into_iter();
+        let files = plugin::files(&site.called()).into_iter();
         files
             .map(|(name, text)| (folder.join(name), text))
             .collect()
@@ -103,7 +99,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
 /// Returns the folder of Interlock's own plugin, where the client finds it without a word in its settings.
 pub(crate) fn plugin_folder(site: &Site, scope: Scope) -> PathBuf {
     let settings = match scope {
-        Scope::Project => site.project_root.join(".claude"),
+        Scope::Project | Scope::Local => site.project_root.join(".claude"),
         Scope::User => site.claude_home.clone(),
     };
     settings.join("skills/interlock")

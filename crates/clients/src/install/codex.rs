@@ -56,17 +56,17 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         narrowing: &["async"],
     }),
     hook_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".codex/hooks.json"),
+        Scope::Project | Scope::Local => site.project_root.join(".codex/hooks.json"),
         Scope::User => site.codex_home.join("hooks.json"),
     },
     servers: ServersAs::Toml,
     server_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".codex/config.toml"),
+        Scope::Project | Scope::Local => site.project_root.join(".codex/config.toml"),
         Scope::User => site.codex_home.join("config.toml"),
     },
     server: |site, scope| {
         json!({
-            "command": site.program.display().to_string(),
+            "command": site.called(),
             "args": gateway_words(scope),
         })
     },
@@ -86,7 +86,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
 /// Returns the file of rules for shell lines that a floor is written to.
 pub(super) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
     let directory = match scope {
-        Scope::Project => site.project_root.join(".codex"),
+        Scope::Project | Scope::Local => site.project_root.join(".codex"),
         Scope::User => site.codex_home.clone(),
     };
     directory.join("rules/interlock.rules")
@@ -100,7 +100,7 @@ pub(super) const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
 /// Registers the control server.
 pub(super) fn put_server(text: Option<&str>, site: &Site, scope: Scope) -> Result<String, Fault> {
     let mut text = Text::parse(text.unwrap_or_default())?;
-    let program = site.program.display().to_string();
+    let program = site.called();
     let command = [TABLE[0], TABLE[1], "command"];
     if text.item(&TABLE).is_none() {
         let gateway = toml_edit::Value::from_iter(gateway_words(scope).iter().copied());

@@ -59,7 +59,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         narrowing: &[],
     }),
     hook_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".github/hooks/interlock.json"),
+        Scope::Project | Scope::Local => site.project_root.join(".github/hooks/interlock.json"),
         Scope::User => site.copilot_home.join("hooks/interlock.json"),
     },
     servers: ServersAs::Json(ServerForm {
@@ -68,17 +68,17 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     }),
     // In a project it reads the same file as Claude Code.
     server_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".mcp.json"),
+        Scope::Project | Scope::Local => site.project_root.join(".mcp.json"),
         Scope::User => site.copilot_home.join("mcp-config.json"),
     },
     server: |site, scope| match scope {
-        Scope::Project => json!({
-            "command": site.program.display().to_string(),
+        Scope::Project | Scope::Local => json!({
+            "command": site.called(),
             "args": gateway_words(scope),
         }),
         Scope::User => json!({
             "type": "local",
-            "command": site.program.display().to_string(),
+            "command": site.called(),
             "args": gateway_words(scope),
             "tools": ["*"],
         }),

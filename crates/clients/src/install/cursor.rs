@@ -60,7 +60,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         narrowing: &[],
     }),
     hook_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".cursor/hooks.json"),
+        Scope::Project | Scope::Local => site.project_root.join(".cursor/hooks.json"),
         Scope::User => site.home.join(".cursor/hooks.json"),
     },
     servers: ServersAs::Json(ServerForm {
@@ -68,12 +68,12 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         syntax: Syntax::Comments,
     }),
     server_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".cursor/mcp.json"),
+        Scope::Project | Scope::Local => site.project_root.join(".cursor/mcp.json"),
         Scope::User => site.home.join(".cursor/mcp.json"),
     },
     server: |site, scope| {
         json!({
-            "command": site.program.display().to_string(),
+            "command": site.called(),
             "args": gateway_words(scope),
         })
     },

@@ -8,6 +8,7 @@ use super::{
     Fault, Scope, Site, codex,
     floor::{self, Rules},
     footprint::{Footprint, HooksAs, ServersAs},
+    ignored,
     record::Added,
     trust::{self, Trusted},
 };
@@ -36,6 +37,10 @@ pub(super) enum What {
     Floor(Rules),
     /// A whole file of our own; `None`: none any more.
     Own(Option<String>),
+    /// Files of the project that stay the person's own, from its root.
+    Ignored(Vec<String>),
+    /// A folder that Codex trusts, as its configuration names it.
+    Folder(String),
     /// The hooks of this file that a person trusts, in Codex's configuration.
     Trust(PathBuf, Vec<Trusted>),
 }
@@ -57,6 +62,22 @@ impl Edit {
         .into_iter()
         .chain(files.map(|(path, text)| edit(path, What::Own(Some(text)))))
         .collect()
+    }
+
+    /// Says what it is about, for a person.
+    pub(super) fn about(&self) -> String {
+        match &self.what {
+            What::Hooks(client) => {
+                let count = client.form().map_or(0, |form| form.events.len());
+                format!("{count} hooks")
+            }
+            What::Server(..) => "the server `interlock`".to_owned(),
+            What::Floor(_) => "rules of the client's own".to_owned(),
+            What::Own(_) => "Interlock's own".to_owned(),
+            What::Ignored(_) => "keeps these files out of git".to_owned(),
+            What::Folder(_) => "trust in this folder".to_owned(),
+            What::Trust(..) => "trust in these hooks".to_owned(),
+        }
     }
 
     /// Puts it into a text; what went into lists of others is added to `added`.
@@ -87,6 +108,9 @@ impl Edit {
                 }
                 _ => own.clone(),
             },
+            What::Ignored(files) if files.is_empty() => return Ok(text.map(str::to_owned)),
+            What::Ignored(files) => ignored::put(text, files),
+            What::Folder(folder) => trust::put_folder(text, folder, added)?,
             What::Trust(_, trusted) => trust::put(text, trusted)?,
         };
         Ok(Some(put))
@@ -110,6 +134,8 @@ impl Edit {
             },
             What::Floor(rules) => floor::take(text, rules.language, added),
             What::Own(_) => Ok((!is_own(text)).then(|| text.to_owned())),
+            What::Ignored(_) => Ok(ignored::take(text)),
+            What::Folder(folder) => trust::take_folder(text, folder, added),
             What::Trust(hooks, trusted) => trust::take(text, hooks, trusted),
         }
     }

@@ -152,7 +152,7 @@ pub(super) fn edits(
                 ),
             ),
         ],
-        ClientId::Gemini if scope == Scope::Project => vec![edit(
+        ClientId::Gemini if scope != Scope::User => vec![edit(
             (file.hook_file)(site, scope),
             rules(Language::Json(Syntax::Comments), &|floor, rules| {
                 let names = gemini_names(floor).into_iter().map(Value::from).collect();
@@ -222,7 +222,7 @@ fn claude_code(floor: &Floor, site: &Site, scope: Scope) -> Vec<Value> {
     if let Some(state) = &site.state {
         protected.push(format!("{}/**", from_home(state, &site.home)));
     }
-    if scope == Scope::Project {
+    if scope != Scope::User {
         protected.extend(
             [
                 "/.interlock/**",

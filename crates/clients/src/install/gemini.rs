@@ -55,7 +55,7 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         narrowing: &[],
     }),
     hook_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".gemini/settings.json"),
+        Scope::Project | Scope::Local => site.project_root.join(".gemini/settings.json"),
         Scope::User => site.gemini_home.join("settings.json"),
     },
     servers: ServersAs::Json(ServerForm {
@@ -63,12 +63,12 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         syntax: Syntax::Comments,
     }),
     server_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".gemini/settings.json"),
+        Scope::Project | Scope::Local => site.project_root.join(".gemini/settings.json"),
         Scope::User => site.gemini_home.join("settings.json"),
     },
     server: |site, scope| {
         json!({
-            "command": site.program.display().to_string(),
+            "command": site.called(),
             "args": gateway_words(scope),
         })
     },

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Fault, Site,
     json::{At, Syntax, Text},
-    words::{closing, joined, split_closing},
+    words::{Ending, joined, line, split_line},
 };
 use crate::client::ClientId;
 
@@ -107,18 +107,31 @@ impl HookForm {
     /// Returns the command line of the hook of an event, as a shell reads it.
     pub(super) fn command(&self, event: &str, site: &Site) -> String {
         let mut words = vec![
-            site.program.display().to_string(),
+            site.called(),
             "hook".to_owned(),
             self.client.word().to_owned(),
         ];
         if self.names_event {
             words.push(event.to_owned());
         }
-        if self.stopping.contains(&event) {
-            closing(&words)
-        } else {
-            joined(&words)
+        line(&words, self.ending(event, site))
+    }
+
+    /// Returns how the line of an event ends where the program does not answer.
+    fn ending(&self, event: &str, site: &Site) -> Ending {
+        let closes = self.stopping.contains(&event);
+        match (site.by_name, closes) {
+            (false, true) => Ending::Closes,
+            (false, false) => Ending::Plain,
+            (true, true) => Ending::FoundAndCloses,
+            (true, false) if self.stops(event) => Ending::Found,
+            (true, false) => Ending::FoundOrPasses,
         }
+    }
+
+    /// Tells whether the client waits for the answer before it acts; where none is named, all are.
+    fn stops(&self, event: &str) -> bool {
+        self.stopping.is_empty() || self.stopping.contains(&event)
     }
 
     fn hook(&self, event: &str, site: &Site) -> Value {
@@ -234,18 +247,18 @@ impl HookForm {
     /// installed, called as the hook of this client.
     fn state_of(&self, event: &str, group: &Value, hook: &Value, site: &Site) -> Option<HookState> {
         let command = hook.get(self.line)?.as_str()?;
-        let (line, words, closes) = match hook.get("args").and_then(Value::as_array) {
+        let (line, words, ending) = match hook.get("args").and_then(Value::as_array) {
             Some(arguments) => {
                 let words = arguments
                     .iter()
                     .map(|word| word.as_str().map(str::to_owned));
                 let program = std::iter::once(Some(command.to_owned()));
                 let words = program.chain(words).collect::<Option<Vec<_>>>()?;
-                (joined(&words), words, false)
+                (joined(&words), words, Ending::Plain)
             }
             None => {
-                let (words, closes) = split_closing(command)?;
-                (command.to_owned(), words, closes)
+                let (words, ending) = split_line(command)?;
+                (command.to_owned(), words, ending)
             }
         };
         let [program, hook_word, client, events @ ..] = words.as_slice() else {
@@ -262,7 +275,11 @@ impl HookForm {
             [named] => named == event,
             _ => !self.names_event,
         };
-        let stops = closes || self.fails_closed || !self.stopping.contains(&event);
+        let stops = match ending {
+            Ending::Closes | Ending::FoundAndCloses => true,
+            Ending::Plain | Ending::Found => self.fails_closed || !self.stopping.contains(&event),
+            Ending::FoundOrPasses => !self.stops(event),
+        };
         if names_this && stops && self.always_holds(group, hook) {
             Some(HookState::Complete(line))
         } else {

@@ -27,13 +27,13 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
     },
     hooks: HooksAs::Plugin(plugin),
     hook_file: |site, scope| match scope {
-        Scope::Project => site.project_root.join(".opencode/plugins/interlock.ts"),
+        Scope::Project | Scope::Local => site.project_root.join(".opencode/plugins/interlock.ts"),
         Scope::User => site.configuration.join("opencode/plugins/interlock.ts"),
     },
     servers: ServersAs::Json(SERVERS),
     server_file,
     server: |site, scope| {
-        let program = site.program.display().to_string();
+        let program = site.called();
         let words = gateway_words(scope).iter().map(|word| (*word).to_owned());
         let command: Vec<String> = std::iter::once(program).chain(words).collect();
         json!({
@@ -57,7 +57,7 @@ const SERVERS: ServerForm = ServerForm {
 /// Returns the configuration file: the one that is there, of the two names it may have.
 pub(super) fn server_file(site: &Site, scope: Scope) -> PathBuf {
     let directory = match scope {
-        Scope::Project => site.project_root.clone(),
+        Scope::Project | Scope::Local => site.project_root.clone(),
         Scope::User => site.configuration.join("opencode"),
     };
     let with_comments = directory.join("opencode.jsonc");
@@ -77,7 +77,7 @@ const NAMES: &str = "const PROGRAM = ";
 
 /// Returns the plugin with the program to call, in a file that `init` knows as its own.
 pub(crate) fn plugin(site: &Site) -> String {
-    let program = serde_json::Value::from(site.program.display().to_string());
+    let program = serde_json::Value::from(site.called());
     let mark = format!("//{MARK}");
     let lines = PLUGIN.lines().skip_while(|line| *line == mark);
     let lines = lines.map(|line| {

@@ -19,7 +19,7 @@ pub(crate) const TRUSTED_ONLY: &str = "--trusted-only";
 /// Returns the words that start the control server, behind the program.
 pub(super) const fn gateway_words(scope: Scope) -> &'static [&'static str] {
     match scope {
-        Scope::Project => &["gateway"],
+        Scope::Project | Scope::Local => &["gateway"],
         Scope::User => &["gateway", TRUSTED_ONLY],
     }
 }

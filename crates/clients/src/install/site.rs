@@ -6,6 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::Scope;
+
+/// What the program is called on a `PATH`.
+pub(crate) const NAME: &str = "interlock";
+
 /// Trust in the folder that a client is started in, by variables of the environment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrustedByVariable {
@@ -40,6 +45,8 @@ pub struct Site {
     pub home: PathBuf,
     /// This program, absolute.
     pub program: PathBuf,
+    /// Whether files name it so that it is found on each person's `PATH`.
+    pub by_name: bool,
     /// The person's directory of configuration.
     pub configuration: PathBuf,
     /// Claude Code's own directory of the person.
@@ -68,6 +75,7 @@ impl Site {
             project_root: project_root.to_owned(),
             home: home.to_owned(),
             program: program.to_owned(),
+            by_name: false,
             configuration: home.join(".config"),
             claude_home: home.join(".claude"),
             codex_home: home.join(".codex"),
@@ -106,10 +114,30 @@ impl Site {
         }
     }
 
+    /// Returns the same for files of this scope: those that others share name the program, where that leads to it here.
+    pub(crate) fn in_scope(&self, scope: Scope) -> Self {
+        let real = |path: &Path| path.canonicalize().ok();
+        let found = self.program_named(NAME).and_then(|path| real(&path));
+        Self {
+            by_name: scope == Scope::Project && found.is_some() && found == real(&self.program),
+            ..self.clone()
+        }
+    }
+
+    /// Returns what files call the program: its path, or its name.
+    pub(crate) fn called(&self) -> String {
+        if self.by_name {
+            NAME.to_owned()
+        } else {
+            self.program.display().to_string()
+        }
+    }
+
     /// Returns the same with another program to be started.
     pub(crate) fn with_program(&self, program: &str) -> Self {
         Self {
             program: program.into(),
+            by_name: false,
             ..self.clone()
         }
     }

@@ -10,6 +10,7 @@ use super::{
     Fault, Site,
     codex::FOOTPRINT,
     json::{Syntax, Text as Json},
+    record::Added,
     toml::Text,
 };
 use crate::app_server::{self, ListedHook};
@@ -40,7 +41,7 @@ pub(super) fn ask(
     // Codex writes real paths into its keys.
     let home = scratch.path().canonicalize().map_err(said)?;
     std::fs::write(home.join("hooks.json"), planned).map_err(said)?;
-    let listed = app_server::hooks(codex, &home, Some(&home))?;
+    let listed = app_server::hooks(codex, &home, &home)?;
     let ours = positions(planned, site);
     let beginning = format!("{}:", home.join("hooks.json").display());
     let real = real_path(path);
@@ -149,4 +150,43 @@ pub(super) fn take(
         }
     }
     Ok((!(took && text.is_bare())).then(|| text.into_string()))
+}
+
+/// Where Codex keeps what it thinks of a folder.
+fn place(folder: &str) -> [&str; 2] {
+    ["projects", folder]
+}
+
+/// Has Codex trust a folder of which it knows nothing yet; what a person said of it stays.
+pub(super) fn put_folder(
+    text: Option<&str>,
+    folder: &str,
+    added: &mut Vec<Added>,
+) -> Result<String, Fault> {
+    let mut text = Text::parse(text.unwrap_or_default())?;
+    let table = place(folder);
+    if text.item(&table).is_none() {
+        text.add_table(&table, &[("trust_level", "trusted".into())])?;
+        added.push(Added {
+            at: table.map(str::to_owned).to_vec(),
+            value: "trusted".into(),
+            item: false,
+        });
+    }
+    Ok(text.into_string())
+}
+
+/// Takes that trust back, where it was put there by [`put_folder`]; `None`: nothing is left.
+pub(super) fn take_folder(
+    before: &str,
+    folder: &str,
+    added: &[Added],
+) -> Result<Option<String>, Fault> {
+    let mut text = Text::parse(before)?;
+    let table = place(folder);
+    if !added.iter().any(|added| added.at == table) {
+        return Ok(Some(before.to_owned()));
+    }
+    text.remove_table(&table);
+    Ok((!text.is_bare()).then(|| text.into_string()))
 }

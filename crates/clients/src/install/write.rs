@@ -39,7 +39,7 @@ pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, Inst
     if is_link(place) && !place.exists() {
         return Err(link("nowhere"));
     }
-    if scope == Scope::Project {
+    if scope != Scope::User {
         let real = path.canonicalize().or_else(|_| place.canonicalize());
         let root = site.project_root.canonicalize();
         if let (Ok(real), Ok(root)) = (real, root)

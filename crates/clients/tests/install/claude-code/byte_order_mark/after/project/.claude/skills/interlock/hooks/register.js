@@ -1,7 +1,7 @@
 // Written by interlock init; interlock init --remove takes it out.
 // Asks Interlock once more when a tool is about to run: whatever came between its hook and the tool, a plugin's code
 // among them, is overruled here. Only what Interlock has allowed, as it has allowed it, runs.
-const PROGRAM = "interlock";
+const PROGRAM = "/opt/my tools/interlock";
 
 export function register(on) {
   on("tool.run", async ($, e, next) => {
