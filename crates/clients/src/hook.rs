@@ -343,9 +343,17 @@ fn answer_event(
 ) -> Result<Answer, String> {
     match &input.event {
         Event::Running(tool) => about_to_run(setting, guarded, input, tool),
-        Event::BeforeTool(tool) => twin::judged_once(setting, guarded, input, |guarded| {
-            judge::before_tool(setting, guarded, input, tool)
-        }),
+        Event::BeforeTool(tool) => {
+            twin::judged_once(
+                setting,
+                guarded,
+                input,
+                |guarded| match first_call_with_mods(setting, guarded, input)? {
+                    Some(refused) => Ok(refused),
+                    None => judge::before_tool(setting, guarded, input, tool),
+                },
+            )
+        }
         Event::AfterTool { tool, ok, response } => {
             after_tool(setting, guarded, input, (tool, *ok, response))
         }
@@ -420,6 +428,23 @@ fn stopped_by_mods(
         ))
         .into(),
     ))
+}
+
+/// Refuses the first call under a run that began after the session's prompt, which was not looked at then.
+fn first_call_with_mods(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+) -> Result<Option<Answer>, String> {
+    // Its start alone stands in the log.
+    if guarded.run.seq > 1 {
+        return Ok(None);
+    }
+    let stopped = stopped_by_mods(setting, guarded, input)?;
+    Ok(stopped.and_then(|answer| match answer.say {
+        Say::Stop(reason) => Some(Answer::deny(reason)),
+        _ => None,
+    }))
 }
 
 /// Says that a session goes on with the run of the conversation before it.

@@ -19,5 +19,5 @@ pub use config::{
 };
 pub use library::{Entry, Library, NotFound, Origin, workflow_files};
 pub use models::{ModelName, ModelSetupError, Models, ReadyModel};
-pub use places::{configuration_directory, project_root, workflow_root};
+pub use places::{configuration_directory, main_worktree, project_root, workflow_root};
 pub use trust::Untrusted;

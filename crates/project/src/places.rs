@@ -20,6 +20,21 @@ pub fn project_root(directory: &Path) -> PathBuf {
     root.map_or_else(|| start.clone(), Path::to_owned)
 }
 
+/// Returns the project that a root was made from as a worktree of git; `None`: it was not.
+#[must_use]
+pub fn main_worktree(root: &Path) -> Option<PathBuf> {
+    let marker = root.join(".git");
+    let text = marker.is_file().then(|| std::fs::read_to_string(&marker))?;
+    let text = text.ok()?;
+    // `gitdir: MAIN/.git/worktrees/NAME`
+    let folder = root.join(text.strip_prefix("gitdir:")?.trim());
+    let worktrees = folder
+        .parent()
+        .filter(|above| above.ends_with("worktrees"))?;
+    let git = worktrees.parent().filter(|above| above.ends_with(".git"))?;
+    git.parent()?.canonicalize().ok()
+}
+
 /// Returns the project that a FlowState file in `folder` belongs to.
 ///
 /// The nearest directory at or above with `.flowstate/`, `.interlock/` or

@@ -232,7 +232,7 @@ fn named_plugin(guarded: &Guarded) {
     });
 }
 
-const OPENCODE: [Way; 7] = [
+const OPENCODE: [Way; 8] = [
     way("nothing", nothing, Fate::Refused),
     way(
         "a plugin of the project that changes arguments",
@@ -260,6 +260,12 @@ const OPENCODE: [Way; 7] = [
         Fate::NotBegun,
     ),
     way("`--pure`", nothing, Fate::Runs("--pure")).with(&["--pure"]),
+    way(
+        "`OPENCODE_DISABLE_PROJECT_CONFIG`",
+        nothing,
+        Fate::Runs("OPENCODE_DISABLE_PROJECT_CONFIG"),
+    )
+    .and(&[("OPENCODE_DISABLE_PROJECT_CONFIG", "1")]),
 ];
 
 #[test]
@@ -385,6 +391,24 @@ const GEMINI: [Way; 8] = [
 #[test]
 fn what_else_decides_in_gemini() {
     all(Client::Gemini, &GEMINI);
+}
+
+/// A run that the agent itself begins within its only prompt.
+#[test]
+fn a_run_begun_in_the_middle_of_a_prompt_looks_at_what_else_decides() {
+    let guarded = Guarded::new(Client::Gemini, &[("a.txt", "one\n")]);
+    let allows = json!({"decision": "allow"});
+    gemini_hook(&guarded, &guarded.hook_file(), "BeforeTool", &allows);
+    let file = ".interlock/workflows/held.json";
+    guarded.room.write(file, &workflow().to_string()).unwrap();
+    let begin = json!({"workflow": "held"});
+    let script = Script::calls(vec![
+        Proposal::tool("interlock", "interlock_start", begin),
+        Proposal::shell("grep one a.txt"),
+    ]);
+    let outcome = guarded.session(script);
+    let last = outcome.results.last().unwrap();
+    assert!(last.contains("may overrule"), "{outcome:#?}");
 }
 
 // Codex
@@ -527,7 +551,19 @@ fn copilot_plugin(guarded: &Guarded) {
     copilot_hooks(&folder.join("hooks.json"), guarded, &copilot_rewrites());
 }
 
-const COPILOT: [Way; 8] = [
+fn copilot_extension(guarded: &Guarded) {
+    let answer = copilot_rewrites();
+    let hook = format!("{{ onPreToolUse: async () => ({answer}) }}");
+    let text = format!(
+        "import {{ joinSession }} from \"@github/copilot-sdk/extension\"\nawait joinSession({{ hooks: {hook} }})\n"
+    );
+    put(
+        &home(guarded, ".copilot/extensions/other/extension.mjs"),
+        &text,
+    );
+}
+
+const COPILOT: [Way; 9] = [
     way("`--yolo`", nothing, Fate::Refused).with(&["--yolo"]),
     way(
         "another hook file of the project that changes arguments",
@@ -559,6 +595,12 @@ const COPILOT: [Way; 8] = [
         Fate::NotBegun,
     )
     .with(&["--plugin-dir", "../other-plugin"]),
+    way(
+        "an extension of the person's, with `--experimental`",
+        copilot_extension,
+        Fate::NotBegun,
+    )
+    .with(&["--experimental"]),
     way(
         "a hook on `permissionRequest` that allows",
         |it| {

@@ -193,3 +193,26 @@ fn a_sub_agent_of_copilot_is_held() {
 fn a_sub_agent_of_opencode_is_held() {
     a_sub_agent_is_held(Client::Opencode);
 }
+
+/// A worktree is a project of its own, so a session there is told.
+#[test]
+fn a_session_of_gemini_in_a_worktree_is_told_that_it_is_not_held() {
+    let guarded = Guarded::new(Client::Gemini, &[("a.txt", "one\n")]);
+    let settings = guarded.room.home().join(".gemini/settings.json");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    let mut value: Value = serde_json::from_str(&text).unwrap();
+    value["experimental"] = json!({"worktrees": true});
+    std::fs::write(&settings, value.to_string()).unwrap();
+    let run = guarded.start(&workflow());
+    for words in [&["add", "-A"][..], &["commit", "-qm", "all"]] {
+        let mut git = guarded.room.command("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]);
+        assert!(git.args(words).status().unwrap().success());
+    }
+    let outcome = session(&guarded, &["--worktree", "apart"]);
+    let told = format!("run {run} is open in");
+    let is_told = |request: &Value| request.to_string().contains(&told);
+    assert!(outcome.requests.iter().any(is_told), "{outcome:#?}");
+    // Nobody else was held by it: it waits for a session of the project itself.
+    assert_eq!(guarded.verdicts(&run), Vec::<String>::new());
+}

@@ -1,7 +1,7 @@
 //! Hooks of others in Copilot CLI: they run one after the other, and each may change the arguments of a call.
 //!
 //! Seen with 1.0.102: the order of the files is that of their folder, those of
-//! Claude Code's settings and of plugins come after them.
+//! Claude Code's settings and of plugins come after them. Extensions, which `--experimental` runs, have hooks, too.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use interlock_store::ClientMod;
 use crate::{
     client::ClientId,
     install::Syntax,
-    mods::{HookFile, Look, children, in_file, in_folder},
+    mods::{HookFile, Look, children, digest, in_file, in_folder},
 };
 
 const EVENTS: [&str; 2] = ["preToolUse", "PreToolUse"];
@@ -50,7 +50,21 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     for plugin in plugins {
         mods.extend(in_folder(&plugin, &EVENTS));
     }
+    mods.extend(extensions(look));
     mods
+}
+
+/// Lists the extensions: programs that may have hooks before tools, where the client is started so that they run.
+fn extensions(look: &Look<'_>) -> Vec<ClientMod> {
+    let mut places = vec![look.site.copilot_home.join("extensions")];
+    let own = look.directories().into_iter();
+    places.extend(own.map(|place| place.join(".github/extensions")));
+    let folders = places.iter().flat_map(|place| children(place));
+    let found = folders.map(|folder| ClientMod {
+        path: folder.display().to_string(),
+        digest: digest(&folder),
+    });
+    found.collect()
 }
 
 fn hook_files(folder: PathBuf) -> Vec<PathBuf> {

@@ -1,10 +1,11 @@
 //! Which sessions of a project are at work, held or not, and what those that are not held are told.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use interlock_core::names::RunId;
+use interlock_project::main_worktree;
 use interlock_store::{
-    Binding, ClientProcess, EventLog as _, Home, Lookup, Presence, SessionKey, StoreError,
+    Binding, ClientProcess, EventLog as _, Home, Listed, Lookup, Presence, SessionKey, StoreError,
 };
 
 use crate::{
@@ -121,7 +122,9 @@ pub(crate) fn unheld(
     // Where Interlock has nothing to do with a project, it keeps nothing about it.
     let open = open_runs(&setting.home, key, root)?;
     let known = setting.home.presence(key, root)?;
-    let told: Vec<RunId> = open.iter().map(|held| held.run.clone()).collect();
+    let apart = runs_of_main(&setting.home, root)?;
+    let mut told: Vec<RunId> = open.iter().map(|held| held.run.clone()).collect();
+    told.extend(apart.iter().map(|(run, _)| run.clone()));
     let news = known
         .as_ref()
         .is_none_or(|known| told.iter().any(|run| !known.told.contains(run)));
@@ -137,11 +140,37 @@ pub(crate) fn unheld(
         told: if hears { told } else { Vec::new() },
     };
     setting.home.remember_presence(&presence, is_gone)?;
-    let Some(newest) = open.last().filter(|_| news) else {
-        return Ok(Say::Nothing.into());
+    let text = match (open.last(), apart.last()) {
+        _ if !news => return Ok(Say::Nothing.into()),
+        (Some(newest), _) => not_held(newest, open.len(), key),
+        (None, Some((run, main))) => not_held_apart(run, main),
+        (None, None) => return Ok(Say::Nothing.into()),
     };
-    let text = not_held(newest, open.len(), key);
     Ok(Answer::add(text.clone()).telling(text))
+}
+
+/// Lists the open runs of the project that this one was made from as a worktree, oldest first.
+fn runs_of_main(home: &Home, root: &Path) -> Result<Vec<(RunId, PathBuf)>, StoreError> {
+    let Some(main) = main_worktree(root) else {
+        return Ok(Vec::new());
+    };
+    let mut runs: Vec<(RunId, PathBuf)> = Vec::new();
+    for run in home.list_runs()? {
+        let is_over = matches!(&run.listed, Listed::Known(card) if card.is_over());
+        if run.is_of(&main) && !is_over {
+            runs.push((run.id, main.clone()));
+        }
+    }
+    runs.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(runs)
+}
+
+fn not_held_apart(run: &RunId, main: &Path) -> String {
+    format!(
+        "Interlock: run {run} is open in {}, which this is a worktree of. A worktree is a project of its own: this \
+         session is not held, and nothing it does is judged. To hold it: `interlock start` in this folder.",
+        main.display()
+    )
 }
 
 /// Lists the bindings of the project's other sessions whose runs are open.

@@ -131,6 +131,7 @@ const COPILOT: Compared = Compared::Parts(&[
     part("hooks", Compared::Whole),
     part("agents", Compared::Whole),
     part("plugins", Compared::Whole),
+    part("extensions", Compared::Whole),
 ]);
 const VSCODE: Compared = Compared::Parts(&[
     part("tasks.json", Compared::Whole),
@@ -181,6 +182,7 @@ pub(super) const FILES: &[Row] = &[
     tree(Under::Any, &[".opencode"], CLIENT).by(OPENCODE),
     tree(Under::Any, &[".github", "hooks"], CLIENT),
     tree(Under::Any, &[".github", "copilot"], CLIENT),
+    tree(Under::Any, &[".github", "extensions"], CLIENT),
     file(Under::Any, &[".github", "mcp.json"], CLIENT),
     tree(Under::Any, &[".copilot"], CLIENT).by(COPILOT),
     tree(Under::Config, &["opencode"], CLIENT).by(OPENCODE),
