@@ -12,6 +12,7 @@
 //! runs/ID/session.json    the run's own word about the session it guards
 //! runs/ID/files/          the folder that programs of a durable run work in
 //! runs/ID/messages/HASH   what a model said or was told in it
+//! runs/ID/revision.json   the commit that the project was at when the run began
 //! runs/ID/origin.json     the files a durable run came from, as they were read
 //! names/HASH/NAME         the durable run of that name, by project and workflow
 //! sessions/HASH.json      the run that guards a session
