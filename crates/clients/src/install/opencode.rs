@@ -43,10 +43,16 @@ pub(super) static FOOTPRINT: Footprint = Footprint {
         })
     },
     files: |_, _| Vec::new(),
-    not_mediated: &[(
-        "a plugin that cannot be loaded guards nothing, and so does `opencode --pure`",
-        "see `interlock doctor` after an update of opencode",
-    )],
+    not_mediated: &[
+        (
+            "a plugin that cannot be loaded guards nothing, and so does `opencode --pure`",
+            "see `interlock doctor` after an update of opencode",
+        ),
+        (
+            "lines behind `!`, in commands too, run unseen, also for whoever reaches `opencode serve`",
+            "set `OPENCODE_SERVER_PASSWORD` where it serves",
+        ),
+    ],
 };
 
 const SERVERS: ServerForm = ServerForm {

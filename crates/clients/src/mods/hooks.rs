@@ -185,3 +185,83 @@ fn brings(value: &Value, events: &[&str]) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use std::{fs, path::Path};
+
+    use interlock_store::Home;
+
+    use super::*;
+    use crate::{install::Site, mods::not_accepted};
+
+    fn look_at(base: &Path, site: &Site) -> Option<ClientMod> {
+        let look = Look {
+            site,
+            directory: base,
+            arguments: &[],
+            environment: &[],
+            told: &[],
+        };
+        let file = HookFile {
+            path: &base.join("settings.json"),
+            syntax: Some(Syntax::Comments),
+            written_for: ClientId::Gemini,
+            events: &["BeforeTool"],
+        };
+        in_file(file, &look)
+    }
+
+    #[test]
+    fn a_hook_of_others_is_unknown_until_it_is_accepted_and_after_any_change() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path();
+        let site = Site::new(base, base, Path::new("/opt/interlock"));
+        let write = |hooks: &str| {
+            let text = format!(r#"{{"hooks": {{"BeforeTool": [{{"hooks": [{hooks}]}}]}}}}"#);
+            fs::write(base.join("settings.json"), text).unwrap();
+        };
+        let ours = r#"{"type": "command", "command": "/opt/interlock hook gemini"}"#;
+        write(ours);
+        assert_eq!(look_at(base, &site), None);
+
+        let other = r#"{"type": "command", "command": "sh ./other.sh"}"#;
+        fs::write(base.join("other.sh"), "exit 0\n").unwrap();
+        write(&format!("{ours}, {other}"));
+        let found = look_at(base, &site).unwrap();
+        let home = Home::at(base.join("state"));
+        home.accept_mod(&found).unwrap();
+        let unknown = || not_accepted(look_at(base, &site).into_iter().collect(), &home).unwrap();
+        assert_eq!(unknown(), []);
+        fs::write(base.join("other.sh"), "exit 1\n").unwrap();
+        assert_eq!(unknown().len(), 1);
+        fs::write(base.join("other.sh"), "exit 0\n").unwrap();
+        write(&format!("{ours}, {other}, {other}"));
+        assert_eq!(unknown().len(), 1);
+
+        // What cannot be read may hold some, and is never the accepted one.
+        fs::write(base.join("settings.json"), "{").unwrap();
+        let broken = look_at(base, &site).unwrap();
+        assert!(!broken.is_whole());
+    }
+
+    #[test]
+    fn a_plugin_with_a_hook_before_tools_is_known_by_its_folder() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path().canonicalize().unwrap();
+        for (file, text) in [
+            ("a/hooks/hooks.json", r#"{"hooks": {"PreToolUse": [{}]}}"#),
+            ("b/plugin.json", r#"{"hooks": {"PreToolUse": []}}"#),
+            ("c/more.json", r#"{"hooks": {"Stop": [{}]}}"#),
+        ] {
+            let path = base.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let found = in_folder(&base, &["PreToolUse"]);
+        let paths: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
+        assert_eq!(paths, [base.join("a").to_str().unwrap()]);
+    }
+}
