@@ -478,6 +478,11 @@ pub(crate) fn parsed_toml(path: &Path) -> Result<Option<serde_json::Value>, Stri
     }
 }
 
+/// Reads the text of a TOML file; `None`: it is none.
+pub(crate) fn toml_of(text: &str) -> Option<serde_json::Value> {
+    toml::Text::parse(text).ok().map(|text| text.as_json())
+}
+
 /// Writes a planned change as a person reads it.
 #[must_use]
 pub fn diff(change: &FileChange) -> String {

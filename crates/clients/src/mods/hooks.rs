@@ -54,10 +54,19 @@ pub(crate) fn in_file(file: HookFile<'_>, look: &Look<'_>) -> Option<ClientMod> 
 /// Finds hooks in the words of a command line that set one value each.
 pub(crate) fn in_words(values: &[String], event: &str, look: &Look<'_>) -> Option<ClientMod> {
     let is_one = |value: &&String| value.trim_start().starts_with("hooks") && value.contains(event);
+    let of_codex = HookFile {
+        path: look.directory,
+        syntax: None,
+        written_for: ClientId::Codex,
+        events: &[event],
+    };
     let entries: Vec<Value> = values
         .iter()
         .filter(is_one)
-        .map(|value| Value::from(value.as_str()))
+        .flat_map(|value| match install::toml_of(value) {
+            Some(settings) => others(&settings, of_codex, look),
+            None => vec![Value::from(value.as_str())],
+        })
         .collect();
     (!entries.is_empty()).then(|| ClientMod {
         path: "hooks on the client's command line".to_owned(),
