@@ -58,12 +58,35 @@ pub fn hold(start: &Start<'_>) -> Result<Hold, String> {
     if let Some(check) = doctor::switched_off(start.client, start.site, start.state) {
         return Err(format!("{}: {}", check.seen, check.advice));
     }
+    let site = as_the_project(start);
+    let start = &Start {
+        site: &site,
+        ..*start
+    };
     match start.client {
         ClientId::ClaudeCode => claude_code(start),
         ClientId::Codex => codex(start),
         ClientId::Gemini => gemini(start),
         other => Err(format!("`{}` is not among these", other.word())),
     }
+}
+
+/// Returns the site with the program called as the project's own hooks call it.
+///
+/// A client runs lines that are the same only once; others would both be judged, and counted.
+fn as_the_project(start: &Start<'_>) -> Site {
+    let client = footprint(start.client);
+    let shared = start.site.in_scope(Scope::Project);
+    let path = (client.hook_file)(start.site, Scope::Project);
+    let text = read(&path).ok().flatten().unwrap_or_default();
+    let settings: Value = serde_json::from_str(&text).unwrap_or_default();
+    let is_there = client.form().is_some_and(|form| {
+        form.events.iter().any(|event| {
+            let wanted = HookState::Complete(form.command(event, &shared));
+            form.state(&settings, event, &shared) == wanted
+        })
+    });
+    if is_there { shared } else { start.site.clone() }
 }
 
 /// Returns the hooks of a client as it would find them in an empty file.
