@@ -24,6 +24,6 @@ export function register(on) {
     const said = JSON.parse(asked.stdout).hookSpecificOutput;
     return said?.permissionDecision === "deny" ? { deny: said.permissionDecisionReason } : next(e);
   }).catch(() => ({
-    deny: `Interlock cannot be asked: install it, or remove its plugin with \`interlock init --remove\``,
+    deny: "Interlock cannot be asked: install it, or take its plugin out (.claude/skills/interlock)",
   }));
 }
