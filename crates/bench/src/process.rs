@@ -32,18 +32,21 @@ const FREE: &str = "7d0f4a17-2c5d-4a55-8d4e-2b6b8f0c9a10";
 pub(crate) fn hook(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let room = guarded_room(arguments)?;
     let interlock = Interlock::new(&arguments.interlock, &room);
+    // A run follows its client's process, so that another session of this one would be held, too.
+    let elsewhere = room_with_a_run(arguments)?;
+    let unheld = Interlock::new(&arguments.interlock, &elsewhere);
     let mut times = Times::default();
     for round in 0..ROUNDS {
         let id = format!("toolu_{round}");
         let before = before(&room, GUARDED, &id);
         let after = after(&before);
-        let free = self::before(&room, FREE, &id);
+        let free = self::before(&elsewhere, FREE, &id);
         times
             .hello
             .push(ended(|| plain(&room, &arguments.hello, &[]))?);
         times.before.push(ended(|| Ok(interlock.hook(&before)?))?);
         times.after.push(ended(|| Ok(interlock.hook(&after)?))?);
-        times.free.push(ended(|| Ok(interlock.hook(&free)?))?);
+        times.free.push(ended(|| Ok(unheld.hook(&free)?))?);
         if round % ROUNDS_A_NODE == 0 {
             times
                 .node
@@ -81,13 +84,19 @@ pub(crate) fn exec(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Makes a project whose session [`GUARDED`] is bound to a run.
-pub(crate) fn guarded_room(arguments: &Arguments) -> Result<Room> {
+/// Makes a project with a run for the session [`GUARDED`], which has not been there yet.
+fn room_with_a_run(arguments: &Arguments) -> Result<Room> {
     let room = Room::new()?;
     room.write("workflow.json", &workflow::ring(20))?;
     room.write("src/main.rs", "fn main() {}\n")?;
+    Interlock::new(&arguments.interlock, &room).start_for_session("workflow.json", GUARDED)?;
+    Ok(room)
+}
+
+/// Makes a project whose session [`GUARDED`] is bound to a run.
+pub(crate) fn guarded_room(arguments: &Arguments) -> Result<Room> {
+    let room = room_with_a_run(arguments)?;
     let interlock = Interlock::new(&arguments.interlock, &room);
-    interlock.start_for_session("workflow.json", GUARDED)?;
     let child = interlock.hook(&before(&room, GUARDED, "toolu_first"))?;
     let output = child.wait_with_output()?;
     ensure!(output.status.success(), "{output:?}");

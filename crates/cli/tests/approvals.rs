@@ -18,7 +18,6 @@ use interlock_store::{EventLog as _, Home, submit};
 use interlock_testkit::{
     interlock::{Interlock, before_tool},
     room::Room,
-    terminal,
 };
 use serde_json::{Value, json};
 
@@ -47,12 +46,9 @@ impl Scene {
     fn new() -> Self {
         let room = Room::new().unwrap();
         room.write("flow.yaml", FLOW).unwrap();
-        let run = Interlock::new(INTERLOCK, &room)
-            .start_for_session("flow.yaml", "s1")
-            .unwrap();
-        let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
-        let text = String::from_utf8(shown.stdout).unwrap();
-        let token = text.lines().last().unwrap().to_owned();
+        let interlock = Interlock::new(INTERLOCK, &room);
+        let run = interlock.start_for_session("flow.yaml", "s1").unwrap();
+        let token = interlock.token().unwrap();
         Self { room, run, token }
     }
 

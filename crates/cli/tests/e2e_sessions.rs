@@ -39,6 +39,15 @@ fn initialised(version: Version) -> Room {
     room
 }
 
+/// The same with a workflow that wants its work finished.
+fn wanting_an_end(version: Version) -> Room {
+    let room = initialised(version);
+    let mut workflow = workflow();
+    workflow["finish"] = "required".into();
+    room.write("workflow.json", &workflow.to_string()).unwrap();
+    room
+}
+
 /// A model that answers each prompt with an attempt to write, and what becomes of it with a word.
 fn writes(room: &Room) -> Script {
     let path = room.file("written.txt");
@@ -124,10 +133,7 @@ fn a_run_may_hold_every_session_of_the_project(version: Version) {
 }
 
 fn an_agent_that_stops_early_goes_on(version: Version) {
-    let room = initialised(version);
-    let mut workflow = workflow();
-    workflow["finish"] = "required".into();
-    room.write("workflow.json", &workflow.to_string()).unwrap();
+    let room = wanting_an_end(version);
     let interlock = Interlock::new(INTERLOCK, &room);
     let run = interlock.start("workflow.json").unwrap();
     let script = Script::new(|_: &Request| vec![text("That is all.")]);
@@ -142,10 +148,7 @@ fn an_agent_that_stops_early_goes_on(version: Version) {
 }
 
 fn the_last_task_of_a_list_is_not_done_before_the_work_is(version: Version) {
-    let room = initialised(version);
-    let mut workflow = workflow();
-    workflow["finish"] = "required".into();
-    room.write("workflow.json", &workflow.to_string()).unwrap();
+    let room = wanting_an_end(version);
     let interlock = Interlock::new(INTERLOCK, &room);
     let run = interlock.start("workflow.json").unwrap();
     let create = |subject: &str| {

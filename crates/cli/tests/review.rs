@@ -16,7 +16,7 @@ use std::{
 use interlock_testkit::{
     interlock::{Interlock, before_tool},
     room::Room,
-    terminal::{self, Terminal},
+    terminal::Terminal,
 };
 use serde_json::{Value, json};
 
@@ -65,12 +65,9 @@ impl Scene {
     }
 
     fn started(room: Room) -> Self {
-        let run = Interlock::new(INTERLOCK, &room)
-            .start_for_session("flow.yaml", "s1")
-            .unwrap();
-        let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
-        let text = String::from_utf8(shown.stdout).unwrap();
-        let token = text.lines().last().unwrap().to_owned();
+        let interlock = Interlock::new(INTERLOCK, &room);
+        let run = interlock.start_for_session("flow.yaml", "s1").unwrap();
+        let token = interlock.token().unwrap();
         Self { room, run, token }
     }
 

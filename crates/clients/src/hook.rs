@@ -17,8 +17,8 @@ use std::{
 
 use interlock_confine::Host;
 use interlock_core::{
-    Reply, briefing_as, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId,
-    notice, run::PromptEnd,
+    briefing_as, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, notice,
+    run::PromptEnd,
 };
 use interlock_facts::{RealDisk, Shape};
 use interlock_store::{Binding, ClientProcess, Home, SessionKey, StoreError};
@@ -28,7 +28,7 @@ use crate::{
     answer::{Answer, Say},
     calls,
     client::ClientId,
-    failed, gemini,
+    failed, finish, gemini,
     input::{Event, Input, ToolUse},
     judge, line, mods, notify, policy, process, prompts,
     protocol::{self, Ended},
@@ -313,9 +313,9 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         }
     }
     if matches!(input.event, Event::SessionStart | Event::Prompt)
-        && let Some(answer) = stopped_by_mods(setting, &mut guarded, input)?
+        && let Some(reason) = mods::stop(setting, &mut guarded, input)?
     {
-        return Ok(answer);
+        return Ok(Say::Stop(reason).into());
     }
     let goes_on = followed.then(|| goes_on(&guarded));
     prompts::close(&mut guarded, input).map_err(said)?;
@@ -342,14 +342,14 @@ fn answer_event(
     input: &Input,
 ) -> Result<Answer, String> {
     match &input.event {
-        Event::Running(tool) => about_to_run(setting, guarded, input, tool),
+        Event::Running(tool) => running::before_run(setting, guarded, input, tool),
         Event::BeforeTool(tool) => {
             twin::judged_once(
                 setting,
                 guarded,
                 input,
-                |guarded| match first_call_with_mods(setting, guarded, input)? {
-                    Some(refused) => Ok(refused),
+                |guarded| match mods::refuse_first_call(setting, guarded, input)? {
+                    Some(reason) => Ok(Answer::deny(reason)),
                     None => judge::before_tool(setting, guarded, input, tool),
                 },
             )
@@ -362,89 +362,10 @@ fn answer_event(
         }
         Event::Menu => Ok(menu(guarded)),
         Event::SubagentStop => released(guarded, input),
-        Event::Stop { again } => unfinished(guarded, input, *again),
-        Event::TaskDone { task } => {
-            let is_last = protocol::of(input.client).is_last_task(setting, input, task);
-            let refused = if is_last {
-                refused_end(guarded, input)?
-            } else {
-                None
-            };
-            Ok(refused.unwrap_or_else(|| Say::Nothing.into()))
-        }
+        Event::Stop { again } => finish::turn(guarded, input, *again),
+        Event::TaskDone { task } => finish::task(setting, guarded, input, task),
         Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
-}
-
-/// Answers a call that is about to run: it is let through as it was judged, and judged now otherwise.
-fn about_to_run(
-    setting: &HookSetting,
-    guarded: &mut Guarded,
-    input: &Input,
-    used: &ToolUse,
-) -> Result<Answer, String> {
-    if running::is_as_judged(setting, guarded, input, used) {
-        return Ok(Say::Nothing.into());
-    }
-    // Something came between the hook and the tool: what that is may be seen.
-    if let Some(Answer {
-        say: Say::Stop(reason),
-        ..
-    }) = stopped_by_mods(setting, guarded, input)?
-    {
-        return Ok(Answer::deny(reason));
-    }
-    running::judged_now(setting, guarded, input, used)
-}
-
-/// Stops a session in whose client something else may overrule the hooks, and pauses its run.
-fn stopped_by_mods(
-    setting: &HookSetting,
-    guarded: &mut Guarded,
-    input: &Input,
-) -> Result<Option<Answer>, String> {
-    let root = &guarded.binding.project_root;
-    let unknown = mods::unknown_of_session(setting, input, root).map_err(said)?;
-    if unknown.is_empty() {
-        return Ok(None);
-    }
-    let paths: Vec<&str> = unknown.iter().map(|found| found.path.as_str()).collect();
-    let reason = format!(
-        "something else in the client may overrule every hook: {}",
-        paths.join(", ")
-    );
-    guarded
-        .ask(Ask::Pause {
-            by: "interlock".to_owned(),
-            reason: Some(reason.clone()),
-        })
-        .map_err(said)?;
-    Ok(Some(
-        Say::Stop(format!(
-            "Interlock: run {} is paused: {reason}. Remove it, or look at it and accept it as it is \
-             with `interlock doctor --accept`; then `interlock resume {}`.",
-            guarded.id(),
-            guarded.id()
-        ))
-        .into(),
-    ))
-}
-
-/// Refuses the first call under a run that began after the session's prompt, which was not looked at then.
-fn first_call_with_mods(
-    setting: &HookSetting,
-    guarded: &mut Guarded,
-    input: &Input,
-) -> Result<Option<Answer>, String> {
-    // Its start alone stands in the log.
-    if guarded.run.seq > 1 {
-        return Ok(None);
-    }
-    let stopped = stopped_by_mods(setting, guarded, input)?;
-    Ok(stopped.and_then(|answer| match answer.say {
-        Say::Stop(reason) => Some(Answer::deny(reason)),
-        _ => None,
-    }))
 }
 
 /// Says that a session goes on with the run of the conversation before it.
@@ -537,43 +458,6 @@ fn menu(guarded: &Guarded) -> Answer {
         Some(names) => Say::Menu(names).into(),
         None => Say::Nothing.into(),
     }
-}
-
-/// Refuses the end of the agent's work, where the workflow wants more of it.
-fn refused_end(guarded: &mut Guarded, input: &Input) -> Result<Option<Answer>, String> {
-    if guarded.machine.finish.is_optional() {
-        return Ok(None);
-    }
-    let decision = guarded.ask(Ask::Finish).map_err(said)?;
-    let Reply::Refused(refusal) = decision.reply else {
-        return Ok(None);
-    };
-    let names = |tool: &str| offered_as(input.client, tool);
-    let now = briefing_as(&guarded.machine, &guarded.run, None, &names);
-    let text = format!(
-        "{}: {}. Go on, or move on with `interlock_transition`.\n{now}",
-        refusal.code.as_str(),
-        refusal.message
-    );
-    Ok(Some(Say::GoOn(text).into()))
-}
-
-/// Says at the end of a turn what is not done yet; where the workflow wants it done, the agent goes on.
-fn unfinished(guarded: &mut Guarded, input: &Input, again: bool) -> Result<Answer, String> {
-    if let Some(refused) = refused_end(guarded, input)? {
-        return Ok(refused);
-    }
-    if again {
-        return Ok(Say::Nothing.into());
-    }
-    let report = interlock_core::report(&guarded.machine, &guarded.run, None);
-    Ok(Answer::tell_person(format!(
-        "Interlock: run {} of `{}` is not finished: it stands in `{}` ({}).",
-        guarded.id(),
-        guarded.machine.id,
-        report.state,
-        report.status.as_str()
-    )))
 }
 
 /// Keeps the text of a result beside the log, where the workflow asks for it.

@@ -4,6 +4,7 @@
 //! nothing. What others wrote there stays, with its order, blanks and comments.
 
 mod claude_code;
+pub(crate) mod code;
 pub(crate) mod codex;
 mod copilot;
 mod cursor;

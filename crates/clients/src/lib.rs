@@ -12,6 +12,7 @@ mod copilot;
 mod cursor;
 pub mod doctor;
 mod failed;
+mod finish;
 mod gemini;
 pub mod hook;
 pub mod input;

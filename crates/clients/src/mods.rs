@@ -13,12 +13,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use interlock_core::command::Ask;
 use interlock_store::{ClientMod, Home, StoreError};
 
 pub(crate) use digest::{children, digest, manifest};
 pub(crate) use hooks::{HookFile, in_file, in_folder, in_words};
 
-use crate::{client::ClientId, hook::HookSetting, input::Input, install::Site, process, protocol};
+use crate::{
+    client::ClientId, hook::HookSetting, input::Input, install::Site, process, protocol,
+    session::Guarded,
+};
 
 /// Where a session's client finds what it loads.
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +114,7 @@ pub(crate) fn not_accepted(
 ///
 /// # Errors
 /// What was accepted cannot be read.
-pub(crate) fn unknown_of_session(
+fn unknown_of_session(
     setting: &HookSetting,
     input: &Input,
     root: &Path,
@@ -130,4 +134,58 @@ pub(crate) fn unknown_of_session(
         told: &input.plugins,
     };
     unknown(input.client, &look, &setting.home)
+}
+
+/// Pauses the run of a session in whose client something else may overrule the hooks; returns what is said of it.
+pub(crate) fn stop(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+) -> Result<Option<String>, String> {
+    let said = |error: StoreError| error.to_string();
+    let root = &guarded.binding.project_root;
+    let unknown = unknown_of_session(setting, input, root).map_err(said)?;
+    if unknown.is_empty() {
+        return Ok(None);
+    }
+    let paths: Vec<&str> = unknown.iter().map(|found| found.path.as_str()).collect();
+    let reason = format!(
+        "something else in the client may overrule every hook: {}",
+        paths.join(", ")
+    );
+    guarded
+        .ask(Ask::Pause {
+            by: "interlock".to_owned(),
+            reason: Some(reason.clone()),
+        })
+        .map_err(said)?;
+    let named_ours = |path: &&str| {
+        Path::new(path)
+            .file_stem()
+            .is_some_and(|stem| stem == "interlock")
+    };
+    let renew = if paths.iter().any(named_ours) {
+        "If another version of Interlock wrote it, run `interlock init` again. "
+    } else {
+        ""
+    };
+    Ok(Some(format!(
+        "Interlock: run {} is paused: {reason}. {renew}Remove it, or look at it and accept it as it is \
+         with `interlock doctor --accept`; then `interlock resume {}`.",
+        guarded.id(),
+        guarded.id()
+    )))
+}
+
+/// Does the same before the first call under a run that began after the session's prompt, which was not looked at then.
+pub(crate) fn refuse_first_call(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+) -> Result<Option<String>, String> {
+    // Its start alone stands in the log.
+    if guarded.run.seq > 1 {
+        return Ok(None);
+    }
+    stop(setting, guarded, input)
 }

@@ -10,7 +10,7 @@ use crate::{
     calls,
     hook::HookSetting,
     input::{Event, Input, ToolUse},
-    judge,
+    judge, mods,
     session::Guarded,
     tools::control_tool,
 };
@@ -18,13 +18,25 @@ use crate::{
 /// Ends the id of a call that runs with other arguments than were judged under its own.
 const AS_RUN: &str = "@run";
 
-/// Tells whether a call that is about to run was allowed, with these arguments.
-pub(crate) fn is_as_judged(
+/// Lets a call that is about to run pass as it was judged, and judges it now otherwise.
+pub(crate) fn before_run(
     setting: &HookSetting,
-    guarded: &Guarded,
+    guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
-) -> bool {
+) -> Result<Answer, String> {
+    if is_as_judged(setting, guarded, input, used) {
+        return Ok(Say::Nothing.into());
+    }
+    // Something came between the hook and the tool: what that is may be seen.
+    match mods::stop(setting, guarded, input)? {
+        Some(reason) => Ok(Answer::deny(reason)),
+        None => judged_now(setting, guarded, input, used),
+    }
+}
+
+/// Tells whether a call that is about to run was allowed, with these arguments.
+fn is_as_judged(setting: &HookSetting, guarded: &Guarded, input: &Input, used: &ToolUse) -> bool {
     // The server judges these itself, by a note that its hook left.
     control_tool(input.client, &used.name).is_some()
         || known(guarded, used).is_some_and(|call| {
@@ -40,7 +52,7 @@ fn known<'a>(guarded: &'a Guarded, used: &ToolUse) -> Option<&'a OpenCall> {
 }
 
 /// Judges a call that is about to run otherwise than it was judged, or was not judged at all.
-pub(crate) fn judged_now(
+fn judged_now(
     setting: &HookSetting,
     guarded: &mut Guarded,
     input: &Input,

@@ -45,6 +45,16 @@ impl<'a> Interlock<'a> {
         expect_success(&format!("interlock {}", arguments.join(" ")), &output)
     }
 
+    /// The token of the person, as it is shown at a terminal.
+    pub fn token(&self) -> io::Result<String> {
+        let mut command = self.room.command(self.program);
+        let shown = crate::terminal::output(command.arg("token"))?;
+        expect_success("interlock token", &shown)?;
+        let text = String::from_utf8(shown.stdout).map_err(io::Error::other)?;
+        let token = text.lines().last().unwrap_or_default();
+        Ok(token.to_owned())
+    }
+
     /// Installs hooks and the MCP server into the project, with the program on the `PATH` as a person has it.
     pub fn init(&self) -> io::Result<()> {
         if !self.room.path("bin/interlock").exists() {

@@ -10,15 +10,16 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{input::ToolUse, install::MARK};
+use crate::{
+    input::ToolUse,
+    install::{MARK, code},
+};
 
 /// What the plugin calls its question.
 pub(super) const EVENT: &str = "ToolRun";
 
-/// The code of the plugin, with the program to call in the line that begins with [`NAMES`].
-const CODE: &str = include_str!("../../plugins/claude-code.js");
-/// Begins the line that names the program to call.
-const NAMES: &str = "const PROGRAM = ";
+/// The code of the plugin.
+pub(crate) const CODE: &str = include_str!("../../plugins/claude-code.js");
 /// Arguments that are paths; the client makes them absolute before it asks a hook.
 const PATHS: [&str; 2] = ["file_path", "notebook_path"];
 
@@ -35,30 +36,15 @@ pub(crate) fn files(program: &str) -> [(&'static str, String); 3] {
     [
         (".claude-plugin/plugin.json", text(&manifest)),
         ("hooks/hooks.json", text(&hooks)),
-        (CODE_FILE, code(program)),
+        (CODE_FILE, code::written(CODE, program)),
     ]
-}
-
-/// Returns the code with the program to call.
-fn code(program: &str) -> String {
-    let program = Value::from(program);
-    let lines = CODE.lines().map(|line| {
-        if line.starts_with(NAMES) {
-            format!("{NAMES}{program};\n")
-        } else {
-            format!("{line}\n")
-        }
-    });
-    std::iter::once(format!("//{MARK}\n"))
-        .chain(lines)
-        .collect()
 }
 
 /// Tells whether a folder holds the plugin as it is written here, calling a program that `is_ours`, and nothing else.
 pub(crate) fn is_own(folder: &Path, is_ours: impl Fn(&str) -> bool) -> bool {
     let Some(program) = fs::read_to_string(folder.join(CODE_FILE))
         .ok()
-        .and_then(|code| program_in(&code))
+        .and_then(|code| code::program_in(&code))
         .filter(|program| is_ours(program))
     else {
         return false;
@@ -75,13 +61,6 @@ pub(crate) fn is_own(folder: &Path, is_ours: impl Fn(&str) -> bool) -> bool {
         && count(folder) == 2
         && count(&folder.join(".claude-plugin")) == 1
         && count(&folder.join("hooks")) == 2
-}
-
-/// Finds the program that the code calls.
-pub(crate) fn program_in(code: &str) -> Option<String> {
-    let line = code.lines().find_map(|line| line.strip_prefix(NAMES))?;
-    let mut values = serde_json::Deserializer::from_str(line).into_iter::<String>();
-    values.next()?.ok()
 }
 
 /// Returns a call with its paths as a hook is told of them.

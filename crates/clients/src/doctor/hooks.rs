@@ -11,7 +11,6 @@ use crate::{
         self, HookState, Scope,
         footprint::{Footprint, HooksAs},
         hooks::HookForm,
-        opencode,
     },
 };
 
@@ -110,7 +109,7 @@ fn states(
             let found = install::read(path).map_err(|error| error.to_string())?;
             let state = match found {
                 None => HookState::Missing,
-                Some(found) => match opencode::program_in(&found) {
+                Some(found) => match install::code::program_in(&found) {
                     Some(program) if found == text(&site.with_program(&program)) => {
                         HookState::Complete(program)
                     }

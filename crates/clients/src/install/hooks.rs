@@ -246,21 +246,7 @@ impl HookForm {
     /// That is: nothing but a program named `interlock`, or the one to be
     /// installed, called as the hook of this client.
     fn state_of(&self, event: &str, group: &Value, hook: &Value, site: &Site) -> Option<HookState> {
-        let command = hook.get(self.line)?.as_str()?;
-        let (line, words, ending) = match hook.get("args").and_then(Value::as_array) {
-            Some(arguments) => {
-                let words = arguments
-                    .iter()
-                    .map(|word| word.as_str().map(str::to_owned));
-                let program = std::iter::once(Some(command.to_owned()));
-                let words = program.chain(words).collect::<Option<Vec<_>>>()?;
-                (joined(&words), words, Ending::Plain)
-            }
-            None => {
-                let (words, ending) = split_line(command)?;
-                (command.to_owned(), words, ending)
-            }
-        };
+        let (line, words, ending) = self.line_of(hook)?;
         let [program, hook_word, client, events @ ..] = words.as_slice() else {
             return None;
         };
@@ -287,9 +273,37 @@ impl HookForm {
         }
     }
 
-    /// Tells whether one hook of an event is Interlock's, however it stands.
-    pub(crate) fn is_ours(&self, event: &str, hook: &Value, site: &Site) -> bool {
+    /// Returns the line of a hook, its words and how it ends.
+    fn line_of(&self, hook: &Value) -> Option<(String, Vec<String>, Ending)> {
+        let command = hook.get(self.line)?.as_str()?;
+        let Some(arguments) = hook.get("args").and_then(Value::as_array) else {
+            let (words, ending) = split_line(command)?;
+            return Some((command.to_owned(), words, ending));
+        };
+        let arguments = arguments
+            .iter()
+            .map(|word| word.as_str().map(str::to_owned));
+        let program = std::iter::once(Some(command.to_owned()));
+        let words = program.chain(arguments).collect::<Option<Vec<_>>>()?;
+        Some((joined(&words), words, Ending::Plain))
+    }
+
+    /// Tells whether one hook of an event calls this program and nothing else, however it stands.
+    ///
+    /// Another program of its name could answer in this one's place, and so could
+    /// one that is found by a variable or a folder that the hook sets.
+    pub(crate) fn calls_this(&self, event: &str, hook: &Value, site: &Site) -> bool {
+        let known = |name: &str| {
+            let written = self.members.iter().any(|(member, _)| *member == name);
+            written || [self.line, self.timeout.name, "args", "matcher"].contains(&name)
+        };
+        let program = self
+            .line_of(hook)
+            .and_then(|(_, words, _)| words.into_iter().next());
+        let members = hook.as_object();
         self.state_of(event, hook, hook, site).is_some()
+            && members.is_some_and(|all| all.keys().all(|name| known(name)))
+            && program.is_some_and(|program| site.is_called(&program))
     }
 
     /// Tells whether a hook runs for every call, is waited for, and blocks when it fails.

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{
-    Scope, Site,
-    edit::MARK,
+    Scope, Site, code,
     footprint::{Footprint, HooksAs, ServersAs},
     json::Syntax,
     servers::{ServerForm, gateway_words},
@@ -78,49 +77,7 @@ fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Begins the line of the plugin that names the program to call.
-const NAMES: &str = "const PROGRAM = ";
-
-/// Returns the plugin with the program to call, in a file that `init` knows as its own.
+/// Returns the plugin with the program to call.
 pub(crate) fn plugin(site: &Site) -> String {
-    let program = serde_json::Value::from(site.called());
-    let mark = format!("//{MARK}");
-    let lines = PLUGIN.lines().skip_while(|line| *line == mark);
-    let lines = lines.map(|line| {
-        if line.starts_with(NAMES) {
-            format!("{NAMES}{program}")
-        } else {
-            line.to_owned()
-        }
-    });
-    let lines: Vec<String> = std::iter::once(mark.clone()).chain(lines).collect();
-    format!("{}\n", lines.join("\n"))
-}
-
-/// Finds the program that a plugin calls.
-pub(crate) fn program_in(plugin: &str) -> Option<String> {
-    let line = plugin.lines().find_map(|line| line.strip_prefix(NAMES))?;
-    let mut values = serde_json::Deserializer::from_str(line).into_iter::<String>();
-    values.next()?.ok()
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
-    use std::path::Path;
-
-    use super::{Site, plugin, program_in};
-
-    #[test]
-    fn the_plugin_calls_the_program_that_was_asked_for() {
-        let here = Path::new("/p");
-        let site = Site::new(here, here, Path::new("/opt/my \"tools\"/interlock"));
-        let text = plugin(&site);
-        assert_eq!(Path::new(&program_in(&text).unwrap()), site.program);
-        assert!(!text.contains("const PROGRAM = \"interlock\""));
-        // As it comes with the program, it would call whatever is on the PATH.
-        assert_eq!(program_in(super::PLUGIN).as_deref(), Some("interlock"));
-        assert_eq!(text.matches(super::MARK).count(), 1);
-    }
+    code::written(PLUGIN, &site.called())
 }

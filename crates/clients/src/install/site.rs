@@ -114,9 +114,16 @@ impl Site {
         }
     }
 
+    /// Tells whether a word in a file calls this program: by its name, or by its path.
+    pub(crate) fn is_called(&self, word: &str) -> bool {
+        let path = Path::new(word);
+        word == NAME
+            || path == self.program
+            || real(path).is_some_and(|path| real(&self.program) == Some(path))
+    }
+
     /// Returns the same for files of this scope: those that others share name the program, where that leads to it here.
     pub(crate) fn in_scope(&self, scope: Scope) -> Self {
-        let real = |path: &Path| path.canonicalize().ok();
         let found = self.program_named(NAME).and_then(|path| real(&path));
         Self {
             by_name: scope == Scope::Project && found.is_some() && found == real(&self.program),
@@ -158,4 +165,9 @@ impl Site {
             .as_ref()
             .map(|state| state.join("installed.json"))
     }
+}
+
+/// Resolves a path, links too.
+fn real(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
 }

@@ -84,7 +84,7 @@ fn others(settings: &Value, file: HookFile<'_>, look: &Look<'_>) -> Vec<Value> {
             let single = std::slice::from_ref(entry);
             let hooks = entry.get("hooks").and_then(Value::as_array);
             for hook in hooks.map_or(single, Vec::as_slice) {
-                if !form.is_some_and(|form| form.is_ours(event, hook, look.site)) {
+                if !form.is_some_and(|form| form.calls_this(event, hook, look.site)) {
                     others.push(hook.clone());
                 }
             }
@@ -235,6 +235,18 @@ mod tests {
         let ours = r#"{"type": "command", "command": "/opt/interlock hook gemini"}"#;
         write(ours);
         assert_eq!(look_at(base, &site), None);
+
+        // Named as ours and another program, or found by what the hook sets.
+        let with = |more: &str| ours.replace("gemini\"}", &format!("gemini\"{more}}}"));
+        for other in [
+            ours.replace("/opt/", "./tools/"),
+            ours.replace("/opt/", "/tmp/"),
+            with(r#", "env": {"PATH": "tools"}"#),
+            with(r#", "cwd": "/tmp""#),
+        ] {
+            write(&other);
+            assert!(look_at(base, &site).is_some(), "{other}");
+        }
 
         let other = r#"{"type": "command", "command": "sh ./other.sh"}"#;
         fs::write(base.join("other.sh"), "exit 0\n").unwrap();

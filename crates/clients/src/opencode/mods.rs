@@ -12,9 +12,9 @@ use std::{
 use interlock_store::ClientMod;
 use serde_json::Value;
 
+use super::PLUGIN;
 use crate::{
-    client::ClientId,
-    install::{self, Scope, Syntax, hooks::is_our_program, opencode},
+    install::{self, Syntax, code},
     mods::{Look, children, digest},
 };
 
@@ -148,20 +148,15 @@ fn place(name: &str, look: &Look<'_>) -> PathBuf {
     known.cloned().unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Tells whether a file is the plugin that `init` writes.
+/// Tells whether a file is the plugin that `init` writes, calling this program.
 fn is_ours(path: &Path, look: &Look<'_>) -> bool {
     let small = fs::metadata(path).is_ok_and(|data| data.len() <= OWN_MAX);
     let Some(text) = small.then(|| fs::read_to_string(path).ok()).flatten() else {
         return false;
     };
-    let Some(program) = opencode::program_in(&text) else {
+    let Some(program) = code::program_in(&text) else {
         return false;
     };
-    let written = [Scope::Project, Scope::User]
-        .map(|scope| install::hook_file(ClientId::Opencode, look.site, scope))
-        .iter()
-        .any(|own| own.canonicalize().is_ok_and(|own| own == path));
-    // One of an earlier version stays ours where `init` put it.
-    is_our_program(&program, look.site)
-        && (written || text == opencode::plugin(&look.site.with_program(&program)))
+    // The place is no proof: anybody may write there.
+    look.site.is_called(&program) && text == code::written(PLUGIN, &program)
 }

@@ -1,0 +1,65 @@
+//! The end of the agent's work: of its turn, and of the last task of its own list.
+
+use interlock_core::{Reply, briefing_as, command::Ask};
+
+use crate::{
+    answer::{Answer, Say},
+    hook::HookSetting,
+    input::Input,
+    protocol,
+    session::Guarded,
+    tools::offered_as,
+};
+
+/// Refuses the end of the agent's work, where the workflow wants more of it.
+fn refused(guarded: &mut Guarded, input: &Input) -> Result<Option<Answer>, String> {
+    if guarded.machine.finish.is_optional() {
+        return Ok(None);
+    }
+    let decision = guarded
+        .ask(Ask::Finish)
+        .map_err(|error| error.to_string())?;
+    let Reply::Refused(refusal) = decision.reply else {
+        return Ok(None);
+    };
+    let names = |tool: &str| offered_as(input.client, tool);
+    let now = briefing_as(&guarded.machine, &guarded.run, None, &names);
+    let text = format!(
+        "{}: {}. Go on, or move on with `interlock_transition`.\n{now}",
+        refusal.code.as_str(),
+        refusal.message
+    );
+    Ok(Some(Say::GoOn(text).into()))
+}
+
+/// Says at the end of a turn what is not done yet; where the workflow wants it done, the agent goes on.
+pub(crate) fn turn(guarded: &mut Guarded, input: &Input, again: bool) -> Result<Answer, String> {
+    if let Some(refused) = refused(guarded, input)? {
+        return Ok(refused);
+    }
+    if again {
+        return Ok(Say::Nothing.into());
+    }
+    let report = interlock_core::report(&guarded.machine, &guarded.run, None);
+    Ok(Answer::tell_person(format!(
+        "Interlock: run {} of `{}` is not finished: it stands in `{}` ({}).",
+        guarded.id(),
+        guarded.machine.id,
+        report.state,
+        report.status.as_str()
+    )))
+}
+
+/// Keeps the last task of the agent's own list open, where the workflow wants more of it.
+pub(crate) fn task(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+    task: &str,
+) -> Result<Answer, String> {
+    if !protocol::of(input.client).is_last_task(setting, input, task) {
+        return Ok(Say::Nothing.into());
+    }
+    let refused = refused(guarded, input)?;
+    Ok(refused.unwrap_or_else(|| Say::Nothing.into()))
+}

@@ -1,0 +1,54 @@
+//! Code of ours that a client loads: with the mark of `init`, and the program that it calls.
+
+use serde_json::Value;
+
+use super::edit::MARK;
+
+/// Begins the line that names the program to call.
+const NAMES: &str = "const PROGRAM = ";
+
+/// Returns `code` with the program to call, in a file that `init` knows as its own.
+pub(crate) fn written(code: &str, program: &str) -> String {
+    let program = Value::from(program);
+    let mark = format!("//{MARK}");
+    let lines = code.lines().skip_while(|line| *line == mark).map(|line| {
+        if line.starts_with(NAMES) {
+            let end = if line.ends_with(';') { ";" } else { "" };
+            format!("{NAMES}{program}{end}")
+        } else {
+            line.to_owned()
+        }
+    });
+    let lines: Vec<String> = std::iter::once(mark.clone()).chain(lines).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+/// Finds the program that such code calls.
+pub(crate) fn program_in(code: &str) -> Option<String> {
+    let line = code.lines().find_map(|line| line.strip_prefix(NAMES))?;
+    let mut values = serde_json::Deserializer::from_str(line).into_iter::<String>();
+    values.next()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::{MARK, program_in, written};
+    use crate::{claude_code::plugin::CODE, opencode::PLUGIN};
+
+    #[test]
+    fn the_code_calls_the_program_that_was_asked_for() {
+        let program = "/opt/my \"tools\"; x/interlock";
+        for code in [CODE, PLUGIN] {
+            let text = written(code, program);
+            assert_eq!(program_in(&text).unwrap(), program);
+            assert!(!text.contains("const PROGRAM = \"interlock\""));
+            // Written again it is as it was.
+            assert_eq!(written(&text, program), text);
+            // As it comes with the program, it would call whatever is on the PATH.
+            assert_eq!(program_in(code).as_deref(), Some("interlock"));
+            assert_eq!(text.matches(MARK).count(), 1);
+        }
+    }
+}
