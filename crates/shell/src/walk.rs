@@ -20,6 +20,7 @@ use crate::syntax::{
     AndOr, AssignedValue, Assignment, Command, Compound, Join, List, ParamOp, Piece, Pipeline,
     Redirect, Simple, Word,
 };
+use crate::tables::programs::BUILTINS;
 use crate::text::{COMMANDS_MAX, NESTING_MAX};
 use crate::value::Arg;
 use crate::{Dialect, Setting};
@@ -468,6 +469,9 @@ impl<'a> Walker<'a> {
         }
         let mut assignments = Vec::new();
         let is_read = args.first().is_some_and(|name| name.is("read"));
+        // Builtins and functions see what stands before them; for a program it is gone again.
+        let passes = self.setting.dialect == Dialect::Bash && !self.runs_here(&args);
+        let before = (passes && !simple.assignments.is_empty()).then(|| self.state.clone());
         for assignment in &simple.assignments {
             let value = self.assigned_value(assignment);
             // It only says how this one `read` divides its line.
@@ -478,9 +482,12 @@ impl<'a> Walker<'a> {
             }
             self.facts.used(&assignment.name);
             assignments.push(assignment.name.clone());
-            if self.setting.dialect != Dialect::Bash && !divides_only {
+            if !divides_only {
                 self.state.forget(&assignment.name);
             }
+        }
+        if let Some(before) = before {
+            self.state = before;
         }
         let input = self.input(&simple.redirects, from_pipe || self.piped);
         let from_pipe = input == Input::Pipe;
@@ -498,6 +505,16 @@ impl<'a> Walker<'a> {
             assignments,
         };
         self.run(args, &simple.declared, &place)
+    }
+
+    /// Returns whether a command runs in this shell itself: a builtin, a function, or something that may lead to one.
+    fn runs_here(&self, args: &[Arg]) -> bool {
+        args.first().and_then(Arg::literal).is_none_or(|name| {
+            BUILTINS.contains(&name)
+                || name == "printf"
+                || self.defined.contains(name)
+                || self.state.functions.contains(name)
+        })
     }
 }
 

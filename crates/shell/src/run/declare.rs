@@ -1,5 +1,7 @@
 //! `export`, `declare`, `set` and the other builtins that change what is known.
 
+use std::collections::BTreeSet;
+
 use interlock_core::facts::CommandClass;
 
 use crate::parse::is_name;
@@ -59,6 +61,7 @@ impl Walker<'_> {
         let words = args.get(1..).unwrap_or_default();
         let flags = self.declare_flags(name, words)?;
         let operands: Vec<&Arg> = words.iter().filter(|word| !is_flag(word)).collect();
+        let twice = given_twice(declared, &operands);
         let valued = |word: &&Arg| word.literal().is_some_and(|text| text.contains('='));
         if flags.contains('i') && (flags.contains(['a', 'A']) || !operands.iter().all(valued)) {
             return Err("an integer variable runs text that is assigned to it later".to_owned());
@@ -68,7 +71,12 @@ impl Walker<'_> {
         }
         // A name that is an indexed array already stays one; then the builtin fails.
         let takes_texts = matches!(name, "declare" | "typeset") && flags == "-A";
-        for assignment in declared {
+        // The shell works out every word before the builtin assigns the first.
+        let values: Vec<Option<Arg>> = declared
+            .iter()
+            .map(|assignment| self.assigned_value(assignment))
+            .collect();
+        for (assignment, value) in declared.iter().zip(values) {
             if !takes_texts {
                 self.state.drop_associative(&assignment.name);
             } else if self.state.get(&assignment.name).is_none() {
@@ -77,9 +85,8 @@ impl Walker<'_> {
             if flags.contains('i') {
                 self.integers.insert(assignment.name.clone());
             }
-            let value = self.assigned_value(assignment);
             self.give_declared(&assignment.name, value.as_ref(), &flags)?;
-            self.assign(assignment)?;
+            self.assign_value(assignment, value)?;
         }
         if name == "readonly" || flags.contains('r') {
             for assignment in declared {
@@ -87,6 +94,7 @@ impl Walker<'_> {
             }
         }
         if flags.contains('f') || flags.contains('F') {
+            twice.iter().for_each(|name| self.state.forget(name));
             return Ok(());
         }
         for operand in operands {
@@ -101,6 +109,7 @@ impl Walker<'_> {
                 _ => {}
             }
         }
+        twice.iter().for_each(|name| self.state.forget(name));
         Ok(())
     }
 
@@ -168,7 +177,11 @@ impl Walker<'_> {
             Some((variable, _)) => (variable, Some(Arg::unknown(operand.shown()))),
             None => (operand.literal().ok_or_else(refusal)?, None),
         };
-        let variable = variable.strip_suffix('+').unwrap_or(variable);
+        let (variable, value) = match variable.strip_suffix('+') {
+            // What it holds already stands before it.
+            Some(variable) => (variable, value.map(|_| Arg::unknown(operand.shown()))),
+            None => (variable, value),
+        };
         let divides =
             matches!(operand, Arg::Dynamic(dynamic) if !dynamic.is_single && !dynamic.is_number);
         if !is_name(variable) || divides {
@@ -282,4 +295,20 @@ impl Walker<'_> {
 fn is_flag(word: &Arg) -> bool {
     word.literal()
         .is_some_and(|text| text.len() > 1 && text.starts_with(['-', '+']))
+}
+
+/// Lists the names that one declaration gives a value more than once.
+///
+/// Which of the values stays depends on the order, on `+=` and on `readonly`.
+fn given_twice(declared: &[Assignment], operands: &[&Arg]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let given = operands.iter().filter_map(|operand| {
+        let (name, _) = operand.start().split_once('=')?;
+        Some(name.strip_suffix('+').unwrap_or(name))
+    });
+    let names = declared.iter().map(|it| it.name.as_str()).chain(given);
+    names
+        .filter(|name| !seen.insert(*name))
+        .map(str::to_owned)
+        .collect()
 }

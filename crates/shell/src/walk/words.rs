@@ -194,6 +194,11 @@ impl Walker<'_> {
     /// Carries out one assignment in this shell.
     pub(crate) fn assign(&mut self, assignment: &Assignment) -> Step {
         let value = self.assigned_value(assignment);
+        self.assign_value(assignment, value)
+    }
+
+    /// Carries out one assignment whose value is worked out; `None`: an array.
+    pub(crate) fn assign_value(&mut self, assignment: &Assignment, value: Option<Arg>) -> Step {
         if self.is_zsh() && assignment.subscript.is_some() {
             return Err(format!(
                 "`{}[…]` may change what a name means",
