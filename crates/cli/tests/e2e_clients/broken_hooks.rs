@@ -128,6 +128,9 @@ impl Stand {
             whole,
         };
         stand.act(Way::Works);
+        // Another program in the hook's place decides instead: a person has to accept it.
+        let doctor = ["doctor", "--accept"];
+        guarded.interlock().by_a_person(&doctor).unwrap_or_default();
         stand
     }
 
