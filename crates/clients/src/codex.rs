@@ -77,6 +77,7 @@ impl Protocol for Codex {
             borrowed: false,
             session: told.text("session_id")?,
             parent: None,
+            beside: None,
             directory: told.text("cwd")?,
             mode: Mode::named(told.word("permission_mode")),
             source: told.word("source").map(str::to_owned),

@@ -30,7 +30,7 @@ use crate::{
 const ADDED_MAX: usize = 9_500;
 
 /// Keys of the input that decide something, and so may not stand twice.
-const ONCE: [&str; 13] = [
+const ONCE: [&str; 14] = [
     "sessionId",
     "session_id",
     "hook_event_name",
@@ -42,6 +42,7 @@ const ONCE: [&str; 13] = [
     "toolResult",
     "tool_result",
     "agentId",
+    "agent_id",
     "parentAgentId",
     "parent_agent_id",
 ];
@@ -119,16 +120,16 @@ impl Protocol for Copilot {
         };
         let directory = told.text("cwd")?;
         let agent = told.either("agentId", "agent_id")?;
+        let session = told.either("sessionId", "session_id")?;
         Ok(Input {
             client: ClientId::Copilot,
             borrowed: false,
             // Where a sub-agent begins, the session is not always its own.
-            session: match &agent {
-                Some(agent) => agent.clone(),
-                None => told
-                    .either("sessionId", "session_id")?
-                    .ok_or("the hook's input has no `sessionId`")?,
-            },
+            session: agent
+                .clone()
+                .or_else(|| session.clone())
+                .ok_or("the hook's input has no `sessionId`")?,
+            beside: session.filter(|session| agent.as_ref().is_some_and(|agent| agent != session)),
             parent: told.either("parentAgentId", "parent_agent_id")?,
             mode: Mode::Other,
             source: None,

@@ -78,6 +78,7 @@ impl Protocol for Cursor {
             directory,
             session,
             parent,
+            beside: None,
             named,
         })
     }

@@ -70,6 +70,7 @@ impl Protocol for Gemini {
             borrowed: false,
             session: told.text("session_id")?,
             parent: None,
+            beside: None,
             directory: told.text("cwd")?,
             mode: Mode::Other,
             source: told.word("source").map(str::to_owned),

@@ -230,7 +230,7 @@ fn answer_input(client: ClientId, stdin: &[u8], event: Option<&str>) -> HookAnsw
 /// Whatever went wrong, in one sentence.
 pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
     let own = SessionKey::new(input.client.word(), &input.session);
-    let eldest = session::eldest(setting, &own, input.parent.as_deref());
+    let eldest = session::eldest(setting, &own, input);
     let answer = match eldest.map_err(|error| error.to_string())? {
         Some((eldest, below)) => {
             let nested = below != own;

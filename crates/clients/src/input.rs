@@ -21,6 +21,8 @@ pub struct Input {
     pub session: String,
     /// The session that started this one as a sub-agent's, where the client says so.
     pub parent: Option<String>,
+    /// Another session that the input names beside a sub-agent's: it is held as that one, where nobody knows who started it.
+    pub beside: Option<String>,
     /// Why a session begins, in the client's own word (`startup`, `clear`, `fork`), where it says so.
     pub source: Option<String>,
     /// The directory the client works in.

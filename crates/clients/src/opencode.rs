@@ -102,6 +102,7 @@ impl Protocol for Opencode {
             agent: parent.is_some().then(|| AgentId::new(session.clone())),
             session,
             parent,
+            beside: None,
             named,
             event,
         })

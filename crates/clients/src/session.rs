@@ -42,19 +42,21 @@ pub(crate) struct Guarded {
 pub(crate) fn eldest(
     setting: &HookSetting,
     key: &SessionKey,
-    parent: Option<&str>,
+    input: &Input,
 ) -> Result<Option<(SessionKey, SessionKey)>, StoreError> {
-    if let Some(parent) = parent {
+    let known = setting.home.eldest(key)?;
+    let beside = input.beside.as_ref().filter(|_| known.is_none());
+    if let Some(parent) = input.parent.as_ref().or(beside) {
         let parent = SessionKey {
             client: key.client.clone(),
-            session: parent.to_owned(),
+            session: parent.clone(),
         };
         setting.home.remember_parent(key, &parent, setting.at_ms)?;
         return Ok(Some(
             setting.home.eldest(key)?.unwrap_or((parent, key.clone())),
         ));
     }
-    setting.home.eldest(key)
+    Ok(known)
 }
 
 /// The variable by which an agent shows which run it was started for.

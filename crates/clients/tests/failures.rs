@@ -266,3 +266,40 @@ fn malformed_input_is_refused() {
     let deep = "[".repeat(100_000);
     assert!(read(ClientId::ClaudeCode, deep.as_bytes(), None).is_err());
 }
+
+#[test]
+fn no_key_that_decides_may_stand_twice() {
+    let keys: [(ClientId, &[&str]); 6] = [
+        (
+            ClientId::ClaudeCode,
+            &["session_id", "agent_id", "cwd", "tool_name"],
+        ),
+        (
+            ClientId::Codex,
+            &["session_id", "agent_id", "cwd", "tool_name"],
+        ),
+        (ClientId::Gemini, &["session_id", "cwd", "tool_name"]),
+        (
+            ClientId::Copilot,
+            &[
+                "sessionId",
+                "agentId",
+                "agent_id",
+                "parent_agent_id",
+                "toolName",
+            ],
+        ),
+        (ClientId::Cursor, &["conversation_id", "subagent_id"]),
+        (ClientId::Opencode, &["session", "parent", "tool"]),
+    ];
+    for (client, keys) in keys {
+        for key in keys {
+            let text = format!(r#"{{"{key}": "a", "{key}": "b"}}"#);
+            let why = read(client, text.as_bytes(), Some("preToolUse")).unwrap_err();
+            assert!(
+                why.contains(key) && why.contains("twice"),
+                "{client:?} {key}: {why}"
+            );
+        }
+    }
+}
