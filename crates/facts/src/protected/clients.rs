@@ -6,7 +6,8 @@ use super::{
     LineView,
     commands::shown,
     table::{
-        CLIENT_OPTIONS, CLIENT_PACKAGES, CLIENT_REPORTS, CLIENT_SETTINGS, CLIENT_VARIABLES, CLIENTS,
+        CLIENT_OPTIONS, CLIENT_PACKAGES, CLIENT_REPORTS, CLIENT_SETTINGS, CLIENT_SHORT_OPTIONS,
+        CLIENT_VALUES, CLIENT_VARIABLES, CLIENTS,
     },
 };
 use crate::{shell::program, summary::one_line};
@@ -23,7 +24,7 @@ pub(super) fn in_client(command: &SimpleCommand, view: &LineView<'_>) -> Option<
         }
     };
     let behind = words.get(at + 1..).unwrap_or_default();
-    told(behind)
+    told(client, behind)
         .or_else(|| elsewhere(behind, view))
         .map(|word| format!("the command `{client} {}`", one_line(word, 40)))
 }
@@ -35,15 +36,19 @@ pub(super) fn starts_a_client(word: &str) -> bool {
 }
 
 /// Returns the word that changes settings or switches off a guard.
-fn told<'w>(behind: &[&'w str]) -> Option<&'w str> {
+fn told<'w>(client: &str, behind: &[&'w str]) -> Option<&'w str> {
     let mut plain = behind.iter().filter(|word| !word.starts_with('-'));
     let first = plain.next().filter(|word| CLIENT_SETTINGS.contains(*word));
     let second = plain.next().copied().unwrap_or_default();
     let asks_help = behind.iter().any(|word| matches!(*word, "--help" | "-h"));
     let settings = first.filter(|_| !CLIENT_REPORTS.contains(&second) && !asks_help);
+    let short = CLIENT_SHORT_OPTIONS
+        .iter()
+        .find(|(name, _)| client.contains(name));
+    let short = short.map_or(&[][..], |(_, options)| *options);
     let option = behind.iter().find(|word| {
         let option = word.split('=').next().unwrap_or_default();
-        CLIENT_OPTIONS.contains(&option)
+        CLIENT_OPTIONS.contains(&option) || short.contains(&option)
     });
     // `-c KEY=VALUE` sets what a file would.
     let mut pairs = behind.windows(2);
@@ -51,7 +56,21 @@ fn told<'w>(behind: &[&'w str]) -> Option<&'w str> {
         ["-c", value] if value.contains('=') => Some(value),
         _ => None,
     });
-    settings.or(option).or(set).copied()
+    let mut pairs = behind.windows(2);
+    let value = pairs.find_map(|pair| match pair {
+        [option, value] if option.starts_with('-') && is_value(value) => Some(value),
+        _ => None,
+    });
+    let attached = behind.iter().find(|word| {
+        let value = word.split_once('=');
+        value.is_some_and(|(option, value)| option.starts_with('-') && is_value(value))
+    });
+    settings.or(option).or(set).or(value).or(attached).copied()
+}
+
+fn is_value(word: &str) -> bool {
+    let same = |value: &&str| value.eq_ignore_ascii_case(word);
+    CLIENT_VALUES.iter().any(|value| same(value))
 }
 
 /// Returns what makes a client that is started read other settings.
@@ -82,7 +101,7 @@ pub(super) fn in_text(lower: &str) -> Option<String> {
     let at = words.iter().position(|word| starts_a_client(word))?;
     let client = words.get(at)?;
     let behind = words.get(at + 1..).unwrap_or_default();
-    told(behind).map(|word| {
+    told(client, behind).map(|word| {
         format!(
             "the command `{} {}`",
             one_line(client, 40),

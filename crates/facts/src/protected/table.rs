@@ -425,6 +425,16 @@ pub(super) const CLIENT_OPTIONS: &[&str] = &[
     "--extension-sdk-path",
 ];
 
+/// Short options that do the same, by the program that knows them so.
+pub(super) const CLIENT_SHORT_OPTIONS: &[(&str, &[&str])] = &[
+    ("cursor-agent", &["-f", "--force"]),
+    ("gemini", &["-y"]),
+    ("gemini-cli", &["-y"]),
+];
+
+/// Values of a client's options that do the same.
+pub(super) const CLIENT_VALUES: &[&str] = &["bypassPermissions", "danger-full-access"];
+
 /// Version control commands that bring files of the work tree back or take them away.
 pub(super) const RESTORERS: &[&str] = &[
     "checkout",

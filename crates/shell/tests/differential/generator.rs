@@ -98,7 +98,13 @@ impl Made<'_> {
             if declares {
                 words.push(
                     self.rng
-                        .pick(&["declare", "export", "typeset", "readonly", "command declare"])
+                        .pick(&[
+                            "declare",
+                            "export",
+                            "typeset",
+                            "readonly",
+                            "command declare",
+                        ])
                         .to_owned(),
                 );
             }
@@ -138,7 +144,9 @@ impl Made<'_> {
         let name = self.rng.pick(&["x", "y", "z"]).to_owned();
         let value = self
             .rng
-            .pick(&["ls", "ls", "touch", "echo", "$x", "$y", "$z", "\"$x\"", "${y}"])
+            .pick(&[
+                "ls", "ls", "touch", "echo", "$x", "$y", "$z", "\"$x\"", "${y}",
+            ])
             .to_owned();
         let sign = if self.rng.one_in(10) { "+=" } else { "=" };
         format!("{name}{sign}{value}")
