@@ -5,18 +5,18 @@
 mod braces;
 mod field;
 
+use crate::Dialect;
 use crate::parse::is_name;
 use crate::state::{State, Value};
 use crate::syntax::{Command, List, Param, ParamOp, Piece, Word};
 use crate::value::{Arg, Dynamic};
-use crate::{Dialect, Setting};
 use braces::{Braces, braces};
 use field::{Field, Shape};
 
 /// Expands words with what is known at one point of the line.
 pub(crate) struct Expander<'a> {
     pub(crate) state: &'a State,
-    pub(crate) setting: &'a Setting,
+    pub(crate) dialect: Dialect,
 }
 
 /// The words of one word, and whether braces made them.
@@ -39,7 +39,7 @@ impl Expander<'_> {
                 args: self.fields(&word.pieces, &word.source),
                 from_braces: false,
             },
-            Braces::Words(words) if self.setting.dialect != Dialect::Posix => {
+            Braces::Words(words) if self.dialect != Dialect::Posix => {
                 let args = words
                     .iter()
                     .flat_map(|pieces| self.fields(pieces, &word.source))
@@ -173,8 +173,7 @@ impl Expander<'_> {
             return None;
         }
         let blanks = [' ', '\t', '\n'];
-        if value.contains(blanks) && !matches!(self.setting.dialect, Dialect::Bash | Dialect::Posix)
-        {
+        if value.contains(blanks) && !matches!(self.dialect, Dialect::Bash | Dialect::Posix) {
             return None;
         }
         let mut parts: Vec<String> = value

@@ -122,7 +122,7 @@ pub fn split_entry(entry: &str) -> Option<Vec<String>> {
     let state = state::State::new(&setting);
     let expander = expand::Expander {
         state: &state,
-        setting: &setting,
+        dialect: setting.dialect,
     };
     let mut words = Vec::new();
     for (at, word) in simple.words.iter().enumerate() {

@@ -106,6 +106,8 @@ pub(crate) struct Place {
 /// Walks one line.
 pub(crate) struct Walker<'a> {
     pub(crate) setting: &'a Setting,
+    /// The shell that reads what is walked now: that of the session, or one that the line starts.
+    pub(crate) dialect: Dialect,
     pub(crate) state: State,
     pub(crate) facts: Collector,
     pub(crate) again: usize,
@@ -138,6 +140,7 @@ impl<'a> Walker<'a> {
     pub(crate) fn new(setting: &'a Setting, tally: Tally, stays: bool) -> Self {
         Self {
             setting,
+            dialect: setting.dialect,
             state: State::new(setting),
             facts: Collector::default(),
             again: 0,
@@ -160,12 +163,12 @@ impl<'a> Walker<'a> {
     pub(crate) fn expander(&self) -> Expander<'_> {
         Expander {
             state: &self.state,
-            setting: self.setting,
+            dialect: self.dialect,
         }
     }
 
     pub(crate) fn is_zsh(&self) -> bool {
-        matches!(self.setting.dialect, Dialect::Zsh | Dialect::Unknown)
+        matches!(self.dialect, Dialect::Zsh | Dialect::Unknown)
     }
 
     pub(crate) fn directory(&self) -> Option<String> {
@@ -174,7 +177,7 @@ impl<'a> Walker<'a> {
 
     /// Reads text as a line of its own, in the shell as it is now.
     pub(crate) fn read_again(&mut self, text: &str, proof: Proof) -> Step {
-        self.read_again_as(text, self.setting.dialect, proof)
+        self.read_again_as(text, self.dialect, proof)
     }
 
     /// Reads text as a line of its own, in the words of another shell.
@@ -190,7 +193,9 @@ impl<'a> Walker<'a> {
             return Err(reason);
         }
         self.again += 1;
+        let outer = std::mem::replace(&mut self.dialect, dialect);
         let result = self.list(&list, proof);
+        self.dialect = outer;
         self.again -= 1;
         result
     }
@@ -470,7 +475,7 @@ impl<'a> Walker<'a> {
         let mut assignments = Vec::new();
         let is_read = args.first().is_some_and(|name| name.is("read"));
         // Builtins and functions see what stands before them; for a program it is gone again.
-        let passes = self.setting.dialect == Dialect::Bash && !self.runs_here(&args);
+        let passes = self.dialect == Dialect::Bash && !self.runs_here(&args);
         let before = (passes && !simple.assignments.is_empty()).then(|| self.state.clone());
         for assignment in &simple.assignments {
             let value = self.assigned_value(assignment);
@@ -511,7 +516,7 @@ impl<'a> Walker<'a> {
     fn runs_here(&self, args: &[Arg]) -> bool {
         args.first().and_then(Arg::literal).is_none_or(|name| {
             BUILTINS.contains(&name)
-                || name == "printf"
+                || matches!(name, "printf" | ":")
                 || self.defined.contains(name)
                 || self.state.functions.contains(name)
         })

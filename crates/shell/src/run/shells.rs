@@ -89,7 +89,7 @@ impl Walker<'_> {
     ) -> Step {
         let dialect = match name {
             "zsh" => Dialect::Unknown,
-            "bash" | "rbash" => self.setting.dialect,
+            "bash" | "rbash" => Dialect::Bash,
             _ => Dialect::Posix,
         };
         let mut set: Vec<String> = self
