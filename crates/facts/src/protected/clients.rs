@@ -70,7 +70,7 @@ fn told<'w>(client: &str, behind: &[&'w str]) -> Option<&'w str> {
 
 fn is_value(word: &str) -> bool {
     let same = |value: &&str| value.eq_ignore_ascii_case(word);
-    CLIENT_VALUES.iter().any(|value| same(value))
+    CLIENT_VALUES.iter().any(same)
 }
 
 /// Returns what makes a client that is started read other settings.
