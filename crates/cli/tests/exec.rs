@@ -254,6 +254,23 @@ fn streams_carry_every_byte() {
     assert_eq!(output.stdout, wanted);
 }
 
+/// A line may belong to an agent, and an agent may not answer for the person.
+#[test]
+fn the_persons_token_reaches_no_line() {
+    let room = Room::new().unwrap();
+    let output = room
+        .command(INTERLOCK)
+        .env("INTERLOCK_TOKEN", "answers-for-me")
+        .env("ITS_NEIGHBOUR", "stays")
+        .args(["exec", "--", "env"])
+        .output()
+        .unwrap();
+    let said = said(&output);
+    assert!(said.contains("ITS_NEIGHBOUR=stays"), "{output:?}");
+    assert!(!said.contains("INTERLOCK_TOKEN"), "{said}");
+    assert!(!said.contains("answers-for-me"), "{said}");
+}
+
 #[test]
 fn it_ends_as_its_line_ends() {
     let room = Room::new().unwrap();

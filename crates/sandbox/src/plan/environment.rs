@@ -123,6 +123,9 @@ pub(super) fn of(policy: &Policy, column: Column) -> Environment {
     environment
 }
 
+/// The variable that lets scripts of a person answer for them; no line of an agent has it.
+const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
+
 impl Environment {
     /// Applies the changes to `given`; `own` is the run's own temporary directory.
     pub(crate) fn apply(
@@ -132,7 +135,8 @@ impl Environment {
     ) -> Vec<(OsString, OsString)> {
         let replaced = |name: &OsStr| {
             let set = |known: &str| name == OsStr::new(known);
-            self.removes(name)
+            name == OsStr::new(PERSONS_TOKEN)
+                || self.removes(name)
                 || self.set.keys().any(|known| set(known))
                 || own.is_some() && self.in_own_directory.keys().any(|known| set(known))
         };
@@ -156,7 +160,7 @@ impl Environment {
                 environment.push((name.into(), place.into()));
             }
         }
-        for (name, value) in &self.set {
+        for (name, value) in self.set.iter().filter(|(name, _)| *name != PERSONS_TOKEN) {
             environment.push((name.into(), value.into()));
         }
         environment
