@@ -210,7 +210,8 @@ impl Watch {
 
 fn answer_input(client: ClientId, stdin: &[u8], event: Option<&str>) -> HookAnswer {
     let protocol = protocol::of(client);
-    let answered = HookSetting::of_process().and_then(|setting| {
+    let answered = HookSetting::of_process().and_then(|mut setting| {
+        setting.home = setting.home.for_one_answer();
         let input = protocol.read(stdin, event)?;
         let document = respond(&setting, &input)?;
         let opinion = document.as_object().is_none_or(|said| !said.is_empty());

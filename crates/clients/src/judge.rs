@@ -25,7 +25,7 @@ use crate::{
     input::{Input, ToolUse},
     prompts, protocol, review, rewrite,
     served::Served,
-    session::{self, Guarded},
+    session::Guarded,
     tools::{Tool, control_tool, offered_as, plain_call, tool},
 };
 
@@ -155,16 +155,13 @@ pub(crate) fn note_for_server(
 
 /// Describes where a call of the session would run.
 fn place(setting: &HookSetting, guarded: &Guarded, input: &Input) -> Result<Surroundings, String> {
-    let binding = &guarded.binding;
-    let process = binding.process.as_ref().map(|process| process.pid);
     let person =
         Config::of_person(setting.configuration.as_deref()).map_err(|error| error.to_string())?;
-    let mut place =
-        session::surroundings(setting, &binding.project_root, &input.directory, process);
+    let mut place = guarded.here(setting, &input.directory).clone();
     place.opened = person.protect.allow;
     place.allowed_by_person = person.shell.allow;
     place.transparent = person.shell.transparent;
-    Ok(place.resolved(&RealDisk))
+    Ok(place)
 }
 
 /// Finds the facts of a call.

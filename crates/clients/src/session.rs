@@ -3,7 +3,10 @@
 mod follow;
 mod present;
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
 
 use interlock_core::{
     Decision,
@@ -12,7 +15,7 @@ use interlock_core::{
     names::RunId,
     run::Run,
 };
-use interlock_facts::Surroundings;
+use interlock_facts::{RealDisk, Surroundings};
 use interlock_project::project_root;
 use interlock_store::{
     BindError, Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, submit,
@@ -33,6 +36,8 @@ pub(crate) struct Guarded {
     pub(crate) run: Run,
     /// The time of the hook call, in milliseconds since 1970.
     pub(crate) at_ms: u64,
+    /// Where the call would run, with every link followed once.
+    place: OnceCell<Surroundings>,
 }
 
 /// Finds the session at the top of those that started this one, and the one just below it.
@@ -283,6 +288,7 @@ impl Guarded {
             machine,
             run,
             at_ms: setting.at_ms,
+            place: OnceCell::new(),
         })
     }
 
@@ -299,6 +305,16 @@ impl Guarded {
     pub(crate) fn refresh(&mut self) -> Result<(), StoreError> {
         self.run = self.log.load()?;
         Ok(())
+    }
+
+    /// Describes where the call of this hook would run, with links followed.
+    ///
+    /// One `Guarded` answers one call, so `directory` is always the same one.
+    pub(crate) fn here(&self, setting: &HookSetting, directory: &str) -> &Surroundings {
+        self.place.get_or_init(|| {
+            let client = self.binding.process.as_ref().map(|process| process.pid);
+            surroundings(setting, &self.binding.project_root, directory, client).resolved(&RealDisk)
+        })
     }
 
     /// Returns the run's id.

@@ -6,11 +6,7 @@ use interlock_core::{command::Ask, event::ProtectedChange};
 use interlock_facts::{Baseline, Quiet, RealDisk, Surroundings};
 use interlock_store::{BASELINE, RunLog, StoreError};
 
-use crate::{
-    hook::HookSetting,
-    input::Input,
-    session::{self, Guarded},
-};
+use crate::{hook::HookSetting, input::Input, session::Guarded};
 
 /// What is protected, compared with how it was when it was first looked at in a run.
 #[derive(Debug)]
@@ -94,12 +90,10 @@ pub(crate) fn compare(
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Option<String>, String> {
-    let root = guarded.binding.project_root.clone();
-    let surroundings =
-        session::surroundings(setting, &root, &input.directory, None).resolved(&RealDisk);
+    let here = guarded.here(setting, &input.directory);
     let (log, accepted) = (&guarded.log, &guarded.run.accepted);
     let changes = Watched::of_hooks()
-        .changes(log, accepted, &surroundings, setting.at_ms)
+        .changes(log, accepted, here, setting.at_ms)
         .map_err(said)?;
     if changes.is_empty() {
         return Ok(None);

@@ -5,6 +5,7 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use interlock_core::names::RunId;
@@ -17,6 +18,8 @@ use crate::{error::StoreError, files, id};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
+    /// The real path, kept once it was found; only where the process ends after one answer.
+    kept: Option<OnceLock<PathBuf>>,
 }
 
 impl Home {
@@ -45,7 +48,17 @@ impl Home {
 
     /// Takes `root` as the state directory.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self {
+            root: root.into(),
+            kept: None,
+        }
+    }
+
+    /// Follows and checks the directory once, for a process that ends after one answer.
+    #[must_use]
+    pub fn for_one_answer(mut self) -> Self {
+        self.kept = Some(OnceLock::new());
+        self
     }
 
     /// Returns the state directory, as it was given.
@@ -56,6 +69,19 @@ impl Home {
 
     /// Returns the real path of the directory; `None` when there is none yet.
     pub(crate) fn existing(&self) -> Result<Option<PathBuf>, StoreError> {
+        if let Some(real) = self.kept.as_ref().and_then(OnceLock::get) {
+            return Ok(Some(real.clone()));
+        }
+        let found = self.found()?;
+        if let (Some(kept), Some(real)) = (&self.kept, &found) {
+            // Whoever is second has found the same.
+            let _ = kept.set(real.clone());
+        }
+        Ok(found)
+    }
+
+    /// Follows the links of the path, and checks who may write there.
+    fn found(&self) -> Result<Option<PathBuf>, StoreError> {
         let failed = |error| StoreError::io("read", &self.root, error);
         let real = match fs::canonicalize(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
