@@ -212,7 +212,7 @@ fn answer_input(client: ClientId, stdin: &[u8], event: Option<&str>) -> HookAnsw
     let protocol = protocol::of(client);
     let answered = HookSetting::of_process().and_then(|mut setting| {
         setting.home = setting.home.for_one_answer();
-        let input = protocol.read(stdin, event)?;
+        let input = protocol::read(client, stdin, event)?;
         let document = respond(&setting, &input)?;
         let opinion = document.as_object().is_none_or(|said| !said.is_empty());
         let decides = opinion && matches!(input.event, Event::BeforeTool(_));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use interlock_core::{call::ToolCall, facts::ShellFacts};
-use interlock_facts::parse;
+use interlock_facts::{parse, with_whole_characters};
 use interlock_store::ClientMod;
 use serde_json::Value;
 
@@ -180,10 +180,20 @@ pub(crate) fn of(client: ClientId) -> &'static dyn Protocol {
 
 /// Reads what `client` writes to its hook.
 ///
+/// What a tool has said may be cut within a character: a result is read all the same.
+///
 /// # Errors
 /// Says what is missing or malformed.
 pub fn read(client: ClientId, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-    of(client).read(stdin, event)
+    let protocol = of(client);
+    protocol.read(stdin, event).or_else(|why| {
+        let whole = with_whole_characters(stdin);
+        let input = whole.and_then(|whole| protocol.read(&whole, event).ok());
+        // What is about to run must be read as it is, or not at all.
+        input
+            .filter(|input| matches!(input.event, Event::AfterTool { .. }))
+            .ok_or(why)
+    })
 }
 
 /// Tells whether a failure of ours must stop `client`, as far as its input can be read.
@@ -240,4 +250,28 @@ pub(crate) fn stops_but_a_second_stop(stdin: &[u8], argument: Option<&str>) -> b
 /// Words a question as the denial it is where no person answers the client.
 pub(crate) fn needs_a_person(reason: &str) -> String {
     format!("{reason} A person has to agree first: `interlock approve`.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::{client::ClientId, input::Event};
+
+    #[test]
+    fn a_result_cut_within_a_character_is_read_and_a_proposal_is_not() {
+        let told = |event: &str| {
+            format!(
+                r#"{{"session_id":"s","cwd":"/p","hook_event_name":"{event}","tool_name":"Bash",
+                "tool_use_id":"t","tool_input":{{"command":"npm test"}},
+                "tool_response":{{"stdout":"cut \ud83d","stderr":"","interrupted":false}}}}"#
+            )
+        };
+        let result = read(ClientId::ClaudeCode, told("PostToolUse").as_bytes(), None);
+        assert!(
+            result.is_ok_and(|input| matches!(input.event, Event::AfterTool { .. })),
+            "the result is lost"
+        );
+        let proposal = read(ClientId::ClaudeCode, told("PreToolUse").as_bytes(), None);
+        assert!(proposal.is_err(), "{proposal:?}");
+    }
 }

@@ -46,6 +46,39 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, serde_json::Error> {
     Ok(Parsed { value, doubled })
 }
 
+/// Writes U+FFFD in place of each escaped surrogate that has no partner; `None`: there is none.
+///
+/// Programs that keep text as UTF-16 write such halves where a text was cut.
+#[must_use]
+pub fn with_whole_characters(bytes: &[u8]) -> Option<Vec<u8>> {
+    let unit = |at: usize| {
+        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        let digits = std::str::from_utf8(digits).ok()?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut whole = Vec::with_capacity(bytes.len());
+    let (mut at, mut mended) = (0, false);
+    while let Some(byte) = bytes.get(at) {
+        let taken = match unit(at) {
+            Some(0xD800..=0xDBFF) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => 12,
+            Some(0xD800..=0xDFFF) => {
+                mended = true;
+                whole.extend_from_slice(b"\\ufffd");
+                at += 6;
+                continue;
+            }
+            Some(_) => 6,
+            // The character behind a backslash begins no escape of its own.
+            None if *byte == b'\\' => 2,
+            None => 1,
+        };
+        let end = bytes.len().min(at + taken);
+        whole.extend_from_slice(bytes.get(at..end).unwrap_or_default());
+        at = end;
+    }
+    mended.then_some(whole)
+}
+
 /// The part of a document at a pointer.
 struct Part<'a> {
     at: &'a mut String,
@@ -204,5 +237,24 @@ mod tests {
         }
         assert!(parse(b"\"\xff\"").is_err());
         assert!(parse(b"\xef\xbb\xbf{}").is_ok());
+    }
+
+    #[test]
+    fn halves_of_characters_are_replaced() {
+        let cases = [
+            (r#""\ud83d""#, Some(r#""\ufffd""#)),
+            (r#""\ude00 \uD83D\uDE00""#, Some(r#""\ufffd \uD83D\uDE00""#)),
+            (r#""\ud83d\ud83d\ude00""#, Some(r#""\ufffd\ud83d\ude00""#)),
+            (r#""\\ud83d""#, None),
+            (r#""\\\ud83d""#, Some(r#""\\\ufffd""#)),
+            (r#""\u0041\n""#, None),
+            (r#""\u""#, None),
+            (r"\", None),
+        ];
+        for (text, expected) in cases {
+            let whole = with_whole_characters(text.as_bytes());
+            let whole = whole.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            assert_eq!(whole.as_deref(), expected, "{text}");
+        }
     }
 }

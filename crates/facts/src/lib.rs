@@ -26,7 +26,7 @@ pub use canonical::{
     Inexact, arguments_digest, canonical, canonical_text, control_digest, digest, exact,
 };
 pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen, Stamp, state_of};
-pub use json::{Parsed, parse};
+pub use json::{Parsed, parse, with_whole_characters};
 pub use path::{PathError, normalise};
 pub use place::{Located, locate};
 pub use proposal::{Proposal, facts, served_facts, variables};
