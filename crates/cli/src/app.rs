@@ -2,13 +2,14 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::Context as _;
 use clap::FromArgMatches as _;
-use interlock_core::names::RunId;
+use interlock_core::{names::RunId, visible::visible_lines};
 use interlock_project::{Config, Library, configuration_directory, project_root, workflow_root};
 use interlock_store::Home;
 
@@ -131,7 +132,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
-            return match error.print() {
+            return match print_usage(&error) {
                 Ok(()) => ExitCode::from(code),
                 Err(_) => ExitCode::from(2),
             };
@@ -142,7 +143,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Said(exit)) => exit.into(),
         Err(Failure::Error(exit, error)) => {
-            let _ = output.error(&format!("interlock: {}\n", chain(&error)));
+            let _ = output.error(&format!("interlock: {}\n", indented(&chain(&error))));
             exit.into()
         }
     }
@@ -160,6 +161,21 @@ fn asks_for_help(arguments: &[OsString]) -> bool {
     arguments
         .iter()
         .any(|argument| argument == "--help" || argument == "-h")
+}
+
+/// Marks every further line of a message as one that goes on.
+pub(crate) fn indented(message: &str) -> String {
+    message.replace('\n', "\n  ")
+}
+
+/// Prints what is wrong with the command line, or the help that was asked for.
+fn print_usage(error: &clap::Error) -> io::Result<()> {
+    let plain = error.render().to_string();
+    let shown = visible_lines(&plain);
+    if shown == plain {
+        return error.print();
+    }
+    io::stderr().write_all(shown.as_bytes())
 }
 
 /// Writes an error and what caused it in one line.

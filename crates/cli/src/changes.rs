@@ -10,10 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_clients::review::visible;
 use interlock_core::{
     event::{CallMarks, Event},
     names::CallId,
+    visible::visible,
 };
 use interlock_store::{EventLog as _, Home, Listed, RunLog, StoreError};
 

@@ -41,7 +41,7 @@ pub(crate) fn script(app: &App, shell: &str) -> Done {
     };
     let mut text = Vec::new();
     shell.write_registration(VARIABLE, "interlock", "interlock", "interlock", &mut text)?;
-    app.output.text(&String::from_utf8(text)?)
+    app.output.document(&String::from_utf8(text)?)
 }
 
 /// Offers the workflows that have a name here, and files.

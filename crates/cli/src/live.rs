@@ -9,6 +9,7 @@ use interlock_core::{
     machine::{Machine, Object},
     report::{self, pending},
     run::Run,
+    visible::visible,
 };
 use interlock_formats::{Diagnostic, Loaded, Source, load as load_workflow, load_strictly, render};
 use interlock_project::{Config, Library};
@@ -124,7 +125,7 @@ pub(crate) fn reply(reply: &Reply) -> (bool, Option<&'static str>, String) {
         Reply::Parked { message, id } => (
             true,
             None,
-            format!("a person has to approve this ({id}): {message}"),
+            format!("a person has to approve this ({id}): {}", visible(message)),
         ),
         Reply::Ask(refusal) => (true, None, refusal.message.clone()),
         Reply::Refused(refusal) => (false, Some(refusal.code.as_str()), refusal.message.clone()),
@@ -188,7 +189,7 @@ pub(crate) fn load_source_strictly(
 fn said(app: &App, loaded: Result<Loaded, Vec<Diagnostic>>) -> Result<Loaded, Failure> {
     loaded.map_err(|diagnostics| {
         let text = render(&diagnostics, app.output.colours_errors());
-        match app.output.error(&text) {
+        match app.output.painted_error(&text) {
             Ok(()) => Failure::Said(Exit::Failed),
             Err(failure) => failure,
         }

@@ -1,9 +1,17 @@
 //! Printing: to standard output what was asked for, to standard error what went wrong.
 //!
 //! A reader that went away ends the program quietly, as it does every filter.
+//!
+//! INVARIANT: whatever is printed may hold text of others, so nothing but our own colours and
+//! ends of lines steers the terminal; only a document that goes to a file is written as it is.
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    io::{self, IsTerminal as _},
+    sync::OnceLock,
+};
 
+use interlock_core::visible::{visible_json, visible_lines};
 use serde::Serialize;
 
 use crate::{args::Colour, failure::Done};
@@ -63,23 +71,50 @@ impl Output {
         }
     }
 
-    /// Prints text as it is.
+    /// Prints text of one or more lines.
     pub(crate) fn text(self, text: &str) -> Done {
+        write(&mut io::stdout().lock(), &shown(text))
+    }
+
+    /// Prints one line: a line break within it is shown, so that nothing in it looks like another.
+    pub(crate) fn line(self, text: &str) -> Done {
+        let line = shown(text).replace('\n', "\\x0a");
+        write(&mut io::stdout().lock(), &format!("{line}\n"))
+    }
+
+    /// Prints lines, each of which was made fit to be shown by who joined them.
+    pub(crate) fn lines(self, text: &str) -> Done {
+        self.text(&format!("{text}\n"))
+    }
+
+    /// Prints text that carries colours of its own, in which foreign text is visible already.
+    pub(crate) fn painted(self, text: &str) -> Done {
         write(&mut io::stdout().lock(), text)
     }
 
-    /// Prints a line.
-    pub(crate) fn line(self, text: &str) -> Done {
-        self.text(&format!("{text}\n"))
+    /// Prints what somebody may keep in a file: as it is, but to a terminal as text.
+    pub(crate) fn document(self, text: &str) -> Done {
+        if io::stdout().is_terminal() {
+            self.text(text)
+        } else {
+            write(&mut io::stdout().lock(), text)
+        }
     }
 
     /// Prints one JSON document on a line of its own.
     pub(crate) fn json(self, value: &impl Serialize) -> Done {
-        self.line(&serde_json::to_string(value)?)
+        let mut line = visible_json(serde_json::to_string(value)?);
+        line.push('\n');
+        write(&mut io::stdout().lock(), &line)
     }
 
     /// Prints text to standard error; whoever does not read it any more makes no success of a failure.
     pub(crate) fn error(self, text: &str) -> Done {
+        self.painted_error(&shown(text))
+    }
+
+    /// Prints to standard error what [`Self::painted`] prints to standard output.
+    pub(crate) fn painted_error(self, text: &str) -> Done {
         let mut to = io::stderr().lock();
         match io::Write::write_all(&mut to, text.as_bytes()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -90,22 +125,56 @@ impl Output {
     /// Says something on standard error, whether or not anybody still reads it.
     pub(crate) fn remark(self, text: &str) {
         let mut to = io::stderr().lock();
-        let _ = io::Write::write_all(&mut to, text.as_bytes());
+        let _ = io::Write::write_all(&mut to, shown(text).as_bytes());
     }
 
     /// Styles text for standard output.
     pub(crate) fn styled(self, style: Style, text: &str) -> String {
         if self.colours() {
-            format!("\u{1b}[{}m{text}\u{1b}[0m", style.code())
+            let key = key();
+            format!("\u{1b}{key}{}m{text}\u{1b}{key}0m", style.code())
         } else {
             text.to_owned()
         }
     }
 }
 
+/// Returns what marks the colours of this process; no text of others can hold it.
+fn key() -> &'static str {
+    static KEY: OnceLock<String> = OnceLock::new();
+    KEY.get_or_init(|| format!("{:016x}:", RandomState::new().hash_one(std::process::id())))
+}
+
+/// Makes text fit for a terminal: our own colours stay, all else that steers is shown.
+fn shown(text: &str) -> String {
+    let mark = format!("\u{1b}{}", key());
+    let mut parts = text.split(&mark);
+    let mut shown = visible_lines(parts.next().unwrap_or_default());
+    for part in parts {
+        shown.push_str("\u{1b}[");
+        shown.push_str(&visible_lines(part));
+    }
+    shown
+}
+
 fn write(to: &mut impl io::Write, text: &str) -> Done {
     match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => Ok(other?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Output, Style, shown};
+    use crate::args::Colour;
+
+    #[test]
+    fn only_our_own_colours_pass() {
+        let ours = Output::new(Colour::Always).styled(Style::Red, "a\u{1b}[31mb\u{202e}");
+        assert_eq!(
+            shown(&format!("{ours}\u{1b}[8mc\n")),
+            "\u{1b}[31ma\\x1b[31mb\\u{202e}\u{1b}[0m\\x1b[8mc\n"
+        );
     }
 }

@@ -194,7 +194,7 @@ pub(crate) fn answered(
         // Where it led is what happened, not what was foreseen.
         let line = match (taken.first(), line.split_once(": ")) {
             (Some((event, from, to)), Some((asked, _))) if ids.len() == 1 && event == asked => {
-                interlock_clients::review::visible(&format!("{event}: {from} -> {to}"))
+                interlock_core::visible::visible(&format!("{event}: {from} -> {to}"))
             }
             _ => line,
         };

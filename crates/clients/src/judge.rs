@@ -23,7 +23,7 @@ use crate::{
     calls,
     hook::HookSetting,
     input::{Input, ToolUse},
-    prompts, protocol, review, rewrite,
+    prompts, protocol, rewrite,
     served::Served,
     session::Guarded,
     tools::{Tool, control_tool, offered_as, plain_call, tool},
@@ -222,7 +222,10 @@ fn reason(guarded: &Guarded, input: &Input, path: &FramePath, refusal: &Refusal)
 
 /// Writes what a client's own prompt asks about a call; nothing of it steers a terminal.
 fn in_prompt(reason: &str) -> String {
-    let lines: Vec<String> = reason.lines().map(review::visible).collect();
+    let lines: Vec<String> = reason
+        .lines()
+        .map(interlock_core::visible::visible)
+        .collect();
     lines.join("\n")
 }
 

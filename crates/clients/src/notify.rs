@@ -15,6 +15,7 @@ use interlock_core::{
     machine::Machine,
     report::{Pending, asked_since},
     run::Run,
+    visible::visible,
 };
 use interlock_project::{Config, NotifyConfig};
 
@@ -44,7 +45,7 @@ pub struct Notice {
 
 impl Notice {
     fn of(machine: &Machine, run: &Run, pending: &Pending) -> Self {
-        let workflow = review::visible(machine.id.as_str());
+        let workflow = visible(machine.id.as_str());
         let id = pending.id.as_ref().map(ToString::to_string);
         Self {
             title: format!("Interlock: `{workflow}` waits for you"),

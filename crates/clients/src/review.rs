@@ -1,6 +1,6 @@
 //! What a yes means, in lines for people: where it leads, its data, what it rests on.
 //!
-//! INVARIANT: whatever an agent may have written is shown by [`visible`]: nothing of it
+//! INVARIANT: whatever an agent may have written is shown by [`visible`](visible()): nothing of it
 //! reaches a terminal as a command, and none of it can look like a line of ours.
 
 use interlock_core::{
@@ -8,6 +8,7 @@ use interlock_core::{
     machine::Machine,
     report::{About, Basis, Pending, meaning},
     run::Run,
+    visible::visible,
 };
 use interlock_store::{EventLog as _, RunLog};
 
@@ -41,50 +42,6 @@ impl Row {
             warns: false,
         }
     }
-}
-
-/// Shows text that may hold anything on one line: what would steer a terminal or the eye is escaped.
-#[must_use]
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\t' => shown.push_str("    "),
-            letter if steers(letter) => {
-                let code = u32::from(letter);
-                let escaped = if code < 0x100 {
-                    format!("\\x{code:02x}")
-                } else {
-                    format!("\\u{{{code:x}}}")
-                };
-                shown.push_str(&escaped);
-            }
-            letter => shown.push(letter),
-        }
-    }
-    shown
-}
-
-/// Tells whether a letter changes how others are shown, or is not seen.
-const fn steers(letter: char) -> bool {
-    letter.is_ascii_control()
-        || matches!(
-            letter,
-            '\u{80}'..='\u{9f}'
-                | '\u{ad}'
-                | '\u{61c}'
-                | '\u{115f}'
-                | '\u{1160}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
 }
 
 /// Shows text on one line, cut to `max` characters.
@@ -238,21 +195,5 @@ pub fn age(ms: u64) -> String {
         60..3_600 => format!("{} min", seconds / 60),
         3_600..86_400 => format!("{} h", seconds / 3_600),
         _ => format!("{} d", seconds / 86_400),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::visible;
-
-    #[test]
-    fn nothing_an_agent_writes_steers_the_terminal() {
-        let said =
-            "a\u{1b}[2J\u{1b}]0;x\u{7}b\r\nApprove? \u{202e}c\u{9b}31m\u{200b}\u{e0041}\u{7f}";
-        assert_eq!(
-            visible(said),
-            "a\\x1b[2J\\x1b]0;x\\x07b\\x0d\\x0aApprove? \\u{202e}c\\x9b31m\\u{200b}\\u{e0041}\\x7f"
-        );
-        assert_eq!(visible("ä\tb 日本"), "ä    b 日本");
     }
 }

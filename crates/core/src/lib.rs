@@ -31,6 +31,7 @@ pub mod template;
 pub mod text;
 pub mod tools;
 pub mod validate;
+pub mod visible;
 
 mod decide;
 mod effects;

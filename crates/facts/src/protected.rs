@@ -275,7 +275,9 @@ fn named(what: &str, path: &str) -> String {
 
 /// Makes a path comparable: lower case, without characters that are not seen.
 fn folded(path: &str) -> String {
-    let seen = path.chars().filter(|c| !crate::summary::is_invisible(*c));
+    let seen = path
+        .chars()
+        .filter(|c| !interlock_core::visible::steers(*c));
     // The one letter that folds to a plain one and is no capital.
     let seen = seen.map(|c| if c == 'ſ' { 's' } else { c });
     plain(&seen.flat_map(char::to_lowercase).collect::<String>())

@@ -1,5 +1,6 @@
 //! A call's arguments in one line, for people and the log.
 
+use interlock_core::visible::steers;
 use serde_json::Value;
 
 use crate::{canonical::canonical, shape::Shape};
@@ -77,25 +78,9 @@ fn shown(c: char) -> String {
         '\n' => "\\n".to_owned(),
         '\t' => "\\t".to_owned(),
         '\r' => "\\r".to_owned(),
-        c if c.is_control() || is_invisible(c) => c.escape_unicode().to_string(),
+        c if steers(c) => c.escape_unicode().to_string(),
         c => c.to_string(),
     }
-}
-
-/// Tells whether a character turns the direction of text or is not seen at all.
-pub(crate) const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! Diagnostics as text for people, each with the line it is about.
 
+use std::ops::Range;
+
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
-use interlock_core::validate::Severity;
+use interlock_core::{
+    validate::Severity,
+    visible::{push_visible, steers, visible, visible_lines},
+};
 
 use crate::diagnostic::Diagnostic;
 
@@ -25,26 +30,64 @@ fn one(renderer: &Renderer, diagnostic: &Diagnostic) -> String {
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
+    let (excerpt, marked) = shown(&diagnostic.excerpt, &diagnostic.marked);
+    let (file, message) = (
+        visible(&diagnostic.file),
+        visible_lines(&diagnostic.message),
+    );
     // The path comes with the line, but where the line is cut its columns are not those of the file.
-    let excerpt = Snippet::source(diagnostic.excerpt.as_str())
+    let excerpt = Snippet::source(excerpt.as_str())
         .line_start(diagnostic.line)
-        .annotation(AnnotationKind::Primary.span(diagnostic.marked.clone()));
-    let title = level
-        .primary_title(diagnostic.message.as_str())
-        .id(diagnostic.code);
+        .annotation(AnnotationKind::Primary.span(marked));
+    let title = level.primary_title(message.as_str()).id(diagnostic.code);
     let mut group = if diagnostic.is_cut {
-        let origin = Origin::path(diagnostic.file.as_str());
+        let origin = Origin::path(file.as_str());
         let origin = origin.line(diagnostic.line).char_column(diagnostic.column);
         title
             .element(Element::from(origin))
             .element(Element::from(excerpt))
     } else {
-        title.element(Element::from(excerpt.path(diagnostic.file.as_str())))
+        title.element(Element::from(excerpt.path(file.as_str())))
     };
-    if let Some(help) = &diagnostic.help {
+    let help = diagnostic.help.as_deref().map(visible_lines);
+    if let Some(help) = &help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
     let mut text = renderer.render(&[group]);
     text.push_str("\n\n");
     text
+}
+
+/// Shows a line of a file, and returns where in it the bytes stand that were marked.
+fn shown(line: &str, marked: &Range<usize>) -> (String, Range<usize>) {
+    let mut shown = String::with_capacity(line.len());
+    let mut at = [marked.start, marked.end];
+    for (index, letter) in line.char_indices() {
+        if letter == '\t' || !steers(letter) {
+            shown.push(letter);
+            continue;
+        }
+        let before = shown.len() + letter.len_utf8();
+        push_visible(&mut shown, letter);
+        let longer = shown.len().saturating_sub(before);
+        for (at, was) in at.iter_mut().zip([marked.start, marked.end]) {
+            if was > index {
+                *at += longer;
+            }
+        }
+    }
+    let [start, end] = at;
+    (shown, start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn the_mark_stays_where_it_was_when_a_line_is_shown() {
+        let (line, marked) = shown("a\u{202e}b\u{1b}c", &(4..6));
+        assert_eq!(line, "a\\u{202e}b\\x1bc");
+        assert_eq!(line.get(marked), Some("b\\x1b"));
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Whoever does not read them slows nothing but the server that writes them.
 
+use interlock_core::visible::visible;
 use tokio::{io::AsyncWriteExt as _, sync::mpsc};
 
 /// Lines that wait to be written.
@@ -42,19 +43,17 @@ impl Notes {
 
     /// Tells a line of ours; it is lost where too many wait.
     pub fn tell(&self, line: &str) {
-        self.lines.try_send(printable(line)).ok();
+        self.lines.try_send(shown(line)).ok();
     }
 
     /// Passes on a line of a server, in its time.
     pub async fn pass(&self, line: &str) {
-        self.lines.send(printable(line)).await.ok();
+        self.lines.send(shown(line)).await.ok();
     }
 }
 
-/// Takes out what would move a terminal's cursor.
-fn printable(line: &str) -> String {
-    line.chars()
-        .filter(|letter| !letter.is_control() || *letter == '\t')
-        .take(LINE_CHARS_MAX)
-        .collect()
+/// Shows so much of a line as is kept.
+fn shown(line: &str) -> String {
+    let kept = line.chars().take(LINE_CHARS_MAX).collect::<String>();
+    visible(&kept)
 }

@@ -6,6 +6,7 @@ use interlock_core::{
     guard::{EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
     machine::{Activity, Join, Machine, State, Transition},
     policy::{OnDenied, Policy},
+    visible::push_visible,
 };
 use serde_json::Value;
 
@@ -38,32 +39,19 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns `text` on one line, without characters that move or hide others, cut when endless.
+/// Shows `text` on one line, cut when endless.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut line: String = text.chars().take(TEXT_MAX).map(visible).collect();
+    let mut line = String::new();
+    for letter in text.chars().take(TEXT_MAX) {
+        match letter {
+            '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => line.push(' '),
+            letter => push_visible(&mut line, letter),
+        }
+    }
     if text.chars().nth(TEXT_MAX).is_some() {
         line.push('…');
     }
     line
-}
-
-/// Returns the character, or a stand-in for one that is not to be seen.
-const fn visible(character: char) -> char {
-    match character {
-        '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
-        '\u{0}'..='\u{1f}'
-        | '\u{7f}'..='\u{9f}'
-        | '\u{61c}'
-        | '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fffe}'
-        | '\u{ffff}' => '\u{fffd}',
-        other => other,
-    }
 }
 
 /// Returns what happens while the state is current; `None` where an agent outside works.

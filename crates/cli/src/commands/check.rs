@@ -165,7 +165,7 @@ fn show(app: &App, file: &str, found: &[Diagnostic]) -> Done {
         .filter(|diagnostic| diagnostic.severity == Severity::Error)
         .count();
     app.output
-        .error(&render(found, app.output.colours_errors()))?;
+        .painted_error(&render(found, app.output.colours_errors()))?;
     if errors == 0 {
         let rest = match found.len() {
             0 => String::new(),

@@ -29,7 +29,7 @@ pub(crate) fn run(app: &App, args: &ConvertArgs) -> Done {
 
 fn write(app: &App, args: &ConvertArgs, name: &str, converted: &Converted) -> Done {
     let Some(path) = &args.output else {
-        return app.output.text(&converted.text(syntax(name.as_ref())));
+        return app.output.document(&converted.text(syntax(name.as_ref())));
     };
     let written = std::fs::write(path, converted.text(syntax(path)));
     Ok(written
@@ -51,7 +51,7 @@ fn tell(app: &App, args: &ConvertArgs, found: &[Diagnostic]) -> Done {
             .json(&json!({ "ok": false, "to": "native", "workflow": null, "diagnostics": found }));
     }
     app.output
-        .error(&render(found, app.output.colours_errors()))?;
+        .painted_error(&render(found, app.output.colours_errors()))?;
     let errors = found
         .iter()
         .filter(|found| found.severity == Severity::Error)

@@ -138,7 +138,7 @@ impl<'a> Story<'a> {
             }
             return Ok(());
         }
-        output.line(&format!(
+        output.lines(&format!(
             "\n{}",
             output.styled(
                 Style::Bold,
@@ -152,7 +152,7 @@ impl<'a> Story<'a> {
             events.push(recorded.event);
         }
         output.line(&format!("verified {} events", self.log.verify()?))?;
-        output.line(&format!(
+        output.lines(&format!(
             "\n{}",
             output.styled(Style::Bold, "Its graph (Mermaid):")
         ))?;

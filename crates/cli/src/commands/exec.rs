@@ -9,6 +9,7 @@ mod report;
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
+use interlock_core::visible::visible_lines;
 use interlock_sandbox::{Exit, Level, NotHeld, Plan, Reach, run_telling};
 use interlock_store::{Home, Ticket};
 
@@ -46,7 +47,7 @@ pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
         Ok(exit) => end_as(exit),
         Err(why) => {
             // Nobody is left to tell when standard error is gone.
-            let _ = writeln!(std::io::stderr(), "interlock: {why}");
+            let _ = writeln!(std::io::stderr(), "interlock: {}", visible_lines(&why));
             ExitCode::from(REFUSED)
         }
     }
@@ -58,7 +59,7 @@ fn probed(place: &str, words: &[OsString]) -> ExitCode {
     match interlock_sandbox::start_probed(place, words) {
         Ok(exit) => end_as(exit),
         Err(why) => {
-            let _ = writeln!(std::io::stderr(), "interlock: {why}");
+            let _ = writeln!(std::io::stderr(), "interlock: {}", visible_lines(&why));
             ExitCode::from(REFUSED)
         }
     }

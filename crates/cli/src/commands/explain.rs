@@ -24,5 +24,6 @@ pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
     if args.json {
         return app.output.json(&explanation);
     }
-    app.output.line(&explanation.render(app.output.colours()))
+    app.output
+        .painted(&format!("{}\n", explanation.render(app.output.colours())))
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(app: &App, args: &GraphArgs) -> Done {
                 anyhow::anyhow!("`{}` cannot be written: {error}", path.display())
             })?)
         }
-        None => app.output.text(&text),
+        None => app.output.document(&text),
     }
 }
 

@@ -11,7 +11,7 @@ use interlock_clients::{
     ClientId,
     install::{FileChange, Floor, Plan, Request, Scope, Site, Summary, apply, detect, diff, plan},
 };
-use interlock_core::nearest::nearest;
+use interlock_core::{nearest::nearest, visible::visible_lines};
 use interlock_project::Library;
 use serde_json::{Value, json};
 
@@ -179,6 +179,7 @@ fn short(path: &Path, site: &Site) -> String {
 /// Shows the change of each file, in a pager where a person looks.
 fn page(app: &App, plan: &Plan) -> Done {
     let text: String = plan.changes.iter().map(diff).collect();
+    let text = visible_lines(&text);
     if io::stdout().is_terminal() && paged(&text) {
         return Ok(());
     }

@@ -233,7 +233,7 @@ fn try_out(app: &App, files: &Files) -> Result<usize, Failure> {
     let found = check(&source, &library);
     if found.iter().any(|one| one.severity != Severity::Note) {
         app.output
-            .error(&shown(&found, app.output.colours_errors()))?;
+            .painted_error(&shown(&found, app.output.colours_errors()))?;
         app.output
             .error("interlock: nothing was written, because of what is wrong above\n")?;
         return Err(Failure::Said(Exit::Failed));

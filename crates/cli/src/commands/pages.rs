@@ -11,5 +11,5 @@ pub(crate) fn completions(app: &App, shell: clap_complete::Shell) -> Done {
 pub(crate) fn manual(app: &App) -> Done {
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-    app.output.text(&String::from_utf8(page)?)
+    app.output.document(&String::from_utf8(page)?)
 }

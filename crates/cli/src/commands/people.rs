@@ -13,7 +13,7 @@ use interlock_store::{Binding, ClientProcess, SessionKey};
 use serde_json::{Value, json};
 
 use crate::{
-    app::App,
+    app::{App, indented},
     args::{ApproveArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs},
     authority,
     commands::{status, telemetry},
@@ -258,13 +258,14 @@ pub(crate) fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done
         app.output.json(&line)?;
     } else if ok {
         if !message.is_empty() {
-            app.output.line(&message)?;
+            app.output.lines(&message)?;
         }
         status::print(app, &status)?;
     } else {
         app.output.error(&format!(
-            "refused ({}): {message}\n",
-            code.unwrap_or_default()
+            "refused ({}): {}\n",
+            code.unwrap_or_default(),
+            indented(&message)
         ))?;
     }
     if ok {

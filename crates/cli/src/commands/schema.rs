@@ -13,5 +13,5 @@ pub(crate) fn run(app: &App, args: &SchemaArgs) -> Done {
         FormatName::Codemie => interlock_formats::codemie_schema(),
         FormatName::Pipeline => interlock_formats::pipeline_schema(),
     };
-    app.output.line(&serde_json::to_string_pretty(&schema)?)
+    app.output.lines(&serde_json::to_string_pretty(&schema)?)
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
         .map_or_else(|| app.own_workflow(), Ok)?;
     let loaded = live::load_to_read(app, &workflow)?;
     if !loaded.warnings.is_empty() {
-        app.output.error(&interlock_formats::render(
+        app.output.painted_error(&interlock_formats::render(
             &loaded.warnings,
             app.output.colours_errors(),
         ))?;
@@ -78,7 +78,7 @@ fn feed(app: &App, mut simulation: Simulation, steps: impl BufRead) -> Done {
 /// Asks for one line after the other on a terminal.
 fn converse(app: &App, mut simulation: Simulation) -> Done {
     app.output.line("Type an event (READY), a tool call (Bash ls -la), a step as JSON, or an empty line to end.")?;
-    app.output.line(&simulation.briefing())?;
+    app.output.lines(&simulation.briefing())?;
     loop {
         app.output.text(&app.output.styled(Style::Bold, "> "))?;
         let mut line = String::new();
@@ -103,14 +103,14 @@ fn converse(app: &App, mut simulation: Simulation) -> Done {
                     (Style::Red, "refused")
                 };
                 let word = text.get("verdict").map_or(usual, |_| get("verdict"));
-                app.output.line(&format!(
+                app.output.lines(&format!(
                     "{} {}",
                     app.output.styled(style, word),
                     get("message")
                 ))?;
-                app.output.line(&simulation.briefing())?;
+                app.output.lines(&simulation.briefing())?;
             }
-            Err(bad) => app.output.line(&bad.message)?,
+            Err(bad) => app.output.lines(&bad.message)?,
         }
     }
 }

@@ -141,7 +141,8 @@ impl Carrying {
             Shown::Progress(_) => {
                 halted.tell(app);
                 if let Some(result) = halted.result() {
-                    app.output.line(&Dialogue::text_of(result))?;
+                    app.output
+                        .document(&format!("{}\n", Dialogue::text_of(result)))?;
                 }
             }
             Shown::Lines(lines) => lines.catch_up(Some(&halted.line()))?,

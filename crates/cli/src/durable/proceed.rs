@@ -20,7 +20,7 @@ use super::{
     variables,
 };
 use crate::{
-    app::App,
+    app::{App, indented},
     args::ProceedArgs,
     commands::people,
     failure::{Done, Exit, Failure},
@@ -138,8 +138,10 @@ fn refused(app: &App, refusal: &Refusal, terms: &Terms) -> Result<Failure, Failu
         let line = json!({ "event": "Refused", "code": code, "message": refusal.message });
         app.output.json(&line)?;
     } else {
-        app.output
-            .error(&format!("refused ({code}): {}\n", refusal.message))?;
+        app.output.error(&format!(
+            "refused ({code}): {}\n",
+            indented(&refusal.message)
+        ))?;
     }
     Ok(Failure::Said(Exit::Failed))
 }

@@ -5,6 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use interlock_core::visible::{visible_json, visible_lines};
 use interlock_runner::{Screen, Stream};
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::{Value, json};
@@ -44,12 +45,12 @@ impl Lines {
             for recorded in log.events(*next) {
                 let recorded = recorded?;
                 *next = recorded.seq + 1;
-                printed.push_str(&serde_json::to_string(&line(&recorded)?)?);
+                printed.push_str(&visible_json(serde_json::to_string(&line(&recorded)?)?));
                 printed.push('\n');
             }
         }
         if let Some(last) = last {
-            printed.push_str(&serde_json::to_string(last)?);
+            printed.push_str(&visible_json(serde_json::to_string(last)?));
             printed.push('\n');
         }
         if !printed.is_empty() {
@@ -60,13 +61,19 @@ impl Lines {
 
     /// Prints `first` before anything else.
     pub(super) fn begin(&self, first: &Value) {
-        put(&mut io::stdout().lock(), format!("{first}\n").as_bytes());
+        put(
+            &mut io::stdout().lock(),
+            format!("{}\n", visible_json(first.to_string())).as_bytes(),
+        );
     }
 
     fn say(&self, said: &Value) {
         // The events can still be read from the log; what is said now cannot.
         if self.catch_up(Some(said)).is_err() {
-            put(&mut io::stdout().lock(), format!("{said}\n").as_bytes());
+            put(
+                &mut io::stdout().lock(),
+                format!("{}\n", visible_json(said.to_string())).as_bytes(),
+            );
         }
     }
 }
@@ -82,7 +89,7 @@ impl Screen for Lines {
     }
 
     fn ask(&self, _: &str, text: &str) {
-        put(&mut io::stderr().lock(), text.as_bytes());
+        put(&mut io::stderr().lock(), visible_lines(text).as_bytes());
     }
 
     fn warn(&self, path: &str, text: &str) {

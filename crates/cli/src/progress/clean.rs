@@ -1,5 +1,7 @@
 //! What of a program's output reaches a terminal: its text and its colours, nothing that steers.
 
+use interlock_core::visible::{push_visible, visible};
+
 /// Bytes of a control sequence that are kept before it is given up.
 const SEQUENCE_MAX: usize = 64;
 
@@ -104,7 +106,7 @@ impl Cleaner {
             '\n' | '\t' | '\r' => shown.push(letter),
             // A bell, and a step back.
             '\u{7}' | '\u{8}' => {}
-            letter => shown.push(harmless(letter)),
+            letter => push_visible(shown, letter),
         }
     }
 
@@ -129,24 +131,11 @@ fn is_unfinished(rest: &[u8]) -> bool {
     !rest.is_empty() && std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none())
 }
 
-/// Returns a dot for what would steer the terminal or the eye.
-fn harmless(letter: char) -> char {
-    let steers = letter.is_control()
-        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    if steers { '\u{b7}' } else { letter }
-}
-
-/// Returns a text as one that may be shown, without colours.
-pub(super) fn cleaned(text: &str) -> String {
-    Cleaner::new(false).take(text.as_bytes())
-}
-
 /// Returns a text as one line.
 pub(super) fn one_line(text: &str) -> String {
-    let cleaned = cleaned(text);
-    let words: Vec<&str> = cleaned.split(['\n', '\r', '\t']).map(str::trim).collect();
+    let words: Vec<&str> = text.split(['\n', '\r', '\t']).map(str::trim).collect();
     let words: Vec<&str> = words.into_iter().filter(|part| !part.is_empty()).collect();
-    words.join(" ")
+    visible(&words.join(" "))
 }
 
 /// Bytes at the end of an output among which its last line is looked for.
@@ -156,7 +145,7 @@ const LAST_BYTES: usize = 4096;
 pub(super) fn last_line(bytes: &[u8]) -> Option<String> {
     let from = bytes.len().saturating_sub(LAST_BYTES);
     let text = String::from_utf8_lossy(bytes.get(from..).unwrap_or_default());
-    let cleaned = cleaned(&text);
+    let cleaned = Cleaner::new(false).take(text.as_bytes());
     let mut lines = cleaned.rsplit(['\n', '\r']);
     let line = lines.find(|line| !line.trim().is_empty())?;
     Some(line.trim().replace('\t', " "))
@@ -182,9 +171,9 @@ mod tests {
             (b"a\x1bPq#0\x1b\\b", "ab"),
             (b"a\x1bcb", "ab"),
             (b"a\x1b(0b", "ab"),
-            (b"a\x07\x08b\x00", "ab\u{b7}"),
-            ("a\u{9b}2Jb".as_bytes(), "a\u{b7}2Jb"),
-            ("a\u{202e}b\u{200b}c".as_bytes(), "a\u{b7}b\u{b7}c"),
+            (b"a\x07\x08b\x00", "ab\\x00"),
+            ("a\u{9b}2Jb".as_bytes(), "a\\x9b2Jb"),
+            ("a\u{202e}b\u{200b}c".as_bytes(), "a\\u{202e}b\\u{200b}c"),
             ("\u{4f60}\u{597d}".as_bytes(), "\u{4f60}\u{597d}"),
             (b"50%\r100%\n", "50%\r100%\n"),
             (b"a\xffb", "a\u{fffd}b"),

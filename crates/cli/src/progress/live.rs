@@ -18,12 +18,13 @@ use interlock_core::{
     names::FramePath,
     report::{shown_path, title},
     run::Run,
+    visible::visible_lines,
 };
 use interlock_runner::{Order, Outcome, Piece, Screen, Stream, Terminal};
 
 use super::{
     area::{Area, Look, Part, painted},
-    clean::{Cleaner, cleaned, last_line, one_line},
+    clean::{Cleaner, last_line, one_line},
     plain,
     rows::{Kind, Row, rows},
     stages::line,
@@ -467,7 +468,7 @@ impl Screen for Live {
         state.erase();
         let lead = if state.open { "\r\n" } else { "" };
         state.open = false;
-        let text = format!("{lead}{}", cleaned(text));
+        let text = format!("{lead}{}", visible_lines(text));
         state.write(&text);
     }
 

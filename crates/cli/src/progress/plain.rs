@@ -7,11 +7,11 @@ use std::{
     time::Instant,
 };
 
-use interlock_core::{event::Event, machine::Machine, run::Run};
+use interlock_core::{event::Event, machine::Machine, run::Run, visible::visible_lines};
 use interlock_runner::{Order, Outcome, Piece, Screen, Stream};
 
 use super::{
-    clean::{Cleaner, cleaned, one_line},
+    clean::{Cleaner, one_line},
     stages::line,
     words::{elapsed, ended, reason, says_its_end},
 };
@@ -158,7 +158,7 @@ impl Screen for Plain {
     fn ask(&self, _: &str, text: &str) {
         let mut state = self.state();
         state.open = false;
-        error(cleaned(text).as_bytes());
+        error(visible_lines(text).as_bytes());
     }
 
     fn warn(&self, path: &str, text: &str) {

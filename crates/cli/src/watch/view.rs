@@ -3,6 +3,7 @@
 use interlock_core::{
     instant::utc,
     report::{About, Pending},
+    visible::visible,
 };
 use ratatui::{
     Frame,
@@ -80,7 +81,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, looks: Looks) {
             let mut text = question(asked, model.review_of(asked), keys, looks);
             text.lines.insert(0, Line::default());
             text.lines
-                .insert(0, Line::from(format!("note: {}\u{2588}", shown(note))));
+                .insert(0, Line::from(format!("note: {}\u{2588}", visible(note))));
             over(frame, "say no to this, with a note", text, 0);
         }
     }
@@ -112,8 +113,8 @@ fn title(model: &Model) -> Line<'static> {
 
 fn footer(model: &Model) -> Line<'static> {
     let text = match (&model.look.trouble, &model.said) {
-        (Some(trouble), _) => shown(trouble),
-        (None, Some(said)) => shown(said),
+        (Some(trouble), _) => visible(trouble),
+        (None, Some(said)) => visible(said),
         (None, None) => "a: yes  r: no  Tab: pane  ?: help  q: leave".to_owned(),
     };
     Line::styled(text, Style::new().add_modifier(Modifier::REVERSED))
@@ -157,10 +158,10 @@ fn runs(frame: &mut Frame<'_>, area: Rect, model: &Model, looks: Looks) {
     let rows = model.look.rows.iter().map(|row| {
         TableRow::new([
             Line::raw(short(&row.run.to_string())),
-            Line::raw(shown(&row.workflow)),
-            Line::raw(shown(&row.state)),
+            Line::raw(visible(&row.workflow)),
+            Line::raw(visible(&row.state)),
             Line::styled(row.status.replace('_', " "), looks.status(&row.status)),
-            Line::raw(shown(&row.client)),
+            Line::raw(visible(&row.client)),
             Line::raw(age(row, now)),
         ])
     });
@@ -196,7 +197,7 @@ fn waiting(frame: &mut Frame<'_>, area: Rect, model: &Model) {
                     .map_or_else(String::new, ToString::to_string),
             ),
             Line::raw(short(&one.run.to_string())),
-            Line::raw(shown(&summary(one))),
+            Line::raw(visible(&summary(one))),
         ])
     });
     let widths = [
@@ -231,7 +232,7 @@ fn log(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let end = lines.len().saturating_sub(model.back);
     let from = end.saturating_sub(height);
     let seen = lines.get(from..end).unwrap_or_default();
-    let text: Vec<Line<'_>> = seen.iter().map(|line| Line::raw(shown(line))).collect();
+    let text: Vec<Line<'_>> = seen.iter().map(|line| Line::raw(visible(line))).collect();
     frame.render_widget(Paragraph::new(text).block(block(&name, here)), area);
 }
 
@@ -247,7 +248,7 @@ fn question(asked: &Waiting, review: Option<&Review>, keys: &str, looks: Looks) 
             } else {
                 Style::new()
             };
-            Line::styled(format!("{:<10}{}", row.name, shown(&row.text)), style)
+            Line::styled(format!("{:<10}{}", row.name, visible(&row.text)), style)
         })),
         None => lines.extend(asks(pending)),
     }
@@ -280,7 +281,7 @@ fn question(asked: &Waiting, review: Option<&Review>, keys: &str, looks: Looks) 
 }
 
 fn said(name: &str, value: &str) -> Line<'static> {
-    Line::raw(format!("{name:<10}{}", shown(value)))
+    Line::raw(format!("{name:<10}{}", visible(value)))
 }
 
 /// Says what is asked, as long as nothing more is known.
@@ -316,7 +317,7 @@ fn of_diff(line: &str, looks: Looks) -> Line<'static> {
         Some(_) => Style::new().add_modifier(Modifier::DIM),
         None => Style::new(),
     };
-    Line::styled(shown(line), style)
+    Line::styled(visible(line), style)
 }
 
 /// Draws a box over everything, as large as its text needs and the screen allows.
@@ -379,27 +380,5 @@ fn age(row: &Row, now_ms: u64) -> String {
         60..3600 => format!("{}m", seconds / 60),
         3600..86_400 => format!("{}h", seconds / 3600),
         _ => format!("{}d", seconds / 86_400),
-    }
-}
-
-/// Shows text that may hold anything: what would steer the terminal or the eye becomes a dot.
-fn shown(text: &str) -> String {
-    let steers = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    text.chars()
-        .map(|letter| if steers(letter) { '\u{b7}' } else { letter })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shown;
-
-    #[test]
-    fn nothing_an_agent_says_steers_the_terminal() {
-        let said = "a\u{1b}[2Jb\u{202e}c\rd\u{200b}e\nf";
-        assert_eq!(shown(said), "a·[2Jb·c·d·e·f");
     }
 }

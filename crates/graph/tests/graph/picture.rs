@@ -92,13 +92,7 @@ pub(crate) fn check(machine: &Machine) -> String {
 
 /// Returns a name as pictures write it: on one line, nothing hidden.
 fn plain(name: &str) -> String {
-    name.chars()
-        .map(|letter| match letter {
-            '\n' | '\t' => ' ',
-            '\u{1}' | '\u{202e}' => '\u{fffd}',
-            other => other,
-        })
-        .collect()
+    interlock_core::visible::visible(&name.replace(['\n', '\t'], " "))
 }
 
 fn check_places(document: &Document<'_>) {

@@ -6,6 +6,7 @@ use interlock_core::{
     facts::{CommandClass, NetworkDirection},
     policy::Stance,
     refusal::Code,
+    visible::{push_visible, visible, visible_lines},
 };
 
 use super::{Detail, Explanation};
@@ -58,14 +59,17 @@ impl Explanation {
 }
 
 impl Page {
+    /// Shows text, with its colour where colours are wanted.
     fn inked(&self, ink: Ink, text: &str) -> String {
+        let text = visible(text);
         if self.colour {
             format!("\u{1b}[{}m{text}\u{1b}[0m", ink.code())
         } else {
-            text.to_owned()
+            text
         }
     }
 
+    /// Adds a line; what is foreign in `text` is visible already.
     fn line(&mut self, label: &str, text: &str) {
         let label = self.inked(Ink::Faint, &format!("{label:<9}"));
         self.text.push_str("  ");
@@ -84,7 +88,7 @@ impl Page {
         let code = told
             .code
             .map_or_else(String::new, |code| format!(" ({code})"));
-        let _ = writeln!(self.text, "{word}{code}: {}", told.message);
+        let _ = writeln!(self.text, "{word}{code}: {}", visible_lines(&told.message));
         let stance = match told.stance {
             _ if told.code == Some(Code::ToolNotAllowed) => ", which has no shell",
             Some(Stance::Free) => ", which restricts nothing",
@@ -92,9 +96,12 @@ impl Page {
             Some(Stance::Writing) => ", which lets tools write",
             None => "",
         };
-        self.line("state", &format!("`{}`{stance}", told.state));
+        self.line("state", &format!("`{}`{stance}", visible(&told.state)));
         match &told.rule {
-            Some(rule) => self.line("rule", &format!("{}, {}", rule.number, rule.about)),
+            Some(rule) => self.line(
+                "rule",
+                &visible(&format!("{}, {}", rule.number, rule.about)),
+            ),
             None if told.verdict == Verdict::Allow => self.line("rule", "none objects"),
             None => {}
         }
@@ -153,11 +160,11 @@ impl Page {
             let host = reach.host.as_deref().unwrap_or("a host not written out");
             self.line(
                 "network",
-                &format!("{what}, {host}, by {}", one_line(&reach.by)),
+                &format!("{what}, {}, by {}", visible(host), one_line(&reach.by)),
             );
         }
         if !told.env.used.is_empty() {
-            self.line("uses", &told.env.used.join(", "));
+            self.line("uses", &visible(&told.env.used.join(", ")));
         }
         for name in &told.env.set {
             let changes = told.env.changes_programs.contains(name);
@@ -166,13 +173,13 @@ impl Page {
             } else {
                 ""
             };
-            self.line("sets", &format!("{name}{note}"));
+            self.line("sets", &format!("{}{note}", visible(name)));
         }
         if told.env.dump {
             self.line("shows", "the whole environment");
         }
         for ask in &told.asks {
-            self.line("asks", ask);
+            self.line("asks", &visible(ask));
         }
     }
 
@@ -227,8 +234,7 @@ fn one_line(text: &str) -> String {
         }
         match letter {
             '\n' => line.push('\u{23ce}'),
-            letter if letter.is_control() => line.extend(letter.escape_unicode()),
-            letter => line.push(letter),
+            letter => push_visible(&mut line, letter),
         }
     }
     line

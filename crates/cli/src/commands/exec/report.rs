@@ -138,7 +138,7 @@ pub(super) fn tell_person(ended: &Ended) {
         let _ = writeln!(
             std::io::stderr(),
             "interlock: {}",
-            protected_change(changed).sentence()
+            interlock_core::visible::visible(&protected_change(changed).sentence())
         );
     }
 }

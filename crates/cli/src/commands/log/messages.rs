@@ -11,6 +11,7 @@ use interlock_core::{
     run::Run,
     stage::{BEGIN, stage_of},
     stage_task, stage_text, text_digest,
+    visible::visible,
 };
 use interlock_runner::{KeptAnswer, KeptResult, Transcript};
 use interlock_store::{EventLog as _, Messages, RunLog};
@@ -310,15 +311,15 @@ pub(super) fn text(conversation: &Conversation) -> String {
             _ => get("text"),
         };
         for line in said.lines() {
-            text.push_str(&format!("    {}\n", printable(line)));
+            text.push_str(&format!("    {}\n", visible(line)));
         }
         for call in list(entry, "calls") {
             let get = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
             let line = format!("{} {} {}", get("call"), get("tool"), get("arguments"));
-            text.push_str(&format!("    {}\n", printable(&line)));
+            text.push_str(&format!("    {}\n", visible(&line)));
         }
         for finding in list(entry, "findings").filter_map(Value::as_str) {
-            text.push_str(&format!("    {}\n", printable(finding)));
+            text.push_str(&format!("    {}\n", visible(finding)));
         }
     }
     text
@@ -370,7 +371,7 @@ fn heading(entry: &Value, model: &str) -> String {
         }
         other => other.to_owned(),
     };
-    printable(&line)
+    visible(&line)
 }
 
 fn list<'v>(entry: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
@@ -379,11 +380,4 @@ fn list<'v>(entry: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
-}
-
-/// Takes out what would move a terminal's cursor.
-fn printable(line: &str) -> String {
-    line.chars()
-        .filter(|letter| !letter.is_control() || *letter == '\t')
-        .collect()
 }

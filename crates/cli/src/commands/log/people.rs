@@ -9,6 +9,7 @@ use chrono::{DateTime, Local, NaiveDate};
 use interlock_core::{
     event::{AllowSource, CallRecord, Event},
     names::CallId,
+    visible::visible,
 };
 use interlock_store::Recorded;
 
@@ -137,10 +138,7 @@ fn call(app: &App, call: &CallRecord, style: Style, outcome: &str) -> String {
 
 /// Cuts a text to so many characters, on one line.
 fn cut(text: &str, room: Option<usize>) -> String {
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let text = visible(text);
     match room {
         Some(room) if text.chars().count() > room => {
             let kept: String = text.chars().take(room.saturating_sub(1)).collect();
@@ -181,7 +179,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_cut_and_stays_on_its_line() {
         assert_eq!(cut("npm test", Some(20)), "npm test");
-        assert_eq!(cut("a\nb", None), "a b");
+        assert_eq!(cut("a\nb", None), "a\\x0ab");
         assert_eq!(cut("0123456789", Some(5)), "0123\u{2026}");
     }
 
