@@ -188,7 +188,7 @@ fn nothing_a_program_prints_steers_the_terminal() {
             "run n",
             "first",
             "second",
-            "red \u{4f60}\u{597d} \u{b7}x",
+            "red \u{4f60}\u{597d} \\u{202e}x",
             "\u{2713} a"
         ])(&screen),
         "{screen}"
