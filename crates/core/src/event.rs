@@ -490,6 +490,9 @@ pub enum Event {
         commands: Vec<ProbedCommand>,
         /// Whether no outcome was seen and success is taken for granted.
         assumed: bool,
+        /// Whether it may have written until it ended, so that what was seen before is stale.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        writes: bool,
     },
     /// A shell line was started by `interlock exec`.
     LineConfined {

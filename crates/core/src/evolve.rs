@@ -83,12 +83,14 @@ fn apply(run: &mut Run, event: &Event) {
             bytes,
             wrote,
             commands,
+            writes,
             ..
         } => {
             let outcome = CallOutcome {
                 ok: *ok,
                 exit: *exit,
                 commands,
+                writes: *writes,
             };
             end_call(run, call, outcome, *bytes);
             if !wrote.is_empty() {

@@ -420,8 +420,11 @@ fn check_evidence(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet> 
         Since::RunStart => (None, "the run began"),
     };
     // What its own line did before it began is no later edit.
-    let is_own =
-        |after: u64| guard.since == Since::LastEdit && seen.after_writes && seen.begun_seq == after;
+    let is_own = |after: u64| {
+        guard.since == Since::LastEdit
+            && seen.after_writes
+            && (seen.begun_seq == after || seen.ended_seq == Some(after))
+    };
     if after.is_some_and(|after| seen.begun_seq <= after && !is_own(after)) {
         return no(format!("{what} was not seen since {since}; run it again"));
     }

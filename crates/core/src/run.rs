@@ -163,6 +163,9 @@ pub struct Seen {
     /// Whether it began after all that its own call may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_writes: bool,
+    /// Sequence number of its call's end, where nothing else wrote meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_seq: Option<u64>,
 }
 
 /// An allowed call whose outcome is not known yet.

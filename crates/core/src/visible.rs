@@ -121,7 +121,6 @@ mod tests {
         let document = serde_json::json!({ SAID: [SAID] });
         let shown = visible_json(document.to_string());
         assert!(!shown.contains(super::steers), "{shown}");
-        let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
-        assert_eq!(read, document);
+        assert_eq!(shown.parse().ok(), Some(document));
     }
 }

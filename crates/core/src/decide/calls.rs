@@ -269,6 +269,7 @@ impl Work<'_> {
             wrote: wrote.clone(),
             commands,
             assumed: false,
+            writes: call.marks.writes,
         });
         self.raise_after(&call, result.ok, &wrote)?;
         Ok(Reply::Accepted)

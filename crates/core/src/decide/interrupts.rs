@@ -147,6 +147,7 @@ impl Work<'_> {
                 wrote: wrote.clone(),
                 commands: Vec::new(),
                 assumed: true,
+                writes: call.marks.writes,
             });
             self.raise_after(&call, true, &wrote)?;
         }

@@ -79,6 +79,8 @@ pub(super) struct CallOutcome<'a> {
     pub(super) ok: bool,
     pub(super) exit: Option<i64>,
     pub(super) commands: &'a [ProbedCommand],
+    /// Whether it may have written until it ended.
+    pub(super) writes: bool,
 }
 
 /// Counts a call that a client's own prompt let run, and closes its question with yes.
@@ -112,6 +114,11 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, byt
         frame.used.bytes = frame.used.bytes.saturating_add(bytes);
     }
     let begun_seq = call.begun_seq;
+    let alone = run.last_write <= Some(begun_seq);
+    if outcome.writes {
+        // It may have waited for a person: what it writes lands at its end at the latest.
+        run.last_write = run.last_write.max(Some(run.seq));
+    }
     for mark in &call.marks.evidence {
         let Some(seen) = seen(mark, call.marks.shell, outcome) else {
             continue;
@@ -127,6 +134,7 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, byt
                     begun_seq,
                     exit: seen,
                     after_writes: mark.after_writes,
+                    ended_seq: (outcome.writes && alone).then_some(run.seq),
                 },
             );
         }

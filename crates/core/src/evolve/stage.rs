@@ -98,6 +98,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
                 ok: *ok,
                 exit: *exit,
                 commands: &[],
+                writes: false,
             };
             end_call(run, call, outcome, *bytes);
             if !wrote.is_empty() {
