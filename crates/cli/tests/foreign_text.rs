@@ -18,10 +18,10 @@ const HOSTILE: &str =
 /// A workflow that loads: its escapes are those of JSON.
 fn workflow() -> String {
     let document = json!({
-        "id": "flow", "description": HOSTILE, "initial": "draft",
+        "id": "flow", "meta": {"description": HOSTILE}, "initial": "draft",
         "states": {
             "draft": {
-                "description": HOSTILE, "instructions": HOSTILE, "allowed_tools": ["Read", HOSTILE],
+                "instructions": HOSTILE, "allowed_tools": ["Read", HOSTILE],
                 "on": {
                     "SHIP": {"target": "done", "requires_approval": true, "approval_message": HOSTILE},
                     "DROP": "failed",
