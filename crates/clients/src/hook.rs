@@ -330,6 +330,7 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         (&guarded.machine, &guarded.run),
         before,
     );
+    guarded.leave(setting);
     Ok(match found.or(goes_on) {
         Some(text) => answer.telling(text),
         None => answer,

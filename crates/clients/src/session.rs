@@ -321,6 +321,16 @@ impl Guarded {
     pub(crate) fn id(&self) -> &RunId {
         &self.binding.run
     }
+
+    /// Ends the work on the run, of which all is recorded.
+    ///
+    /// Where the process ends with this answer, memory, files and locks go with the process: to give
+    /// each back alone takes longer.
+    pub(crate) fn leave(self, setting: &HookSetting) {
+        if setting.home.is_for_one_answer() {
+            std::mem::forget(self);
+        }
+    }
 }
 
 /// Returns the project a session works in, by the directory of its hook.

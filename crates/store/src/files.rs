@@ -80,13 +80,16 @@ pub(crate) fn read_bytes(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed)?,
     };
-    if !file.metadata().map_err(failed)?.is_file() {
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
         return Err(StoreError::Unsafe {
             path: path.to_owned(),
             why: "it is not a plain file; move it away".to_owned(),
         });
     }
-    let mut bytes = Vec::new();
+    // Room for all of it and for the look at its end: one read, not one for each doubling.
+    let room = usize::try_from(found.len().min(bytes_max)).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(room.saturating_add(64));
     file.take(bytes_max + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;

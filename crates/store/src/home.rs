@@ -61,6 +61,12 @@ impl Home {
         self
     }
 
+    /// Tells whether the process ends after one answer.
+    #[must_use]
+    pub const fn is_for_one_answer(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// Returns the state directory, as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {

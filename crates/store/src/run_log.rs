@@ -49,7 +49,7 @@ pub struct RunLog {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
     pub(crate) head: PinHead,
-    /// The file that was opened; dropped after the connection.
+    /// The file that was opened, where the log stays open; dropped after the connection.
     file: Option<Identity>,
     /// Whether it stays open from append to append.
     is_kept: bool,
@@ -105,7 +105,7 @@ impl RunLog {
         sqlite::configure(&connection, &path, head.durability)?;
         Ok(Self {
             run: run.clone(),
-            file: Identity::of(&path),
+            file: None,
             path,
             connection,
             head,
@@ -119,7 +119,7 @@ impl RunLog {
     pub(crate) fn made(run: RunId, path: PathBuf, connection: Connection, head: PinHead) -> Self {
         Self {
             run,
-            file: Identity::of(&path),
+            file: None,
             path,
             connection,
             head,
@@ -133,8 +133,9 @@ impl RunLog {
     ///
     /// Who says so calls [`RunLog::tidy_up`] in the end.
     #[must_use]
-    pub const fn kept(mut self) -> Self {
+    pub fn kept(mut self) -> Self {
         self.is_kept = true;
+        self.file = Identity::of(&self.path);
         self
     }
 
@@ -178,7 +179,7 @@ impl RunLog {
 
     /// Tells whether the file that was opened is still there, and a database.
     ///
-    /// For those who keep a log open: what they have in memory would hide that it was damaged.
+    /// For logs that are [`kept`](Self::kept) open: what they have in memory would hide that it was damaged.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         let file = self.file.as_ref();

@@ -121,13 +121,13 @@ fn a_log_that_is_kept_open_grows_and_leaves_a_short_one_behind() {
 #[test]
 fn a_log_that_was_exchanged_or_written_over_is_not_in_place() {
     let directory = tempfile::TempDir::new().unwrap();
-    let log = made(directory.path(), Durability::Process);
+    let log = made(directory.path(), Durability::Process).kept();
     assert!(log.is_in_place());
     let aside = log.path.with_extension("aside");
     fs::copy(&log.path, &aside).unwrap();
     fs::rename(&aside, &log.path).unwrap();
     assert!(!log.is_in_place(), "another file with the same bytes");
-    let log = RunLog::open(log.run(), log.directory()).unwrap();
+    let log = RunLog::open(log.run(), log.directory()).unwrap().kept();
     assert!(log.is_in_place());
     fs::write(
         &log.path,

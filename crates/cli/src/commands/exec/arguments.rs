@@ -6,7 +6,18 @@ use clap::Parser as _;
 use interlock_core::policy::Stance;
 use interlock_sandbox::Level;
 
-use crate::args::{Cli, Command, Held};
+use crate::args::{Colour, ExecArgs, Held};
+
+/// The words behind `exec` alone: to build every other command takes longer than to start the line.
+#[derive(Debug, clap::Parser)]
+#[command(name = "interlock exec")]
+struct Words {
+    /// When to use colours; `exec` prints none.
+    #[arg(long = "color", value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    _color: Colour,
+    #[command(flatten)]
+    args: ExecArgs,
+}
 
 /// What `exec` is asked to run, and how it is held.
 #[derive(Debug)]
@@ -83,13 +94,10 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
             allow: Vec::new(),
         });
     }
-    let whole = ["interlock", "exec"]
-        .into_iter()
-        .chain(words.iter().copied());
-    let cli = Cli::try_parse_from(whole).map_err(|error| error.render().to_string())?;
-    let Command::Exec(args) = cli.command else {
-        return Err("these words are no call of `exec`".to_owned());
-    };
+    let whole = std::iter::once("exec").chain(words.iter().copied());
+    let args = Words::try_parse_from(whole)
+        .map_err(|error| error.render().to_string())?
+        .args;
     if args.ticket.is_some() {
         return Err(
             "a ticket stands alone before `--`, with the whole line in one word behind it"
