@@ -10,6 +10,7 @@
 
 mod collect;
 mod expand;
+mod literal;
 mod names;
 mod options;
 mod outputs;
@@ -95,9 +96,13 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
         walker.facts.leave_functions_alone(&walker.defined);
         (walker.facts.finish(outcome.err()), moved)
     };
-    match facts(true) {
+    let found = match facts(true) {
         (_, true) => facts(false).0,
         (facts, false) => facts,
+    };
+    ShellFacts {
+        builtins_alone: found.unreadable.is_none() && literal::is_short_list(&list),
+        ..found
     }
 }
 

@@ -32,6 +32,11 @@ pub struct ShellFacts {
     /// What only someone who sees the files can answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<ShellAsk>,
+    /// Whether the line is nothing but a few builtins with literal words, and opens no file.
+    ///
+    /// Not kept: it says how the line of a call that is being judged is to run.
+    #[serde(skip)]
+    pub builtins_alone: bool,
 }
 
 /// A question that a shell line leaves to someone who sees the files.

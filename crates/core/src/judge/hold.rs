@@ -27,7 +27,7 @@ pub struct Hold<'a> {
     pub reads: bool,
     /// Whether it was judged to read because the kernel keeps it from more: then it may not run unheld.
     pub contained: bool,
-    /// Whether the line does nothing outside the shell, such as `cd x`.
+    /// Whether the line is nothing but a few literal builtins, such as `cd x`.
     pub nothing: bool,
     /// Whether the line fetches from the network.
     pub fetches: bool,
@@ -84,7 +84,7 @@ fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hol
                 .commands
                 .iter()
                 .any(|command| shell::is_contained(command) && !policy.covers(command)),
-        nothing: !writes && does_nothing(facts, policy),
+        nothing: !writes && facts.builtins_alone && only_reads(facts),
         fetches: facts
             .network
             .iter()
@@ -113,21 +113,6 @@ fn only_reads(facts: &ShellFacts) -> bool {
             .commands
             .iter()
             .all(|command| command.opaque.is_none() && !elsewhere(command))
-}
-
-fn does_nothing(facts: &ShellFacts, policy: &Policy) -> bool {
-    let shows_an_override = facts.env.dump
-        || facts
-            .env
-            .used
-            .iter()
-            .any(|name| policy.env_overrides.contains_key(name));
-    only_reads(facts)
-        && !shows_an_override
-        && facts
-            .commands
-            .iter()
-            .all(|command| command.class == CommandClass::Nothing)
 }
 
 impl SimpleCommand {
