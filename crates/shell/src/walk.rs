@@ -124,6 +124,8 @@ pub(crate) struct Walker<'a> {
     pub(crate) defined: BTreeSet<String>,
     /// Whether a function or trap was read.
     deferred: bool,
+    /// Whether this is certainly the body of a function.
+    pub(crate) in_function: bool,
     /// How many times this runs beside what follows it (`&`, `<( )`).
     beside: usize,
     /// Which pipeline of the line itself this is in; `None` in a body that runs later.
@@ -154,6 +156,7 @@ impl<'a> Walker<'a> {
             deferred: false,
             beside: 0,
             step: Some(0),
+            in_function: false,
             evaluated: BTreeSet::new(),
             integers: EVALUATING.iter().map(|name| (*name).to_owned()).collect(),
             declared_text: BTreeSet::new(),
@@ -407,7 +410,9 @@ impl<'a> Walker<'a> {
     }
 
     /// Changes to what is known when the body of a function or trap runs.
+        let was_in = std::mem::replace(&mut self.in_function, true);
     pub(crate) fn enter_function(&mut self) {
+        self.in_function = was_in;
         self.deferred = true;
         let directory = self.directory().filter(|_| self.stays);
         self.state = self.state.for_function(directory);

@@ -295,7 +295,9 @@ impl Walker<'_> {
                 self.facts.exit_is_free = true;
                 let text = text.to_owned();
                 let outer = self.state.clone();
+                let was_in = std::mem::replace(&mut self.in_function, false);
                 self.enter_function();
+                self.in_function = was_in;
                 self.repeated(|walker| walker.read_again(&text, Proof::NONE))?;
                 let touched = self.state.touched.clone();
                 self.state = outer;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use interlock_core::facts::CommandClass;
 
 use crate::parse::is_name;
-use crate::syntax::Assignment;
+use crate::syntax::{AssignedValue, Assignment};
 use crate::value::Arg;
 use crate::walk::{Place, Step, Walker};
 
@@ -61,7 +61,12 @@ impl Walker<'_> {
         let words = args.get(1..).unwrap_or_default();
         let flags = self.declare_flags(name, words)?;
         let operands: Vec<&Arg> = words.iter().filter(|word| !is_flag(word)).collect();
-        let twice = given_twice(declared, &operands);
+        let doubtful = if name == "local" && !self.in_function {
+            // Outside a function it fails in one shell and assigns in another.
+            given(declared, &operands)
+        } else {
+            given_twice(declared, &operands)
+        };
         let valued = |word: &&Arg| word.literal().is_some_and(|text| text.contains('='));
         if flags.contains('i') && (flags.contains(['a', 'A']) || !operands.iter().all(valued)) {
             return Err("an integer variable runs text that is assigned to it later".to_owned());
@@ -74,7 +79,7 @@ impl Walker<'_> {
         // The shell works out every word before the builtin assigns the first.
         let values: Vec<Option<Arg>> = declared
             .iter()
-            .map(|assignment| self.assigned_value(assignment))
+            .map(|assignment| self.declared_value(assignment))
             .collect();
         for (assignment, value) in declared.iter().zip(values) {
             if !takes_texts {
@@ -94,7 +99,7 @@ impl Walker<'_> {
             }
         }
         if flags.contains('f') || flags.contains('F') {
-            twice.iter().for_each(|name| self.state.forget(name));
+            doubtful.iter().for_each(|name| self.state.forget(name));
             return Ok(());
         }
         for operand in operands {
@@ -109,14 +114,24 @@ impl Walker<'_> {
                 _ => {}
             }
         }
-        twice.iter().for_each(|name| self.state.forget(name));
+        doubtful.iter().for_each(|name| self.state.forget(name));
         Ok(())
+    }
+
+    /// Returns the value of an assignment that is a word of a builtin: braces make several of it.
+    fn declared_value(&self, assignment: &Assignment) -> Option<Arg> {
+        match &assignment.value {
+            AssignedValue::Scalar(word) if self.expander().word(word).from_braces => {
+                Some(Arg::unknown(&assignment.source))
+            }
+            _ => self.assigned_value(assignment),
+        }
     }
 
     fn declared_words(&self, declared: &[Assignment]) -> Vec<Arg> {
         declared
             .iter()
-            .map(|assignment| match self.assigned_value(assignment) {
+            .map(|assignment| match self.declared_value(assignment) {
                 Some(Arg::Literal(value)) if !assignment.append => {
                     Arg::Literal(format!("{}={value}", assignment.name))
                 }
@@ -297,18 +312,22 @@ fn is_flag(word: &Arg) -> bool {
         .is_some_and(|text| text.len() > 1 && text.starts_with(['-', '+']))
 }
 
-/// Lists the names that one declaration gives a value more than once.
-///
-/// Which of the values stays depends on the order, on `+=` and on `readonly`.
-fn given_twice(declared: &[Assignment], operands: &[&Arg]) -> Vec<String> {
-    let mut seen = BTreeSet::new();
+/// Lists the names that one declaration gives a value, each as often as it does.
+fn given(declared: &[Assignment], operands: &[&Arg]) -> Vec<String> {
     let given = operands.iter().filter_map(|operand| {
         let (name, _) = operand.start().split_once('=')?;
         Some(name.strip_suffix('+').unwrap_or(name))
     });
     let names = declared.iter().map(|it| it.name.as_str()).chain(given);
+    names.map(str::to_owned).collect()
+}
+
+/// Lists the names that one declaration gives a value more than once.
+///
+/// Which of the values stays depends on the order, on `+=` and on `readonly`.
+fn given_twice(declared: &[Assignment], operands: &[&Arg]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut names = given(declared, operands);
+    names.retain(|name| !seen.insert(name.clone()));
     names
-        .filter(|name| !seen.insert(*name))
-        .map(str::to_owned)
-        .collect()
 }

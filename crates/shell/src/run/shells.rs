@@ -105,7 +105,9 @@ impl Walker<'_> {
         let saved = std::mem::replace(&mut self.state, inner);
         self.state.give_positional(Some(positional));
         self.state.pipefail = pipefail;
+        let was_in = std::mem::replace(&mut self.in_function, false);
         let result = self.read_again_as(text, dialect, place.proof);
+        self.in_function = was_in;
         self.state = saved;
         result
     }
