@@ -8,6 +8,7 @@ use interlock_core::facts::{
 
 use crate::paths;
 use crate::tables::names::{COMMAND_TABLES, RUN_AS_TEXT};
+use crate::tables::zsh;
 use crate::value::Arg;
 
 /// Facts under construction.
@@ -24,6 +25,8 @@ pub(crate) struct Collector {
     pub(crate) repeats: usize,
     /// Whether the line does something to its shell by which no place in it can be probed.
     pub(crate) unprobed: bool,
+    /// Whether what is walked now may be run by zsh.
+    pub(crate) is_zsh: bool,
     /// Why some name that was set makes the list of commands unknown.
     runs: Option<String>,
     /// Names in `env.used`, to find them soon.
@@ -109,6 +112,9 @@ impl Collector {
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>) {
         if self.runs.is_none() {
             self.runs = runs_as_text(name, value);
+        }
+        if self.runs.is_none() && self.is_zsh {
+            self.runs = means_more_in_zsh(name, value);
         }
         let changes_programs = crate::names::value_changes_programs(name, value);
         let voids_checks = changes_programs && !crate::names::leaves_checks(name, value);
@@ -322,6 +328,21 @@ fn runs_as_text(name: &str, value: Option<&str>) -> Option<String> {
     });
     (RUN_AS_TEXT.contains(&name) && !is_plain)
         .then(|| format!("the value of `{name}` is run as text"))
+}
+
+/// Returns why setting a name changes what zsh runs.
+fn means_more_in_zsh(name: &str, value: Option<&str>) -> Option<String> {
+    let evaluates = zsh::INTEGERS.contains(&name)
+        && !value.is_some_and(|text| text.is_empty() || crate::value::is_number(text));
+    let is_its_own = zsh::NAMES.contains(&name)
+        || zsh::NAME_PREFIXES
+            .iter()
+            .any(|start| name.starts_with(start))
+        || zsh::NAME_SUFFIXES.iter().any(|end| name.ends_with(end));
+    if evaluates {
+        return Some(format!("`{name}` evaluates what it is given"));
+    }
+    is_its_own.then(|| format!("`{name}` is a name of zsh's own"))
 }
 
 fn use_of(path: PathText, by: String, recursive: bool) -> PathUse {

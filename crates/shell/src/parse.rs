@@ -7,6 +7,7 @@ mod compound;
 mod document;
 mod dollar;
 mod word;
+mod zsh;
 
 use crate::Dialect;
 use crate::scan;
@@ -379,7 +380,9 @@ impl<'a> Parser<'a> {
             } else if self.at_timed() {
                 self.pos += "time".len();
                 self.blanks()?;
-                let _ = self.eat_word("-p");
+                if self.eat_word("-p") && self.is_zsh() {
+                    return Err("zsh takes `-p` behind `time` for a program".to_owned());
+                }
                 prefixed = true;
             } else {
                 break;
@@ -459,6 +462,9 @@ impl<'a> Parser<'a> {
             }
             let at = self.pos;
             let word = self.word()?;
+            if self.is_zsh() {
+                self.zsh_word(&word, !simple.words.is_empty())?;
+            }
             if simple.words.is_empty() {
                 start = Some(at);
                 declares = matches!(

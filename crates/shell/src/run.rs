@@ -16,6 +16,7 @@ mod sed;
 mod shells;
 mod special;
 mod wrappers;
+mod zsh;
 
 use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellAsk, SimpleCommand};
 

@@ -8,3 +8,4 @@ pub(crate) mod own;
 pub(crate) mod programs;
 pub(crate) mod reading;
 pub(crate) mod wrappers;
+pub(crate) mod zsh;

@@ -140,11 +140,13 @@ pub(crate) struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     pub(crate) fn new(setting: &'a Setting, tally: Tally, stays: bool) -> Self {
+        let mut facts = Collector::default();
+        facts.is_zsh = is_zsh(setting.dialect);
         Self {
             setting,
             dialect: setting.dialect,
             state: State::new(setting),
-            facts: Collector::default(),
+            facts,
             again: 0,
             depth: 0,
             steps: 0,
@@ -154,9 +156,9 @@ impl<'a> Walker<'a> {
             stays,
             defined: BTreeSet::new(),
             deferred: false,
+            in_function: false,
             beside: 0,
             step: Some(0),
-            in_function: false,
             evaluated: BTreeSet::new(),
             integers: EVALUATING.iter().map(|name| (*name).to_owned()).collect(),
             declared_text: BTreeSet::new(),
@@ -171,7 +173,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(crate) fn is_zsh(&self) -> bool {
-        matches!(self.dialect, Dialect::Zsh | Dialect::Unknown)
+        is_zsh(self.dialect)
     }
 
     pub(crate) fn directory(&self) -> Option<String> {
@@ -197,8 +199,10 @@ impl<'a> Walker<'a> {
         }
         self.again += 1;
         let outer = std::mem::replace(&mut self.dialect, dialect);
+        self.facts.is_zsh = self.is_zsh();
         let result = self.list(&list, proof);
         self.dialect = outer;
+        self.facts.is_zsh = self.is_zsh();
         self.again -= 1;
         result
     }
@@ -292,7 +296,14 @@ impl<'a> Walker<'a> {
             let pipefail = self.state.pipefail;
             let part = proof.limited_to(at == last || pipefail, at == last && !pipefail);
             let begun = self.facts.next_index();
-            self.subshell(|walker| walker.command(command, part, at > 0))?;
+            let before = self.state.clone();
+            let joins = at == last && self.dialect != Dialect::Bash;
+            self.command(command, part, at > 0)?;
+            let after = std::mem::replace(&mut self.state, before);
+            if joins {
+                // Some shells run the last part in the shell itself.
+                self.state.join(&after);
+            }
             self.names_piped = Names::of(self.facts.since(begun));
         }
         self.names_piped = Names::Unknown;
@@ -399,7 +410,9 @@ impl<'a> Walker<'a> {
         let outer = self.state.clone();
         self.enter_function();
         let step = self.step.take();
+        let was_in = std::mem::replace(&mut self.in_function, true);
         self.repeated(|walker| walker.command(body, Proof::NONE, false))?;
+        self.in_function = was_in;
         self.step = step;
         let touched = self.state.touched.clone();
         self.state = outer;
@@ -410,9 +423,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Changes to what is known when the body of a function or trap runs.
-        let was_in = std::mem::replace(&mut self.in_function, true);
     pub(crate) fn enter_function(&mut self) {
-        self.in_function = was_in;
         self.deferred = true;
         let directory = self.directory().filter(|_| self.stays);
         self.state = self.state.for_function(directory);
@@ -483,6 +494,7 @@ impl<'a> Walker<'a> {
         let passes = self.dialect == Dialect::Bash && !self.runs_here(&args);
         let before = (passes && !simple.assignments.is_empty()).then(|| self.state.clone());
         for assignment in &simple.assignments {
+            self.check_subscripted(assignment)?;
             let value = self.assigned_value(assignment);
             // It only says how this one `read` divides its line.
             let divides_only = is_read && assignment.name == "IFS";
@@ -526,6 +538,11 @@ impl<'a> Walker<'a> {
                 || self.state.functions.contains(name)
         })
     }
+}
+
+/// Returns whether zsh may run what is read in a dialect.
+const fn is_zsh(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Zsh | Dialect::Unknown)
 }
 
 /// Returns whether words or redirections of a command are walked themselves.

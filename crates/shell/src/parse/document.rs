@@ -12,6 +12,9 @@ impl Parser<'_> {
         let Some((variable, descriptor, width)) = self.redirect_prefix()? else {
             return Ok(None);
         };
+        if self.is_zsh() {
+            self.zsh_redirect(width)?;
+        }
         self.pos += width;
         let kind = self.redirect_kind(variable.is_some() || descriptor.is_some())?;
         Ok(Some(Redirect {

@@ -40,6 +40,9 @@ impl Parser<'_> {
             Some(b'{') => {
                 self.pos += 1;
                 let param = self.nested(|parser| parser.braced(quoted))?;
+                if self.is_zsh() {
+                    self.zsh_modifier()?;
+                }
                 pieces.push(Piece::Param {
                     param: Box::new(param),
                     quoted,
@@ -53,6 +56,9 @@ impl Parser<'_> {
             }
             _ => match self.plain_parameter() {
                 Some(name) => {
+                    if self.is_zsh() {
+                        self.zsh_modifier()?;
+                    }
                     if self.is_zsh() && self.peek() == Some(b'[') {
                         return Err("a subscript without braces".to_owned());
                     }
@@ -216,6 +222,14 @@ impl Parser<'_> {
         self.posix_lacks("a substring")?;
         let mut parts = Vec::new();
         loop {
+            if self.is_zsh()
+                && !matches!(
+                    self.peek(),
+                    Some(b'0'..=b'9' | b' ' | b'$' | b'-' | b':' | b'}')
+                )
+            {
+                return Err("a value that zsh changes or sets".to_owned());
+            }
             let (part, end) = self.arith_until(&[":", "}"])?;
             parts.push(part);
             if end == "}" {

@@ -7,8 +7,8 @@ impl Parser<'_> {
     /// Reads one word, which must not be empty.
     pub(super) fn word(&mut self) -> Parsed<Word> {
         let start = self.pos;
-        if self.is_zsh() && (self.peek() == Some(b'=') || self.starts_with("~[")) {
-            return Err("a word that zsh expands".to_owned());
+        if self.is_zsh() {
+            self.zsh_word_start()?;
         }
         let word = self.word_or_empty(start)?;
         if self.pos == start {
@@ -274,7 +274,11 @@ impl Parser<'_> {
             self.array(declares && subscript.is_some())?
         } else {
             let value_start = self.pos;
-            AssignedValue::Scalar(self.word_or_empty(value_start)?)
+            let word = self.word_or_empty(value_start)?;
+            if self.is_zsh() {
+                self.zsh_value(&word)?;
+            }
+            AssignedValue::Scalar(word)
         };
         Ok(Some(Assignment {
             name,

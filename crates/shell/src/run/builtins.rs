@@ -4,7 +4,6 @@ use interlock_core::facts::CommandClass;
 
 use crate::paths;
 use crate::syntax::Assignment;
-use crate::tables::programs::ZSH_BUILTINS;
 use crate::value::{Arg, is_number};
 use crate::walk::{Place, Proof, Step, Walker};
 
@@ -18,8 +17,8 @@ impl Walker<'_> {
         place: &Place,
     ) -> Result<bool, String> {
         let words = args.get(1..).unwrap_or_default();
-        if self.is_zsh() && ZSH_BUILTINS.contains(&name) {
-            return Err(format!("`{name}` is a builtin of zsh that is not read"));
+        if self.is_zsh() {
+            self.zsh_builtin(name, words, place)?;
         }
         match name {
             "cd" | "pushd" => self.change_directory(name, args, place),
@@ -295,10 +294,10 @@ impl Walker<'_> {
                 self.facts.exit_is_free = true;
                 let text = text.to_owned();
                 let outer = self.state.clone();
-                let was_in = std::mem::replace(&mut self.in_function, false);
                 self.enter_function();
-                self.in_function = was_in;
+                let was_in = std::mem::replace(&mut self.in_function, false);
                 self.repeated(|walker| walker.read_again(&text, Proof::NONE))?;
+                self.in_function = was_in;
                 let touched = self.state.touched.clone();
                 self.state = outer;
                 self.state.distrust(&touched);

@@ -715,46 +715,8 @@ pub(crate) const ASKS: &[(&[&str], &[&str])] = &[
 
 /// Programs that load code of the project even to print their help.
 pub(crate) const LOADS_FOR_HELP: &[&str] = &[
-    "pytest", "py.test", "rake", "just", "task", "tox", "nox", "gradle", "mix", "bazel",
-];
-
-/// Builtins of zsh that change what names mean or run text.
-pub(crate) const ZSH_BUILTINS: &[&str] = &[
-    "zmodload",
-    "autoload",
-    "emulate",
-    "bindkey",
-    "zle",
-    "setopt",
-    "unsetopt",
-    "functions",
-    "integer",
-    "float",
-    "vared",
-    "sched",
-    "zstyle",
-    "zparseopts",
-    "zcompile",
-    "disable",
-    "print",
-    "whence",
-    "zformat",
-    "zregexparse",
-    "compadd",
-    "compctl",
-];
-
-/// Arrays of zsh that are tied to names of the environment.
-pub(crate) const ZSH_TIED: &[&str] = &[
-    "path",
-    "fpath",
-    "cdpath",
-    "manpath",
-    "module_path",
-    "fignore",
-    "mailpath",
-    "psvar",
-    "watch",
+    "pytest", "py.test", "rake", "just", "task", "tox", "nox", "gradle", "mix", "bazel", "bundle",
+    "bundler",
 ];
 
 /// Builtins that take a meaning of their own in this shell; a function may not have their name.

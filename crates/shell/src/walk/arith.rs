@@ -3,6 +3,7 @@
 use super::{Step, Walker};
 use crate::state::{Value, number};
 use crate::syntax::{Arith, Param, ParamOp, Piece, Subscript, TestToken};
+use crate::tables::zsh;
 use crate::value::{Arg, is_number};
 
 /// Names that the shell itself sets to text.
@@ -163,6 +164,9 @@ impl Walker<'_> {
             let before = at.checked_sub(1).and_then(|at| tokens.get(at));
             let after = tokens.get(at + 1);
             match operator.as_str() {
+                "=~" if self.is_zsh() => {
+                    zsh::MATCHED.iter().for_each(|name| self.state.forget(name));
+                }
                 "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
                     for operand in [before, after].into_iter().flatten() {
                         if let TestToken::Word(word) = operand {

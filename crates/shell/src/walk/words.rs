@@ -7,7 +7,6 @@ use crate::syntax::{
     Arith, AssignedValue, Assignment, Param, ParamOp, Piece, Redirect, RedirectKind, Simple,
     Subscript,
 };
-use crate::tables::programs::ZSH_TIED;
 use crate::value::Arg;
 
 impl Walker<'_> {
@@ -84,6 +83,9 @@ impl Walker<'_> {
             ParamOp::None => {}
             ParamOp::Names => self.facts.facts.env.dump = true,
             ParamOp::Test { op, word } => {
+                if *op == b'=' && param.subscript.is_some() && self.is_zsh() {
+                    return Err(format!("`{}[…]` may change what a name means", param.name));
+                }
                 if *op == b'=' {
                     self.facts.set(&param.name, None);
                     self.state.forget(&param.name);
@@ -197,20 +199,20 @@ impl Walker<'_> {
         self.assign_value(assignment, value)
     }
 
-    /// Carries out one assignment whose value is worked out; `None`: an array.
-    pub(crate) fn assign_value(&mut self, assignment: &Assignment, value: Option<Arg>) -> Step {
+    /// Refuses a value for one key, which zsh may keep in a table of its own (`commands[ls]=…`).
+    pub(super) fn check_subscripted(&self, assignment: &Assignment) -> Step {
         if self.is_zsh() && assignment.subscript.is_some() {
             return Err(format!(
                 "`{}[…]` may change what a name means",
                 assignment.name
             ));
         }
-        if self.is_zsh() && ZSH_TIED.contains(&assignment.name.as_str()) {
-            return Err(format!(
-                "`{}` is tied to a name of the environment",
-                assignment.name
-            ));
-        }
+        Ok(())
+    }
+
+    /// Carries out one assignment whose value is worked out; `None`: an array.
+    pub(crate) fn assign_value(&mut self, assignment: &Assignment, value: Option<Arg>) -> Step {
+        self.check_subscripted(assignment)?;
         self.facts.used(&assignment.name);
         self.facts
             .set(&assignment.name, value.as_ref().and_then(Arg::literal));
