@@ -19,7 +19,7 @@ pub(crate) use runs::{
 pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 pub(crate) use workflows::{
     CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FormatName, GraphArgs, GraphFormat, NewArgs,
-    SchemaArgs, SimulateArgs, TestArgs,
+    SchemaArgs, ShellName, SimulateArgs, TestArgs,
 };
 
 /// A state machine between an AI agent and its tools.
@@ -110,6 +110,7 @@ Nothing that exists is written over. What is written was checked and tested befo
     /// Say what a shell line would do, and whether a state allows it.
     #[command(after_help = "Examples:
   interlock explain bugfix testing 'cargo test | tee log.txt'
+  interlock explain flow.yaml planning 'ls =touch' --shell zsh
   interlock explain flow.yaml planning 'rm -rf build' --json")]
     Explain(ExplainArgs),
     /// Print the JSON Schema of workflow files, for editors.

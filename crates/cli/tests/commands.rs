@@ -452,6 +452,39 @@ fn explain_says_which_rule_decides() {
 }
 
 #[test]
+fn explain_judges_as_the_shell_of_the_session_would() {
+    let room = room();
+    room.write("shell.yaml", &FLOW.replace("[Read]", "[Read, Bash]"))
+        .unwrap();
+    let told = |line: &str, shell: &[&str], variable: Option<&str>| {
+        let mut call = room.command(INTERLOCK);
+        call.args(["explain", "shell.yaml", "draft", line, "--json"])
+            .args(shell)
+            .stdin(Stdio::null());
+        variable.map(|path| call.env("SHELL", path));
+        let told = value(&call.output().unwrap(), 0);
+        told["verdict"].as_str().unwrap().to_owned()
+    };
+    let in_zsh = "commands[ls]=/bin/touch; ls x";
+    let last_part = "c=ls; echo touch | read c; $c x";
+    for line in [in_zsh, last_part] {
+        assert_eq!(told(line, &["--shell", "zsh"], None), "deny", "{line}");
+        assert_eq!(told(line, &[], Some("/bin/zsh")), "deny", "{line}");
+        assert_eq!(told(line, &[], Some("/usr/bin/fish")), "deny", "{line}");
+    }
+    assert_eq!(told(last_part, &["--shell", "bash"], None), "allow");
+    assert_eq!(told(last_part, &[], Some("/bin/bash")), "allow");
+    assert_eq!(
+        told(last_part, &["--shell", "bash"], Some("/bin/zsh")),
+        "allow"
+    );
+    let no_posix = "diff <(ls) <(ls src)";
+    assert_eq!(told(no_posix, &["--shell", "sh"], None), "deny");
+    assert_eq!(told(no_posix, &["--shell", "dash"], None), "deny");
+    assert_eq!(told(no_posix, &["--shell", "zsh"], None), "allow");
+}
+
+#[test]
 fn pages_made_from_the_table_of_commands() {
     let room = room();
     assert!(out(&call(&room, &["completions", "bash"]), 0).contains("interlock"));

@@ -120,9 +120,15 @@ fn moved(variable: &impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
 
 /// Tells which shell a client runs lines with: the person's, where it is one of two.
 fn shell(host: &Host) -> Dialect {
+    shell_of_person(|name| host.variable(name))
+}
+
+/// Tells which shell a person has, by the variables that say so; bash and zsh alone are told apart.
+#[must_use]
+pub fn shell_of_person(variable: impl Fn(&str) -> Option<String>) -> Dialect {
     let program = ["CLAUDE_CODE_SHELL", "SHELL"]
         .into_iter()
-        .find_map(|name| host.variable(name))
+        .find_map(variable)
         .unwrap_or_default();
     match program.rsplit('/').next() {
         Some("bash") => Dialect::Bash,

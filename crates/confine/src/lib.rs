@@ -10,7 +10,7 @@ mod plan;
 mod repository;
 
 pub use decided::{Decided, level};
-pub use host::Host;
+pub use host::{Host, shell_of_person};
 pub use plan::{Line, PersonsLine, plan, plan_for_person};
 
 /// Tells whether the kernel of this machine refuses every write that a reading line may not do.

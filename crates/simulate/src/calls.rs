@@ -5,9 +5,8 @@ use interlock_core::{
     call::{ToolCall, WrittenPath},
     names::{AgentId, CallId},
 };
-use interlock_facts::{Disk, GivenDisk, Proposal, Shape, Surroundings, facts, locate};
+use interlock_facts::{Disk, GivenDisk, Proposal, Surroundings, facts, locate};
 use interlock_sandbox::Level;
-use interlock_shell::Dialect;
 use interlock_tools::{Arguments, Tool as BuiltIn};
 
 use crate::{input::ToolLine, simulation::Setting};
@@ -34,7 +33,7 @@ pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn
         id: CallId::new(id),
         tool: name,
         common,
-        shape: under_exec(shape),
+        shape,
         input,
         doubled: None,
         agent: line.agent.clone().map(AgentId::new),
@@ -84,24 +83,6 @@ pub(crate) fn known_client(client: &str) -> Result<(), String> {
     ))
 }
 
-/// Reads a shell line as `interlock exec` would run it: in bash.
-const fn under_exec(shape: Shape) -> Shape {
-    match shape {
-        Shape::Shell {
-            dialect: Dialect::Unknown,
-            line,
-            directory,
-            environment,
-        } => Shape::Shell {
-            dialect: Dialect::Bash,
-            line,
-            directory,
-            environment,
-        },
-        other => other,
-    }
-}
-
 /// Simulate judges as if under `interlock exec`.
 fn surroundings(setting: &Setting) -> Surroundings {
     let home = setting.home.trim_end_matches('/');
@@ -113,6 +94,7 @@ fn surroundings(setting: &Setting) -> Surroundings {
         config_directory: Some(format!("{home}/.config/interlock")),
         allowed_by_person: setting.allowed_by_person.clone(),
         transparent: setting.transparent.clone(),
+        shell: setting.shell,
         environment_held: true,
         kernel_holds: setting.level >= Level::Files,
         ..Surroundings::of_project(setting.project_root.clone())

@@ -25,6 +25,7 @@ use interlock_core::{
 };
 
 use interlock_sandbox::Level;
+use interlock_shell::Dialect;
 
 use crate::{
     calls,
@@ -51,6 +52,8 @@ pub struct Setting {
     ///
     /// From `files` on, code that a line gives to an interpreter may run where nothing may be written.
     pub level: Level,
+    /// The shell that lines are read for where a client has no shell of its own.
+    pub shell: Dialect,
     /// What a conversation begins with; read where the workflow has one.
     pub input: String,
 }
@@ -65,6 +68,8 @@ impl Default for Setting {
             allowed_by_person: Vec::new(),
             transparent: Vec::new(),
             level: Level::Environment,
+            // What `interlock exec` runs.
+            shell: Dialect::Bash,
             input: String::new(),
         }
     }

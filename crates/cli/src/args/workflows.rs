@@ -91,9 +91,25 @@ pub(crate) struct ExplainArgs {
     /// Judge lines as where the kernel holds them at this level: environment, partial, files, full.
     #[arg(long, value_name = "LEVEL", default_value = "environment", value_parser = level)]
     pub(crate) level: Level,
+    /// Read the line as this shell does; `$SHELL` when left out, and what runs in the sandbox is run by bash.
+    #[arg(long, value_enum, value_name = "SHELL")]
+    pub(crate) shell: Option<ShellName>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A shell whose lines are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShellName {
+    /// GNU bash.
+    Bash,
+    /// zsh.
+    Zsh,
+    /// Any POSIX shell.
+    Sh,
+    /// dash.
+    Dash,
 }
 
 /// A format of workflow files.

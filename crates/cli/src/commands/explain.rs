@@ -1,11 +1,13 @@
 //! `explain`: what a shell line would do in a state, and which rule decides.
 
+use interlock_confine::shell_of_person;
 use interlock_facts::RealDisk;
-use interlock_simulate::explain;
+use interlock_shell::Dialect;
+use interlock_simulate::{Setting, explain};
 
 use crate::{
-    app::App,
-    args::ExplainArgs,
+    app::{App, variable},
+    args::{ExplainArgs, ShellName},
     commands::simulate::setting,
     failure::{Done, Failure},
     live,
@@ -13,11 +15,15 @@ use crate::{
 
 pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
     let loaded = live::load(app, &args.workflow)?;
+    let setting = Setting {
+        shell: shell(args.shell),
+        ..setting(app, args.level)
+    };
     let explanation = explain(
         &loaded.machine,
         &args.state,
         &args.line,
-        &setting(app, args.level),
+        &setting,
         &RealDisk,
     )
     .map_err(Failure::usage)?;
@@ -26,4 +32,14 @@ pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
     }
     app.output
         .painted(&format!("{}\n", explanation.render(app.output.colours())))
+}
+
+/// Returns the shell that is asked about: a person's own when none is named.
+fn shell(named: Option<ShellName>) -> Dialect {
+    match named {
+        Some(ShellName::Bash) => Dialect::Bash,
+        Some(ShellName::Zsh) => Dialect::Zsh,
+        Some(ShellName::Sh | ShellName::Dash) => Dialect::Posix,
+        None => shell_of_person(|name| variable(name)?.into_string().ok()),
+    }
 }
