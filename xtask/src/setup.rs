@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks the programs and installs the clients and the packages for MCP.
+/// Installs the programs that the tests start, the clients and the packages for MCP.
 pub(crate) fn install() -> Result<()> {
     tools::check_programs()?;
     say(CLIENTS, npm::install(CLIENTS)?);

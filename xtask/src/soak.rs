@@ -1,4 +1,4 @@
-//! `soak`: the property tests, the shell against bash and every trick at every level, for long, from a seed that is new each day.
+//! `soak`: the property tests, the shell against bash and zsh and every trick at every level, for long, from a seed that is new each day.
 
 use std::{
     process::ExitCode,
@@ -17,7 +17,7 @@ const SECONDS_A_DAY: u64 = 86_400;
 /// Sequences of the engine for one case of the other property tests, which are slower.
 const SEQUENCES_A_CASE: u64 = 1_000;
 
-/// Sequences of the engine for one line of shell that bash runs beside the reader.
+/// Sequences of the engine for one line of shell that bash, and another that zsh, runs beside the reader.
 const SEQUENCES_A_LINE: u64 = 20;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         .env("INTERLOCK_SCHEDULES", sequences.to_string())
         .env("INTERLOCK_SEED", seed.to_string());
     steps.command("simulate", simulation);
-    // Lines of shell against real bash: one for every twenty sequences.
+    // Lines of shell against real bash and zsh: one of each for every twenty sequences.
     let mut shell = tools::cargo(&[
         "test",
         "--locked",

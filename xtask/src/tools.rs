@@ -72,7 +72,7 @@ pub(crate) fn answer(command: &mut Command) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// Programs that the lines of `tests/shell` start, with the package of Debian that has them.
+/// Programs that the tests of the shell start, with the package of Debian that has them.
 const SHELL_PROGRAMS: &[(&str, &str)] = &[
     ("bc", "bc"),
     ("bzip2", "bzip2"),
@@ -105,10 +105,11 @@ const SHELL_PROGRAMS: &[(&str, &str)] = &[
     ("xz", "xz-utils"),
     ("yq", "yq"),
     ("zip", "zip"),
+    ("zsh", "zsh"),
     ("zstd", "zstd"),
 ];
 
-/// Returns the packages to install before the lines of `tests/shell` can be run.
+/// Returns the packages to install before the tests of the shell can be run.
 fn missing_shell_programs() -> Vec<&'static str> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &str| env::split_paths(&path).any(|place| place.join(name).is_file());
@@ -132,14 +133,36 @@ pub(crate) fn check_programs() -> Result<()> {
             bail!("`{name}` is not installed, and the tests call it: {remedy}");
         }
     }
+    install_shell_programs()?;
+    check_node()
+}
+
+/// Installs the packages that are missing, where this process may.
+fn install_shell_programs() -> Result<()> {
+    let missing = missing_shell_programs();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    println!("tests of the shell: installing {}", missing.join(" "));
+    let apt = |arguments: &[&str]| {
+        let mut command = program("apt-get", arguments);
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        answer(&mut command).is_some()
+    };
+    let install = [&["install", "-y", "--no-install-recommends"], &missing[..]].concat();
+    // The lists of packages may be missing or old.
+    if !apt(&install) {
+        apt(&["update"]);
+        apt(&install);
+    }
     let missing = missing_shell_programs();
     if !missing.is_empty() {
         bail!(
-            "the lines of `tests/shell` start programs that are not installed: `apt-get install {}`",
+            "the tests of the shell start programs that are not installed and could not be: `apt-get install {}` as root",
             missing.join(" ")
         );
     }
-    check_node()
+    Ok(())
 }
 
 /// Checks that Node is there and new enough.

@@ -1,16 +1,19 @@
-//! Against real bash: what a line ran is what the reader listed, or the line was unreadable.
+//! Against real bash and zsh: what a line ran is what the reader listed, or the line was unreadable.
 //!
 //! `INTERLOCK_LINES` and `INTERLOCK_SEED` play more and other lines.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::string_slice,
     reason = "a failed test panics"
 )]
 
 #[path = "differential/generator.rs"]
 mod generator;
+#[path = "differential/names.rs"]
+mod names;
 #[path = "differential/shell.rs"]
 mod shell;
 mod support;
@@ -21,10 +24,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use generator::Rng;
 use interlock_core::facts::{PathText, ShellFacts, SimpleCommand, Word};
 use interlock_shell::{Dialect, Setting, read};
-use shell::{Folder, INTERLOCK_NAMES, Outcome, Ran};
+use shell::{Folder, INTERLOCK_NAMES, Outcome, Ran, Shell};
 use support::cases;
 
-/// Lines of a test run; about a hundred a second and thread.
+/// Lines of a test run for each shell; about a hundred a second and thread.
 const LINES: u64 = 2_400;
 const THREADS: u64 = 4;
 
@@ -104,6 +107,16 @@ const PIECES: &[&str] = &[
 
 #[test]
 fn what_bash_runs_was_listed() {
+    play(Shell::Bash);
+}
+
+#[test]
+fn what_zsh_runs_was_listed() {
+    play(Shell::Zsh);
+}
+
+/// Runs lines beside the reader until one differs.
+fn play(shell: Shell) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let lines: u64 = number("INTERLOCK_LINES").unwrap_or(LINES);
     let seed: u64 = number("INTERLOCK_SEED").unwrap_or(20_261_121);
@@ -114,7 +127,7 @@ fn what_bash_runs_was_listed() {
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                let mut folder = Folder::new();
+                let mut folder = Folder::new(shell);
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     if at >= lines {
@@ -138,7 +151,7 @@ fn what_bash_runs_was_listed() {
     let tried = tried.into_inner();
     assert!(
         wrong.is_empty(),
-        "{} of {tried} lines differ (INTERLOCK_SEED={seed} INTERLOCK_LINES={lines})\n{}",
+        "{} of {tried} lines differ in {shell:?} (INTERLOCK_SEED={seed} INTERLOCK_LINES={lines})\n{}",
         wrong.len(),
         wrong.join("\n")
     );
@@ -168,13 +181,23 @@ fn known_lines() -> Vec<String> {
         include_str!("cases/shells.txt"),
         include_str!("cases/wrappers.txt"),
         include_str!("cases/verdicts.txt"),
+        include_str!("cases/alone.txt"),
     ];
+    let of_zsh = cases(include_str!("cases/dialects.txt"))
+        .into_iter()
+        .filter_map(|case| case.line.strip_prefix("zsh ").map(str::to_owned));
     files
         .iter()
         .flat_map(|file| cases(file))
         .map(|case| case.line)
+        .chain(of_zsh)
         .collect()
 }
+
+/// Names that no builtin answers to, so that they can be made to fail.
+const PROGRAMS: &[&str] = &[
+    "cargo", "npm", "foo", "ls", "cat", "touch", "grep", "sed", "wc", "sort",
+];
 
 enum Checked {
     /// Not run: unreadable, or not safe to run.
@@ -188,7 +211,10 @@ fn check(folder: &mut Folder, line: &str) -> Checked {
     let facts = read(
         line,
         &Setting {
-            dialect: Dialect::Bash,
+            dialect: match folder.shell {
+                Shell::Bash => Dialect::Bash,
+                Shell::Zsh => Dialect::Zsh,
+            },
             directory: place.clone(),
             project_root: place.clone(),
             home: Some(place.clone()),
@@ -202,7 +228,7 @@ fn check(folder: &mut Folder, line: &str) -> Checked {
     }
     let outcome = folder.run(line, INTERLOCK_NAMES[0]);
     let functions = functions(line);
-    for ran in &outcome.ran {
+    for ran in outcome.ran.iter().filter(|ran| !stands_for_nothing(ran)) {
         if let Some(why) = differs(ran, &facts, &functions) {
             return Checked::Differs(why);
         }
@@ -221,6 +247,11 @@ fn check(folder: &mut Folder, line: &str) -> Checked {
         Some(why) => Checked::Differs(why),
         None => Checked::Same,
     }
+}
+
+/// Returns whether zsh ran this for a line that has redirections alone.
+fn stands_for_nothing(ran: &Ran) -> bool {
+    matches!(ran.words.as_slice(), [one] if ["cat", "more", "pager"].contains(&one.as_str()))
 }
 
 /// Returns whether a line can do nothing outside its folder.
@@ -280,7 +311,19 @@ fn is_safe(line: &str, facts: &ShellFacts) -> bool {
         .commands
         .iter()
         .any(|command| command.class == interlock_core::facts::CommandClass::Privilege);
-    paths && !standard && !is_odd && !recurses && !climbs && !elsewhere
+    paths && !standard && !is_odd && !recurses && !climbs && !elsewhere && !hides(facts)
+}
+
+/// Returns whether a line switches off what shows its commands, as `set -` does.
+fn hides(facts: &ShellFacts) -> bool {
+    let sets = facts
+        .commands
+        .iter()
+        .filter(|command| command.words.first().and_then(Word::literal) == Some("set"));
+    sets.flat_map(|command| command.words.iter().skip(1))
+        .map(|word| word.literal().unwrap_or("-"))
+        .take_while(|word| *word != "--")
+        .any(|word| word.starts_with(['-', '+']))
 }
 
 /// Names of functions that the line defines.
@@ -341,7 +384,7 @@ fn differs(ran: &Ran, facts: &ShellFacts, functions: &[String]) -> Option<String
         .iter()
         .map(|command| (&command.words, &command.directory))
         .collect();
-    Some(format!("bash ran {ran:?}, and the reader listed {known:?}"))
+    Some(format!("it ran {ran:?}, and the reader listed {known:?}"))
 }
 
 /// Returns whether a command is one of `export` and its kin, whose operands are listed in another order.
@@ -398,6 +441,12 @@ fn broken_proof(
         .iter()
         .filter(|command| command.proves_success && command.via.is_empty());
     for command in proved {
+        let name = command.words.first().and_then(Word::literal);
+        let is_program = name.is_some_and(|name| PROGRAMS.contains(&name));
+        // Of zsh only programs are seen.
+        if folder.shell == Shell::Zsh && !is_program {
+            continue;
+        }
         if outcome.code == Some(0)
             && !outcome
                 .ran
@@ -409,17 +458,9 @@ fn broken_proof(
                 command.words
             ));
         }
-        let Some(Word::Literal(name)) = command.words.first() else {
+        let Some(name) = name.filter(|_| is_program) else {
             continue;
         };
-        // Only names that no builtin answers to can be made to fail.
-        if ![
-            "cargo", "npm", "foo", "ls", "cat", "touch", "grep", "sed", "wc", "sort",
-        ]
-        .contains(&name.as_str())
-        {
-            continue;
-        }
         let failed = folder.run(line, name);
         let alone = facts
             .commands

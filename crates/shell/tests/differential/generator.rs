@@ -20,7 +20,7 @@ impl Rng {
         usize::try_from(self.next() % u64::try_from(bound.max(1)).unwrap_or(1)).unwrap_or(0)
     }
 
-    fn one_in(&mut self, chance: usize) -> bool {
+    pub(crate) fn one_in(&mut self, chance: usize) -> bool {
         self.below(chance) == 0
     }
 
@@ -75,12 +75,10 @@ const PLAIN: &[&str] = &[
 
 /// Makes one line.
 pub(crate) fn line(rng: &mut Rng) -> String {
-    let mut made = Made { rng, depth: 0 };
-    if made.rng.one_in(4) {
-        made.chosen_by_names()
-    } else {
-        made.list()
+    if rng.one_in(3) {
+        return crate::names::line(rng);
     }
+    Made { rng, depth: 0 }.list()
 }
 
 struct Made<'r> {
@@ -89,69 +87,6 @@ struct Made<'r> {
 }
 
 impl Made<'_> {
-    /// A line whose variables choose what runs: set in any way, used in any way.
-    fn chosen_by_names(&mut self) -> String {
-        let mut commands = Vec::new();
-        for _ in 0..2 + self.rng.below(3) {
-            let mut words: Vec<String> = Vec::new();
-            let declares = self.rng.one_in(2);
-            if declares {
-                words.push(
-                    self.rng
-                        .pick(&[
-                            "declare",
-                            "export",
-                            "typeset",
-                            "readonly",
-                            "command declare",
-                        ])
-                        .to_owned(),
-                );
-            }
-            for _ in 0..1 + self.rng.below(3) {
-                let set = self.chosen();
-                words.push(if declares && self.rng.one_in(5) {
-                    format!("\"{set}\"")
-                } else {
-                    set
-                });
-            }
-            if !declares && self.rng.one_in(3) {
-                words.push(self.rng.pick(&[":", "ls", "eval :", "export y"]).to_owned());
-            }
-            commands.push(words.join(" "));
-        }
-        let name = self.rng.pick(&["x", "y", "z"]).to_owned();
-        let mut used = String::new();
-        while self.rng.one_in(3) {
-            used.push_str(&self.chosen());
-            used.push(' ');
-        }
-        used.push_str(&match self.rng.below(6) {
-            0 => format!("eval '${name} w'"),
-            1 => format!("eval \"${name} w\""),
-            2 => format!("command eval '${name} w'"),
-            3 => format!("builtin eval '\"${name}\" w'"),
-            4 => format!("\"${name}\" w"),
-            _ => format!("${name} w"),
-        });
-        commands.push(used);
-        commands.join("; ")
-    }
-
-    /// An assignment of a program's name, or of what another variable holds.
-    fn chosen(&mut self) -> String {
-        let name = self.rng.pick(&["x", "y", "z"]).to_owned();
-        let value = self
-            .rng
-            .pick(&[
-                "ls", "ls", "touch", "echo", "$x", "$y", "$z", "\"$x\"", "${y}",
-            ])
-            .to_owned();
-        let sign = if self.rng.one_in(10) { "+=" } else { "=" };
-        format!("{name}{sign}{value}")
-    }
-
     fn list(&mut self) -> String {
         self.depth += 1;
         let count = 1 + self.rng.below(if self.depth > 2 { 2 } else { 4 });

@@ -1,8 +1,9 @@
-//! Real bash, without any program, that writes down what it runs.
+//! Real shells, without any program, that write down what they run.
 //!
-//! `PATH` holds bash alone, so every other name ends in a function that only
-//! answers; `set -x` shows each simple command after expansion, with the
-//! directory it runs in. Nothing on the machine can be started by a line.
+//! `PATH` holds the shell alone, so every other name ends in a function that only
+//! answers. In bash `set -x` shows each simple command after expansion, with the
+//! directory it runs in; in zsh that function writes down what it was called for.
+//! Nothing on the machine can be started by a line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,41 @@ command_not_found_handle() { if [ "$1" = "$INTERLOCK_FAILS" ]; then builtin retu
 set -x
 "#;
 
-/// A command as bash ran it.
+/// The same for zsh, which is told of programs alone.
+const PREAMBLE_ZSH: &str = r#"ulimit -t 2
+command_not_found_handler() {
+  builtin emulate -L zsh
+  builtin print -rN -- $'\x02' "$PWD" "$@" >>| "$INTERLOCK_TRACE"
+  [[ $1 == $INTERLOCK_FAILS ]] && builtin return 7
+  builtin return 0
+}
+"#;
+
+/// A shell that runs lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+}
+
+impl Shell {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+        }
+    }
+
+    /// Words before the line: no start-up files but the preamble.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Bash => &["--norc", "--noprofile", "-c"],
+            Self::Zsh => &["--no-global-rcs", "-c"],
+        }
+    }
+}
+
+/// A command as the shell ran it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) directory: String,
@@ -35,19 +70,22 @@ pub(crate) struct Outcome {
 
 /// A folder to run lines in, deep enough that `..` does not leave it.
 pub(crate) struct Folder {
+    pub(crate) shell: Shell,
     root: tempfile::TempDir,
     runs: usize,
     place: PathBuf,
 }
 
 impl Folder {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(shell: Shell) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("bin")).unwrap();
-        let bash = program("bash");
-        std::os::unix::fs::symlink(bash, root.path().join("bin/bash")).unwrap();
+        let own = root.path().join("bin").join(shell.name());
+        std::os::unix::fs::symlink(program(shell.name()), own).unwrap();
         fs::write(root.path().join("preamble"), PREAMBLE).unwrap();
+        fs::write(root.path().join(".zshenv"), PREAMBLE_ZSH).unwrap();
         Self {
+            shell,
             root,
             runs: 0,
             place: PathBuf::new(),
@@ -76,13 +114,15 @@ impl Folder {
         fs::write(&trace, "").unwrap();
         let status = Command::new(program("timeout"))
             .args(["-s", "KILL", "10"])
-            .arg(root.join("bin/bash"))
-            .args(["--norc", "--noprofile", "-c", line])
+            .arg(root.join("bin").join(self.shell.name()))
+            .args(self.shell.arguments())
+            .arg(line)
             .env_clear()
             .env("PATH", root.join("bin"))
             .env("HOME", &self.place)
             .env("TMPDIR", self.place.join("sub"))
             .env("BASH_ENV", root.join("preamble"))
+            .env("ZDOTDIR", root)
             .env("INTERLOCK_TRACE", &trace)
             .env("INTERLOCK_FAILS", fails)
             .current_dir(&self.place)
@@ -95,7 +135,10 @@ impl Folder {
         let _ = fs::remove_file(&trace);
         let after = files(&work);
         Outcome {
-            ran: ran(&String::from_utf8_lossy(&text)),
+            ran: match self.shell {
+                Shell::Bash => ran(&String::from_utf8_lossy(&text)),
+                Shell::Zsh => programs_ran(&String::from_utf8_lossy(&text)),
+            },
             code: status.code(),
             written: after
                 .into_iter()
@@ -112,7 +155,7 @@ fn program(name: &str) -> PathBuf {
         .into_iter()
         .map(|place| Path::new(place).join(name))
         .find(|path| path.exists())
-        .unwrap()
+        .unwrap_or_else(|| panic!("`{name}` is not installed: `cargo xtask setup` installs it"))
 }
 
 fn files(place: &Path) -> Vec<(String, Vec<u8>)> {
@@ -155,6 +198,24 @@ fn ran(trace: &str) -> Vec<Ran> {
         }
     }
     all
+}
+
+/// Reads what zsh was told to write down of the programs that it looked for.
+fn programs_ran(trace: &str) -> Vec<Ran> {
+    let records = trace.split("\u{2}\0").filter(|record| !record.is_empty());
+    records
+        .map(|record| {
+            let record = record.strip_suffix('\0').unwrap_or(record);
+            let mut words = record.split('\0').map(str::to_owned);
+            let directory = words.next().unwrap_or_default();
+            let mut words: Vec<String> = words.collect();
+            // The name is marked so behind the word `-`.
+            if let Some(name) = words.first_mut().filter(|name| name.starts_with('-')) {
+                name.remove(0);
+            }
+            Ran { directory, words }
+        })
+        .collect()
 }
 
 /// What stands for "no program fails", and the program that does.
