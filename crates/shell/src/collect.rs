@@ -7,7 +7,7 @@ use interlock_core::facts::{
 };
 
 use crate::paths;
-use crate::tables::names::{COMMAND_TABLES, RUN_AS_TEXT};
+use crate::tables::names::{COMMAND_TABLES, RUN_AS_TEXT, STEERED};
 use crate::tables::zsh;
 use crate::value::Arg;
 
@@ -295,10 +295,32 @@ impl Collector {
         }
     }
 
+    /// Notes names that say which program a script of the line starts.
+    fn note_steered_scripts(&mut self) {
+        let commands = &self.facts.commands;
+        let runs_one = |programs: &[&str]| {
+            let names = commands
+                .iter()
+                .filter_map(|command| command.words.first()?.literal());
+            names
+                .map(|name| name.rsplit('/').next().unwrap_or(name))
+                .any(|name| programs.contains(&name))
+        };
+        let steering = STEERED.iter().filter(|(_, programs)| runs_one(programs));
+        let names: BTreeSet<&str> = steering.flat_map(|(names, _)| *names).copied().collect();
+        for set in &mut self.facts.env.set {
+            if names.contains(set.name.as_str()) {
+                set.changes_programs = true;
+                set.voids_checks = true;
+            }
+        }
+    }
+
     /// Finishes the facts: proofs that something in the line made worthless are dropped.
     pub(crate) fn finish(mut self, unreadable: Option<String>) -> ShellFacts {
         let unreadable = unreadable.or(self.runs.take());
         self.doubt_what_is_asked();
+        self.note_steered_scripts();
         let changed = self.facts.env.set.iter().any(|set| set.voids_checks);
         let unknown = changed || unreadable.is_some();
         let unprobed =

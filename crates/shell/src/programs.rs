@@ -50,7 +50,7 @@ pub(crate) fn asks_itself(name: &str, args: &[Arg]) -> bool {
     match only.literal() {
         Some("--version" | "-V") => true,
         Some("--help") => !LOADS_FOR_HELP.contains(&name),
-        Some("version" | "help") => WITH_SUBCOMMANDS.contains(&name),
+        Some("version" | "help") if WITH_SUBCOMMANDS.contains(&name) => true,
         Some(word) => ASKS
             .iter()
             .any(|(names, words)| names.contains(&name) && words.contains(&word)),

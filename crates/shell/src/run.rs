@@ -20,10 +20,11 @@ mod zsh;
 
 use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellAsk, SimpleCommand};
 
-use crate::options::{self, Effect, Operands, Sorted, Spec};
+use crate::options::{self, Effect, Operands, SPEC, Sorted, Spec};
 use crate::paths;
 use crate::programs;
 use crate::syntax::Assignment;
+use crate::tables::plain;
 use crate::tables::programs::{Kind, Row};
 use crate::value::Arg;
 use crate::walk::{Input, Place, Step, Walker};
@@ -146,8 +147,14 @@ impl Walker<'_> {
         place: &Place,
     ) -> Step {
         match row.kind {
+            Kind::Nothing if row.class == CommandClass::Reader => {
+                self.known_options(index, name, operands);
+            }
             Kind::Nothing => {}
-            Kind::Plain => self.plain_reads(name, operands),
+            Kind::Plain => {
+                self.known_options(index, name, operands);
+                self.plain_reads(name, operands);
+            }
             Kind::Options(spec) => {
                 self.by_options(index, name, operands, spec);
             }
@@ -156,6 +163,19 @@ impl Walker<'_> {
             Kind::Special(special) => self.special(special, index, name, operands, place)?,
         }
         Ok(())
+    }
+
+    /// Makes a plain reader opaque that has an option its table does not know.
+    fn known_options(&mut self, index: usize, name: &str, operands: &[Arg]) {
+        // It takes every word for a part of the expression.
+        if name == "expr" {
+            return;
+        }
+        let spec = plain::options(name).unwrap_or(&SPEC);
+        let mut sorted = options::sort(operands, spec);
+        // No known option does more than read, so one more word that may be one changes nothing.
+        sorted.uncertain.clear();
+        self.check_sorted(index, &sorted);
     }
 
     /// Takes a program whose first operand says whether it changes the machine.

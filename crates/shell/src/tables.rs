@@ -5,6 +5,7 @@ pub(crate) mod names;
 pub(crate) mod options;
 pub(crate) mod outputs;
 pub(crate) mod own;
+pub(crate) mod plain;
 pub(crate) mod programs;
 pub(crate) mod reading;
 pub(crate) mod wrappers;

@@ -3,7 +3,7 @@
 use interlock_core::facts::{CommandClass, NetworkDirection};
 
 use crate::options::{self, Effect};
-use crate::tables::options::MAN;
+use crate::tables::options::{MAN, TOP};
 use crate::tables::own::{GREP, JQ, YQ};
 use crate::tables::programs::Special;
 use crate::value::Arg;
@@ -47,7 +47,8 @@ impl Walker<'_> {
             Special::Yq => self.yq(index, operands),
             Special::Kill => self.kill(index, operands),
             Special::Printenv => self.printenv(operands),
-            Special::Grep => self.grep(operands),
+            Special::Grep => self.grep(index, operands),
+            Special::Top => self.top(index, operands),
             Special::Man => self.man(index, operands),
             Special::Getent => self.getent(index, operands),
         }
@@ -55,8 +56,11 @@ impl Walker<'_> {
     }
 
     /// No option of `grep` is dangerous; the table only finds the files.
-    fn grep(&mut self, operands: &[Arg]) {
-        let sorted = options::sort(operands, &GREP);
+    fn grep(&mut self, index: usize, operands: &[Arg]) {
+        let mut sorted = options::sort(operands, &GREP);
+        // No known option does more than read, so one more word that may be one changes nothing.
+        sorted.uncertain.clear();
+        self.check_sorted(index, &sorted);
         let recursive = sorted.does(Effect::Recursive);
         let directory = self.directory();
         let skipped = usize::from(!sorted.does(Effect::First));
@@ -72,6 +76,20 @@ impl Walker<'_> {
             if let (Effect::Read, Some(path)) = (effect, value) {
                 self.facts.read(path, directory.as_deref(), "grep", false);
             }
+        }
+    }
+
+    /// `top` at a terminal does what its keys say.
+    fn top(&mut self, index: usize, operands: &[Arg]) {
+        let sorted = self.by_options(index, "top", operands, &TOP);
+        if !["b", "batch-mode", "l"]
+            .iter()
+            .any(|option| sorted.has(option))
+        {
+            self.facts.opaque(
+                index,
+                "its keys end programs and write its configuration; use `-b`",
+            );
         }
     }
 

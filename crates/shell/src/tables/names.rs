@@ -168,6 +168,7 @@ pub(crate) const CHANGING: &[&str] = &[
     "JQ_COLORS",
     "DELTA_FEATURES",
     "MANOPT",
+    "MANROFFOPT",
     "MANPATH",
     "TREE_COLORS",
     "PYTEST_ADDOPTS",
@@ -245,6 +246,29 @@ pub(crate) const CHANGING_PREFIXES: &[&str] = &[
 
 /// Endings of such names.
 pub(crate) const CHANGING_SUFFIXES: &[&str] = &["PAGER", "EDITOR", "_proxy", "_PROXY"];
+
+/// Names by which a few scripts find the programs they start, and those scripts.
+pub(crate) const STEERED: &[(&[&str], &[&str])] = &[
+    (
+        &["GREP", "EGREP", "FGREP"],
+        &[
+            "zgrep", "zegrep", "zfgrep", "bzgrep", "bzegrep", "bzfgrep", "xzgrep", "xzegrep",
+            "xzfgrep", "lzgrep", "lzegrep", "lzfgrep", "zstdgrep", "zipgrep", "lz4grep", "zpgrep",
+        ],
+    ),
+    (
+        &["DIFF", "CMP"],
+        &[
+            "zdiff", "zcmp", "bzdiff", "bzcmp", "xzdiff", "xzcmp", "lzdiff", "lzcmp", "lz4diff",
+        ],
+    ),
+    (&["ZCAT"], &["zstdgrep"]),
+    (&["ZSTD"], &["zstdless", "zstdgrep"]),
+    (
+        &["MORE"],
+        &["more", "zmore", "bzmore", "xzmore", "lzmore", "man"],
+    ),
+];
 
 /// Arrays whose elements say what a name runs.
 pub(crate) const COMMAND_TABLES: &[&str] = &["BASH_CMDS", "BASH_ALIASES"];

@@ -3,7 +3,7 @@
 //! `short` letters take no value, `valued` ones do; an option in no list makes the
 //! command opaque.
 
-use crate::options::Effect::{Opaque, Read, Recursive, System, Target, Write};
+use crate::options::Effect::{Opaque, Read, Recursive, System, Target, Write, WriteOperands};
 use crate::options::{Act, Operands, SPEC, Spec};
 
 const fn act(
@@ -700,10 +700,61 @@ pub(crate) const TPUT: Spec = Spec {
 };
 
 /// `top` without a terminal only prints.
+/// With `-b`, or `-l` of macOS; else its keys end programs and write its configuration.
 pub(crate) const TOP: Spec = Spec {
-    short: "bcHiS10",
-    valued: "ndpuUoEew",
+    short: "bcHiS10a",
+    valued: "ndpuUoEewlsOF",
+    long: &[
+        "batch-mode",
+        "iterations=",
+        "delay=",
+        "pid=",
+        "filter-any-user=",
+        "filter-only-euser=",
+        "sort-override=",
+        "width=",
+        "cmdline-toggle",
+        "threads-show",
+        "idle-toggle",
+    ],
+    exact: &["-stats=", "-pid=", "-user="],
     operands: Operands::Nothing,
+    ..SPEC
+};
+
+/// On macOS it runs the program in its operands.
+pub(crate) const ARCH: Spec = Spec {
+    long: &["help", "version"],
+    operands: Operands::System,
+    ..SPEC
+};
+
+/// With `-G` its second operand is written.
+pub(crate) const PTX: Spec = Spec {
+    short: "ACfRrt",
+    valued: "FgMSWwbio",
+    attached: "OT",
+    long: &[
+        "auto-reference",
+        "copyright",
+        "flag-truncation=",
+        "macro-name=",
+        "format=",
+        "right-side-refs",
+        "sentence-regexp=",
+        "word-regexp=",
+        "break-file=",
+        "ignore-case",
+        "gap-size=",
+        "ignore-file=",
+        "only-file=",
+        "references",
+        "typeset-mode",
+        "width=",
+        "help",
+        "version",
+    ],
+    acts: &[act("G", &["traditional"], WriteOperands)],
     ..SPEC
 };
 
@@ -876,7 +927,7 @@ pub(crate) const CRONTAB: Spec = Spec {
 };
 
 pub(crate) const FILE: Spec = Spec {
-    short: "bcdEhiklLNnprsvzZ0",
+    short: "bcdEhiklLNnrsvzZ0",
     valued: "eFPmf",
     long: &[
         "brief",
@@ -892,7 +943,6 @@ pub(crate) const FILE: Spec = Spec {
         "no-dereference",
         "no-buffer",
         "no-pad",
-        "preserve-date",
         "raw",
         "special-files",
         "print0",
@@ -906,6 +956,8 @@ pub(crate) const FILE: Spec = Spec {
     ],
     acts: &[
         act("C", &["compile"], Write),
+        // It sets back the times of what it has read.
+        act("p", &["preserve-date"], WriteOperands),
         act("mf", &["magic-file=", "files-from="], Read),
     ],
     ..SPEC

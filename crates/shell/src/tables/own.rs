@@ -17,7 +17,7 @@ const fn act(short: &'static str, long: &'static [&'static str], effect: Effect)
 const RUNS: Effect = Opaque("an option that runs another program");
 
 pub(crate) const GREP: Spec = Spec {
-    short: "EFGPiyvwxcLloqsbHhnTUZzaIuV0123456789",
+    short: "EFGPiyvwxcLloqsbHhnTUZzaIuVJMOpSX0123456789",
     valued: "ABCdDefm",
     long: &[
         "extended-regexp",
@@ -60,6 +60,11 @@ pub(crate) const GREP: Spec = Spec {
         "null-data",
         "group-separator=",
         "no-group-separator",
+        "binary",
+        "unix-byte-offsets",
+        "decompress",
+        "help",
+        "version",
     ],
     acts: &[
         act("e", &["regexp="], First),

@@ -8,9 +8,9 @@ use crate::options::Spec;
 /// What is done with a program of the tables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
-    /// Touches nothing; its operands are no files.
+    /// Touches nothing; its operands are no files. A reader has its known options.
     Nothing,
-    /// Reads its operands; no option is dangerous.
+    /// Reads its operands; none of the options it is known to have is dangerous.
     Plain,
     /// The options decide.
     Options(&'static Spec),
@@ -57,6 +57,7 @@ pub(crate) enum Special {
     Grep,
     Man,
     Getent,
+    Top,
 }
 
 /// One row: programs that are treated alike.
@@ -146,8 +147,8 @@ pub(crate) const PROGRAMS: &[Row] = &[
     // ---- the same, about the machine ----
     row(
         &[
-            "ls", "eza", "exa", "lsd", "getfacl", "getfattr", "lsattr", "wdiff", "ptx", "stat",
-            "du", "df", "lsblk", "lsof",
+            "ls", "eza", "exa", "lsd", "getfacl", "getfattr", "lsattr", "wdiff", "stat", "du",
+            "df", "lsblk", "lsof",
         ],
         Reader,
         Kind::Plain,
@@ -163,7 +164,6 @@ pub(crate) const PROGRAMS: &[Row] = &[
             "whoami",
             "groups",
             "who",
-            "arch",
             "logname",
             "w",
             "last",
@@ -192,6 +192,8 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Reader,
         Kind::Nothing,
     ),
+    row(&["arch"], Reader, Kind::Options(&ARCH)),
+    row(&["ptx"], Reader, Kind::Options(&PTX)),
     row(&["getent"], Reader, Kind::Special(Special::Getent)),
     row(&["printenv"], Reader, Kind::Special(Special::Printenv)),
     // ---- readers with teeth ----
@@ -270,7 +272,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
     row(&["dmesg"], Reader, Kind::Options(&DMESG)),
     row(&["ss"], Reader, Kind::Options(&SS)),
     row(&["stty"], Reader, Kind::Verbs(&STTY, &["size", "speed"])),
-    row(&["top"], Reader, Kind::Options(&TOP)),
+    row(&["top"], Reader, Kind::Special(Special::Top)),
     row(
         &["systemctl"],
         Reader,
@@ -663,10 +665,11 @@ pub(crate) const PROGRAMS: &[Row] = &[
 ];
 
 /// Programs whose first word may be `help` or `version` and nothing else happens.
+///
+/// `npm help` starts a viewer or a browser that its configuration names, `bundle help` starts `man`.
 pub(crate) const WITH_SUBCOMMANDS: &[&str] = &[
     "cargo",
     "go",
-    "npm",
     "pnpm",
     "yarn",
     "docker",
@@ -679,7 +682,6 @@ pub(crate) const WITH_SUBCOMMANDS: &[&str] = &[
     "poetry",
     "conda",
     "gem",
-    "bundle",
     "pip",
     "pip3",
     "dotnet",
@@ -699,6 +701,7 @@ pub(crate) const ASKS: &[(&[&str], &[&str])] = &[
         ],
         &["-v"],
     ),
+    (&["npm"], &["version"]),
     (
         &["gcc", "g++", "cc", "c++", "clang", "clang++"],
         &["-v", "-dumpversion", "-dumpmachine", "-dumpfullversion"],
@@ -713,7 +716,7 @@ pub(crate) const ASKS: &[(&[&str], &[&str])] = &[
     (&["rustc"], &["-vV", "-Vv"]),
 ];
 
-/// Programs that load code of the project even to print their help.
+/// Programs that load code of the project, or start another program, even to print their help.
 pub(crate) const LOADS_FOR_HELP: &[&str] = &[
     "pytest", "py.test", "rake", "just", "task", "tox", "nox", "gradle", "mix", "bazel", "bundle",
     "bundler",
