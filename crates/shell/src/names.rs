@@ -2,7 +2,7 @@
 
 use crate::tables::names::{
     CHANGING, CHANGING_IN_ANY_CASE, CHANGING_PREFIXES, CHANGING_SUFFIXES, HARMLESS,
-    HARMLESS_PREFIXES, LEAVE_CHECKS, Values,
+    HARMLESS_PREFIXES, LEAVE_CHECKS, UNSET_PLAIN, Values,
 };
 
 /// Returns whether setting `name` changes what programs do.
@@ -26,6 +26,11 @@ pub fn changes_programs(name: &str) -> bool {
         || CHANGING_SUFFIXES
             .iter()
             .any(|suffix| name.ends_with(suffix))
+}
+
+/// Returns whether programs do what they always do where `name` is not there.
+pub(crate) fn may_be_unset(name: &str) -> bool {
+    UNSET_PLAIN.contains(&name) || !changes_programs(name)
 }
 
 /// Returns whether a name that changes what programs do leaves a check the same by this value.

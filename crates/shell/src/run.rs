@@ -8,10 +8,13 @@ mod declare;
 mod files;
 mod find;
 mod git;
+mod git_paths;
 mod network;
 mod pattern;
 pub(crate) mod piped;
 mod reading;
+mod remote;
+mod results;
 mod sed;
 mod shells;
 mod special;
@@ -124,6 +127,9 @@ impl Walker<'_> {
             let index = self.list_command(args, CommandClass::Unknown, place);
             self.facts
                 .opaque(index, "it is in no table of known programs");
+            self.facts.begin(show(args));
+            self.named_results(name, operands);
+            self.facts.done();
             return Ok(());
         };
         if programs::asks_itself(name, operands) {
@@ -159,7 +165,10 @@ impl Walker<'_> {
                 self.by_options(index, name, operands, spec);
             }
             Kind::Verbs(spec, verbs) => self.by_verb(index, operands, spec, verbs),
-            Kind::Opaque(reason) => self.opaque_program(index, name, operands, reason),
+            Kind::Opaque(reason) => {
+                self.opaque_program(index, name, operands, reason);
+                self.named_results(name, operands);
+            }
             Kind::Special(special) => self.special(special, index, name, operands, place)?,
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! What is known of programs, names and options: rows to check one by one, no control flow.
 
+pub(crate) mod forms;
 pub(crate) mod git;
 pub(crate) mod names;
 pub(crate) mod options;
@@ -8,5 +9,7 @@ pub(crate) mod own;
 pub(crate) mod plain;
 pub(crate) mod programs;
 pub(crate) mod reading;
+pub(crate) mod remote;
+pub(crate) mod results;
 pub(crate) mod wrappers;
 pub(crate) mod zsh;

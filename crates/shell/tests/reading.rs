@@ -30,5 +30,6 @@ case_files!(
     git,
     archives_and_network,
     environment,
-    machine
+    machine,
+    remote
 );

@@ -64,6 +64,10 @@ impl Walker<'_> {
         if let Some(input) = sorted.operands.first() {
             self.facts.read(input, directory.as_deref(), name, false);
         }
+        if name == "split" && prints_one_part(&sorted) {
+            self.reclass(index, CommandClass::Reader);
+            return;
+        }
         let prefix = if name == "split" {
             sorted.operands.get(1).cloned()
         } else {
@@ -211,4 +215,27 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+/// Returns whether `split` prints one part: `K/N`, `l/K/N`, `r/K/N`.
+fn prints_one_part(sorted: &options::Sorted) -> bool {
+    let one_part = |value: &Option<Arg>| {
+        let text = value.as_ref().and_then(Arg::literal).unwrap_or_default();
+        let numbers = text
+            .strip_prefix("l/")
+            .or_else(|| text.strip_prefix("r/"))
+            .unwrap_or(text);
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        numbers
+            .split_once('/')
+            .is_some_and(|(part, of)| is_number(part) && is_number(of))
+    };
+    let mut parts = sorted
+        .seen
+        .iter()
+        .filter(|(name, _)| matches!(name.as_str(), "n" | "number"))
+        .map(|(_, value)| one_part(value))
+        .peekable();
+    parts.peek().is_some() && parts.all(|prints| prints) && sorted.effects.is_empty()
 }

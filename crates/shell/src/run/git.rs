@@ -4,6 +4,7 @@ use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellAsk};
 
 use crate::options::{self, Effect, Sorted, Spec};
 use crate::paths;
+use crate::tables::forms::MERGE_FILE;
 use crate::tables::git::options::{ANYWHERE, BRANCH_LISTS, CONFIG_READS, REMOTE_READS, TAG_LISTS};
 use crate::tables::git::{
     CONFIG_HARMLESS, GLOBAL_PLAIN, Known, NETWORK, OPTIONS, READS, RUNS, WRITES,
@@ -17,11 +18,11 @@ const CONFIG_WRITABLE: &[&str] = &["user.", "color.", "branch.", "pull.", "push.
 const SIGNATURES: &str = "a format that checks signatures starts another program";
 
 /// One call of git, after its general options.
-struct Call<'a> {
+pub(super) struct Call<'a> {
     index: usize,
-    subcommand: &'a str,
-    words: &'a [Arg],
-    directory: Option<String>,
+    pub(super) subcommand: &'a str,
+    pub(super) words: &'a [Arg],
+    pub(super) directory: Option<String>,
 }
 
 impl Walker<'_> {
@@ -48,6 +49,11 @@ impl Walker<'_> {
                     asks = true;
                     at += 1;
                     placing = if placing + 2 == at { at } else { placing };
+                }
+                _ if text.starts_with("-C") => {
+                    directory =
+                        paths::absolute(text.trim_start_matches("-C"), directory.as_deref());
+                    asks = true;
                 }
                 "-c" => {
                     if !args.get(at).is_some_and(is_harmless_config) {
@@ -334,6 +340,7 @@ impl Walker<'_> {
             "archive" | "hash-object" => known.unknown.is_none() && !known.does(Effect::Write),
             "format-patch" => known.has("stdout") && !known.does(Effect::Write),
             "clean" => known.unknown.is_none() && (known.has("n") || known.has("dry-run")),
+            "merge-file" => self.prints_merge(call),
             "replace" => is_bare || matches!(verb, Some("-l" | "--list")),
             "rerere" => matches!(verb, Some("status" | "diff" | "remaining")),
             "symbolic-ref" => {
@@ -368,6 +375,20 @@ impl Walker<'_> {
             self.git_writes(call);
         }
         Ok(())
+    }
+
+    /// Returns whether `git merge-file` prints what it makes.
+    fn prints_merge(&mut self, call: &Call<'_>) -> bool {
+        let sorted = options::sort(call.words, &MERGE_FILE);
+        let prints = sorted.has("p") || sorted.has("stdout");
+        for file in &sorted.operands {
+            self.facts
+                .read(file, call.directory.as_deref(), "git", false);
+        }
+        prints
+            && sorted.unknown.is_none()
+            && sorted.uncertain.is_empty()
+            && sorted.effects.is_empty()
     }
 
     /// Returns whether `git config` only reads.
@@ -445,7 +466,8 @@ impl Walker<'_> {
                 }
             }
             "apply" | "am" | "format-patch" => self.write_inside(directory, &by),
-            "checkout" | "restore" | "checkout-index" | "init" => {
+            "checkout" | "restore" | "checkout-index" => self.git_paths(call, &by),
+            "init" => {
                 for path in operands {
                     self.facts.write(path, directory, &by);
                 }
@@ -485,7 +507,7 @@ impl Walker<'_> {
         }
     }
 
-    fn write_inside(&mut self, directory: Option<&str>, by: &str) {
+    pub(super) fn write_inside(&mut self, directory: Option<&str>, by: &str) {
         let path = directory.map_or(PathText::Unknown, |path| PathText::Whole(path.to_owned()));
         self.facts.write_path(paths::inside(path), by, false);
     }

@@ -2,8 +2,11 @@
 
 use interlock_core::facts::{CommandClass, NetworkDirection};
 
+use super::remote;
 use crate::options::{self, Effect, Sorted};
+use crate::tables::forms::{LOCAL, SQLITE_ACTS, SQLITE_PRINTS};
 use crate::tables::reading::{Check, FORMS, Form, GITHUB, Reach};
+use crate::tables::remote::REMOTE;
 use crate::value::Arg;
 use crate::walk::{Place, Walker};
 
@@ -11,7 +14,15 @@ impl Walker<'_> {
     /// Takes a command whose words are a form that only reads; `false` where they are none.
     pub(super) fn reading_form(&mut self, name: &str, args: &[Arg], place: &Place) -> bool {
         let operands = args.get(1..).unwrap_or_default();
-        let Some((form, sorted)) = FORMS.iter().find_map(|form| fits(form, name, operands)) else {
+        if remote::asks(name, operands) {
+            let index = self.list_command(args, CommandClass::Reader, place);
+            self.facts
+                .network(NetworkDirection::Get, None, name, Some(index));
+            return true;
+        }
+        let forms = LOCAL.iter().chain(REMOTE).chain(FORMS);
+        let mut fitting = forms.filter_map(|form| fits(form, name, operands));
+        let Some((form, sorted)) = fitting.next() else {
             return false;
         };
         let class = match form.reach {
@@ -26,6 +37,11 @@ impl Walker<'_> {
                 self.facts
                     .network(NetworkDirection::Get, Some(host), name, Some(index));
             }
+            Reach::Remote => {
+                self.facts
+                    .network(NetworkDirection::Get, None, name, Some(index));
+            }
+            Reach::Environment => self.facts.facts.env.dump = true,
             Reach::Daemon => {
                 self.facts
                     .network(NetworkDirection::Local, None, name, Some(index));
@@ -41,6 +57,12 @@ impl Walker<'_> {
         };
         self.facts.facts.env.dump |= sorted.seen.iter().any(shows);
         self.apply(index, name, &sorted);
+        if form.check == Check::Sqlite
+            && let Some(database) = sorted.operands.first()
+        {
+            let directory = self.directory();
+            self.facts.read(database, directory.as_deref(), name, false);
+        }
         let placed = self.placed_operands(name, &sorted, form.spec.operands);
         self.apply_operands(index, name, &placed, &sorted);
         self.facts.done();
@@ -90,6 +112,7 @@ fn passes(check: Check, sorted: &Sorted) -> bool {
             };
             value.as_ref().is_none_or(is_plain)
         }),
+        Check::Sqlite => sqlite(sorted),
         Check::GithubApi => {
             let address = sorted.operands.first();
             let is_own = |address: &Arg| {
@@ -105,6 +128,36 @@ fn passes(check: Check, sorted: &Sorted) -> bool {
                     .all(|(name, value)| asks(name, value.as_ref()))
         }
     }
+}
+
+/// Tells whether `sqlite3` opens a database for reading, and all it is told only asks.
+fn sqlite(sorted: &Sorted) -> bool {
+    let for_reading = sorted.has("-readonly") || sorted.has("--readonly");
+    let told = sorted
+        .seen
+        .iter()
+        .filter(|(name, _)| name.ends_with("-cmd"))
+        .map(|(_, value)| value.as_ref().and_then(Arg::literal));
+    let texts = sorted.operands.iter().skip(1).map(Arg::literal);
+    let is_file = |name: &Arg| !name.start().starts_with("file:");
+    for_reading
+        && sorted.operands.len() > 1
+        && sorted.operands.first().is_some_and(is_file)
+        && told.chain(texts).all(|text| text.is_some_and(only_asks))
+}
+
+/// Tells whether a text for `sqlite3` prints and does nothing else.
+fn only_asks(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let acts = SQLITE_ACTS.iter().any(|word| lower.contains(word));
+    let first = lower.split_whitespace().next().unwrap_or_default();
+    let commands = first.starts_with('.');
+    let prints = !commands || SQLITE_PRINTS.contains(&first) && !lower.contains('\n');
+    let hides = lower
+        .lines()
+        .skip(1)
+        .any(|line| line.trim_start().starts_with('.'));
+    prints && !hides && !acts
 }
 
 /// Tells whether a format of `tmux` only holds plain names: no job, nothing that is expanded again.

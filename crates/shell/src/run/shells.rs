@@ -154,7 +154,8 @@ fn shell_words(words: &[Arg]) -> Result<Asked, String> {
         };
         match text.as_str() {
             "--" | "-" => break,
-            "--norc" | "--noprofile" => {}
+            // What a login shell reads first is the person's own, and protected.
+            "--norc" | "--noprofile" | "--login" => {}
             _ if text.starts_with("--") => {
                 return Err(format!("`{text}` changes how a shell starts"));
             }
@@ -180,7 +181,7 @@ fn flags<'a>(
         match letter {
             'c' => asked.reads_text = true,
             's' => asked.reads_input = true,
-            'e' | 'u' | 'x' | 'v' | 'f' | 'h' | 'b' | 'm' | 'C' | 'E' | 'T' => {}
+            'e' | 'u' | 'x' | 'v' | 'f' | 'h' | 'b' | 'm' | 'C' | 'E' | 'T' | 'l' => {}
             'o' => match rest.next().and_then(Arg::literal) {
                 Some("pipefail") => asked.pipefail = text.starts_with('-'),
                 Some("errexit" | "nounset" | "xtrace" | "noclobber" | "noglob" | "verbose") => {}

@@ -173,36 +173,57 @@ impl Walker<'_> {
         self.reclass(index, class);
     }
 
+    /// `ip` takes the beginning of an object and of a verb for the whole, and one dash for two.
     fn ip(&mut self, index: usize, operands: &[Arg]) {
         const OPTIONS: &[&str] = &[
-            "-br", "-brief", "-j", "-json", "-d", "-details", "-s", "-stats", "-4", "-6", "-o",
-            "-oneline", "-c", "-color", "-p", "-pretty", "-h",
+            "-br",
+            "-brief",
+            "-j",
+            "-json",
+            "-d",
+            "-details",
+            "-s",
+            "-stats",
+            "-statistics",
+            "-4",
+            "-6",
+            "-0",
+            "-o",
+            "-oneline",
+            "-c",
+            "-color",
+            "-p",
+            "-pretty",
+            "-h",
+            "-human",
+            "-iec",
+            "-N",
+            "-numeric",
+            "-r",
+            "-resolve",
+            "-t",
+            "-timestamp",
+            "-ts",
         ];
-        let mut rest = operands
-            .iter()
-            .skip_while(|arg| arg.literal().is_some_and(|text| OPTIONS.contains(&text)));
-        let object = rest.next();
-        let verb = rest.next();
-        let is_plain_object = object.is_none_or(|object| {
-            object.literal().is_some_and(|text| {
-                matches!(
-                    text,
-                    "a" | "addr"
-                        | "address"
-                        | "l"
-                        | "link"
-                        | "r"
-                        | "route"
-                        | "n"
-                        | "neigh"
-                        | "rule"
-                        | "maddr"
-                        | "tunnel"
-                )
-            })
-        });
-        let reads = verb.is_none_or(|verb| matches!(verb.literal(), Some("show" | "list" | "ls")));
-        if !is_plain_object || !reads {
+        let is_plain_option = |arg: &&Arg| {
+            let text = arg.literal().unwrap_or_default();
+            let text = match text.starts_with("--") {
+                true => text.get(1..).unwrap_or_default(),
+                false => text,
+            };
+            OPTIONS.contains(&text)
+        };
+        let mut rest = operands.iter().skip_while(is_plain_option);
+        let (object, verb) = (rest.next(), rest.next());
+        let shows = match (object.map(Arg::literal), verb.map(Arg::literal)) {
+            (None, _) => true,
+            (Some(Some(object)), None) => ip_object(object).is_some(),
+            (Some(Some(object)), Some(Some(verb))) => {
+                ip_object(object).is_some_and(|verbs| verbs.contains(&verb))
+            }
+            _ => false,
+        };
+        if !shows {
             self.reclass(index, CommandClass::System);
         }
     }
@@ -292,4 +313,28 @@ pub(super) fn jq_shows(text: &str) -> bool {
             !before.is_some_and(|c| is_name(c) || matches!(c, '.' | '$' | '-'))
                 && !after.is_some_and(is_name)
         })
+}
+
+/// Returns the verbs by which an object of `ip` is shown.
+///
+/// ip-link(8): there `s` is `set`.
+fn ip_object(object: &str) -> Option<&'static [&'static str]> {
+    const SHOWN: &[&str] = &[
+        "show", "sho", "sh", "s", "list", "lis", "li", "l", "ls", "lst",
+    ];
+    const LINKS: &[&str] = &["show", "sho", "sh", "list", "lis", "li", "l", "ls", "lst"];
+    const ASKED: &[&str] = &[
+        "show", "sho", "sh", "s", "list", "lis", "li", "l", "ls", "lst", "get", "ge", "g",
+    ];
+    match object {
+        "l" | "li" | "lin" | "link" => Some(LINKS),
+        "r" | "ro" | "rou" | "route" | "n" | "ne" | "neigh" | "neighbor" | "neighbour" => {
+            Some(ASKED)
+        }
+        "a" | "ad" | "add" | "addr" | "address" | "rule" | "ru" | "maddr" | "maddress"
+        | "tunnel" | "netns" | "mroute" | "netconf" | "addrlabel" | "nexthop" | "token" => {
+            Some(SHOWN)
+        }
+        _ => None,
+    }
 }

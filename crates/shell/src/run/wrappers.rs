@@ -174,12 +174,18 @@ impl Walker<'_> {
             inner.assignments.push(name.to_owned());
             taken += 1;
         }
-        if let Some(name) = sorted.value("u").or_else(|| sorted.value("unset")) {
+        let unset = sorted
+            .seen
+            .iter()
+            .filter(|(option, _)| matches!(option.as_str(), "u" | "unset"));
+        for (_, name) in unset {
             let name = name
-                .literal()
-                .ok_or("`env -u` with a name that is not known")?
-                .to_owned();
-            self.facts.set(&name, Some(""));
+                .as_ref()
+                .and_then(Arg::literal)
+                .ok_or("`env -u` with a name that is not known")?;
+            if !crate::names::may_be_unset(name) {
+                self.facts.set(name, Some(""));
+            }
         }
         if let Some(text) = sorted.value("S").or_else(|| sorted.value("split-string")) {
             let text = text.literal().ok_or("the text of `env -S` is not known")?;

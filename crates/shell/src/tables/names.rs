@@ -300,3 +300,30 @@ pub(crate) const HARMLESS_PREFIXES: &[&str] = &["CARGO_TERM_"];
 
 /// The same, in whatever case: programs that read these compare without regard to it.
 pub(crate) const CHANGING_IN_ANY_CASE: &[&str] = &["npm_config_"];
+
+/// Names without which programs take what the system or their own defaults say.
+pub(crate) const UNSET_PLAIN: &[&str] = &[
+    "HOME",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "BASH_ENV",
+    "ENV",
+    "CDPATH",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "CLASSPATH",
+    "JAVA_TOOL_OPTIONS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+];

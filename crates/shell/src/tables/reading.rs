@@ -14,6 +14,10 @@ pub(crate) enum Reach {
     Server(&'static str),
     /// It asks a daemon of this machine.
     Daemon,
+    /// It asks a server that configuration of the person names.
+    Remote,
+    /// Nothing; but it shows what variables hold.
+    Environment,
     /// Nothing; but it starts what configuration of the project names, so the kernel has to hold it.
     Configured,
 }
@@ -27,6 +31,8 @@ pub(crate) enum Check {
     TmuxFormats,
     /// An address of GitHub's API and headers that choose no method.
     GithubApi,
+    /// Text for `sqlite3` that only asks.
+    Sqlite,
 }
 
 /// One form of some programs.
@@ -46,7 +52,7 @@ pub(crate) struct Form {
     pub(crate) check: Check,
 }
 
-const FORM: Form = Form {
+pub(crate) const FORM: Form = Form {
     programs: &[],
     words: &[],
     spec: SPEC,
@@ -58,7 +64,7 @@ const FORM: Form = Form {
 };
 
 /// Operands that are no files.
-const NAMES: Spec = Spec {
+pub(crate) const NAMES: Spec = Spec {
     operands: Operands::Nothing,
     ..SPEC
 };

@@ -1,0 +1,33 @@
+//! The files that programs of unknown effect put their results into, where an option names them.
+
+use crate::tables::results::RESULTS;
+use crate::value::Arg;
+use crate::walk::Walker;
+
+impl Walker<'_> {
+    /// Notes the files that options name for the result of a program.
+    pub(super) fn named_results(&mut self, name: &str, operands: &[Arg]) {
+        let options = RESULTS
+            .iter()
+            .find(|(names, _)| names.contains(&name))
+            .map(|(_, options)| *options);
+        let Some(options) = options else { return };
+        let directory = self.directory();
+        let mut words = operands.iter();
+        while let Some(word) = words.next() {
+            let value = options.iter().find_map(|option| {
+                let rest = word.start().strip_prefix(option)?;
+                let joins = option.len() == 2 && !rest.is_empty();
+                match rest.strip_prefix('=') {
+                    Some(value) if option.len() > 2 => Some(Arg::text(value)),
+                    _ if joins && word.literal().is_some() => Some(Arg::text(rest)),
+                    _ if rest.is_empty() => words.clone().next().cloned(),
+                    _ => None,
+                }
+            });
+            if let Some(value) = value.filter(|value| !value.is("-")) {
+                self.facts.write(&value, directory.as_deref(), name);
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Options that name the file a program of unknown effect puts its result into.
+
+/// Programs, and their options for a file: `-o f`, `-of`, `-out f`, `--output=f`.
+pub(crate) const RESULTS: &[(&[&str], &[&str])] = &[
+    (
+        &["gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as"],
+        &["-o", "--output"],
+    ),
+    (&["rustc"], &["-o"]),
+    (&["go"], &["-o"]),
+    (&["openssl"], &["-out", "-keyout", "-CAserial"]),
+    (&["gpg", "gpg2"], &["-o", "--output"]),
+    (
+        &["pandoc", "dot", "ghc", "kotlinc", "swiftc"],
+        &["-o", "--output"],
+    ),
+    (&["esbuild"], &["--outfile"]),
+    (&["protoc"], &["-o", "--descriptor_set_out"]),
+    (&["ruff"], &["-o", "--output-file"]),
+];
