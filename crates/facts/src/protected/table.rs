@@ -53,6 +53,11 @@ const fn file(under: Under, names: &'static [&'static str], what: &'static str) 
     }
 }
 
+/// Something below the root that the system runs by itself, and changes by itself.
+const fn machine(names: &'static [&'static str]) -> Row {
+    tree(Under::Root, names, MACHINE).by(Compared::Not).open()
+}
+
 impl Row {
     const fn but(self, but: &'static [&'static str]) -> Self {
         Self { but, ..self }
@@ -76,7 +81,9 @@ const CLIENT: &str = "settings of a client";
 const HOOKS: &str = "version control that runs code";
 const EDITOR: &str = "runs code later";
 const SHELL: &str = "a start-up file of a shell";
+const BUILD: &str = "chooses programs of builds";
 const PERSON: &str = "the person's own";
+const MACHINE: &str = "what the machine runs by itself";
 
 const fn part(name: &'static str, compared: Compared) -> Part {
     Part { name, compared }
@@ -148,6 +155,18 @@ const FISH: Compared = Compared::Parts(&[
     part("conf.d", Compared::Whole),
     part("functions", Compared::Whole),
 ]);
+/// What is compared of an editor's directory: the rest are plugins and caches.
+const VIM: Compared = Compared::Parts(&[
+    part("vimrc", Compared::Whole),
+    part("init.vim", Compared::Whole),
+    part("init.lua", Compared::Whole),
+    part("plugin", Compared::Whole),
+]);
+const EMACS: Compared = Compared::Parts(&[
+    part("init.el", Compared::Whole),
+    part("early-init.el", Compared::Whole),
+]);
+const TMUX: Compared = Compared::Parts(&[part("tmux.conf", Compared::Whole)]);
 const SSH: Compared = Compared::Parts(&[
     part("config", Compared::Whole),
     part("authorized_keys", Compared::Whole),
@@ -239,6 +258,57 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Any, &[".envrc"], EDITOR).open(),
     tree(Under::Any, &[".vscode"], EDITOR).by(VSCODE).open(),
     tree(Under::Any, &[".idea"], EDITOR).by(IDEA).open(),
+    file(Under::Any, &[".devcontainer.json"], EDITOR).open(),
+    file(Under::Any, &[".devcontainer", "devcontainer.json"], EDITOR).open(),
+    file(Under::Any, &[".exrc"], EDITOR).open(),
+    file(Under::Any, &[".nvimrc"], EDITOR).open(),
+    file(Under::Any, &[".nvim.lua"], EDITOR).open(),
+    file(Under::Any, &[".dir-locals.el"], EDITOR).open(),
+    file(Under::Any, &[".gdbinit"], EDITOR).open(),
+    file(Under::Any, &[".lldbinit"], EDITOR).open(),
+    file(Under::Home, &[".vimrc"], EDITOR).open(),
+    file(Under::Home, &[".gvimrc"], EDITOR).open(),
+    tree(Under::Home, &[".vim"], EDITOR).by(VIM).open(),
+    tree(Under::Config, &["nvim"], EDITOR).by(VIM).open(),
+    file(Under::Home, &[".emacs"], EDITOR).open(),
+    tree(Under::Home, &[".emacs.d"], EDITOR).by(EMACS).open(),
+    tree(Under::Config, &["emacs"], EDITOR).by(EMACS).open(),
+    // What package managers and builds read to choose programs.
+    file(Under::Any, &[".npmrc"], BUILD).open(),
+    file(Under::Any, &[".pnpmfile.cjs"], BUILD).open(),
+    file(Under::Any, &[".pnpmfile.mjs"], BUILD).open(),
+    file(Under::Any, &[".yarnrc"], BUILD).open(),
+    file(Under::Any, &[".yarnrc.yml"], BUILD).open(),
+    file(Under::Any, &[".cargo", "config"], BUILD).open(),
+    file(Under::Any, &[".cargo", "config.toml"], BUILD).open(),
+    file(Under::Any, &[".mvn", "jvm.config"], BUILD).open(),
+    file(Under::Any, &[".mvn", "maven.config"], BUILD).open(),
+    file(Under::Any, &[".mvn", "extensions.xml"], BUILD).open(),
+    // `_` is made anew by each installation of packages.
+    tree(Under::Any, &[".husky"], HOOKS).but(&["_"]).open(),
+    file(Under::Home, &[".bunfig.toml"], BUILD).open(),
+    file(Under::Home, &[".bazelrc"], BUILD).open(),
+    tree(Under::Home, &[".gradle", "init.d"], BUILD).open(),
+    file(Under::Home, &[".gradle", "init.gradle"], BUILD).open(),
+    file(Under::Home, &[".gradle", "init.gradle.kts"], BUILD).open(),
+    file(Under::Home, &[".gradle", "gradle.properties"], BUILD).open(),
+    file(Under::Home, &[".m2", "settings.xml"], BUILD).open(),
+    file(Under::Home, &[".m2", "extensions.xml"], BUILD).open(),
+    file(Under::Home, &[".mavenrc"], BUILD).open(),
+    file(Under::Home, &[".pip", "pip.conf"], BUILD).open(),
+    tree(Under::Config, &["pip"], BUILD).open(),
+    // What terminals and readers run when they start.
+    file(Under::Home, &[".tmux.conf"], PERSON).open(),
+    tree(Under::Config, &["tmux"], PERSON).by(TMUX).open(),
+    file(Under::Home, &[".screenrc"], PERSON).open(),
+    file(Under::Home, &[".curlrc"], PERSON).open(),
+    file(Under::Home, &[".wgetrc"], PERSON).open(),
+    file(Under::Home, &[".lesskey"], PERSON).open(),
+    file(Under::Home, &[".psqlrc"], PERSON).open(),
+    file(Under::Home, &[".sqliterc"], PERSON).open(),
+    file(Under::Home, &[".irbrc"], PERSON).open(),
+    file(Under::Home, &[".pryrc"], PERSON).open(),
+    file(Under::Any, &[".rprofile"], PERSON).open(),
     // Shells: every file that one reads when it starts or ends.
     file(Under::Home, &[".bashrc"], SHELL).open(),
     file(Under::Home, &[".bash_profile"], SHELL).open(),
@@ -285,6 +355,28 @@ pub(super) const FILES: &[Row] = &[
     tree(Under::Config, &["systemd"], PERSON).open(),
     tree(Under::Config, &["autostart"], PERSON).open(),
     tree(Under::Home, &[".ssh"], PERSON).by(SSH).open(),
+    tree(Under::Home, &["library", "launchagents"], PERSON).open(),
+    // The machine starts these by itself, and keeps them by itself.
+    machine(&["etc", "crontab"]),
+    machine(&["etc", "anacrontab"]),
+    machine(&["etc", "cron.d"]),
+    machine(&["etc", "cron.hourly"]),
+    machine(&["etc", "cron.daily"]),
+    machine(&["etc", "cron.weekly"]),
+    machine(&["etc", "cron.monthly"]),
+    machine(&["var", "spool", "cron"]),
+    machine(&["var", "spool", "at"]),
+    machine(&["etc", "systemd"]),
+    machine(&["etc", "init.d"]),
+    machine(&["etc", "rc.local"]),
+    machine(&["etc", "udev"]),
+    machine(&["etc", "pam.d"]),
+    machine(&["etc", "sudoers"]),
+    machine(&["etc", "sudoers.d"]),
+    machine(&["etc", "ld.so.conf"]),
+    machine(&["etc", "ld.so.conf.d"]),
+    machine(&["library", "launchagents"]),
+    machine(&["library", "launchdaemons"]),
 ];
 
 /// The name of Interlock's own command.
