@@ -13,7 +13,7 @@ use interlock_core::{
     refusal::Refusal,
     teach, teach_as,
 };
-use interlock_facts::{Proposal, RealDisk, Surroundings, facts};
+use interlock_facts::{Disk, Proposal, RealDisk, Surroundings, facts};
 use interlock_project::Config;
 use interlock_store::{Note, SessionKey};
 use serde_json::Value;
@@ -158,10 +158,17 @@ fn place(setting: &HookSetting, guarded: &Guarded, input: &Input) -> Result<Surr
     let person =
         Config::of_person(setting.configuration.as_deref()).map_err(|error| error.to_string())?;
     let mut place = guarded.here(setting, &input.directory).clone();
+    place.writable = real_places(person.writable_places());
     place.opened = person.protect.allow;
     place.allowed_by_person = person.shell.allow;
     place.transparent = person.shell.transparent;
     Ok(place)
+}
+
+/// Follows the links of places that a person names; one that cannot be followed stays as it is.
+fn real_places(named: Vec<String>) -> Vec<String> {
+    let real = |path: String| RealDisk.real(&path).unwrap_or(path);
+    named.into_iter().map(real).collect()
 }
 
 /// Finds the facts of a call.

@@ -31,6 +31,7 @@ impl Decided {
 
     /// Adds to `surroundings` what the person opens and allows.
     pub fn apply(&self, surroundings: &mut Surroundings) {
+        surroundings.writable = self.person.writable_places();
         surroundings.opened.clone_from(&self.person.protect.allow);
         surroundings
             .allowed_by_person

@@ -53,6 +53,7 @@ impl Host {
             user: self.variable("USER"),
             temporary: variable("TMPDIR").or_else(|| Some("/tmp".to_owned())),
             caches: caches.into_iter().flatten().collect(),
+            writable: Vec::new(),
             state_directory: text(&self.state_directory),
             config_directory: self.configuration.as_deref().and_then(text),
             programs: self.program.as_deref().and_then(text).into_iter().collect(),

@@ -269,7 +269,8 @@ fn environment(policy: &Policy, max: usize) -> Option<String> {
         .blocked_env
         .iter()
         .map(|name| plain(&format!("no {name}")));
-    let all: Vec<String> = set.chain(blocked).collect();
+    let secrets = (!policy.secrets.are_allowed()).then(|| "no secrets".to_owned());
+    let all: Vec<String> = set.chain(blocked).chain(secrets).collect();
     (!all.is_empty()).then(|| {
         format!(
             "Environment: {}.",

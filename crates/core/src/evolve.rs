@@ -7,6 +7,7 @@ mod changes;
 mod conversation;
 mod lines;
 mod stage;
+mod written;
 
 pub(crate) use stage::UPSTREAM;
 
@@ -92,6 +93,7 @@ fn apply(run: &mut Run, event: &Event) {
                 commands,
                 writes: *writes,
             };
+            written::count(run, call, wrote);
             end_call(run, call, outcome, *bytes);
             if !wrote.is_empty() {
                 run.last_write = run.last_write.max(Some(run.seq));

@@ -7,6 +7,7 @@ mod finding;
 mod hold;
 mod marks;
 mod proofs;
+mod secrets;
 mod shell;
 mod stage;
 
@@ -296,13 +297,39 @@ fn started(bench: Bench<'_>) -> Check {
 
 /// Checks what the call would do: shell rules, environment, where its tool may write, edit rules.
 fn contents(bench: Bench<'_>, granted: bool) -> Check {
+    secrets::check(bench)?;
     if let Some(facts) = &bench.call.facts.shell {
         shell::check(bench, facts, granted).map_err(|found| found.refusal())?;
     }
     if let Some(why) = &bench.call.facts.outside {
         return refuse(Code::OutsideProject, why.clone());
     }
+    if !granted {
+        outside(bench)?;
+    }
     edits(bench)
+}
+
+/// Refuses a tool what a shell line of a state with rules may not do either: write outside the project.
+fn outside(bench: Bench<'_>) -> Check {
+    let facts = &bench.call.facts;
+    if facts.shell.is_some() || bench.state.policy.stance() == Stance::Free {
+        return Ok(());
+    }
+    let beyond = |write: &&FileWrite| matches!(write.place, Place::Outside | Place::Whole);
+    let Some(write) = facts.writes.iter().find(beyond) else {
+        return Ok(());
+    };
+    let verb = if write.removes { "remove" } else { "write" };
+    refuse(
+        Code::OutsideProject,
+        format!(
+            "`{}` would {verb} `{}`, and only the project and temporary directories may be written: \
+             use a path inside the project, or let a person name its directory under `writable` of `[sandbox]`",
+            bench.call.tool,
+            write.path.as_deref().unwrap_or("an unknown path"),
+        ),
+    )
 }
 
 fn edits(bench: Bench<'_>) -> Check {

@@ -27,6 +27,9 @@ pub struct Policy {
     /// Whether shell lines may write also where no writing tool passes: the list says what is there, not what is allowed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shell_writes: bool,
+    /// Whether files, variables and stores that hold secrets may be read.
+    #[serde(skip_serializing_if = "Secrets::are_allowed")]
+    pub secrets: Secrets,
     /// Variables that a shell line may not use.
     pub blocked_env: Vec<String>,
     /// Variables set for shell lines.
@@ -42,6 +45,29 @@ pub enum OnDenied {
     Deny,
     /// A person is asked for a grant.
     Ask,
+}
+
+/// What becomes of a call that reads a secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Secrets {
+    /// It passes like any other.
+    #[default]
+    Allow,
+    /// It is refused.
+    Deny,
+}
+
+impl Secrets {
+    /// Tells whether secrets may be read.
+    #[must_use]
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands a reference"
+    )]
+    pub const fn are_allowed(&self) -> bool {
+        matches!(self, Self::Allow)
+    }
 }
 
 /// One entry of `allowed_commands`.

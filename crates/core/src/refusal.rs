@@ -105,6 +105,8 @@ codes! {
     Budget = "budget"
     /// A file outside of the project was to be written.
     OutsideProject = "outside_project"
+    /// A secret was to be read.
+    SecretRead = "secret_read"
 }
 
 impl fmt::Display for Code {

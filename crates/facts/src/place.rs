@@ -104,6 +104,31 @@ pub(crate) fn at(named: String, real: String, surroundings: &Surroundings) -> Lo
     }
 }
 
+/// Directories below home in which clients keep plans that their own tools write.
+const PLANS: [&str; 3] = [
+    ".claude/plans",
+    ".cursor/plans",
+    ".local/share/opencode/plans",
+];
+
+/// Says where a file lies that a client's own tool writes: plans are for it to keep.
+pub(crate) fn of_tool(file: &Located, surroundings: &Surroundings) -> Place {
+    let home = surroundings.home.iter();
+    let below_home = home.flat_map(|home| PLANS.map(|plans| format!("{home}/{plans}")));
+    let moved = surroundings
+        .moved
+        .iter()
+        .filter(|(standard, _)| standard == ".claude")
+        .map(|(_, actual)| format!("{actual}/plans"));
+    let is_plan = below_home
+        .chain(moved)
+        .any(|plans| file.real != plans && is_within(&file.real, &plans));
+    match file.place {
+        Place::Outside if is_plan => Place::Scratch,
+        place => place,
+    }
+}
+
 /// Says what kind of place a real path is.
 fn place(path: &str, surroundings: &Surroundings) -> Place {
     let home = surroundings.home.as_deref();
@@ -124,6 +149,7 @@ fn place(path: &str, surroundings: &Surroundings) -> Place {
             surroundings
                 .caches
                 .iter()
+                .chain(&surroundings.writable)
                 .map(|cache| scratch(cache.as_str())),
         )
         .chain(home.map(|home| (home, Place::Outside)))

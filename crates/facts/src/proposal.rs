@@ -14,10 +14,11 @@ use serde_json::Value;
 
 use crate::{
     canonical::digest,
-    disk::Disk,
+    disk::{Disk, state_of},
     edit::{OldText, Replacement},
     notebook,
     patch::{self, Fate, PatchedFile},
+    path::is_within,
     place::{self, LocateError, Located},
     protected::{Deed, Guarded},
     served::{FileUse, named},
@@ -292,10 +293,20 @@ impl Finder<'_> {
     }
 
     fn written(&mut self, file: &Located, lines: Option<u64>, removes: bool) {
+        if !removes {
+            for name in shell::other_names(file, self.surroundings, self.disk) {
+                self.written_as(&name, Some(0), false);
+            }
+        }
+        self.written_as(file, lines, removes);
+    }
+
+    /// Adds one name of a file that the call writes.
+    fn written_as(&mut self, file: &Located, lines: Option<u64>, removes: bool) {
         self.facts.writes.push(FileWrite {
             path: Some(file.real.clone()),
             relative: file.relative.clone(),
-            place: file.place,
+            place: place::of_tool(file, self.surroundings),
             by: self.tool.to_owned(),
             removes,
             recursive: false,
@@ -467,6 +478,8 @@ impl Finder<'_> {
         let read = shell::read(line, dialect, &directory, self.surroundings, self.disk);
         self.facts.reads = read.reads;
         self.facts.writes = read.writes;
+        let links = self.guarded.links_made(&read.shell);
+        self.through_new_links(&links);
         self.facts.outside_directories = read.outside_directories;
         self.facts.strayed = read.strayed;
         self.facts.allowed_by_person = entries(&self.surroundings.allowed_by_person);
@@ -474,6 +487,29 @@ impl Finder<'_> {
         self.protect(thing);
         self.facts.shell = Some(read.shell);
         Ok(())
+    }
+}
+
+impl Finder<'_> {
+    /// Says of what is written through a link that the same line makes where it really lies.
+    fn through_new_links(&mut self, links: &[(String, String)]) {
+        let (surroundings, disk) = (self.surroundings, self.disk);
+        for write in &mut self.facts.writes {
+            let Some(path) = &write.path else { continue };
+            let target = links
+                .iter()
+                .filter(|(link, source)| path != link && source != link && is_within(path, link))
+                .find_map(|(link, source)| {
+                    let below = path.strip_prefix(link.as_str())?;
+                    place::find(&format!("{source}{below}"), surroundings, disk).ok()
+                });
+            if let Some(file) = target {
+                write.place = file.place;
+                write.before = file.relative.is_some().then(|| state_of(&file.real, disk));
+                write.relative = file.relative;
+                write.path = Some(file.real);
+            }
+        }
     }
 }
 

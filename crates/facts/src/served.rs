@@ -101,20 +101,34 @@ const TABLE: &[(&[&str], &[&str], Deed)] = &[
     ),
     (&["create_directory"], &["path"], Deed::Make),
     (
-        &["delete_file", "remove_file"],
+        &[
+            "delete_file",
+            "remove_file",
+            "delete_directory",
+            "remove_directory",
+        ],
         &["path", "file_path"],
         Deed::Remove,
     ),
     (
-        &["move_file", "rename_file"],
+        &[
+            "move_file",
+            "rename_file",
+            "move_directory",
+            "rename_directory",
+        ],
         &["source", "destination"],
         Deed::Move,
     ),
-    (&["copy_file"], &["source", "destination"], Deed::Copy),
+    (
+        &["copy_file", "copy_directory"],
+        &["source", "destination"],
+        Deed::Copy,
+    ),
 ];
 
 /// Arguments that name files, whatever the tool.
-const PATHS: [&str; 24] = [
+const PATHS: [&str; 29] = [
     "path",
     "paths",
     "file",
@@ -137,27 +151,53 @@ const PATHS: [&str; 24] = [
     "output_path",
     "outputPath",
     "directory",
+    "dir",
+    "folder",
+    "directory_path",
+    "dir_path",
+    "folder_path",
     "uri",
     "new_path",
 ];
 /// Arguments that name where something is taken from.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 15] = [
     "source",
     "src",
     "from",
     "old_path",
     "oldPath",
     "source_path",
+    "sourcePath",
+    "src_path",
+    "from_path",
+    "fromPath",
+    "source_dir",
+    "source_directory",
+    "source_file",
+    "oldpath",
+    "old",
 ];
 /// Arguments that name where something is put.
-const DESTINATIONS: [&str; 8] = [
+const DESTINATIONS: [&str; 20] = [
     "destination",
     "dest",
     "dst",
     "to",
     "newPath",
     "destination_path",
+    "destinationPath",
     "target_path",
+    "targetPath",
+    "dest_path",
+    "dst_path",
+    "to_path",
+    "toPath",
+    "destination_dir",
+    "destination_directory",
+    "destination_file",
+    "target_dir",
+    "target_directory",
+    "newpath",
     "output",
 ];
 /// Arguments that hold text to be written.

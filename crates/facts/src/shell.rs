@@ -1,6 +1,7 @@
 //! What a shell line would write and read on this disk.
 
 mod asks;
+mod counted;
 mod spread;
 
 use interlock_core::{
@@ -95,6 +96,9 @@ pub(crate) fn read(
     }
 }
 
+pub(crate) use counted::other_names;
+pub(crate) use spread::below as files_below;
+
 struct Reader<'a> {
     surroundings: &'a Surroundings,
     disk: &'a dyn Disk,
@@ -109,7 +113,11 @@ impl Reader<'_> {
             self.partly_known(used, Deed::Write);
             return;
         };
-        for path in self.targets(path, &used.by) {
+        let targets = self.targets(path, used);
+        if self.takes_in(used, path, &targets) {
+            self.of_unknown_number(used, path);
+        }
+        for path in targets {
             let Some(file) = self.find(&path) else {
                 self.not_found(used, &path, Deed::Write);
                 continue;
@@ -121,6 +129,7 @@ impl Reader<'_> {
                     OldText::read(&file.real, self.disk).touched_by_write(text)
                 }
             });
+            let lines = lines.or_else(|| counted::changes_no_text(&used.by).then_some(0));
             self.push(used, &file, lines, false);
             self.touch(file, Deed::Write, &used.by);
         }
@@ -128,6 +137,10 @@ impl Reader<'_> {
         let is_git = used.by.starts_with("git ") && !path.contains("/.git");
         if used.recursive || is_git {
             self.spread(used, path, Deed::Write);
+        }
+        if is_git && counted::restores(&used.by) && self.is_directory(path) {
+            // What another commit has below it is not known.
+            self.of_unknown_number(used, path);
         }
     }
 
@@ -205,6 +218,15 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, used: &PathUse, file: &Located, lines: Option<u64>, removes: bool) {
+        self.push_one(used, file, lines, removes);
+        if !removes {
+            for name in counted::other_names(file, self.surroundings, self.disk) {
+                self.push_one(used, &name, Some(0), false);
+            }
+        }
+    }
+
+    fn push_one(&mut self, used: &PathUse, file: &Located, lines: Option<u64>, removes: bool) {
         self.writes.push(FileWrite {
             path: Some(file.real.clone()),
             relative: file.relative.clone(),
@@ -273,6 +295,13 @@ impl Reader<'_> {
             })
             .map_or(Place::Unknown, |directory| match directory.place {
                 Place::Outside => Place::Outside,
+                // Home, where the project does not lie in it.
+                Place::Whole
+                    if !is_within(&self.surroundings.project_root, &directory.real)
+                        && !is_within(&directory.real, &self.surroundings.project_root) =>
+                {
+                    Place::Outside
+                }
                 Place::Scratch => Place::Scratch,
                 Place::Project if !used.recursive || is_bounded => Place::Project,
                 // What is put somewhere below the project leaves it what it is.
@@ -285,9 +314,13 @@ impl Reader<'_> {
                 }
                 Place::Project | Place::Whole | Place::Unknown => Place::Unknown,
             });
+        // The beginning that is known stands for what follows it.
+        let relative = below
+            .filter(|_| place == Place::Project)
+            .and_then(|below| counted::beginning(below, self.surroundings));
         self.writes.push(FileWrite {
             path: None,
-            relative: None,
+            relative,
             place,
             by: used.by.clone(),
             removes: deed == Deed::Remove,
@@ -305,23 +338,17 @@ impl Reader<'_> {
     }
 
     /// Returns what a copy into a directory that is there really writes.
-    fn targets(&self, path: &str, by: &str) -> Vec<String> {
-        let is_directory = || {
-            self.disk
-                .look(path)
-                .is_some_and(|seen| seen.kind == Kind::Directory)
-        };
+    fn targets(&self, path: &str, used: &PathUse) -> Vec<String> {
+        let by = &used.by;
         let command = self.shell.commands.iter().find(|command| {
             program(command).is_some_and(|name| COPIERS.contains(&name))
                 && by.starts_with(program(command).unwrap_or_default())
-                && self
-                    .operands(command)
-                    .any(|word| self.is_at(command, word, path))
+                && self.is_target(command, path)
         });
         let Some(command) = command else {
             return vec![path.to_owned()];
         };
-        if !is_directory() {
+        if !self.is_directory(path) {
             let mut targets = vec![path.to_owned()];
             targets.extend(self.moved_along(command, path, None));
             return targets;
@@ -342,10 +369,100 @@ impl Reader<'_> {
             }
         }
         let all_known = command.words.iter().all(|word| word.literal().is_some());
-        if targets.is_empty() || !all_known {
+        if !all_known {
+            match self.matched_into(path, used) {
+                Some(matched) => targets.extend(matched),
+                None => targets.push(path.to_owned()),
+            }
+        }
+        if targets.is_empty() {
             targets.push(path.to_owned());
         }
         targets
+    }
+
+    /// Returns what a copy of the files behind patterns writes into a directory.
+    ///
+    /// `None`: some word is no pattern that can be followed, or matches a directory.
+    fn matched_into(&self, directory: &str, used: &PathUse) -> Option<Vec<String>> {
+        let mut into = Vec::new();
+        let sources = self.shell.reads.iter().filter(|read| read.by == used.by);
+        for read in sources {
+            let below = match &read.path {
+                PathText::Whole(_) => continue,
+                PathText::Below(below) => below,
+                PathText::Unknown => return None,
+            };
+            let found = spread::matching(read.pattern.as_ref()?, below, self.disk)?;
+            for file in found.iter().filter(|file| *file != directory) {
+                if self.is_directory(file) {
+                    return None;
+                }
+                let (_, name) = file.rsplit_once('/')?;
+                into.push(plain(&format!("{directory}/{name}")));
+            }
+        }
+        (!into.is_empty()).then_some(into)
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        self.disk
+            .look(path)
+            .is_some_and(|seen| seen.kind == Kind::Directory)
+    }
+
+    /// Tells whether a program puts files into the directory at `path` that are not known one by one.
+    fn takes_in(&self, used: &PathUse, path: &str, targets: &[String]) -> bool {
+        let by = used.by.split_whitespace().next().unwrap_or_default();
+        let name = by.rsplit('/').next().unwrap_or_default();
+        if COPIERS.contains(&name) {
+            return self.is_directory(path) && targets.iter().any(|target| target == path);
+        }
+        let several = |read: &PathUse| match &read.path {
+            PathText::Whole(source) => read.by == used.by && self.is_directory(source),
+            PathText::Below(_) | PathText::Unknown => read.by == used.by,
+        };
+        counted::MIRRORS.contains(&name)
+            && (self.is_directory(path) || self.shell.reads.iter().any(several))
+    }
+
+    /// Records that how many files are written below a path is not known.
+    fn of_unknown_number(&mut self, used: &PathUse, path: &str) {
+        let place = self.find(path).map_or(Place::Unknown, |file| file.place);
+        let place = match place {
+            // What is put into the project leaves it what it is.
+            Place::Whole => Place::Project,
+            place => place,
+        };
+        self.writes.push(FileWrite {
+            path: None,
+            relative: counted::beginning(&format!("{path}/"), self.surroundings),
+            place,
+            by: used.by.clone(),
+            removes: false,
+            recursive: false,
+            lines: None,
+            before: None,
+        });
+    }
+
+    /// Tells whether an operand or the value of an option leads to `path`.
+    fn is_target(&self, command: &SimpleCommand, path: &str) -> bool {
+        let words = command.words.iter().skip(1).filter_map(Word::literal);
+        words.into_iter().any(|word| {
+            let value = match word.split_once('=') {
+                Some((option, value)) if option.starts_with("--") => Some(value),
+                _ => word
+                    .strip_prefix('-')
+                    .and_then(|letters| letters.split_once('t'))
+                    .map(|(_, value)| value),
+            };
+            let operand = Some(word).filter(|word| !word.starts_with('-'));
+            [operand, value.filter(|value| !value.is_empty())]
+                .into_iter()
+                .flatten()
+                .any(|word| self.is_at(command, word, path))
+        })
     }
 
     /// Returns the files of a copied or moved directory, under their new names.

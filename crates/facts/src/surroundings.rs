@@ -17,6 +17,8 @@ pub struct Surroundings {
     pub home: Option<String>,
     /// The person's name on this machine.
     pub user: Option<String>,
+    /// Directories outside the project that the person lets agents write.
+    pub writable: Vec<String>,
     /// The directory for temporary files.
     pub temporary: Option<String>,
     /// Cache directories.
@@ -98,6 +100,7 @@ impl Surroundings {
         ];
         some.into_iter().flatten().for_each(real);
         self.caches.iter_mut().for_each(real);
+        self.writable.iter_mut().for_each(real);
         self.programs.iter_mut().for_each(real);
         self.moved.iter_mut().map(|(_, path)| path).for_each(real);
         self

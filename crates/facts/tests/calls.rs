@@ -317,3 +317,35 @@ fn version_control_in_another_repository_is_opaque() {
     );
     assert!(opaque("git -C /other log", &[]).is_some());
 }
+
+#[test]
+fn a_directory_that_the_person_names_may_be_written() {
+    let place = |path: &str, writable: &[&str]| {
+        let surroundings = Surroundings {
+            home: Some("/home/you".to_owned()),
+            writable: writable.iter().map(|path| (*path).to_owned()).collect(),
+            ..Surroundings::of_project("/p")
+        };
+        let input = json!({"file_path": path, "content": ""});
+        let proposal = Proposal {
+            id: CallId::from("1"),
+            tool: "Write",
+            common: None,
+            shape: WRITE,
+            input: &input,
+            doubled: None,
+            agent: None,
+            branch: None,
+        };
+        let call = interlock_facts::facts(proposal, &surroundings, &GivenDisk::empty());
+        call.facts.writes.first().map(|write| write.place)
+    };
+    assert_eq!(place("/srv/data/x", &[]), Some(Place::Outside));
+    assert_eq!(place("/srv/data/x", &["/srv/data"]), Some(Place::Scratch));
+    assert_eq!(place("/srv/other", &["/srv/data"]), Some(Place::Outside));
+    assert_eq!(
+        place("/home/you/.claude/plans/a.md", &[]),
+        Some(Place::Scratch)
+    );
+    assert_eq!(place("/home/you/notes/a.md", &[]), Some(Place::Outside));
+}

@@ -193,3 +193,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_name_of_a_file_counts_as_written() {
+    let room = project();
+    let at = |path: &str| room.path().join(path);
+    fs::create_dir_all(at("p/db")).unwrap();
+    fs::hard_link(at("p/src/a.rs"), at("p/db/a.rs")).unwrap();
+    let written = |facts: CallFacts| -> Vec<String> {
+        let relative = facts.writes.into_iter().filter_map(|write| write.relative);
+        let mut relative: Vec<String> = relative.collect();
+        relative.sort();
+        relative
+    };
+    let line = json!({"command": "echo x > db/a.rs"});
+    assert_eq!(written(found(&room, SHELL, &line)), ["db/a.rs", "src/a.rs"]);
+    let file = json!({"file_path": "src/a.rs", "content": "x"});
+    assert_eq!(written(found(&room, WRITE, &file)), ["db/a.rs", "src/a.rs"]);
+    // A new file has one name.
+    let file = json!({"file_path": "src/b.rs", "content": "x"});
+    assert_eq!(written(found(&room, WRITE, &file)), ["src/b.rs"]);
+}

@@ -271,6 +271,17 @@ impl Config {
         (own, brought)
     }
 
+    /// Returns the directories that `[sandbox] writable` names by absolute paths.
+    #[must_use]
+    pub fn writable_places(&self) -> Vec<String> {
+        let absolute = |path: &&PathBuf| path.is_absolute();
+        let named = self.sandbox.writable.iter().filter(absolute);
+        named
+            .filter_map(|path| path.to_str())
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// Names a setting that widens what an agent may do.
     fn set_by_a_person(&self) -> Option<&'static str> {
         [

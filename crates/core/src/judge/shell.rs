@@ -348,7 +348,7 @@ fn writes(bench: Bench<'_>, _: &ShellFacts, stance: Stance) -> Found {
         .facts
         .writes
         .iter()
-        .filter(|write| !covered_history(bench, write));
+        .filter(|write| !covered_history(bench, write) && !covered_result(bench, write));
     if stance == Stance::Free {
         // Protected things lie below these, whatever else does.
         return match writes.find(|write| write.removes && write.place == Place::Whole) {
@@ -418,6 +418,25 @@ fn instead_of_writing(stance: Stance, write: &FileWrite) -> (&'static str, &'sta
 /// What such a command writes outside its repository is judged like any other write.
 fn covered_history(bench: Bench<'_>, write: &FileWrite) -> bool {
     history_of(bench, write).is_some_and(|command| is_covered(bench, command))
+}
+
+/// Tells whether a write is the result of a listed program, which the kernel keeps to its places.
+fn covered_result(bench: Bench<'_>, write: &FileWrite) -> bool {
+    bench.state.policy.stance() == Stance::NoWrite
+        && result_of(bench, write).is_some_and(|command| is_covered(bench, command))
+}
+
+/// Returns the program of unknown effect of which an option names this file for its result.
+fn result_of<'a>(bench: Bench<'a>, write: &FileWrite) -> Option<&'a SimpleCommand> {
+    let facts = bench.call.facts.shell.as_ref()?;
+    facts.commands.iter().find(|command| {
+        matches!(
+            command.class,
+            CommandClass::ProjectCode | CommandClass::Unknown
+        ) && command.opaque.is_some()
+            && !write.removes
+            && show(command) == write.by
+    })
 }
 
 /// Tells whether a write is the history of a version control command, no file of the project.

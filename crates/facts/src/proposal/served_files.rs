@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use interlock_core::call::Place;
 use interlock_shell::Dialect;
 use serde_json::Value;
 
@@ -10,7 +11,8 @@ use crate::{
     disk::Disk,
     edit::{OldText, Replacement},
     lines,
-    place::Located,
+    path::is_within,
+    place::{self, Located},
     protected::Deed,
     served::{FileUse, TextUse, named},
     shape::Shape,
@@ -45,23 +47,30 @@ impl Finder<'_> {
             for path in local(input, field, files) {
                 match self.file(&path, Deed::Remove) {
                     Ok(file) => {
+                        let file = guessed(file, files, self.disk);
                         let moved = !files.writes.is_empty();
                         let old = OldText::read(&file.real, self.disk);
                         let lines = if moved { 0 } else { old.touched_by_removal() };
                         self.written(&file, Some(lines), true);
+                        self.all_below(&file.real, &file.real, true);
                     }
                     Err(why) => excused(files, why)?,
                 }
             }
         }
+        let sources = self.sources(input, files);
         for field in &files.writes {
             for path in local(input, field, files) {
                 match self.file(&path, Deed::Write) {
                     Ok(file) => {
+                        let file = guessed(file, files, self.disk);
                         let lines = touched_lines(input, &files.text, &file, self.disk)?;
                         let known = lines.is_some()
                             && self.facts.writes.iter().all(|write| write.lines.is_some());
                         self.written(&file, lines, false);
+                        for source in &sources {
+                            self.all_below(source, &file.real, false);
+                        }
                         if !known {
                             self.facts.edit_lines = None;
                         }
@@ -71,6 +80,34 @@ impl Finder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns what a call moves or copies, where it writes no text of its own.
+    fn sources(&self, input: &Value, files: &FileUse) -> Vec<String> {
+        if files.text != TextUse::Nothing {
+            return Vec::new();
+        }
+        let fields = files.removes.iter().chain(&files.reads);
+        let named = fields.flat_map(|field| local(input, field, files));
+        named
+            .filter_map(|path| place::find(&path, self.surroundings, self.disk).ok())
+            .map(|file| file.real)
+            .collect()
+    }
+
+    /// Adds the files below a directory that is removed, or put at another place.
+    fn all_below(&mut self, directory: &str, at: &str, removes: bool) {
+        if !is_within(directory, &self.surroundings.project_root) {
+            return;
+        }
+        for path in shell::files_below(directory, self.disk) {
+            let Some(rest) = path.strip_prefix(directory) else {
+                continue;
+            };
+            let path = format!("{at}{rest}");
+            let file = place::at(path.clone(), path, self.surroundings);
+            self.written_as(&file, Some(0), removes);
+        }
     }
 
     /// Looks for what is protected in the command lines of a tool about which nothing is known.
@@ -139,6 +176,18 @@ fn is_text(input: &Value, field: &str) -> Found {
         Some(Value::Array(items)) if texts(items) => Ok(()),
         Some(_) => Err(format!("`{field}` is not text")),
     }
+}
+
+/// Takes back where a guessed path lies, if no directory of this machine begins like it.
+///
+/// Servers have trees of their own: `/Designs/logo` need not be a file here.
+fn guessed(mut file: Located, files: &FileUse, disk: &dyn Disk) -> Located {
+    let first = file.named.split('/').nth(1).unwrap_or_default();
+    let is_here = || disk.look(&format!("/{first}")).is_some();
+    if !files.sure && file.place == Place::Outside && !is_here() {
+        file.place = Place::Unknown;
+    }
+    file
 }
 
 /// Lets a guess about an argument go that turns out to be no path.

@@ -136,6 +136,15 @@ impl Guarded<'_> {
     }
 
     /// Returns the names that a command gives to other files.
+    /// Returns the names that a line gives to other files, with those files.
+    pub(crate) fn links_made(&self, shell: &ShellFacts) -> Vec<(String, String)> {
+        let commands = shell.commands.iter();
+        commands
+            .filter_map(|command| self.new_links(command))
+            .flatten()
+            .collect()
+    }
+
     fn new_links(&self, command: &SimpleCommand) -> Option<Vec<(String, String)>> {
         if !copies(command) || !links(command) {
             return None;

@@ -68,7 +68,7 @@ fn step(directory: &str, part: &str, disk: &dyn Disk, next: &mut Vec<String>) ->
 }
 
 /// Returns the files below a directory, nearest first, links not followed.
-pub(super) fn below(directory: &str, disk: &dyn Disk) -> Vec<String> {
+pub(crate) fn below(directory: &str, disk: &dyn Disk) -> Vec<String> {
     let mut files = Vec::new();
     let mut open = VecDeque::from([directory.to_owned()]);
     let mut seen = 0;

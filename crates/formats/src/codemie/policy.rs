@@ -1,6 +1,6 @@
 //! What tool calls a state allows, as the native format has it.
 
-use interlock_core::policy::{CommandEntry, OnDenied, Policy};
+use interlock_core::policy::{CommandEntry, OnDenied, Policy, Secrets};
 use interlock_shell::split_entry;
 
 use super::{
@@ -38,6 +38,7 @@ pub(super) fn read(what: &str, node: &Node, notes: &mut Notes<'_>) -> Option<Pol
         result_bytes_max: fields.integer("context_budget_bytes"),
         allowed_commands: commands(&fields, notes),
         shell_writes: false,
+        secrets: Secrets::Allow,
         blocked_env: texts("blocked_env"),
         env_overrides: overrides
             .unwrap_or_default()

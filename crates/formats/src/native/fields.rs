@@ -144,7 +144,7 @@ pub(crate) static STATE: Table = Table {
 };
 
 /// The fields of every state.
-pub(crate) const STATE_FIELDS: [Field; 20] = [
+pub(crate) const STATE_FIELDS: [Field; 21] = [
     field(
         "type",
         Shape::By("state_type"),
@@ -169,6 +169,11 @@ pub(crate) const STATE_FIELDS: [Field; 20] = [
         "on_denied",
         Shape::OneOf(&["deny", "ask"]),
         "What becomes of a call outside `allowed_tools`: denied, or a person is asked.",
+    ),
+    field(
+        "secrets",
+        Shape::OneOf(&["allow", "deny"]),
+        "Whether files, variables and stores that hold secrets may be read.",
     ),
     field(
         "instructions",

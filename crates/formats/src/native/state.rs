@@ -4,7 +4,7 @@ use interlock_core::{
     machine::{Activity, Outcome, State},
     names::{EventName, StateName},
     nearest::nearest,
-    policy::{CommandEntry, OnDenied, Policy},
+    policy::{CommandEntry, OnDenied, Policy, Secrets},
     validate::Place,
 };
 use interlock_shell::split_entry;
@@ -220,6 +220,12 @@ impl Reader<'_, '_> {
                 .commands(current, name, fields)
                 .or_else(|| fields.is_broken("allowed_commands").then(Vec::new)),
             shell_writes: false,
+            secrets: match fields.text("secrets") {
+                Some("deny") => Secrets::Deny,
+                // What could not be read restricts.
+                _ if fields.is_broken("secrets") => Secrets::Deny,
+                _ => Secrets::Allow,
+            },
             blocked_env: self.blocked_env(fields),
             env_overrides: self.env_overrides(fields),
         }

@@ -43,6 +43,7 @@ impl Files {
     ) -> Self {
         let directory = root.to_str().unwrap_or("/");
         let mut around = surroundings(setting, root, directory, None);
+        around.writable = person.writable_places();
         around.opened.clone_from(&person.protect.allow);
         around.allowed_by_person.clone_from(&person.shell.allow);
         Self {

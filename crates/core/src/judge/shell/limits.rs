@@ -69,7 +69,9 @@ pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
         return Ok(());
     }
     let mut sum = 0_u64;
-    for write in writes(bench) {
+    // What a program makes of the project's files is no edit.
+    let edits = writes(bench).filter(|write| super::result_of(bench, write).is_none());
+    for write in edits {
         let Some(lines) = write.lines else {
             return refuse(
                 Rule::Limits,

@@ -1,0 +1,18 @@
+//! Files that a call was seen to write count beside those that it named.
+
+use crate::{call::WrittenPath, names::CallId, run::Run};
+
+/// Counts the files of the project that an open call was seen to write, where it was allowed.
+pub(super) fn count(run: &mut Run, call: &CallId, wrote: &[WrittenPath]) {
+    let open = run.calls.iter().find(|open| open.id == *call);
+    let Some(path) = open.map(|open| open.path.clone()) else {
+        return;
+    };
+    if let Some(frame) = run.frame_mut(&path) {
+        let inside = wrote.iter().filter(|file| file.relative.is_some());
+        frame
+            .used
+            .files
+            .extend(inside.map(|file| file.path.clone()));
+    }
+}

@@ -1,0 +1,263 @@
+//! Secrets: what a state with `secrets: deny` does not let a call read.
+//!
+//! The lists are names that tools, shells and services give to files with keys, passwords and
+//! tokens. A file's text is never looked at.
+
+use super::{Bench, Check, refuse};
+use crate::{
+    facts::{CommandClass, PathText, ShellFacts, SimpleCommand, Word},
+    policy::wildcard_matches,
+    refusal::Code,
+};
+
+/// Names of files, in lower case; `*` is any beginning or ending.
+const FILES: &[&str] = &[
+    ".env",
+    ".env.*",
+    ".envrc",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".htpasswd",
+    ".vault-token",
+    ".dockercfg",
+    ".s3cfg",
+    ".boto",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ecdsa_sk",
+    "id_ed25519",
+    "id_ed25519_sk",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.ppk",
+    "*.asc",
+    "*.tfvars",
+    "*.tfstate",
+    "*.tfstate.backup",
+    "*.ovpn",
+    "credentials.json",
+    "client_secret*.json",
+    "service-account*.json",
+    "service_account*.json",
+    "secrets.yml",
+    "secrets.yaml",
+    "secrets.json",
+    "secrets.toml",
+    "master.key",
+    "kubeconfig",
+    "shadow",
+    "gshadow",
+    "environ",
+];
+
+/// The same names where they are samples, and public halves of keys.
+const SAMPLES: &[&str] = &[
+    "*.example",
+    "*.sample",
+    "*.template",
+    "*.dist",
+    "*.defaults",
+    "*.pub",
+    "known_hosts",
+];
+
+/// Ends of paths that hold secrets, one name below the other.
+const PLACES: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".config/gh/hosts.yml",
+    ".config/op",
+    ".config/sops",
+    ".docker/config.json",
+    ".kube/config",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".gnupg",
+    ".password-store",
+    ".ssh",
+    ".terraform.d/credentials.tfrc.json",
+    ".local/share/keyrings",
+    "library/keychains",
+    ".mozilla/firefox",
+];
+
+/// Commands that print a secret, by their first words.
+const COMMANDS: &[&[&str]] = &[
+    &["gh", "auth", "token"],
+    &["gh", "auth", "status", "--show-token"],
+    &["gcloud", "auth", "print-access-token"],
+    &["gcloud", "auth", "print-identity-token"],
+    &["gcloud", "secrets", "versions", "access"],
+    &["az", "account", "get-access-token"],
+    &["az", "keyvault", "secret", "show"],
+    &["aws", "configure", "get"],
+    &["aws", "configure", "export-credentials"],
+    &["aws", "sts", "get-session-token"],
+    &["aws", "secretsmanager", "get-secret-value"],
+    &["aws", "ssm", "get-parameter"],
+    &["aws", "ssm", "get-parameters"],
+    &["aws", "ecr", "get-login-password"],
+    &["kubectl", "get", "secret"],
+    &["kubectl", "get", "secrets"],
+    &["kubectl", "describe", "secret"],
+    &["kubectl", "describe", "secrets"],
+    &["kubectl", "config", "view", "--raw"],
+    &["vault", "kv", "get"],
+    &["vault", "read"],
+    &["op", "read"],
+    &["op", "item", "get"],
+    &["bw", "get"],
+    &["pass", "show"],
+    &["gopass", "show"],
+    &["security", "find-generic-password"],
+    &["security", "find-internet-password"],
+    &["secret-tool", "lookup"],
+    &["gpg", "--export-secret-keys"],
+    &["git", "credential", "fill"],
+    &["npm", "token"],
+    &["heroku", "config"],
+    &["doppler", "secrets"],
+    &["sops", "-d"],
+    &["sops", "--decrypt"],
+];
+
+/// Parts of the names of variables that hold a secret.
+const PARTS: &[&str] = &[
+    "TOKEN",
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "APIKEY",
+];
+/// Ends of such names.
+const ENDS: &[&str] = &[
+    "API_KEY",
+    "PRIVATE_KEY",
+    "ACCESS_KEY",
+    "SIGNING_KEY",
+    "ENCRYPTION_KEY",
+];
+
+/// Refuses a call that reads a secret, where the state says so.
+pub(super) fn check(bench: Bench<'_>) -> Check {
+    if bench.state.policy.secrets.are_allowed() {
+        return Ok(());
+    }
+    let facts = &bench.call.facts;
+    let read = facts.reads.iter().find(|path| is_secret_path(path));
+    let found = read
+        .map(|path| format!("`{path}`"))
+        .or_else(|| in_line(facts.shell.as_ref()?));
+    match found {
+        None => Ok(()),
+        Some(what) => refuse(
+            Code::SecretRead,
+            format!(
+                "{what} holds secrets, and `{}` does not let them be read: ask a person for what you need to know",
+                bench.frame.at
+            ),
+        ),
+    }
+}
+
+/// Names the first secret that a line reads.
+fn in_line(line: &ShellFacts) -> Option<String> {
+    let path = line.reads.iter().find_map(|used| match &used.path {
+        PathText::Whole(path) => is_secret_path(path).then_some(path),
+        PathText::Below(path) => is_secret_path(path.trim_end_matches('/')).then_some(path),
+        PathText::Unknown => None,
+    });
+    if let Some(path) = path {
+        return Some(format!("`{path}`"));
+    }
+    if line.env.dump {
+        return Some("the environment".to_owned());
+    }
+    if line.env.other_process {
+        return Some("the environment of another process".to_owned());
+    }
+    if let Some(name) = line.env.used.iter().find(|name| is_secret_name(name)) {
+        return Some(format!("the variable `{name}`"));
+    }
+    line.commands.iter().find_map(in_command)
+}
+
+fn in_command(command: &SimpleCommand) -> Option<String> {
+    let words: Vec<&str> = command.words.iter().filter_map(Word::literal).collect();
+    let shown = super::shell::show(command);
+    let name = words
+        .first()
+        .and_then(|name| name.rsplit('/').next())
+        .unwrap_or_default();
+    // `-n x` may stand between the words, and `secret/x` is `secret x`.
+    let begins = |known: &&[&str]| {
+        let mut rest = words.iter().skip(1);
+        let mut wanted = known.iter().skip(1);
+        known.first() == Some(&name)
+            && wanted.all(|wanted| rest.any(|word| word.split(['/', ',']).next() == Some(*wanted)))
+    };
+    if COMMANDS.iter().any(begins) {
+        return Some(format!("what `{shown}` prints"));
+    }
+    // Of another commit, and in code, a file stands in the middle of a word.
+    let holds_one = |word: &&str| {
+        word.split(|c: char| c.is_whitespace() || "'\"():,;=`<>|&[]{}".contains(c))
+            .any(is_secret_path)
+    };
+    let looks_inside = matches!(command.class, CommandClass::VersionControl)
+        && words
+            .iter()
+            .any(|word| matches!(*word, "show" | "cat-file" | "blame"))
+        || command.opaque.is_some() && command.class == CommandClass::Interpreter;
+    let found = looks_inside && words.iter().skip(1).any(holds_one);
+    found.then(|| format!("what `{shown}` reads"))
+}
+
+/// Tells whether a path is a file of the lists, or lies in a place of them.
+fn is_secret_path(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let fits = |patterns: &[&str]| {
+        let mut patterns = patterns.iter();
+        patterns.any(|pattern| wildcard_matches(pattern, name))
+    };
+    if fits(SAMPLES) {
+        return false;
+    }
+    let whole = format!("/{}/", lower.trim_matches('/'));
+    let in_place = PLACES
+        .iter()
+        .any(|place| whole.contains(&format!("/{place}/")));
+    let only_below = match name {
+        "shadow" | "gshadow" => !whole.starts_with("/etc/"),
+        "environ" => !whole.starts_with("/proc/"),
+        _ => false,
+    };
+    in_place || fits(FILES) && !only_below
+}
+
+/// Tells whether a variable holds a secret, by its name.
+fn is_secret_name(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    upper.split('_').any(|part| PARTS.contains(&part))
+        || ENDS.iter().any(|end| upper.ends_with(end))
+}
