@@ -19,12 +19,14 @@ const PEERS_FLAG: &str = "--peers";
 /// The smallest program of the same language.
 const HELLO: &str = "fn main() { println!(\"hello\"); }\n";
 
-/// Judges lines as agents write them; measures no time.
-const HABITS: &str = "habits";
+/// Judges lines as agents write them, and lines of dangerous kinds; measures no time.
+const JUDGED: [&str; 2] = ["habits", "dangers"];
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
-    if arguments == [HABITS] {
-        return habits();
+    if let [test] = arguments
+        && JUDGED.contains(test)
+    {
+        return judged(test);
     }
     tools::check_node()?;
     if arguments.contains(&PEERS_FLAG) {
@@ -47,10 +49,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     end(bench)
 }
 
-/// Prints what share of the lines in `tests/habits` is judged as wanted.
-fn habits() -> Result<ExitCode> {
-    let words =
-        "test --quiet --package interlock-simulate --test habits -- --nocapture --test-threads 1";
+/// Prints what share of the lines in a folder of `tests` is judged as wanted.
+fn judged(test: &str) -> Result<ExitCode> {
+    let words = format!(
+        "test --quiet --package interlock-simulate --test {test} -- --nocapture --test-threads 1"
+    );
     let words: Vec<&str> = words.split(' ').collect();
     end(tools::cargo(&words))
 }
