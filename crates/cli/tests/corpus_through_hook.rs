@@ -328,6 +328,7 @@ impl Play {
             exit: ticket.proves.then_some(exit),
             wrote: Vec::new(),
             commands: probed(line, &ticket.plan["probes"], result),
+            unseen: true,
         });
         for ask in [start, end] {
             submit(&mut log, &machine, &mut run, &Command { at_ms, ask }).unwrap();

@@ -59,7 +59,7 @@ pub(crate) fn ended(
     if let Some(id) = &used.id {
         return Some(id.clone());
     }
-    let open = run.calls.iter().filter(|call| !call.asked);
+    let open = run.calls.iter().filter(|call| !call.asked && !call.told);
     if let Some(file) = &used.wrote {
         let mut open = open;
         let wrote = open.find(|call| call.marks.files.contains(file));
@@ -102,7 +102,7 @@ fn is_carried(used: &ToolUse, program: Option<&Path>) -> bool {
 
 /// Whether `interlock exec` has told how the line of the call ended.
 fn has_ended(call: &OpenCall) -> bool {
-    call.line.as_ref().is_some_and(|line| line.exit.is_some())
+    call.line_has_ended()
 }
 
 /// Returns the digest of a call as it was proposed, before its line was rewritten.

@@ -21,7 +21,7 @@ use interlock_core::{
     run::PromptEnd,
 };
 use interlock_facts::{RealDisk, Shape};
-use interlock_store::{Binding, ClientProcess, Home, SessionKey, StoreError};
+use interlock_store::{Binding, ClientProcess, EventLog as _, Home, SessionKey, StoreError};
 use serde_json::Value;
 
 use crate::{
@@ -503,7 +503,12 @@ fn after_tool(
         prompts::close_as(guarded, input, Some(id.clone()), PromptEnd::OtherArguments)
             .map_err(said)?;
     }
+    let checked = interlock_store::is_check(&guarded.run, &id);
     let open = guarded.run.calls.iter().find(|call| call.id == id);
+    if let Some(begun) = checked.filter(|_| open.is_some_and(|call| call.line.is_none())) {
+        let project = &guarded.binding.project_root;
+        guarded.log.keep_files(project, begun).map_err(said)?;
+    }
     let proves = open.is_some_and(|call| !call.marks.evidence.is_empty());
     let ended = Ended {
         input,
@@ -516,7 +521,12 @@ fn after_tool(
     let exit = line
         .filter(|line| !line::is_carried(program, line))
         .and_then(|_| protocol.exit_code(&ended));
-    let seen = open.and_then(|call| call.line.as_ref()?.exit).or(exit);
+    let line = open.and_then(|call| call.line.as_ref());
+    let (line_exit, line_end) = (
+        line.and_then(|line| line.exit),
+        line.and_then(|line| line.ended_seq),
+    );
+    let seen = line_exit.or(exit);
     // Some clients call every line a success that ended.
     let ok = ok && seen.is_none_or(|exit| exit == 0);
     let result = CallResult {
@@ -532,10 +542,18 @@ fn after_tool(
         .ask(Ask::Record(result))
         .map_err(|error| error.to_string())?;
     keep_output(guarded, &decision.events, response)?;
-    let Some(notice) = notice(&guarded.machine, &guarded.run, &decision.events) else {
+    let told = notice(&guarded.machine, &guarded.run, &decision.events);
+    let Some(notice) = told.or_else(|| line_notice(guarded, line_end?)) else {
         return Ok(Say::Nothing.into());
     };
     let names = |tool: &str| offered_as(input.client, tool);
     let now = briefing_as(&guarded.machine, &guarded.run, Some(&decision.path), &names);
     Ok(Answer::add(format!("{notice}\n{now}")))
+}
+
+/// Says that what a carried line was seen to write moved the run at its end, where it did.
+fn line_notice(guarded: &Guarded, end: u64) -> Option<String> {
+    let events = guarded.log.events(end).map_while(Result::ok);
+    let events: Vec<RunEvent> = events.map(|recorded| recorded.event).collect();
+    notice(&guarded.machine, &guarded.run, &events)
 }

@@ -219,6 +219,7 @@ impl Story {
             exit: Some(exit),
             wrote: Vec::new(),
             commands: Vec::new(),
+            unseen: true,
         });
         for ask in [start, end] {
             let command = Command { at_ms: 2_000, ask };

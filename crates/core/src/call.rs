@@ -145,6 +145,11 @@ pub struct CallFacts {
     pub outside_directories: Vec<String>,
     /// Indices of commands of the line that run outside the project, or nobody knows where.
     pub strayed: Vec<usize>,
+    /// Where each command of the line runs, relative to the project root, links resolved; `""`: at the root.
+    ///
+    /// `None`: outside the project, or nobody knows where.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<Option<String>>,
     /// Entries of the person's configuration for commands of class privilege and system.
     pub allowed_by_person: Vec<CommandEntry>,
     /// Whether the line will run where blocked variables do not exist.

@@ -99,6 +99,13 @@ pub enum Ask {
         /// Who asks.
         by: String,
     },
+    /// Files of the project changed since a check ended, and no call was seen to change them.
+    ReportFiles {
+        /// Some of them, relative to the project.
+        files: Vec<String>,
+        /// The call before which they did; `None`: just now.
+        before: Option<CallId>,
+    },
     /// These protected things are not as they were, and no person said so.
     ReportProtected {
         /// What is different, each path once.
@@ -225,6 +232,8 @@ pub struct LineEnd {
     pub wrote: Vec<WrittenPath>,
     /// How its commands were seen to end, each by itself.
     pub commands: Vec<ProbedCommand>,
+    /// Whether it may have written more than `wrote` says.
+    pub unseen: bool,
 }
 
 /// A request for a transition.

@@ -123,6 +123,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
         Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
         Ask::Resume { by } => work.resume(by),
+        Ask::ReportFiles { files, before } => work.report_files(files, before.as_ref()),
         Ask::ReportProtected { changes } => work.report_protected(changes),
         Ask::ReportTool(change) => work.report_tool(change),
         Ask::AcceptTool { server, tool, by } => work.accept_tool(server, tool, by),
@@ -272,6 +273,9 @@ impl<'a> Work<'a> {
 
     /// A sub-agent has stopped: what it left unfinished is free for others.
     fn release_agent(&mut self, agent: &AgentId) -> Answered {
+        if self.run.phase == Phase::Open {
+            self.assume_all_of(agent)?;
+        }
         if self.run.agents.contains_key(agent) && !self.run.away.contains(agent) {
             self.emit(Event::AgentReleased {
                 agent: agent.clone(),

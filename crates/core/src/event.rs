@@ -503,6 +503,9 @@ pub enum Event {
         /// What its plan wants and this system does not hold.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         not_held: Vec<String>,
+        /// Whether its end settles what the call proves, whatever its client says; not so in old logs.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        settles: bool,
     },
     /// A line that `interlock exec` started has ended.
     LineEnded {
@@ -516,6 +519,9 @@ pub enum Event {
         /// How its commands were seen to end, each by itself.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commands: Vec<ProbedCommand>,
+        /// Whether it may have written more than `wrote` says.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unseen: bool,
     },
     /// A sub-agent was bound to a branch.
     AgentBound {
@@ -956,6 +962,14 @@ pub enum Event {
         by: String,
         /// When, in milliseconds since 1970.
         at_ms: u64,
+    },
+    /// Files of the project changed, and no call was seen to change them: earlier evidence is stale.
+    FilesChanged {
+        /// Some of them, relative to the project.
+        files: Vec<String>,
+        /// The call before which they did; `None`: just now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<CallId>,
     },
     /// Protected things are not as they were when the run began.
     ProtectedChanged {

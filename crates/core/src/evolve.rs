@@ -18,8 +18,8 @@ use std::{
 
 use serde_json::Value;
 
-use calls::{CallOutcome, allow, bind, end_call, free, release, remember};
-use changes::{accept_changes, accept_tool, report_protected, report_tool};
+use calls::{CallOutcome, allow, bind, end_call, end_line, free, release, remember, start_line};
+use changes::{accept_changes, accept_tool, report_files, report_protected, report_tool};
 
 use crate::{
     event::{BranchOutcome, BranchStart, Cause, Event, How, InterruptHit},
@@ -84,14 +84,15 @@ fn apply(run: &mut Run, event: &Event) {
             bytes,
             wrote,
             commands,
+            assumed,
             writes,
-            ..
         } => {
             let outcome = CallOutcome {
                 ok: *ok,
                 exit: *exit,
                 commands,
                 writes: *writes,
+                assumed: *assumed,
             };
             written::count(run, call, wrote);
             end_call(run, call, outcome, *bytes);
@@ -103,31 +104,30 @@ fn apply(run: &mut Run, event: &Event) {
             call,
             level,
             not_held,
+            settles,
         } => {
             run.confined = Some(Confined {
                 level: level.clone(),
                 not_held: not_held.clone(),
             });
-            if let Some(open) = run.calls.iter_mut().find(|open| open.id == *call) {
-                open.line = Some(Line::default());
-            }
+            start_line(run, call, *settles);
         }
         Event::LineEnded {
             call,
             exit,
             wrote,
             commands,
+            unseen,
         } => {
-            if !wrote.is_empty() {
-                run.last_write = run.last_write.max(Some(run.seq));
-            }
-            if let Some(open) = run.calls.iter_mut().find(|open| open.id == *call) {
-                open.line = Some(Line {
-                    exit: *exit,
-                    wrote: wrote.clone(),
-                    commands: commands.clone(),
-                });
-            }
+            let line = Line {
+                exit: *exit,
+                wrote: wrote.clone(),
+                commands: commands.clone(),
+                unseen: *unseen,
+                settles: false,
+                ended_seq: None,
+            };
+            end_line(run, call, line);
         }
         Event::AgentBound { agent, path } => bind(run, agent, path),
         Event::AgentReleased { agent } => {
@@ -315,6 +315,7 @@ fn apply(run: &mut Run, event: &Event) {
                 reason: reason.clone(),
             });
         }
+        Event::FilesChanged { before, .. } => report_files(run, before.as_ref()),
         Event::ProtectedChanged { changes } => report_protected(run, changes),
         Event::ToolChanged(change) => report_tool(run, change),
         Event::ToolAccepted {

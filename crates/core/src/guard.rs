@@ -131,6 +131,9 @@ pub enum EvidenceOf {
         words: Vec<String>,
         /// The exit code it must have ended with.
         exit: i64,
+        /// Where it must have run, relative to the project root; `None`: at the root.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directory: Option<String>,
     },
     /// A call of a tool that succeeded.
     Tool {
@@ -155,10 +158,29 @@ pub enum Since {
 }
 
 impl EvidenceOf {
+    /// Returns a command as it is told: with the directory it must have run in, where it names one.
+    #[must_use]
+    pub fn command_shown(&self) -> Option<String> {
+        match self {
+            Self::Command {
+                text,
+                directory: Some(directory),
+                ..
+            } => Some(format!("`{text}` in `{directory}`")),
+            Self::Command { text, .. } => Some(format!("`{text}`")),
+            Self::Tool { .. } => None,
+        }
+    }
+
     /// Returns the name under which a run keeps what it saw of this.
     #[must_use]
     pub fn key(&self) -> String {
         match self {
+            Self::Command {
+                text,
+                directory: Some(directory),
+                ..
+            } => format!("command in {directory:?}:{text}"),
             Self::Command { text, .. } => format!("command:{text}"),
             Self::Tool { tool, path } => {
                 format!("tool:{tool}:{}", path.as_deref().unwrap_or("*"))

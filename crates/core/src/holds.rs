@@ -1,5 +1,7 @@
 //! Evaluates guards. An undefined guard does not hold.
 
+mod evidence;
+
 use std::cmp::Ordering;
 
 use serde_json::{Value, json};
@@ -8,9 +10,7 @@ use crate::{
     data::parse_output,
     event::SeenCondition,
     expression::{AfterState, holds},
-    guard::{
-        EvidenceGuard, EvidenceOf, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source,
-    },
+    guard::{EvidenceGuard, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source},
     machine::{Machine, Rule},
     number::{compare, deep_equal},
     run::{Frame, Run},
@@ -187,8 +187,8 @@ fn leaf<'a>(machine: &'a Machine, guard: &'a GuardRef, depth: usize, found: &mut
 }
 
 /// Tells whether a piece of evidence holds now.
-pub(crate) fn evidence_holds(scope: Scope<'_>, evidence: &EvidenceGuard) -> bool {
-    check_evidence(scope, evidence).is_ok()
+pub(crate) fn evidence_holds(scope: Scope<'_>, guard: &EvidenceGuard) -> bool {
+    evidence::check(scope, guard).is_ok()
 }
 
 /// Returns the value that a field guard reads.
@@ -235,7 +235,7 @@ fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
             Ok(()) => Err(Unmet::new("not", "what it negates holds")),
             Err(_) => Ok(()),
         },
-        Guard::Evidence(evidence) => check_evidence(scope, evidence),
+        Guard::Evidence(wanted) => evidence::check(scope, wanted),
         Guard::Output(wanted) => check_output(scope.frame, wanted),
         Guard::Code(wanted) => {
             let code = scope
@@ -382,53 +382,6 @@ fn ordered(seen: &Value, wanted: &Value) -> Option<Ordering> {
         (Value::Number(seen), Value::Number(wanted)) => compare(seen, wanted),
         _ => None,
     }
-}
-
-fn check_evidence(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet> {
-    let wanted_exit = match &guard.of {
-        EvidenceOf::Command { exit, .. } => *exit,
-        EvidenceOf::Tool { .. } => 0,
-    };
-    let what = match &guard.of {
-        EvidenceOf::Command { text, exit, .. } => format!("`{text}` ending with {exit}"),
-        EvidenceOf::Tool {
-            tool,
-            path: Some(path),
-        } => format!("a call of `{tool}` on `{path}`"),
-        EvidenceOf::Tool { tool, path: None } => format!("a call of `{tool}`"),
-    };
-    let no = |reason: String| Err(Unmet::new("evidence", reason));
-    let Some(seen) = scope.run.evidence.get(&guard.of.key()) else {
-        return no(format!("{what} was not seen in this run"));
-    };
-    match seen.exit {
-        None => {
-            return no(format!(
-                "{what} was not seen: how the last call ended is not known"
-            ));
-        }
-        Some(exit) if exit != wanted_exit => {
-            return no(format!(
-                "{what} was not seen: the last call ended with {exit}"
-            ));
-        }
-        Some(_) => {}
-    }
-    let (after, since) = match guard.since {
-        Since::LastEdit => (scope.run.last_write, "the last edit"),
-        Since::StateEntry => (Some(scope.frame.entered_seq), "this state was entered"),
-        Since::RunStart => (None, "the run began"),
-    };
-    // What its own line did before it began is no later edit.
-    let is_own = |after: u64| {
-        guard.since == Since::LastEdit
-            && seen.after_writes
-            && (seen.begun_seq == after || seen.ended_seq == Some(after))
-    };
-    if after.is_some_and(|after| seen.begun_seq <= after && !is_own(after)) {
-        return no(format!("{what} was not seen since {since}; run it again"));
-    }
-    Ok(())
 }
 
 /// Joins the first reasons and counts the rest: a refusal is read by a model.

@@ -6,6 +6,7 @@ mod environment;
 mod finding;
 mod hold;
 mod marks;
+mod places;
 mod proofs;
 mod secrets;
 mod shell;

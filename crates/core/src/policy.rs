@@ -24,6 +24,9 @@ pub struct Policy {
     pub result_bytes_max: Option<u64>,
     /// Commands a shell line may run; `None`: not restricted.
     pub allowed_commands: Option<Vec<CommandEntry>>,
+    /// Commands whose programs may go on when their line has ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<CommandEntry>,
     /// Whether shell lines may write also where no writing tool passes: the list says what is there, not what is allowed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shell_writes: bool,
@@ -121,6 +124,14 @@ impl Policy {
     #[must_use]
     pub fn disallows(&self, names: &[&str]) -> bool {
         matches_any(&self.disallowed_tools, names)
+    }
+
+    /// Tells whether anything may write files where this holds.
+    #[must_use]
+    pub fn may_write(&self) -> bool {
+        self.stance() == Stance::Free
+            || self.shell_writes
+            || WRITING_TOOLS.iter().any(|tool| self.lets_pass(&[tool]))
     }
 
     /// Returns how far the state lets a shell line go.

@@ -168,6 +168,18 @@ pub struct Seen {
     pub ended_seq: Option<u64>,
 }
 
+impl Seen {
+    /// Tells whether an edit came later, but for those of its own call that it comes after.
+    #[must_use]
+    pub fn is_before_an_edit(&self, run: &Run) -> bool {
+        let is_own = |edit: u64| {
+            self.after_writes && (self.begun_seq == edit || self.ended_seq == Some(edit))
+        };
+        run.last_write
+            .is_some_and(|edit| self.begun_seq <= edit && !is_own(edit))
+    }
+}
+
 /// An allowed call whose outcome is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenCall {
@@ -188,6 +200,28 @@ pub struct OpenCall {
     /// What `interlock exec` says of its line; `None`: it did not start it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<Line>,
+    /// Whether the client has told of its end while its line goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
+    /// Whether it was taken for ended, so that its true end may still come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+}
+
+impl OpenCall {
+    /// Tells whether `interlock exec` has told how its line ended.
+    #[must_use]
+    pub fn line_has_ended(&self) -> bool {
+        self.line
+            .as_ref()
+            .is_some_and(|line| line.ended_seq.is_some())
+    }
+
+    /// Tells whether it runs, as far as is known, and what it does may still be to come.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.asked && !self.assumed && !self.line_has_ended()
+    }
 }
 
 /// What `interlock exec` says of the line of a call.
@@ -201,6 +235,15 @@ pub struct Line {
     /// How its commands were seen to end, each by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<ProbedCommand>,
+    /// Whether it may have written more than `wrote` says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unseen: bool,
+    /// Whether its end settles what its call proves, whatever its client says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub settles: bool,
+    /// Sequence number of its end, where that settles its call; `None`: it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_seq: Option<u64>,
 }
 
 impl Run {

@@ -1,26 +1,36 @@
 //! Evidence that must be newer than the last edit: an edit counts until it has ended.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
 use interlock_core::{
     Reply,
-    call::{CallFacts, CallKind, CallResult, ToolCall},
-    command::{Ask, Command, TransitionRequest},
+    call::{CallFacts, CallKind, CallResult, ToolCall, WrittenPath},
+    command::{Ask, Command, LineEnd, LineStart, TransitionRequest},
     decide, evolve,
     machine::Machine,
-    names::{CallId, Digest, RunId},
+    names::{AgentId, CallId, Digest, FramePath, RunId},
     run::Run,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn machine() -> Machine {
-    let checked = json!({"inline": {"evidence": {"of": {"tool": {"tool": "Check", "path": null}}, "since": "last_edit"}}});
+    let since = |of: Value| json!({"inline": {"evidence": {"of": of, "since": "last_edit"}}});
+    let checked = since(json!({"tool": {"tool": "Check", "path": null}}));
+    let command = json!({"text": "npm test", "words": ["npm", "test"], "exit": 0});
+    let tested = since(json!({"command": command}));
+    let either = json!({"inline": {"any": [checked, tested]}});
     serde_json::from_value(json!({
         "id": "m", "initial": "work",
         "limits": interlock_core::machine::Limits::default(),
+        "interrupts": {"schema": {"file_pattern": "db/*", "target": "review"}},
         "states": {
             "work": {
-                "policy": {"allowed_tools": ["Check", "Write"]},
-                "on": {"DONE": {"branched": false, "transitions": [{"target": {"state": "done"}, "guards": [checked]}]}},
+                "policy": {"allowed_tools": ["Check", "Write", "Bash"]},
+                "on": {"DONE": {"branched": false, "transitions": [{"target": {"state": "done"}, "guards": [either]}]}},
+            },
+            "review": {
+                "policy": {"allowed_tools": ["Read"]},
+                "on": {"BACK": {"branched": false, "transitions": [{"target": "return", "guards": []}]}},
             },
             "done": {"activity": {"final": {"outcome": "success"}}},
         },
@@ -28,35 +38,47 @@ fn machine() -> Machine {
     .unwrap()
 }
 
+/// Makes a call of the kind its id begins with; `@` names the sub-agent whose it is.
 fn call(id: &str) -> ToolCall {
-    let writes = id.starts_with("write");
+    let (kind, tool) = match id {
+        id if id.starts_with("write") => (CallKind::Edit, "Write"),
+        id if id.starts_with("line") => (CallKind::Shell, "Bash"),
+        _ => (CallKind::Other, "Check"),
+    };
     let mut facts = json!(CallFacts::default());
-    if writes {
-        facts["writes"] = json!([{"path": "/p/a", "relative": "a", "place": "project", "by": "Write", "removes": false, "recursive": false, "lines": null, "before": null}]);
+    let write = |path: &str| json!({"path": format!("/p/{path}"), "relative": path, "place": "project", "by": tool, "removes": false, "recursive": false, "lines": null, "before": null});
+    match kind {
+        CallKind::Edit => facts["writes"] = json!([write("a")]),
+        CallKind::Shell => {
+            let words = json!([{"literal": "npm"}, {"literal": "test"}]);
+            let command = json!({"words": words, "directory": "/p", "class": "project_code", "opaque": "it runs code", "proves_success": true, "proves_exit": true, "step": 1});
+            facts["shell"] = json!({"commands": [command]});
+            facts["directories"] = json!([""]);
+            if id.starts_with("lineto") {
+                facts["writes"] = json!([write("db/x")]);
+            }
+        }
+        _ => {}
     }
     ToolCall {
         id: CallId::new(id),
-        tool: if writes { "Write" } else { "Check" }.to_owned(),
+        tool: tool.to_owned(),
         common: None,
         served_as: Vec::new(),
-        kind: if writes {
-            CallKind::Edit
-        } else {
-            CallKind::Other
-        },
+        kind,
         digest: Digest::new(format!("of {id}")),
         summary: String::new(),
-        agent: None,
+        agent: id.split_once('@').map(|(_, agent)| AgentId::new(agent)),
         branch: None,
         prompts_in: None,
         facts: serde_json::from_value(facts).unwrap(),
     }
 }
 
-fn ended(id: &str) -> Ask {
+fn result(id: &str, ok: bool) -> Ask {
     Ask::Record(CallResult {
         id: Some(CallId::new(id)),
-        ok: true,
+        ok,
         exit: None,
         bytes: 0,
         wrote: Vec::new(),
@@ -64,8 +86,41 @@ fn ended(id: &str) -> Ask {
     })
 }
 
-/// Plays calls that begin (`+id`) and end (`-id`); tells whether `DONE` is then allowed.
-fn passes(steps: &str) -> bool {
+/// Tells what `interlock exec` would of a line: `id:exit`, or `id:exit:path` of one that wrote.
+fn line_end(text: &str) -> Ask {
+    let mut parts = text.split(':');
+    let id = parts.next().unwrap();
+    let exit = parts.next().and_then(|exit| exit.parse().ok());
+    let wrote = parts.map(|path| WrittenPath {
+        path: format!("/p/{path}"),
+        relative: Some(path.to_owned()),
+    });
+    Ask::EndLine(LineEnd {
+        call: CallId::new(id),
+        path: FramePath::root(),
+        exit,
+        wrote: wrote.collect(),
+        commands: Vec::new(),
+        unseen: false,
+    })
+}
+
+fn transition() -> Ask {
+    Ask::Transition(TransitionRequest {
+        event: "DONE".to_owned(),
+        data: Default::default(),
+        branch: None,
+        agent: None,
+        by: "agent".to_owned(),
+        approved_by: None,
+    })
+}
+
+/// Plays calls; returns the run as it is then, and whether `DONE` is allowed.
+///
+/// `+id` begins one, `-id` and `!id` are the client's word that it ended well or failed, `>id` and `<id:exit` are
+/// `interlock exec`'s of its line, `~agent` is the end of a sub-agent, `?` asks for `DONE` before and is refused.
+fn play(steps: &str) -> (Run, bool) {
     let machine = machine();
     let mut run = Run::new(RunId::new("r"));
     let mut ask = |ask: Ask| {
@@ -84,24 +139,45 @@ fn passes(steps: &str) -> bool {
         let (sign, id) = step.split_at(1);
         let reply = match sign {
             "+" => ask(Ask::Propose(Box::new(call(id)))),
-            _ => ask(ended(id)),
+            ">" => ask(Ask::StartLine(LineStart {
+                call: CallId::new(id),
+                level: "full".to_owned(),
+                not_held: Vec::new(),
+            })),
+            "<" => ask(line_end(id)),
+            "~" => ask(Ask::ReleaseAgent {
+                agent: AgentId::new(id),
+            }),
+            "?" => {
+                let reply = ask(transition());
+                assert!(matches!(reply, Reply::Refused(_)), "{steps}");
+                continue;
+            }
+            sign => ask(result(id, sign == "-")),
         };
         assert!(!matches!(reply, Reply::Refused(_)), "{step}: {reply:?}");
     }
-    let reply = ask(Ask::Transition(TransitionRequest {
-        event: "DONE".to_owned(),
-        data: Default::default(),
-        branch: None,
-        agent: None,
-        by: "agent".to_owned(),
-        approved_by: None,
-    }));
-    !matches!(reply, Reply::Refused(_))
+    let stands = run.clone();
+    let decision = decide(
+        &machine,
+        &run,
+        &Command {
+            at_ms: 1_000,
+            ask: transition(),
+        },
+    );
+    (stands, !matches!(decision.reply, Reply::Refused(_)))
+}
+
+fn check(cases: &[(&str, bool)]) {
+    for (steps, allowed) in cases {
+        assert_eq!(play(steps).1, *allowed, "{steps}");
+    }
 }
 
 #[test]
 fn an_edit_counts_until_it_has_ended() {
-    for (steps, allowed) in [
+    check(&[
         ("+check1 -check1", true),
         ("+write1 -write1 +check1 -check1", true),
         ("+check1 -check1 +write1 -write1", false),
@@ -109,7 +185,78 @@ fn an_edit_counts_until_it_has_ended() {
         ("+write1 +check1 -check1 -write1", false),
         ("+write1 +check1 -write1 -check1", false),
         ("+write1 +check1 -check1 -write1 +check2 -check2", true),
+    ]);
+}
+
+#[test]
+fn an_open_edit_is_an_edit() {
+    check(&[
+        ("+write1 +check1 -check1", false),
+        // Where the agent goes on, its own call without a result is over.
+        ("+write1 +check1 -check1 ? +check2 -check2", true),
+        // Its true end may come all the same.
+        ("+write1 +check1 -check1 ? +check2 -check2 -write1", false),
+        ("+write1 +check1 -check1 ? +check2 -write1 -check2", false),
+        // That of a sub-agent may wait for a person.
+        ("+write1@a +check1 -check1 ? +check2 -check2", false),
+        (
+            "+write1@a +check1 -check1 ? -write1@a +check2 -check2",
+            true,
+        ),
+        ("+write1@a +check1 -check1 ~a", false),
+        ("+write1@a ~a +check1 -check1", true),
+    ]);
+}
+
+#[test]
+fn a_newer_call_without_an_end_suspends_older_success() {
+    check(&[
+        ("+check1 -check1 +check2", false),
+        ("+check1 -check1 +check2 -check2", true),
+        ("+check1 +check2 -check2", true),
+        ("+line1 >line1 <line1:0 +line2", false),
+        ("+line1 >line1 <line1:0 +line2 >line2", false),
+        ("+line1 >line1 <line1:0 +line2 >line2 -line2", false),
+        ("+line1 >line1 <line1:0 +line2 -line2", false),
+        ("+line1 >line1 <line1:0 +line2 >line2 <line2:0", true),
+    ]);
+}
+
+#[test]
+fn the_end_of_a_carried_line_counts_whatever_its_client_says() {
+    check(&[
+        ("+line1 >line1 <line1:0", true),
+        ("+line1 >line1 <line1:0 -line1", true),
+        ("+line1 >line1 <line1:0 !line1", true),
+        ("+line1 >line1 <line1:1", false),
+        ("+line1 >line1 <line1:1 -line1", false),
+        (
+            "+line1 >line1 <line1:0 -line1 +line2 >line2 <line2:2",
+            false,
+        ),
+        // In the background: the client tells of its start alone.
+        ("+line1 >line1 -line1", false),
+        ("+line1 >line1 -line1 <line1:0", true),
+        ("+line1 >line1 -line1 <line1:1", false),
+    ]);
+}
+
+#[test]
+fn what_a_line_was_seen_to_write_raises_at_its_end() {
+    for (steps, state) in [
+        ("+line1 >line1 <line1:0:db/x", "review"),
+        ("+line1 >line1 <line1:1:db/x", "review"),
+        ("+line1 >line1 <line1:0:db/x !line1", "review"),
+        ("+line1 >line1 -line1 <line1:0:db/x", "review"),
+        ("+line1 >line1 <line1:0:src/x -line1", "work"),
+        // The comparison did not see the write that was foreseen.
+        ("+lineto1 >lineto1 <lineto1:0 -lineto1", "work"),
+        // It goes on; its client tells of its start alone.
+        ("+lineto1 >lineto1 -lineto1", "work"),
+        // Not carried: its client's word is all there is.
+        ("+lineto1 -lineto1", "review"),
+        ("+lineto1 !lineto1", "work"),
     ] {
-        assert_eq!(passes(steps), allowed, "{steps}");
+        assert_eq!(play(steps).0.root.at.as_str(), state, "{steps}");
     }
 }

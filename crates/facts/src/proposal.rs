@@ -482,6 +482,7 @@ impl Finder<'_> {
         self.through_new_links(&links);
         self.facts.outside_directories = read.outside_directories;
         self.facts.strayed = read.strayed;
+        self.facts.directories = read.directories;
         self.facts.allowed_by_person = entries(&self.surroundings.allowed_by_person);
         let thing = self.guarded.in_line(line, &read.shell, &read.touched);
         self.protect(thing);

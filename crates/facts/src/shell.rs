@@ -27,6 +27,8 @@ pub(crate) struct LineRead {
     pub(crate) writes: Vec<FileWrite>,
     pub(crate) outside_directories: Vec<String>,
     pub(crate) strayed: Vec<usize>,
+    /// Where each command runs, relative to the project root; `None`: outside, or not known.
+    pub(crate) directories: Vec<Option<String>>,
     pub(crate) touched: Vec<Touched>,
 }
 
@@ -86,12 +88,14 @@ pub(crate) fn read(
     let Reader {
         writes, touched, ..
     } = reader;
+    let directories = directories(&shell, surroundings, disk);
     LineRead {
         reads,
         writes,
         touched,
         outside_directories: outside_directories(&shell, surroundings, disk),
-        strayed: strayed(&shell, surroundings, disk),
+        strayed: strayed(&directories),
+        directories,
         shell,
     }
 }
@@ -627,23 +631,42 @@ fn outside_directories(
         .collect()
 }
 
-/// Returns the commands that run outside the project, or nobody knows where.
-fn strayed(shell: &ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) -> Vec<usize> {
-    let mut known: Option<(&str, bool)> = None;
-    let mut is_inside = |directory| match known {
-        Some((last, inside)) if last == directory => inside,
+/// Returns where each command runs, relative to the project root; `None`: outside it, or not known.
+fn directories(
+    shell: &ShellFacts,
+    surroundings: &Surroundings,
+    disk: &dyn Disk,
+) -> Vec<Option<String>> {
+    let mut known: Option<(&str, Option<String>)> = None;
+    let mut place = |directory| match &known {
+        Some((last, place)) if *last == directory => place.clone(),
         _ => {
-            let real = disk.real(directory);
-            let inside = real.is_ok_and(|real| is_within(&real, &surroundings.project_root));
-            known = Some((directory, inside));
-            inside
+            let real = disk.real(directory).ok();
+            let place = real.and_then(|real| below(&real, &surroundings.project_root));
+            known = Some((directory, place.clone()));
+            place
         }
     };
-    shell
-        .commands
-        .iter()
-        .enumerate()
-        .filter(|(_, command)| !command.directory.as_deref().is_some_and(&mut is_inside))
+    let commands = shell.commands.iter();
+    commands
+        .map(|command| command.directory.as_deref().and_then(&mut place))
+        .collect()
+}
+
+/// Returns a directory relative to `root`, where it is inside.
+fn below(directory: &str, root: &str) -> Option<String> {
+    let rest = directory.strip_prefix(root.trim_end_matches('/'))?;
+    match rest.trim_end_matches('/') {
+        "" => Some(String::new()),
+        rest => rest.strip_prefix('/').map(str::to_owned),
+    }
+}
+
+/// Returns the commands that run outside the project, or nobody knows where.
+fn strayed(directories: &[Option<String>]) -> Vec<usize> {
+    let places = directories.iter().enumerate();
+    places
+        .filter(|(_, place)| place.is_none())
         .map(|(index, _)| index)
         .collect()
 }

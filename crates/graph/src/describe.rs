@@ -127,6 +127,11 @@ pub(crate) fn limits(state: &State) -> Vec<String> {
             texts => format!("$ {}", texts.join(", ")),
         });
     }
+    if !policy.background.is_empty() {
+        let entries = policy.background.iter();
+        let texts: Vec<&str> = entries.map(|entry| entry.text.as_str()).collect();
+        lines.push(format!("$ {} &", texts.join(", ")));
+    }
     lines.extend(counted(policy));
     if !policy.blocked_env.is_empty() {
         lines.push(format!("without {}", policy.blocked_env.join(", ")));
@@ -244,8 +249,13 @@ fn composed(items: &[GuardRef], word: &str, depth: usize) -> String {
 
 fn seen(evidence: &EvidenceOf) -> String {
     match evidence {
-        EvidenceOf::Command { text, exit: 0, .. } => format!("`{text}` passed"),
-        EvidenceOf::Command { text, exit, .. } => format!("`{text}` ended with {exit}"),
+        EvidenceOf::Command { exit, .. } => {
+            let shown = evidence.command_shown().unwrap_or_default();
+            match exit {
+                0 => format!("{shown} passed"),
+                exit => format!("{shown} ended with {exit}"),
+            }
+        }
         EvidenceOf::Tool {
             tool,
             path: Some(path),

@@ -145,6 +145,8 @@ pub enum NotHeld {
     Network,
     /// Signals to processes outside.
     Signals,
+    /// Programs that a line leaves behind.
+    LeftBehind,
     /// Memory and environment of other processes.
     Processes,
     /// The terminal's input queue.
@@ -171,6 +173,7 @@ impl NotHeld {
             Self::Tcp => "TCP",
             Self::Network => "networks other than TCP",
             Self::Signals => "signals to other processes",
+            Self::LeftBehind => "programs that a line leaves behind",
             Self::Processes => "memory and environment of other processes",
             Self::Terminal => "the terminal's input",
             Self::Devices => "device controls",

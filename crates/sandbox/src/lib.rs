@@ -69,7 +69,10 @@ mod system;
 pub use level::{Level, NotHeld, Reach, Reached};
 pub use plan::Plan;
 pub use plan::derive::{Asked, Surroundings};
-pub use run::{Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, run, run_telling};
+pub use run::{
+    Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, Told, run, run_telling,
+    run_watched,
+};
 
 /// Starts a probed command of a line, which is told how it ended.
 ///

@@ -18,8 +18,8 @@ use seccompiler::BpfProgram;
 
 use crate::level::{Level, NotHeld, Reach};
 use crate::links::Links;
-use crate::plan::{Calls, Confinement, Free, LeftOver, Network, Place, Plan, Protected};
-use crate::run::{Exit, RunError, Started};
+use crate::plan::{Calls, Column, Confinement, Free, LeftOver, Network, Place, Plan, Protected};
+use crate::run::{Exit, RunError, Told};
 
 mod calls;
 mod end;
@@ -28,6 +28,7 @@ mod mounts;
 pub(crate) mod probe;
 mod raw;
 
+use end::{LeftOvers, Watch};
 use mounts::Mounts;
 use probe::{Channel, FarEnd};
 
@@ -76,6 +77,8 @@ pub(crate) struct Held {
     pub(crate) not_held: Vec<NotHeld>,
     /// Whether a process of it may still run that should not.
     pub(crate) left_over: bool,
+    /// How many processes that it left behind were ended.
+    pub(crate) ended: usize,
 }
 
 /// What a plan asks of mounts on this disk.
@@ -155,13 +158,16 @@ pub(crate) fn run(
     command: &mut dyn FnMut() -> Command,
     without_mounts: &mut dyn FnMut(Reach),
     channel: Option<&mut Channel>,
-    started: &mut Started<'_>,
+    told: Told<'_, '_>,
 ) -> Result<Held, RunError> {
+    let Told { started, wanted } = told;
     let signals = end::Signals::hold().map_err(start("hold back signals"))?;
     raw::hear_of_children();
     let ends = plan.confinement.as_ref().map(|c| c.left_over) == Some(LeftOver::End);
     let known = end::children();
-    if ends {
+    let adopts = ends || wanted.is_some();
+    let mut watch = Watch::new(wanted, &known);
+    if adopts {
         nix::sys::prctl::set_child_subreaper(true).map_err(start("adopt orphans"))?;
     }
     let far_end = || channel.as_deref().map(Channel::far_end).transpose();
@@ -184,17 +190,23 @@ pub(crate) fn run(
     });
     started(level, &not_held);
     let exit = signals
-        .follow(child, channel)
+        .follow(child, channel, &mut watch)
         .map_err(start("wait for the command"))?;
-    let ended = !ends || end::end_left_over(&known);
-    if ends {
+    let left = if ends || watch.ended {
+        let may_end_itself = plan.column == Column::Writing && !watch.ended;
+        end::end_left_over(&known, may_end_itself)
+    } else {
+        LeftOvers::default()
+    };
+    if adopts {
         let _ = nix::sys::prctl::set_child_subreaper(false);
     }
     Ok(Held {
         exit,
         level,
         not_held,
-        left_over: !ended,
+        left_over: left.remain,
+        ended: left.ended,
     })
 }
 
@@ -438,6 +450,8 @@ pub(crate) fn not_held(
         (NotHeld::Tcp, off && version < 4 && !reach.seccomp),
         (NotHeld::Network, off && !reach.seccomp),
         (NotHeld::Signals, version < 6),
+        // What may end the process that keeps it can leave something behind.
+        (NotHeld::LeftBehind, version < 6),
         (NotHeld::Processes, version == 0),
         (NotHeld::Terminal, !reach.seccomp),
         (NotHeld::Devices, version < 5),

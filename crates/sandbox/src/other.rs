@@ -9,7 +9,7 @@ use crate::afterwards::Before;
 use crate::level::{Level, NotHeld, Reach, Reached};
 use crate::links::Links;
 use crate::plan::{Confinement, Network, Place, Plan};
-use crate::run::{Ended, Exit, RunError, Started};
+use crate::run::{Ended, Exit, RunError, Told};
 
 /// How probed commands are heard of: they are not, here.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) fn carry_out(
     _most: Reach,
     command: &mut dyn FnMut() -> Command,
     _channel: Option<Channel>,
-    started: &mut Started<'_>,
+    told: Told<'_, '_>,
 ) -> Result<Ended, RunError> {
     if plan.confinement.is_some() && plan.require > Level::Environment {
         return Err(RunError::BelowRequired {
@@ -48,7 +48,7 @@ pub(crate) fn carry_out(
         .spawn()
         .map_err(|source| RunError::Program { program, source })?;
     let not_held = plan.confinement.as_ref().map_or_else(Vec::new, not_held);
-    started(Level::Environment, &not_held);
+    (told.started)(Level::Environment, &not_held);
     let status = child.wait().map_err(|source| RunError::Start {
         step: "wait for the command",
         source,
@@ -61,6 +61,7 @@ pub(crate) fn carry_out(
         changed: found.changed,
         wrote: found.wrote,
         probed: Vec::new(),
+        left_behind: 0,
         unseen: found.unseen,
     })
 }
@@ -112,6 +113,7 @@ fn not_held(confinement: &Confinement) -> Vec<NotHeld> {
     }
     all.extend([
         NotHeld::Signals,
+        NotHeld::LeftBehind,
         NotHeld::Processes,
         NotHeld::Terminal,
         NotHeld::Devices,
@@ -135,6 +137,7 @@ pub(crate) fn probe() -> Reached {
         NotHeld::Sockets,
         NotHeld::Network,
         NotHeld::Signals,
+        NotHeld::LeftBehind,
         NotHeld::Processes,
         NotHeld::Terminal,
     ];

@@ -190,7 +190,7 @@ pub enum Calls {
 pub enum LeftOver {
     /// They end with it.
     End,
-    /// They live on, confined as it was.
+    /// They live on, confined as it was: the state names them as background work.
     Stay,
 }
 

@@ -27,8 +27,16 @@ pub struct Ended {
     /// How the probed commands of the line ended, in the order of their starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probed: Vec<Probed>,
+    /// How many programs that it left behind were ended.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left_behind: usize,
     /// Why `wrote` or `changed` may lack something; `None` when they are whole.
     pub unseen: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// How a probed command of a line ended.
@@ -147,11 +155,32 @@ pub fn run(plan: &Plan, most: Reach) -> Result<Ended, RunError> {
 /// What is told once a command runs: its level, and what it is not held from.
 pub type Started<'a> = dyn FnMut(Level, &[NotHeld]) + 'a;
 
+/// Who is told of a command while it runs, and asked about it.
+#[expect(missing_debug_implementations, reason = "closures cannot be shown")]
+pub struct Told<'t, 'a> {
+    /// Told once it runs.
+    pub started: &'t mut Started<'a>,
+    /// Asked a few times a second whether it may go on; a no ends it with all that it started.
+    pub wanted: Option<&'t mut (dyn FnMut() -> bool + 'a)>,
+}
+
 /// Runs `plan` as [`run`] does, and tells `started` while it runs.
 ///
 /// # Errors
 /// Nothing was started.
 pub fn run_telling(plan: &Plan, most: Reach, started: &mut Started<'_>) -> Result<Ended, RunError> {
+    let told = Told {
+        started,
+        wanted: None,
+    };
+    run_watched(plan, most, told)
+}
+
+/// Runs `plan` as [`run`] does, and tells and asks `told` while it runs.
+///
+/// # Errors
+/// Nothing was started.
+pub fn run_watched(plan: &Plan, most: Reach, told: Told<'_, '_>) -> Result<Ended, RunError> {
     if !plan.directory.is_absolute() {
         return Err(RunError::Plan(format!(
             "`{}` is not an absolute directory",
@@ -171,7 +200,7 @@ pub fn run_telling(plan: &Plan, most: Reach, started: &mut Started<'_>) -> Resul
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         command
     };
-    let ended = system::carry_out(plan, own, most, &mut command, channel.take(), started);
+    let ended = system::carry_out(plan, own, most, &mut command, channel.take(), told);
     for path in made {
         // Only where nothing was put there.
         let _ = std::fs::remove_dir(path);

@@ -9,7 +9,7 @@ use crate::links::Links;
 use crate::linux::probe::Channel;
 use crate::linux::{self, Places, not_held, reach};
 use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected, Start};
-use crate::run::{Ended, RunError, Started};
+use crate::run::{Ended, RunError, Told};
 
 /// Runs `command` as `plan` has it.
 pub(crate) fn carry_out(
@@ -18,7 +18,7 @@ pub(crate) fn carry_out(
     most: Reach,
     command: &mut dyn FnMut() -> Command,
     mut channel: Option<Channel>,
-    started: &mut Started<'_>,
+    told: Told<'_, '_>,
 ) -> Result<Ended, RunError> {
     let protected = &plan.afterwards.protected;
     let links = Links::default();
@@ -41,7 +41,7 @@ pub(crate) fn carry_out(
         command,
         &mut look_again,
         channel.as_mut(),
-        started,
+        told,
     )?;
     let found = before.compare(&plan.project);
     let left_over = || "a process that the command left behind could not be ended".to_owned();
@@ -52,6 +52,7 @@ pub(crate) fn carry_out(
         changed: found.changed,
         wrote: found.wrote,
         probed: channel.map_or_else(Vec::new, Channel::finish),
+        left_behind: held.ended,
         unseen: held.left_over.then(left_over).or(found.unseen),
     })
 }
@@ -97,7 +98,6 @@ pub(crate) fn probe() -> Reached {
     let writing = Confinement {
         network: Network::On,
         calls: Calls::Working,
-        left_over: LeftOver::Stay,
         ..reading.clone()
     };
     Reached {

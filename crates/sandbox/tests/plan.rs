@@ -183,7 +183,7 @@ fn a_writing_state_writes_project_temporary_and_caches() {
             || Path::new("/home/me/.ssh").starts_with(path)
     });
     assert_eq!(below_home.collect::<Vec<_>>(), Vec::<PathBuf>::new());
-    assert_eq!(plan.confinement.unwrap().left_over, LeftOver::Stay);
+    assert_eq!(plan.confinement.unwrap().left_over, LeftOver::End);
     assert!(!plan.environment.in_own_directory.contains_key("TMPDIR"));
     assert_eq!(plan.afterwards.reported, ["src/**"]);
 }

@@ -32,7 +32,7 @@ initial: works
 states:
   works:
     allowed_tools: [Read, Edit, Write, Bash]
-    on: {DONE: {target: end, guard: {evidence: {command: GUARD}}}}
+    on: {DONE: {target: end, guard: {evidence: {command: GUARD, directory: PLACE}}}}
   end: {type: final}
 ";
 
@@ -118,10 +118,25 @@ fn no_narrowed_test_run_counts() {
     assert!(counted.is_empty(), "{}", counted.join("\n"));
 }
 
+#[test]
+fn a_suite_below_the_root_counts_only_where_the_guard_says_so() {
+    let mut rows = of(&[Kind::Suite]);
+    rows.retain(|row| row.directory.is_some());
+    assert!(!rows.is_empty());
+    for row in &mut rows {
+        assert!(counts(row), "`{}`", row.line);
+        row.directory = None;
+        assert!(!counts(row), "`{}` counts for the root", row.line);
+    }
+}
+
 /// Tells whether the guard of a row holds after its line, with every command of it ended with 0.
 fn counts(row: &Row) -> bool {
     let guard = row.guard.as_deref().unwrap();
-    let text = CHECKED.replace("GUARD", &format!("'{guard}'"));
+    let place = row.directory.as_deref().unwrap_or(".");
+    let text = CHECKED
+        .replace("GUARD", &format!("'{guard}'"))
+        .replace("PLACE", &format!("'{place}'"));
     let machine = load(&Source::new("w.yaml", &text), None, &NoWorkflows)
         .unwrap()
         .machine;

@@ -39,6 +39,7 @@ mod adopted;
 mod baseline;
 mod bindings;
 mod chain;
+mod checked;
 mod credentials;
 mod durable;
 mod error;
@@ -75,6 +76,7 @@ pub use bindings::{
     BindError, Binding, Bindings, ClientProcess, Hold, Lookup, SessionKey, SessionLock,
 };
 pub use chain::ChainHash;
+pub use checked::{FILES_MAX, is_check};
 pub use durable::{NewDurable, Origin};
 pub use error::StoreError;
 pub use gateways::{GatewayCard, KeptCard, ServedTool};

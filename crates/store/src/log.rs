@@ -68,6 +68,14 @@ pub trait EventLog {
     /// Reads the events from number `from` on; ends after the first error.
     fn events(&self, from: u64) -> Box<dyn Iterator<Item = Result<Recorded, StoreError>> + '_>;
 
+    /// Names files of the project that changed, unseen, since a check ended whose success still stands in `run`.
+    ///
+    /// # Errors
+    /// What was kept of them cannot be read.
+    fn files_changed_unseen(&self, _run: &Run) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// Waits until the log has more than `seen` events; `false` when `timeout` came first.
     ///
     /// To follow a log: read [`Self::events`], wait beyond the last, repeat.

@@ -76,6 +76,15 @@ impl Revision {
     }
 }
 
+/// Finds the working tree that `root` lies in, and where its repository keeps what is its own.
+pub(crate) fn repository(root: &Path) -> Option<(PathBuf, PathBuf)> {
+    let top = root
+        .ancestors()
+        .find(|directory| directory.join(".git").symlink_metadata().is_ok())?;
+    let own = directory_of(&top.join(".git"), top)?;
+    Some((top.to_owned(), own))
+}
+
 /// Returns the directory that `.git` is, or names.
 fn directory_of(git: &Path, top: &Path) -> Option<PathBuf> {
     if git.is_dir() {

@@ -426,6 +426,10 @@ impl RunLog {
 }
 
 impl EventLog for RunLog {
+    fn files_changed_unseen(&self, run: &Run) -> Result<Vec<String>, StoreError> {
+        self.changed_files(run)
+    }
+
     fn append(
         &mut self,
         expected_seq: u64,

@@ -31,7 +31,37 @@ pub fn submit(
     run: &mut Run,
     command: &Command,
 ) -> Result<Decision, StoreError> {
+    if rests_on_evidence(&command.ask) {
+        look_at_files(log, machine, run, command.at_ms)?;
+    }
     record(log, run, command.at_ms, |run| decide(machine, run, command))
+}
+
+/// Tells whether guards are evaluated for what is asked.
+const fn rests_on_evidence(ask: &Ask) -> bool {
+    matches!(
+        ask,
+        Ask::Transition(_) | Ask::AskInPrompt { .. } | Ask::Approve(_)
+    )
+}
+
+/// Records files that changed since the last check, where no call was seen to change them.
+fn look_at_files(
+    log: &mut dyn EventLog,
+    machine: &Machine,
+    run: &mut Run,
+    at_ms: u64,
+) -> Result<(), StoreError> {
+    let files = log.files_changed_unseen(run)?;
+    if files.is_empty() {
+        return Ok(());
+    }
+    let ask = Ask::ReportFiles {
+        files,
+        before: None,
+    };
+    let command = Command { at_ms, ask };
+    record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
 }
 
 /// The same where what is asked depends on the run: it is made anew with each decision.

@@ -7,10 +7,12 @@ mod arguments;
 mod people;
 mod report;
 
-use std::{ffi::OsString, io::Write as _, process::ExitCode};
+use std::{cell::RefCell, ffi::OsString, io::Write as _, process::ExitCode};
 
 use interlock_core::visible::visible_lines;
-use interlock_sandbox::{Exit, Level, NotHeld, Plan, Reach, run_telling};
+use interlock_sandbox::{
+    Ended, Exit, Level, NotHeld, Plan, Reach, Told, plan::Column, run_watched,
+};
 use interlock_store::{Home, Ticket};
 
 use crate::{app, live::now_ms};
@@ -86,7 +88,8 @@ fn with_ticket(name: &str, arguments: &Arguments) -> Result<Exit, String> {
         .take_ticket(name, &arguments.line, now_ms())
         .map_err(|error| format!("{error}; nothing was run"))?;
     let plan = plan_of(&ticket, &arguments.line)?;
-    let report = Report::open(&home, &ticket)?;
+    let mut report = Report::open(&home, &ticket)?;
+    report.look_at_files()?;
     carry(&plan, Reach::ALL, Some(report))
 }
 
@@ -100,16 +103,30 @@ fn plan_of(ticket: &Ticket, line: &str) -> Result<Plan, String> {
     }
 }
 
-fn carry(plan: &Plan, most: Reach, mut report: Option<Report>) -> Result<Exit, String> {
+fn carry(plan: &Plan, most: Reach, report: Option<Report>) -> Result<Exit, String> {
     let mut unrecorded = None;
+    let mut left = false;
+    let report = report.map(RefCell::new);
     // Told while the line runs, so that it is known of one that never ends.
     let mut started = |level: Level, not_held: &[NotHeld]| {
-        if let Some(report) = &mut report {
-            unrecorded = report.started(level, not_held).err();
+        if let Some(report) = &report {
+            unrecorded = report.borrow_mut().started(level, not_held).err();
         }
     };
-    let ended = run_telling(plan, most, &mut started).map_err(|error| error.to_string())?;
-    match report {
+    let mut wanted = || {
+        left = report
+            .as_ref()
+            .is_some_and(|report| !report.borrow_mut().may_go_on());
+        !left
+    };
+    let watched = report.is_some() && plan.column == Column::Writing;
+    let told = Told {
+        started: &mut started,
+        wanted: if watched { Some(&mut wanted) } else { None },
+    };
+    let ended = run_watched(plan, most, told).map_err(|error| error.to_string())?;
+    tell_of_ends(plan, &ended, left);
+    match report.map(RefCell::into_inner) {
         Some(report) => {
             if let Some(why) = unrecorded.or_else(|| report.ended(&ended, plan).err()) {
                 // The line has run: what is not recorded is no evidence.
@@ -122,6 +139,23 @@ fn carry(plan: &Plan, most: Reach, mut report: Option<Report>) -> Result<Exit, S
         None => report::tell_person(&ended),
     }
     Ok(ended.exit)
+}
+
+/// Says what of a line that may write was ended, and why.
+fn tell_of_ends(plan: &Plan, ended: &Ended, left: bool) {
+    let say = |text: &str| {
+        // Where standard error is gone, the exit code is all there is to say.
+        let _ = writeln!(std::io::stderr(), "interlock: {text}");
+    };
+    if left {
+        say(
+            "the run has left the state that let this line write: it was ended with all that it started",
+        );
+    } else if ended.left_behind > 0 && plan.column == Column::Writing {
+        say(
+            "programs that this line left running were ended with it; a state may name such commands under `background`",
+        );
+    }
 }
 
 /// Ends as the line ended: with its code, or by the same signal.

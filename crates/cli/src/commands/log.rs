@@ -226,6 +226,10 @@ fn told(app: &App, recorded: &Recorded) -> Result<String, Failure> {
         "ApprovalRequested" => format!("{asked}{}: {}", get("name"), get("message")),
         _ if steps::is_one(&recorded.event) => steps::sentence(&recorded.event),
         _ if stages::is_one(&recorded.event) => stages::sentence(&recorded.event),
+        "FilesChanged" => format!(
+            "{}: no call was seen to change them",
+            names(line.get("files"))
+        ),
         "ProtectedChanged" => changes(&recorded.event),
         "ToolChanged" | "ToolAccepted" => tool_of_server(&recorded.event),
         "TrustDecided" => format!("{} {} by {}", get("word"), get("project"), get("by")),

@@ -117,7 +117,10 @@ fn guard_name(guard: &GuardRef) -> String {
         GuardRef::Inline(guard) => match guard.as_ref() {
             Guard::Field(field) => cut(&plain(&format!("on {}", field.field)), 60),
             Guard::Evidence(evidence) => match &evidence.of {
-                EvidenceOf::Command { text, .. } => cut(&plain(&format!("`{text}` seen")), 60),
+                of @ EvidenceOf::Command { .. } => {
+                    let shown = of.command_shown().unwrap_or_default();
+                    cut(&plain(&format!("{shown} seen")), 60)
+                }
                 EvidenceOf::Tool { tool, .. } => cut(&plain(&format!("{tool} seen")), 60),
             },
             Guard::All(items) => group("all of", items),

@@ -248,30 +248,49 @@ impl Work<'_> {
         self.open()?;
         let known = match &result.id {
             Some(id) => self.run.calls.iter().find(|call| call.id == *id),
-            None => self.run.calls.iter().rev().find(|call| !call.asked),
+            None => {
+                let mut newest = self.run.calls.iter().rev();
+                newest.find(|call| !call.asked && !call.told && !call.assumed)
+            }
         };
-        let Some(call) = known.cloned() else {
+        let Some(call) = known.filter(|call| !call.told).cloned() else {
             // Nothing was allowed under this id: there is nothing to record it against.
             return Ok(Reply::Accepted);
         };
         self.path = call.path.clone();
+        let ended = call.line.clone().filter(|line| line.ended_seq.is_some());
+        let settles = call.line.as_ref().is_some_and(|line| line.settles);
         // What was seen from beside the line counts, whatever the client says of it.
-        let (exit, mut wrote, commands) = match &call.line {
-            Some(line) => (line.exit, line.wrote.clone(), line.commands.clone()),
-            None => (result.exit, Vec::new(), result.commands.clone()),
+        let (exit, commands) = match (&call.line, &ended) {
+            (None, _) => (result.exit, result.commands.clone()),
+            (Some(line), None) if line.settles => (None, Vec::new()),
+            (Some(line), _) => (line.exit, line.commands.clone()),
         };
-        wrote.extend(result.wrote.iter().cloned());
+        let ok = match (&ended, exit) {
+            (Some(_), Some(exit)) => exit == 0,
+            _ => result.ok,
+        };
+        let wrote = match &ended {
+            Some(line) if !line.unseen => Vec::new(),
+            _ => result.wrote.clone(),
+        };
         self.emit(Event::CallEnded {
             call: call.id.clone(),
-            ok: result.ok,
+            ok,
             exit,
             bytes: result.bytes,
             wrote: wrote.clone(),
             commands,
             assumed: false,
-            writes: call.marks.writes,
+            writes: call.marks.writes && !settles,
         });
-        self.raise_after(&call, result.ok, &wrote)?;
+        let foreseen = match &ended {
+            // Raised by what was compared at its end, or by its exit code.
+            Some(line) => line.unseen && line.exit.is_none(),
+            // One that goes on raises when it ends.
+            None => !settles && !call.assumed,
+        };
+        self.raise_after(&call, ok && foreseen, &wrote)?;
         Ok(Reply::Accepted)
     }
 
@@ -285,25 +304,33 @@ impl Work<'_> {
             call: start.call.clone(),
             level: start.level.clone(),
             not_held: start.not_held.clone(),
+            settles: true,
         });
         Ok(Reply::Accepted)
     }
 
-    /// Records how a line ended; what it wrote counts when its call ends, or now if that has.
+    /// Records how a line ended; what it proves and wrote counts now, whatever its client says.
     pub(super) fn end_line(&mut self, end: &LineEnd) -> Answered {
         if self.run.is_over() {
             return Ok(Reply::Accepted);
         }
         self.open()?;
+        let known = self.run.calls.iter().find(|call| call.id == end.call);
+        let call = known.filter(|call| !call.line_has_ended()).cloned();
         self.emit(Event::LineEnded {
             call: end.call.clone(),
             exit: end.exit,
             wrote: end.wrote.clone(),
             commands: end.commands.clone(),
+            unseen: end.unseen,
         });
-        if self.run.calls.iter().all(|call| call.id != end.call) {
-            self.path = end.path.clone();
-            self.raise_seen(&end.path, &end.wrote)?;
+        self.path = end.path.clone();
+        match call.filter(|call| self.run.frame(&call.path).is_some()) {
+            Some(call) => {
+                let foreseen = end.unseen && end.exit == Some(0) && !call.assumed;
+                self.raise_after(&call, foreseen, &end.wrote)?;
+            }
+            None => self.raise_seen(&end.path, &end.wrote)?,
         }
         Ok(Reply::Accepted)
     }

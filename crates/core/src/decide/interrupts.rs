@@ -3,9 +3,10 @@
 use super::Work;
 use crate::{
     call::WrittenPath,
+    command::TransitionRequest,
     event::{Event, InterruptHit},
     judge::interrupt_hits,
-    names::FramePath,
+    names::{AgentId, FramePath},
     refusal::Refusal,
     run::OpenCall,
 };
@@ -126,38 +127,52 @@ impl Work<'_> {
         self.raise_one(path, &hit)
     }
 
-    /// Takes writes without an outcome for succeeded, now that a transition is asked for.
-    pub(super) fn assume_writes(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        let pending: Vec<OpenCall> = self
-            .run
-            .calls
-            .iter()
-            .filter(|call| {
-                call.path == *path && !call.asked && (wrote(call) || !call.marks.hits.is_empty())
-            })
+    /// Takes writes of the agent that asks without an outcome for ended, now that it asks for a transition.
+    ///
+    /// Those of other agents may wait for a person; where a person asks, all are.
+    pub(super) fn assume_writes(
+        &mut self,
+        path: &FramePath,
+        request: &TransitionRequest,
+    ) -> Result<(), Refusal> {
+        let all = request.is_by_a_person();
+        self.assume_ended(&|call| call.path == *path && (all || call.marks.agent == request.agent))
+    }
+
+    /// Takes what a sub-agent that has stopped left open for ended.
+    pub(super) fn assume_all_of(&mut self, agent: &AgentId) -> Result<(), Refusal> {
+        self.assume_ended(&|call| call.marks.agent.as_ref() == Some(agent))
+    }
+
+    fn assume_ended(&mut self, is_over: &dyn Fn(&OpenCall) -> bool) -> Result<(), Refusal> {
+        let calls = self.run.calls.iter();
+        let pending: Vec<OpenCall> = calls
+            .filter(|call| is_pending_write(call) && is_over(call))
             .cloned()
             .collect();
         for call in pending {
-            let wrote = call.line.clone().unwrap_or_default().wrote;
             self.emit(Event::CallEnded {
                 call: call.id.clone(),
                 ok: true,
                 exit: None,
                 bytes: 0,
-                wrote: wrote.clone(),
+                wrote: Vec::new(),
                 commands: Vec::new(),
                 assumed: true,
-                writes: call.marks.writes,
+                writes: call.marks.writes && !call.line_has_ended(),
             });
-            self.raise_after(&call, true, &wrote)?;
+            self.raise_after(&call, true, &[])?;
         }
         Ok(())
     }
 }
 
-/// Tells whether a call's line was seen to write.
-fn wrote(call: &OpenCall) -> bool {
-    call.line
+/// Tells whether a call may write, and how it ended is not known.
+fn is_pending_write(call: &OpenCall) -> bool {
+    let settled = call
+        .line
         .as_ref()
-        .is_some_and(|line| !line.wrote.is_empty())
+        .is_some_and(|line| line.ended_seq.is_some() && (!line.unseen || line.exit.is_some()));
+    let writes = call.marks.writes || !call.marks.hits.is_empty();
+    writes && !settled && !call.asked && !call.told && !call.assumed
 }

@@ -1,7 +1,10 @@
 //! Protected things that changed: recorded, and the run stands still.
 
 use super::{Answered, Reply, Work};
-use crate::event::{Event, ProtectedChange};
+use crate::{
+    event::{Event, ProtectedChange},
+    names::CallId,
+};
 
 /// Who pauses a run because of them.
 const BY: &str = "interlock";
@@ -11,6 +14,26 @@ const NAMED_MAX: usize = 5;
 const CHANGES_MAX: usize = 256;
 
 impl Work<'_> {
+    /// Records files that changed unseen, where evidence stands that they make stale.
+    pub(super) fn report_files(&mut self, files: &[String], before: Option<&CallId>) -> Answered {
+        self.open()?;
+        let call = before.and_then(|id| self.run.calls.iter().find(|call| call.id == *id));
+        let until = call.map_or(self.run.seq, |call| call.begun_seq);
+        let stands = self
+            .run
+            .evidence
+            .values()
+            .any(|seen| seen.begun_seq < until && !seen.is_before_an_edit(&self.run));
+        let before = call.map(|call| call.id.clone());
+        if stands && !files.is_empty() {
+            self.emit(Event::FilesChanged {
+                files: files.iter().take(NAMED_MAX).cloned().collect(),
+                before,
+            });
+        }
+        Ok(Reply::Accepted)
+    }
+
     /// Records what no person has seen yet, and pauses the run.
     pub(super) fn report_protected(&mut self, changes: &[ProtectedChange]) -> Answered {
         self.open()?;

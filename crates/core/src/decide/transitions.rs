@@ -53,7 +53,7 @@ impl Work<'_> {
                 format!("`{key}` is reserved: leave out keys that begin with `_`"),
             ));
         }
-        self.assume_writes(&path)?;
+        self.assume_writes(&path, request)?;
         let before = (self.run.clone(), self.events.len());
         let answered = self.ask_event(&path, request);
         if answered.is_err() {

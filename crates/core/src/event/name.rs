@@ -50,6 +50,7 @@ impl Event {
             Self::VariablesSet { .. } => "VariablesSet",
             Self::MachineAdopted { .. } => "MachineAdopted",
             Self::RunReopened { .. } => "RunReopened",
+            Self::FilesChanged { .. } => "FilesChanged",
             Self::ProtectedChanged { .. } => "ProtectedChanged",
             Self::ToolChanged(_) => "ToolChanged",
             Self::ToolAccepted { .. } => "ToolAccepted",

@@ -93,6 +93,9 @@ pub struct CallMarks {
     /// The entry of the person's `[shell] allow` by which alone it passes; such a line is not confined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_person: Option<String>,
+    /// The sub-agent whose call it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
 }
 
 /// A written file that matches an interrupt.

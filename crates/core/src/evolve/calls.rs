@@ -6,7 +6,7 @@ use super::approvals;
 use crate::{
     event::{CallMarks, CallRecord, EvidenceMark, ProbedCommand},
     names::{AgentId, CallId, FramePath},
-    run::{OpenCall, Run, Seen},
+    run::{Line, OpenCall, Run, Seen},
 };
 
 /// Open calls remembered at most; `decide` settles older ones first.
@@ -70,6 +70,8 @@ pub(super) fn remember(
         digest: call.digest.clone(),
         marks: marks.clone(),
         line: None,
+        told: false,
+        assumed: false,
     });
 }
 
@@ -81,6 +83,8 @@ pub(super) struct CallOutcome<'a> {
     pub(super) commands: &'a [ProbedCommand],
     /// Whether it may have written until it ended.
     pub(super) writes: bool,
+    /// Whether no end was seen, so that the true one may still come.
+    pub(super) assumed: bool,
 }
 
 /// Counts a call that a client's own prompt let run, and closes its question with yes.
@@ -98,13 +102,14 @@ fn admit_asked(run: &mut Run, id: &CallId) {
     }
 }
 
+/// Ends a call as its client tells; what `interlock exec` saw of its line stands.
 pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, bytes: u64) {
     // The client's own prompt said yes: the call ran, so it counts from here.
     admit_asked(run, id);
     let Some(index) = run.calls.iter().position(|call| call.id == *id) else {
         return;
     };
-    let Some(call) = run.calls.remove(index) else {
+    let Some(mut call) = run.calls.remove(index) else {
         return;
     };
     if let Some(frame) = run
@@ -113,8 +118,71 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, byt
     {
         frame.used.bytes = frame.used.bytes.saturating_add(bytes);
     }
+    if call.line_has_ended() {
+        return;
+    }
+    let goes_on = call.line.as_ref().is_some_and(|line| line.settles);
+    if goes_on && !outcome.assumed {
+        // Its end is still to come, and settles what it proves.
+        call.told = true;
+        run.calls.insert(index, call);
+        return;
+    }
+    settle(run, &call, outcome, true);
+    if outcome.assumed && outcome.writes {
+        call.assumed = true;
+        run.calls.insert(index, call);
+    }
+}
+
+/// Notes that `interlock exec` runs the line of a call: whoever was asked has said yes.
+pub(super) fn start_line(run: &mut Run, id: &CallId, settles: bool) {
+    if settles {
+        admit_asked(run, id);
+    }
+    if let Some(open) = run.calls.iter_mut().find(|open| open.id == *id) {
+        open.line = Some(Line {
+            settles,
+            ..Line::default()
+        });
+    }
+}
+
+/// Notes how the line of a call ended, and settles the call by that where the line was started to.
+pub(super) fn end_line(run: &mut Run, id: &CallId, mut line: Line) {
+    let seq = run.seq;
+    let wrote = !line.wrote.is_empty();
+    if let Some(index) = run.calls.iter().position(|call| call.id == *id)
+        && let Some(mut call) = run.calls.remove(index)
+    {
+        line.settles = call.line.as_ref().is_some_and(|line| line.settles);
+        line.ended_seq = line.settles.then_some(seq);
+        if line.settles {
+            let outcome = CallOutcome {
+                ok: line.exit == Some(0),
+                exit: line.exit,
+                commands: &line.commands,
+                writes: call.marks.writes,
+                assumed: false,
+            };
+            settle(run, &call, outcome, !wrote);
+        }
+        if !call.told {
+            call.line = Some(line);
+            run.calls.insert(index, call);
+        }
+    }
+    if wrote {
+        run.last_write = run.last_write.max(Some(seq));
+    }
+}
+
+/// Folds what the end of a call proves, and what it makes stale.
+///
+/// `in_order` tells whether all that it wrote is known to have come before its checks.
+fn settle(run: &mut Run, call: &OpenCall, outcome: CallOutcome<'_>, in_order: bool) {
     let begun_seq = call.begun_seq;
-    let alone = run.last_write <= Some(begun_seq);
+    let alone = in_order && run.last_write <= Some(begun_seq);
     if outcome.writes {
         // It may have waited for a person: what it writes lands at its end at the latest.
         run.last_write = run.last_write.max(Some(run.seq));

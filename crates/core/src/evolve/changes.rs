@@ -2,12 +2,20 @@
 
 use crate::{
     event::{ProtectedChange, ToolChange},
-    names::Digest,
+    names::{CallId, Digest},
     run::{AcceptedTool, Run},
 };
 
 /// Changes that wait for a person at most.
 const CHANGES_MAX: usize = 256;
+
+/// Makes stale what was seen before files changed that no call was seen to change.
+pub(super) fn report_files(run: &mut Run, before: Option<&CallId>) {
+    let call = before.and_then(|id| run.calls.iter().find(|call| call.id == *id));
+    // What that call proves is newer than the change.
+    let at = call.map_or(run.seq, |call| call.begun_seq.saturating_sub(1));
+    run.last_write = run.last_write.max(Some(at));
+}
 
 /// Keeps the newest report of each protected thing until a person has seen it.
 pub(super) fn report_protected(run: &mut Run, changes: &[ProtectedChange]) {

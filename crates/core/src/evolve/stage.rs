@@ -99,6 +99,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
                 exit: *exit,
                 commands: &[],
                 writes: false,
+                assumed: false,
             };
             end_call(run, call, outcome, *bytes);
             if !wrote.is_empty() {

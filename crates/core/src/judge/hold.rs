@@ -124,6 +124,21 @@ impl SimpleCommand {
 }
 
 impl Policy {
+    /// Tells whether what a line starts may go on when the line has ended.
+    ///
+    /// `background` then names one of its commands, and each whose effect is not known.
+    #[must_use]
+    pub fn lets_go_on(&self, facts: &ShellFacts) -> bool {
+        let is_named = |command: &SimpleCommand| {
+            let mut entries = self.background.iter();
+            entries.any(|entry| command.begins_with(&entry.words))
+        };
+        let may_stay = |command: &SimpleCommand| command.opaque.is_none() || is_named(command);
+        facts.unreadable.is_none()
+            && facts.commands.iter().any(is_named)
+            && facts.commands.iter().all(may_stay)
+    }
+
     /// Tells whether an entry of `allowed_commands` lists `command`.
     #[must_use]
     pub fn covers(&self, command: &SimpleCommand) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Bench, counted_files,
+    Bench, counted_files, places,
     proofs::{self, Standing},
     shell,
 };
@@ -26,6 +26,7 @@ pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
     if call.kind == CallKind::Conversation {
         return CallMarks {
             evidence: evidence(bench),
+            agent: call.agent.clone(),
             ..CallMarks::default()
         };
     }
@@ -38,6 +39,7 @@ pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
         watched: watched(bench),
         evidence: evidence(bench),
         by_person: by_person(bench),
+        agent: call.agent.clone(),
     }
 }
 
@@ -55,10 +57,9 @@ fn writes(bench: Bench<'_>) -> bool {
         return false;
     };
     line.unreadable.is_some()
-        || line
-            .commands
-            .iter()
-            .any(|command| command.opaque.is_some() && !is_named(bench, line, command))
+        || line.commands.iter().enumerate().any(|(index, command)| {
+            command.opaque.is_some() && !is_named(bench, line, index, command)
+        })
 }
 
 /// Tells whether all that a line may write is over before its `step` begins.
@@ -69,9 +70,9 @@ fn writes_before(bench: Bench<'_>, step: usize) -> bool {
     let Some(line) = &facts.shell else {
         return false;
     };
-    let over = |command: &SimpleCommand| {
+    let over = |(index, command): (usize, &SimpleCommand)| {
         command.opaque.is_none()
-            || is_named(bench, line, command)
+            || is_named(bench, line, index, command)
             || command.step.is_some_and(|own| own < step)
     };
     line.unreadable.is_none()
@@ -79,19 +80,35 @@ fn writes_before(bench: Bench<'_>, step: usize) -> bool {
             .writes
             .iter()
             .all(|write| write.place == Place::Scratch)
-        && line.commands.iter().all(over)
+        && line.commands.iter().enumerate().all(over)
 }
 
-/// Tells whether a list of commands or an evidence guard names `command` as it stands.
-fn is_named(bench: Bench<'_>, line: &ShellFacts, command: &SimpleCommand) -> bool {
+/// Tells whether a list of commands or an evidence guard names `command` as it stands, and where it runs.
+fn is_named(bench: Bench<'_>, line: &ShellFacts, index: usize, command: &SimpleCommand) -> bool {
+    let place = place_of(bench, index);
     shell::is_covered(bench, command)
         || evidence_guards(bench.machine).any(|of| match of {
-            EvidenceOf::Command { words, .. } => {
-                shell::names_plainly(words, line, command)
-                    || proofs::is_named_loosely(words, command)
+            EvidenceOf::Command {
+                words, directory, ..
+            } => {
+                let named = |command: &SimpleCommand| {
+                    shell::names_plainly(words, line, command)
+                        || proofs::is_named_loosely(words, command)
+                };
+                let wanted = directory.as_deref().unwrap_or_default();
+                let moved = places::moved(command, place);
+                place == Some(wanted) && named(command)
+                    || moved.is_some_and(|moved| {
+                        moved.directory.as_deref() == Some(wanted) && named(&moved.command)
+                    })
             }
             EvidenceOf::Tool { .. } => false,
         })
+}
+
+/// Returns where a command of the line runs, relative to the project root.
+fn place_of(bench: Bench<'_>, index: usize) -> Option<&str> {
+    bench.call.facts.directories.get(index)?.as_deref()
 }
 
 /// Returns the person's entry by which alone some command of the line passes.
@@ -219,8 +236,11 @@ fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<CallProof> {
                 first_step: None,
             })
         }
-        EvidenceOf::Command { words, .. } => {
-            command_proof(bench, bench.call.facts.shell.as_ref()?, words)
+        EvidenceOf::Command {
+            words, directory, ..
+        } => {
+            let line = bench.call.facts.shell.as_ref()?;
+            command_proof(bench, line, words, directory.as_deref().unwrap_or_default())
         }
     }
 }
@@ -240,17 +260,21 @@ fn touches(bench: Bench<'_>, path: &str) -> bool {
         .any(|touched| touched == path)
 }
 
-fn command_proof(bench: Bench<'_>, line: &ShellFacts, words: &[String]) -> Option<CallProof> {
+fn command_proof(
+    bench: Bench<'_>,
+    line: &ShellFacts,
+    words: &[String],
+    directory: &str,
+) -> Option<CallProof> {
     let mut found: Option<CallProof> = None;
     let mut all_probed = true;
     let chosen = line.unreadable.is_some() || proofs::chooses(&line.env);
     for (index, command) in line.commands.iter().enumerate() {
-        let standing = proofs::standing(words, command);
+        let standing = standing(words, directory, command, place_of(bench, index));
         if standing == Standing::Other {
             continue;
         }
-        let strays = bench.call.facts.strayed.contains(&index);
-        let whole = !chosen && !strays && standing == Standing::Whole;
+        let whole = !chosen && standing == Standing::Whole;
         let proof = found.get_or_insert(CallProof {
             success: true,
             exit: true,
@@ -270,6 +294,29 @@ fn command_proof(bench: Bench<'_>, line: &ShellFacts, words: &[String]) -> Optio
         probes: if all_probed { proof.probes } else { Vec::new() },
         ..proof
     })
+}
+
+/// Tells how a command that runs at `place` stands to an entry that is about `wanted`.
+fn standing(
+    words: &[String],
+    wanted: &str,
+    command: &SimpleCommand,
+    place: Option<&str>,
+) -> Standing {
+    let at = |standing: Standing, place: Option<&str>| match place {
+        // In another directory it is another command.
+        Some(place) if place != wanted => Standing::Other,
+        Some(_) => standing,
+        None => standing.min(Standing::Narrowed),
+    };
+    let plain = proofs::standing(words, command);
+    match places::moved(command, place) {
+        Some(moved) if plain != Standing::Whole => at(
+            proofs::standing(words, &moved.command),
+            moved.directory.as_deref(),
+        ),
+        _ => at(plain, place),
+    }
 }
 
 /// Adds a place; a command that a loop starts again stands at the same one.

@@ -13,7 +13,7 @@ use crate::facts::{CommandClass, EnvUse, SimpleCommand, Word};
 use rows::{CHOOSING, ONLY_SAYS, ROWS, Row};
 
 /// How a command stands to an entry of evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
     /// It is another command.
     Other,

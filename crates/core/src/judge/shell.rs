@@ -17,7 +17,7 @@ use crate::{
 
 pub use code::is_contained;
 use entries::{NoCompanion, companion, longest};
-pub(super) use entries::{entry_of_person, is_covered, is_listed, words_beyond};
+pub(super) use entries::{entry_of_person, is_covered, is_listed, name_of, words_beyond};
 use steering::Uncovered;
 pub(super) use steering::names_plainly;
 

@@ -92,7 +92,15 @@ fn basis(scope: Scope<'_>, guard: &Guard) -> Option<Basis> {
         Guard::Evidence(evidence) => {
             let seen = scope.run.evidence.get(&evidence.of.key());
             let (what, wanted) = match &evidence.of {
-                EvidenceOf::Command { text, exit, .. } => (text.clone(), Some(*exit)),
+                EvidenceOf::Command {
+                    text,
+                    exit,
+                    directory,
+                    ..
+                } => {
+                    let place = directory.as_ref().map(|place| format!(" (in {place})"));
+                    (format!("{text}{}", place.unwrap_or_default()), Some(*exit))
+                }
                 EvidenceOf::Tool { tool, path } => {
                     let of = path.as_deref().map(|path| format!(" {path}"));
                     (format!("{tool}{}", of.unwrap_or_default()), None)

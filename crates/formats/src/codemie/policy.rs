@@ -37,6 +37,7 @@ pub(super) fn read(what: &str, node: &Node, notes: &mut Notes<'_>) -> Option<Pol
         files_max: fields.integer("max_files_per_state"),
         result_bytes_max: fields.integer("context_budget_bytes"),
         allowed_commands: commands(&fields, notes),
+        background: Vec::new(),
         shell_writes: false,
         secrets: Secrets::Allow,
         blocked_env: texts("blocked_env"),

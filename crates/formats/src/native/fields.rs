@@ -205,6 +205,11 @@ pub(crate) const STATE_FIELDS: [Field; 21] = [
         Shape::Names,
         "Beginnings of shell commands that may run; empty: none.",
     ),
+    field(
+        "background",
+        Shape::Names,
+        "Beginnings of shell commands whose programs may go on when their line has ended.",
+    ),
     aliased(
         "blocked_env",
         &["deny_env"],
@@ -261,7 +266,7 @@ pub(crate) static STAGE: Table = Table {
     doc: "A state in which a model is called, in a fresh transcript: `type: stage`.",
     open: false,
     choice: Choice::Free,
-    fields: &joined::<20, 10, 30>(STATE_FIELDS, of_native::STAGE),
+    fields: &joined::<21, 10, 31>(STATE_FIELDS, of_native::STAGE),
 };
 
 /// Puts two lists of fields together.
@@ -472,6 +477,11 @@ pub(crate) static EVIDENCE: Table = Table {
             "exit",
             Shape::Integer,
             "The exit code it must have ended with; 0 when left out.",
+        ),
+        field(
+            "directory",
+            Shape::Name,
+            "Where the command must have run, relative to the project; its root when left out.",
         ),
         field("tool", Shape::Name, "A tool, `*` as wildcard."),
         field(

@@ -198,6 +198,7 @@ impl Reader<'_, '_> {
             (true, false) => self.evidence_command(&fields),
             (false, true) => {
                 self.refuse_evidence_field(&fields, "exit", "command");
+                self.refuse_evidence_field(&fields, "directory", "command");
                 fields.string("tool").map(|tool| EvidenceOf::Tool {
                     tool,
                     path: fields.string("path"),
@@ -246,11 +247,43 @@ impl Reader<'_, '_> {
             Some(Kind::Number(number)) => number.as_i64()?,
             _ => 0,
         };
+        let directory = match fields.get("directory") {
+            Some(node) => self.directory_below(node)?,
+            None => None,
+        };
         Some(EvidenceOf::Command {
             text: text.to_owned(),
             words,
             exit,
+            directory,
         })
+    }
+
+    /// Reads a directory of the project; `Some(None)`: its root.
+    fn directory_below(&mut self, node: &Node) -> Option<Option<String>> {
+        let text = node.text()?;
+        let parts = text.split('/').filter(|part| !matches!(*part, "" | "."));
+        let parts: Vec<&str> = parts.collect();
+        let problem = if text.starts_with(['/', '~']) {
+            Some("is absolute")
+        } else if parts.contains(&"..") {
+            Some("leads out of what it names")
+        } else if text.contains(['\\', '\0']) {
+            Some("is no plain path")
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            self.report
+                .error(
+                    node.span,
+                    "invalid_path",
+                    format!("the directory `{text}` {problem}"),
+                )
+                .help("write it relative to the project root, as `src` or `packages/small`");
+            return None;
+        }
+        Some((!parts.is_empty()).then(|| parts.join("/")))
     }
 
     fn refuse_evidence_field(&mut self, fields: &Fields<'_>, name: &str, beside: &str) {

@@ -219,6 +219,7 @@ impl Reader<'_, '_> {
             allowed_commands: self
                 .commands(current, name, fields)
                 .or_else(|| fields.is_broken("allowed_commands").then(Vec::new)),
+            background: self.background(fields),
             shell_writes: false,
             secrets: match fields.text("secrets") {
                 Some("deny") => Secrets::Deny,
@@ -269,6 +270,17 @@ impl Reader<'_, '_> {
             });
         }
         Some(entries)
+    }
+
+    fn background(&mut self, fields: &Fields<'_>) -> Vec<CommandEntry> {
+        let written = fields.names("background").unwrap_or_default();
+        let entry = |(text, node): (&str, &Node)| {
+            Some(CommandEntry {
+                text: text.to_owned(),
+                words: self.words(text, node)?,
+            })
+        };
+        written.into_iter().filter_map(entry).collect()
     }
 
     /// Splits the beginning of a command into words, all of which must be literal.

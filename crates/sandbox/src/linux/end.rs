@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::AsFd as _;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -28,6 +29,67 @@ const PASSED_ON: [Signal; 8] = [
 
 /// More rounds than this are not spent on ending what is left.
 const ROUNDS_MAX: usize = 1_000;
+
+/// How often it is asked whether a command may go on, in milliseconds.
+const WATCHED_EVERY_MS: u16 = 200;
+const WATCHED_EVERY: Duration = Duration::from_millis(200);
+
+/// How long what is about to end by itself has for that, once its command has ended.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Tells whether a command may go on.
+pub(crate) type Wanted<'a> = dyn FnMut() -> bool + 'a;
+
+/// Whether a command may go on, and what is done about what it leaves meanwhile.
+pub(super) struct Watch<'w, 'a> {
+    wanted: Option<&'w mut Wanted<'a>>,
+    known: &'w BTreeSet<i32>,
+    last: Instant,
+    /// Whether it was ended because it may not go on.
+    pub(super) ended: bool,
+}
+
+impl<'w, 'a> Watch<'w, 'a> {
+    pub(super) fn new(wanted: Option<&'w mut Wanted<'a>>, known: &'w BTreeSet<i32>) -> Self {
+        Self {
+            wanted,
+            known,
+            last: Instant::now(),
+            ended: false,
+        }
+    }
+
+    /// Asks from time to time, however much there is to hear.
+    fn look(&mut self, command: Pid) {
+        let Some(wanted) = self
+            .wanted
+            .as_mut()
+            .filter(|_| self.last.elapsed() >= WATCHED_EVERY)
+        else {
+            return;
+        };
+        // What has come to this process and ended there would stay as it is for as long as the line runs.
+        for process in children().difference(self.known) {
+            if *process != command.as_raw() {
+                let _ = waitpid(Pid::from_raw(*process), Some(WaitPidFlag::WNOHANG));
+            }
+        }
+        if !wanted() {
+            self.ended = true;
+            self.wanted = None;
+            end_below(command, 0);
+        }
+        self.last = Instant::now();
+    }
+}
+
+/// What following a command waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Called {
+    Signal,
+    Channel,
+    Nothing,
+}
 
 /// `SI_KERNEL`: the terminal sent it, to the command as well.
 const FROM_KERNEL: i32 = 0x80;
@@ -57,12 +119,16 @@ impl Signals {
     }
 
     /// Waits until `command` ends, and takes in meanwhile what comes through `channel`.
+    ///
+    /// Once `watch` says that it may not go on, it ends with all below it.
     pub(super) fn follow(
         &self,
         command: Pid,
         mut channel: Option<&mut Channel>,
+        watch: &mut Watch<'_, '_>,
     ) -> Result<Exit, Errno> {
         loop {
+            watch.look(command);
             let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
             match waitpid(command, Some(flags)) {
                 Ok(WaitStatus::Exited(_, code)) => {
@@ -71,9 +137,10 @@ impl Signals {
                 Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Exit::Signal(signal as i32)),
                 // Whoever waits for this process is to see that the command has stopped.
                 Ok(WaitStatus::Stopped(..)) => raise(Signal::SIGSTOP)?,
-                Ok(_) => match &mut channel {
-                    Some(channel) if !self.is_called(channel)? => channel.hear(),
-                    _ => self.hear(command)?,
+                Ok(_) => match self.next(channel.as_deref(), watch.wanted.is_some())? {
+                    Called::Signal => self.hear(command)?,
+                    Called::Channel => channel.iter_mut().for_each(|channel| channel.hear()),
+                    Called::Nothing => {}
                 },
                 Err(Errno::EINTR) => {}
                 Err(error) => return Err(error),
@@ -81,18 +148,27 @@ impl Signals {
         }
     }
 
-    /// Waits until a signal has come, or something through `channel`; tells whether it is a signal.
-    fn is_called(&self, channel: &Channel) -> Result<bool, Errno> {
-        let mut both = [
-            PollFd::new(self.heard.as_fd(), PollFlags::POLLIN),
-            PollFd::new(channel.near().as_fd(), PollFlags::POLLIN),
-        ];
-        match poll(&mut both, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => {}
+    /// Waits until a signal has come, or something through `channel`; not for long where it is `watched`.
+    fn next(&self, channel: Option<&Channel>, watched: bool) -> Result<Called, Errno> {
+        let of_signals = || PollFd::new(self.heard.as_fd(), PollFlags::POLLIN);
+        let mut both = vec![of_signals()];
+        both.extend(channel.map(|channel| PollFd::new(channel.near().as_fd(), PollFlags::POLLIN)));
+        let longest = if watched {
+            PollTimeout::from(WATCHED_EVERY_MS)
+        } else {
+            PollTimeout::NONE
+        };
+        match poll(&mut both, longest) {
+            Ok(0) | Err(Errno::EINTR) => return Ok(Called::Nothing),
+            Ok(_) => {}
             Err(error) => return Err(error),
         }
-        let [signals, _] = &both;
-        Ok(signals.any().unwrap_or(false))
+        let is_signal = both.first().and_then(PollFd::any).unwrap_or(false);
+        Ok(if is_signal {
+            Called::Signal
+        } else {
+            Called::Channel
+        })
     }
 
     /// Waits for one signal and passes it on where the command has not got it already.
@@ -151,11 +227,46 @@ pub(super) fn children() -> BTreeSet<i32> {
     found
 }
 
+/// What became of processes that a command has left.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct LeftOvers {
+    /// How many were ended.
+    pub(super) ended: usize,
+    /// Whether one may still run.
+    pub(super) remain: bool,
+}
+
+/// Waits a moment for what ends by itself, such as the reader of a pipe that has been closed.
+fn wait_for_left_over(known: &BTreeSet<i32>) {
+    let until = Instant::now() + GRACE;
+    loop {
+        let mut left = children();
+        left.retain(|process| !known.contains(process));
+        left.retain(|process| {
+            let flags = Some(WaitPidFlag::WNOHANG);
+            matches!(
+                waitpid(Pid::from_raw(*process), flags),
+                Ok(WaitStatus::StillAlive)
+            )
+        });
+        // One that has ended may have handed on its own children.
+        let none = left.is_empty() && children().is_subset(known);
+        if none || Instant::now() >= until {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Ends every process that a command has left, `known` children of this process apart.
 ///
 /// This process is the one that orphans come to; each one that ends brings its own
-/// children here, until none is left. Returns whether all have ended.
-pub(super) fn end_left_over(known: &BTreeSet<i32>) -> bool {
+/// children here, until none is left.
+pub(super) fn end_left_over(known: &BTreeSet<i32>, may_end_itself: bool) -> LeftOvers {
+    if may_end_itself {
+        wait_for_left_over(known);
+    }
+    let mut ended = 0;
     for _ in 0..ROUNDS_MAX {
         let left: Vec<_> = children()
             .difference(known)
@@ -163,16 +274,23 @@ pub(super) fn end_left_over(known: &BTreeSet<i32>) -> bool {
             .map(Pid::from_raw)
             .collect();
         if left.is_empty() {
-            return true;
+            return LeftOvers {
+                ended,
+                remain: false,
+            };
         }
         for process in &left {
             end_below(*process, 0);
         }
         for process in left {
-            let _ = waitpid(process, None);
+            let by_us = matches!(waitpid(process, None), Ok(WaitStatus::Signaled(..)));
+            ended += usize::from(by_us);
         }
     }
-    false
+    LeftOvers {
+        ended,
+        remain: true,
+    }
 }
 
 /// Ends `process` and, so that fewer rounds are needed, all below it first.

@@ -128,7 +128,7 @@ fn confinement(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Conf
         } else {
             Calls::Working
         },
-        left_over: if column == Column::Writing {
+        left_over: if column == Column::Writing && asked.policy.lets_go_on(asked.facts) {
             LeftOver::Stay
         } else {
             LeftOver::End

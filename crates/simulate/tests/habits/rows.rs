@@ -31,6 +31,9 @@ pub(crate) struct Row {
     /// The command of the evidence guard that it is about.
     #[serde(default)]
     pub(crate) guard: Option<String>,
+    /// The directory that the guard names.
+    #[serde(default)]
+    pub(crate) directory: Option<String>,
 }
 
 /// Reads every row of every file, in the order of the names.

@@ -9,8 +9,10 @@ use interlock_core::{
     machine::Machine,
     run::Run,
 };
-use interlock_sandbox::{Answer, Change, Changed, Ended, Exit, Level, NotHeld, Plan, Probed};
-use interlock_store::{EventLog as _, Home, RunLog, StoreError, Ticket, submit};
+use interlock_sandbox::{
+    Answer, Change, Changed, Ended, Exit, Level, NotHeld, Plan, Probed, plan::Column,
+};
+use interlock_store::{EventLog as _, Home, RunLog, StoreError, Ticket, is_check, submit};
 
 use crate::live::now_ms;
 
@@ -49,6 +51,40 @@ impl Report {
         })
     }
 
+    /// Tells the run of files that changed since its last check, before a line that is one begins.
+    pub(super) fn look_at_files(&mut self) -> Result<(), String> {
+        if is_check(&self.run, &self.call).is_none() {
+            return Ok(());
+        }
+        let files = self.log.changed_files(&self.run);
+        let files = files.map_err(|error| error.to_string())?;
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.ask(Ask::ReportFiles {
+            files,
+            before: Some(self.call.clone()),
+        })
+    }
+
+    /// Tells whether the run still stands where something may write.
+    pub(super) fn may_go_on(&mut self) -> bool {
+        if self.log.count().is_ok_and(|count| count == self.run.seq) {
+            return true;
+        }
+        // What cannot be read says nothing: the line is held to its plan all the same.
+        let Ok(run) = self.log.load() else {
+            return true;
+        };
+        self.run = run;
+        let frame = self.run.frame(&self.path).unwrap_or(&self.run.root);
+        let state = self
+            .machine
+            .called(frame.machine.as_ref())
+            .and_then(|machine| machine.states.get(&frame.at));
+        self.run.is_over() || state.is_none_or(|state| state.policy.may_write())
+    }
+
     /// Tells the run how far the line is held.
     pub(super) fn started(&mut self, level: Level, not_held: &[NotHeld]) -> Result<(), String> {
         let not_held = not_held.iter().map(|thing| thing.as_str().to_owned());
@@ -65,6 +101,11 @@ impl Report {
             Exit::Code(code) => i64::from(code),
             Exit::Signal(signal) => 128 + i64::from(signal),
         };
+        // Kept before its end is told: nothing is evidence without.
+        if let Some(begun) = is_check(&self.run, &self.call) {
+            let kept = self.log.keep_files(&plan.project, begun);
+            kept.map_err(|error| error.to_string())?;
+        }
         self.ask(Ask::EndLine(LineEnd {
             call: self.call.clone(),
             path: self.path.clone(),
@@ -75,6 +116,8 @@ impl Report {
                 .map(|relative| written(&plan.project, relative))
                 .collect(),
             commands: commands(&ended.probed),
+            // In a free state nothing is compared.
+            unseen: ended.unseen.is_some() || plan.column == Column::Free,
         }))?;
         if ended.changed.is_empty() {
             return Ok(());

@@ -1,5 +1,6 @@
 //! The probe: starts one program, ends as it ends, and tells both.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -14,7 +15,8 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigmaskHow, Signal, sigprocmask};
 use nix::unistd::{AccessFlags, Pid, access, getpid, getppid};
 
-use super::super::{end, raw};
+use super::super::end::{self, Watch};
+use super::super::raw;
 use super::{ID, Message, PARKED_INPUT};
 use crate::run::Exit;
 
@@ -159,7 +161,8 @@ fn run(program: &Path, name: &OsStr, operands: &[OsString]) -> io::Result<Exit> 
     });
     raw::hear_of_children();
     let child = command.spawn()?;
-    let exit = signals.follow(Pid::from_raw(child.id().cast_signed()), None)?;
+    let child = Pid::from_raw(child.id().cast_signed());
+    let exit = signals.follow(child, None, &mut Watch::new(None, &BTreeSet::new()))?;
     Ok(exit)
 }
 

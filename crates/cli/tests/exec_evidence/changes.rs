@@ -1,0 +1,327 @@
+//! What changes the project without a call that was seen to: what a line leaves behind, and everybody else.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
+
+use interlock_core::{
+    Reply,
+    command::{AGENT, Ask, Command, TransitionRequest},
+    names::RunId,
+};
+use interlock_store::{Home, submit};
+use interlock_testkit::interlock::Interlock;
+use serde_json::{Value, json};
+
+use crate::{INTERLOCK, complained, session::Session};
+
+/// A state that may write, then one that checks.
+fn workflow(background: &[&str]) -> Value {
+    json!({
+        "id": "w", "initial": "work",
+        "guards": { "tested": { "evidence": { "command": "npm test" } } },
+        "interrupts": {
+            "schema": { "trigger": { "file_pattern": "db/*" }, "target": "review" },
+        },
+        "states": {
+            "work": {
+                "allowed_tools": ["Read", "Edit", "Write", "Bash"],
+                "background": background,
+                "on": { "CHECK": "check" },
+            },
+            "check": {
+                "allowed_tools": ["Read", "Bash"], "allowed_commands": ["npm test"],
+                "on": { "DONE": { "target": "end", "guard": "tested" }, "AGAIN": "work" },
+            },
+            "review": { "allowed_tools": ["Read"], "on": { "BACK": "$return" } },
+            "end": { "type": "final" },
+        },
+    })
+}
+
+impl Session {
+    /// Runs a line as its client would, and tells the hook nothing of its end.
+    fn only_run(&self, line: &str) -> std::process::Output {
+        let carried = self.carried(line);
+        let mut shell = self.room.command("bash");
+        shell.args(["-c", &carried]).output().unwrap()
+    }
+
+    /// Asks for a transition, as the agent's control server would; returns why not.
+    fn asks(&self, event: &str) -> Result<(), String> {
+        let home = Home::at(self.room.state().join("interlock"));
+        let mut log = home.open_run(&RunId::new(self.run.as_str())).unwrap();
+        let machine = log.machine().unwrap();
+        let mut run = log.load().unwrap();
+        let ask = Ask::Transition(TransitionRequest {
+            event: event.to_owned(),
+            data: Default::default(),
+            branch: None,
+            agent: None,
+            by: AGENT.to_owned(),
+            approved_by: None,
+        });
+        let command = Command { at_ms: 1, ask };
+        let decision = submit(&mut log, &machine, &mut run, &command).unwrap();
+        match decision.reply {
+            Reply::Refused(refusal) => Err(refusal.message),
+            _ => Ok(()),
+        }
+    }
+
+    fn state(&self) -> String {
+        let status = Interlock::new(INTERLOCK, &self.room)
+            .status(&self.run)
+            .unwrap();
+        status["state"].as_str().unwrap().to_owned()
+    }
+
+    fn events(&self, name: &str) -> Vec<Value> {
+        let mut events = Interlock::new(INTERLOCK, &self.room)
+            .events(&self.run)
+            .unwrap();
+        events.retain(|event| event["event"] == name);
+        events
+    }
+
+    /// Makes the project a repository that tracks all its files.
+    fn track(&self) {
+        for words in [&["init", "-q"][..], &["add", "-A"]] {
+            let mut git = self.room.command("git");
+            assert!(git.args(words).status().unwrap().success(), "{words:?}");
+        }
+    }
+}
+
+fn is_alive(process: &str) -> bool {
+    fs::exists(format!("/proc/{}", process.trim())).unwrap()
+}
+
+#[test]
+fn what_a_line_leaves_behind_ends_with_it() {
+    let session = Session::of(&workflow(&[]));
+    session.program(
+        "stay.sh",
+        "#!/bin/sh\necho $$ > left.new; mv left.new left; exec sleep 600\n",
+    );
+    let until = "until [ -s left ]; do read -t 0.01 < <(:); done";
+    for line in [
+        format!("./stay.sh > /dev/null 2>&1 & {until}"),
+        format!("setsid ./stay.sh > /dev/null 2>&1 & {until}"),
+        format!("nohup ./stay.sh > /dev/null 2>&1 & {until}"),
+        format!("( ( setsid ./stay.sh > /dev/null 2>&1 & ) & ); {until}"),
+        format!("(setsid setsid nohup ./stay.sh > /dev/null 2>&1 & disown); {until}"),
+        format!("bash -c 'setsid ./stay.sh > /dev/null 2>&1 & exit 0'; {until}"),
+    ] {
+        let output = session.only_run(&line);
+        let process = session.room.read("left").unwrap_or_default();
+        assert!(!process.is_empty(), "{line}: {output:?}");
+        assert!(!is_alive(&process), "{line}: {process} goes on");
+        assert!(
+            complained(&output).contains("`background`"),
+            "{line}: {output:?}"
+        );
+        fs::remove_file(session.room.path("project/left")).unwrap();
+    }
+}
+
+#[test]
+fn what_ends_by_itself_has_a_moment_for_it() {
+    let session = Session::of(&workflow(&[]));
+    let output = session.only_run("seq 3 > >(cat > copied)");
+    assert_eq!(session.room.read("copied").as_deref(), Some("1\n2\n3\n"));
+    assert_eq!(complained(&output), "");
+}
+
+#[test]
+fn background_work_that_the_state_names_goes_on() {
+    let session = Session::of(&workflow(&["./serve.sh"]));
+    session.program(
+        "serve.sh",
+        "#!/bin/sh\necho $$ > left.new; mv left.new left; exec sleep 600\n",
+    );
+    let until = "until [ -s left ]; do read -t 0.01 < <(:); done";
+    session.only_run(&format!("./serve.sh > /dev/null 2>&1 & {until}"));
+    let process = session.room.read("left").unwrap();
+    assert!(is_alive(&process), "{process}");
+    let mut kill = session.room.command("kill");
+    assert!(
+        kill.args(["-9", process.trim()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    // Beside it, what is not named does not.
+    session.program("other.sh", "#!/bin/sh\nexit 0\n");
+    fs::remove_file(session.room.path("project/left")).unwrap();
+    session.only_run(&format!(
+        "./serve.sh > /dev/null 2>&1 & {until}; ./other.sh"
+    ));
+    let process = session.room.read("left").unwrap();
+    assert!(!is_alive(&process), "{process}");
+}
+
+#[test]
+fn a_line_that_goes_on_ends_when_nothing_may_write_any_more() {
+    let session = Session::of(&workflow(&["./serve.sh"]));
+    session.program("serve.sh", "#!/bin/sh\necho ready; exec sleep 600\n");
+    for line in ["./serve.sh", "echo ready; sleep 600; echo late > src.js"] {
+        let carried = session.carried(line);
+        let mut shell = session.room.command("bash");
+        let mut child = shell
+            .args(["-c", &carried])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = String::new();
+        let mut printed = BufReader::new(child.stdout.take().unwrap());
+        printed.read_line(&mut ready).unwrap();
+        assert_eq!(ready, "ready\n", "{line}");
+        assert_eq!(session.asks("CHECK"), Ok(()));
+        let output = child.wait_with_output().unwrap();
+        assert!(
+            complained(&output).contains("has left the state"),
+            "{line}: {output:?}"
+        );
+        assert!(session.room.read("src.js").is_none());
+        assert_eq!(session.asks("AGAIN"), Ok(()));
+    }
+}
+
+#[test]
+fn a_change_that_nobody_saw_makes_evidence_stale() {
+    let session = Session::of(&workflow(&[]));
+    session.room.write("src/app.js", "1").unwrap();
+    session.room.write(".gitignore", "dist\n").unwrap();
+    session.track();
+    assert_eq!(session.asks("CHECK"), Ok(()));
+    session.run("npm test | cat");
+    // What is not tracked is no part of what was tested.
+    session.room.write("dist/app.js", "built").unwrap();
+    session.room.write("report.xml", "built").unwrap();
+    session.room.write("src/app.js", "2").unwrap();
+    let refused = session.asks("DONE").unwrap_err();
+    assert!(refused.contains("since the last edit"), "{refused}");
+    let found = session.events("FilesChanged");
+    assert_eq!(found[0]["files"], json!(["src/app.js"]), "{found:?}");
+    assert!(session.asks("DONE").is_err());
+    session.run("npm test");
+    session.room.write("dist/app.js", "built again").unwrap();
+    assert_eq!(session.asks("DONE"), Ok(()));
+}
+
+#[test]
+fn a_change_before_a_check_begins_makes_only_older_evidence_stale() {
+    let mut workflow = workflow(&[]);
+    workflow["guards"]["linted"] = json!({ "evidence": { "command": "cargo test" } });
+    workflow["states"]["check"]["allowed_commands"] = json!(["npm test", "cargo test"]);
+    workflow["states"]["check"]["on"]["DONE"] =
+        json!({ "target": "end", "guards": ["tested", "linted"] });
+    let session = Session::of(&workflow);
+    session.room.write("src/app.js", "1").unwrap();
+    session.track();
+    assert_eq!(session.asks("CHECK"), Ok(()));
+    session.run("npm test");
+    session.room.write("src/app.js", "2").unwrap();
+    session.run("cargo test");
+    let refused = session.asks("DONE").unwrap_err();
+    assert!(refused.contains("`npm test`"), "{refused}");
+    session.run("npm test");
+    assert_eq!(session.asks("DONE"), Ok(()));
+}
+
+#[test]
+fn where_nothing_is_tracked_every_file_that_no_build_makes_counts() {
+    let session = Session::of(&workflow(&[]));
+    assert_eq!(session.asks("CHECK"), Ok(()));
+    session.run("npm test");
+    session.room.write("node_modules/x/a.js", "x").unwrap();
+    session.room.write("src/new.js", "x").unwrap();
+    assert!(session.asks("DONE").is_err());
+    session.run("npm test");
+    session.room.write("node_modules/x/a.js", "y").unwrap();
+    assert_eq!(session.asks("DONE"), Ok(()));
+}
+
+#[test]
+fn a_result_that_is_lost_or_lies_changes_nothing_of_what_was_seen() {
+    let session = Session::of(&workflow(&[]));
+    assert_eq!(session.asks("CHECK"), Ok(()));
+    session.run("npm test");
+    // It fails, and its client never tells.
+    session.stand_in("npm", "#!/bin/sh\nexit 1\n");
+    session.only_run("npm test");
+    let refused = session.asks("DONE").unwrap_err();
+    assert!(refused.contains("ended with 1"), "{refused}");
+    // It succeeds, and its client says that it failed.
+    session.stand_in("npm", "#!/bin/sh\nexit 0\n");
+    let carried = session.carried("npm test");
+    let mut shell = session.room.command("bash");
+    shell.args(["-c", &carried]).output().unwrap();
+    session.hook(
+        "PostToolUseFailure",
+        &carried,
+        &json!({ "error": "Exit code 1" }),
+    );
+    assert_eq!(session.asks("DONE"), Ok(()));
+}
+
+#[test]
+fn a_newer_call_that_was_never_run_suspends_older_success() {
+    let session = Session::of(&workflow(&[]));
+    assert_eq!(session.asks("CHECK"), Ok(()));
+    session.run("npm test");
+    session.carried("npm test");
+    let refused = session.asks("DONE").unwrap_err();
+    assert!(refused.contains("a newer call"), "{refused}");
+    session.run("npm test");
+    assert_eq!(session.asks("DONE"), Ok(()));
+}
+
+#[test]
+fn what_a_line_wrote_raises_its_interrupt_without_a_result() {
+    let session = Session::of(&workflow(&[]));
+    session.program(
+        "write.sh",
+        "#!/bin/sh\nmkdir -p db; echo x > db/a; exit 3\n",
+    );
+    let carried = session.carried("./write.sh");
+    let mut shell = session.room.command("bash");
+    let output = shell.args(["-c", &carried]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert_eq!(
+        session.events("LineEnded")[0]["wrote"][0]["relative"],
+        "db/a"
+    );
+    assert_eq!(session.state(), "review");
+    // The agent is told when its client's word comes.
+    let failed = json!({ "error": "Exit code 3" });
+    let answer = session.hook("PostToolUseFailure", &carried, &failed);
+    assert!(
+        answer.to_string().contains("moved from `work` to `review`"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn an_edit_that_lands_after_the_tests_makes_them_stale() {
+    let session = Session::held_to(&["Read", "Edit", "Write", "Bash"], "npm test");
+    let write = |event: &str, id: &str| {
+        let more = json!({
+            "tool_name": "Write", "tool_use_id": id, "agent_id": "sub",
+            "tool_input": { "file_path": session.room.file("a.js"), "content": "x" },
+            "tool_response": { "type": "create" },
+        });
+        session.hook(event, "", &more)
+    };
+    write("PreToolUse", "w1");
+    session.run("npm test");
+    assert!(session.asks("DONE").is_err(), "it is open");
+    write("PostToolUse", "w1");
+    assert!(session.asks("DONE").is_err(), "it has landed after them");
+    session.run("npm test");
+    assert_eq!(session.asks("DONE"), Ok(()));
+}

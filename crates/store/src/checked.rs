@@ -1,0 +1,198 @@
+//! How the files of a project stood when its checks had ended, kept beside a run's log.
+//!
+//! What changes them and is no call that the run saw makes evidence stale. Compared are the files that
+//! version control tracks, by stamps alone: what a build leaves behind is not tracked. Where there is no
+//! repository, or one whose index is kept otherwise, every file counts but for those below [`BUILT`].
+//! More than [`FILES_MAX`] are not compared.
+
+mod index;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use interlock_core::{names::CallId, run::Run};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::StoreError,
+    files::{self, Sync, Versioned},
+    run_log::RunLog,
+};
+
+/// The name of its file beside a run's database.
+const FILE: &str = "checked.json";
+/// Files that are compared of one project; none of a larger one.
+pub const FILES_MAX: usize = 50_000;
+/// Directories inside one another that are looked at.
+const DEPTH_MAX: usize = 60;
+/// Checks that one look is about.
+const CHECKS_MAX: usize = 64;
+/// Changed files that are named.
+const NAMED_MAX: usize = 5;
+/// Names of directories that builds and package managers fill; those that begin with `.` are left out, too.
+const BUILT: [&str; 10] = [
+    "node_modules",
+    "target",
+    "dist",
+    "build",
+    "out",
+    "coverage",
+    "__pycache__",
+    "venv",
+    "obj",
+    "tmp",
+];
+
+/// What shows cheaply that a file is the same: inode, size, mode, and when it and its entry changed.
+type Stamp = (u64, u64, u32, i64, i64, i64, i64);
+
+/// How the files of a project stood.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stood {
+    /// The project's root.
+    project: PathBuf,
+    /// Sequence numbers of the verdicts on the checks that had ended.
+    begun: Vec<u64>,
+    /// Each file, relative to the project; `None`: it was not there.
+    files: BTreeMap<String, Option<Stamp>>,
+    /// Whether every file of the project counts, so that a new one is a change.
+    whole: bool,
+}
+
+impl Versioned for Stood {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 32 * 1024 * 1024;
+}
+
+impl RunLog {
+    /// Keeps how the files of `project` stand now that the check begun at `begun_seq` has ended.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep_files(&self, project: &Path, begun_seq: u64) -> Result<(), StoreError> {
+        let path = self.directory().join(FILE);
+        let Some((files, whole)) = stand(project) else {
+            return files::remove(&path).map(drop);
+        };
+        let mut begun = match files::read::<Stood>(&path) {
+            Ok(Some(stood)) if stood.project == project => stood.begun,
+            _ => Vec::new(),
+        };
+        begun.retain(|known| *known != begun_seq);
+        begun.push(begun_seq);
+        let first = begun.len().saturating_sub(CHECKS_MAX);
+        let stood = Stood {
+            project: project.to_owned(),
+            begun: begun.split_off(first),
+            files,
+            whole,
+        };
+        files::write(&path, &stood, Sync::Later)
+    }
+
+    /// Names files that are not as they stood when a check ended whose success still stands.
+    ///
+    /// # Errors
+    /// What was kept cannot be read.
+    pub fn changed_files(&self, run: &Run) -> Result<Vec<String>, StoreError> {
+        if run.evidence.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Some(stood) = files::read::<Stood>(&self.directory().join(FILE))? else {
+            return Ok(Vec::new());
+        };
+        let stands = run
+            .evidence
+            .values()
+            .any(|seen| stood.begun.contains(&seen.begun_seq) && !seen.is_before_an_edit(run));
+        Ok(if stands { stood.changed() } else { Vec::new() })
+    }
+}
+
+/// Tells whether the end of a call is one of those after which files are kept.
+#[must_use]
+pub fn is_check(run: &Run, call: &CallId) -> Option<u64> {
+    let open = run.calls.iter().find(|open| open.id == *call)?;
+    (open.marks.shell && !open.marks.evidence.is_empty()).then_some(open.begun_seq)
+}
+
+impl Stood {
+    fn changed(&self) -> Vec<String> {
+        let now = |name: &str| stamp(&self.project.join(name));
+        let mut found: Vec<String> = self
+            .files
+            .iter()
+            .filter(|(name, stood)| now(name) != **stood)
+            .map(|(name, _)| name.clone())
+            .take(NAMED_MAX)
+            .collect();
+        if self.whole && found.is_empty() {
+            match walked(&self.project) {
+                Some(files) => {
+                    let mut files = files.into_keys();
+                    found.extend(files.find(|name| !self.files.contains_key(name)));
+                }
+                None => found.push(".".to_owned()),
+            }
+        }
+        found
+    }
+}
+
+/// Looks at the files of a project that count; `None`: there are too many.
+fn stand(project: &Path) -> Option<(BTreeMap<String, Option<Stamp>>, bool)> {
+    match index::tracked(project, FILES_MAX) {
+        index::Tracked::Files(names) => {
+            let stood = |name: String| {
+                let stamp = stamp(&project.join(&name));
+                (name, stamp)
+            };
+            Some((names.into_iter().map(stood).collect(), false))
+        }
+        index::Tracked::TooMany => None,
+        index::Tracked::Unknown => Some((walked(project)?, true)),
+    }
+}
+
+/// Looks at every file of a project but for what is built; `None`: there are too many.
+fn walked(project: &Path) -> Option<BTreeMap<String, Option<Stamp>>> {
+    let mut found = BTreeMap::new();
+    let mut left = FILES_MAX;
+    let mut open = vec![(project.to_owned(), 0)];
+    while let Some((directory, depth)) = open.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            left = left.checked_sub(1)?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else {
+                continue;
+            };
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_directory {
+                if depth < DEPTH_MAX && !BUILT.contains(&name) {
+                    open.push((path, depth + 1));
+                }
+            } else if let Some(name) = path.strip_prefix(project).ok().and_then(Path::to_str) {
+                found.insert(name.to_owned(), stamp(&path));
+            }
+        }
+    }
+    Some(found)
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let about = fs::symlink_metadata(path).ok()?;
+    Some((
+        about.ino(),
+        about.size(),
+        about.mode(),
+        about.mtime(),
+        about.mtime_nsec(),
+        about.ctime(),
+        about.ctime_nsec(),
+    ))
+}

@@ -1,0 +1,223 @@
+//! The names in a repository's index, read without starting a program.
+
+use std::{fs, path::Path};
+
+use crate::revision::repository;
+
+/// The most bytes of an index that are read.
+const INDEX_MAX: u64 = 64 * 1024 * 1024;
+/// Bytes of an entry before its object's name.
+const STAT: usize = 40;
+/// The mode of a submodule: another repository's files.
+const SUBMODULE: u32 = 0o160_000;
+
+/// What version control tracks below a project.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Tracked {
+    /// These files, relative to the project.
+    Files(Vec<String>),
+    /// More than are wanted.
+    TooMany,
+    /// There is no repository, or its index is kept otherwise.
+    Unknown,
+}
+
+/// Lists what is tracked below `project`.
+pub(super) fn tracked(project: &Path, files_max: usize) -> Tracked {
+    let Some((top, own)) = repository(project) else {
+        return Tracked::Unknown;
+    };
+    let path = own.join("index");
+    let Ok(about) = fs::metadata(&path) else {
+        return Tracked::Unknown;
+    };
+    if about.len() > INDEX_MAX {
+        return Tracked::TooMany;
+    }
+    let Ok(bytes) = fs::read(&path) else {
+        return Tracked::Unknown;
+    };
+    let Some(names) = [20, 32].into_iter().find_map(|id| names(&bytes, id)) else {
+        return Tracked::Unknown;
+    };
+    let below = project.strip_prefix(&top).ok().and_then(Path::to_str);
+    let Some(below) = below else {
+        return Tracked::Unknown;
+    };
+    let files: Vec<String> = names
+        .into_iter()
+        .filter_map(|name| match below {
+            "" => Some(name),
+            below => Some(name.strip_prefix(below)?.strip_prefix('/')?.to_owned()),
+        })
+        .collect();
+    match files.len() {
+        // Nothing is tracked yet: then every file counts.
+        0 => Tracked::Unknown,
+        count if count > files_max => Tracked::TooMany,
+        _ => Tracked::Files(files),
+    }
+}
+
+/// Reads the names of an index whose objects' names have `id` bytes; `None`: it is no such index.
+fn names(bytes: &[u8], id: usize) -> Option<Vec<String>> {
+    let rest = bytes.strip_prefix(b"DIRC")?;
+    let (version, rest) = number(rest)?;
+    let (count, mut rest) = number(rest)?;
+    if !(2..=4).contains(&version) {
+        return None;
+    }
+    let mut names = Vec::new();
+    let mut last: Vec<u8> = Vec::new();
+    for _ in 0..count {
+        let start = rest;
+        let (mode, _) = number(rest.get(24..)?)?;
+        rest = rest.get(STAT + id..)?;
+        let (flags, after) = rest.split_first_chunk::<2>()?;
+        let extended = u16::from_be_bytes(*flags) & 0x4000 != 0;
+        rest = if extended { after.get(2..)? } else { after };
+        if version == 4 {
+            let (dropped, after) = varint(rest)?;
+            last.truncate(last.len().checked_sub(dropped)?);
+            rest = after;
+        } else {
+            last.clear();
+        }
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        last.extend_from_slice(rest.get(..end)?);
+        rest = if version == 4 {
+            rest.get(end + 1..)?
+        } else {
+            // Filled with 1 to 8 NUL up to a multiple of 8.
+            let length = start.len() - rest.len() + end;
+            start.get((length / 8 + 1) * 8..)?
+        };
+        if mode != SUBMODULE {
+            names.push(String::from_utf8(last.clone()).ok()?);
+        }
+    }
+    whole(rest, id).then_some(names)
+}
+
+/// Tells whether an index ends as one does that holds all its entries itself.
+fn whole(mut rest: &[u8], id: usize) -> bool {
+    while rest.len() > id {
+        let Some((name, after)) = rest.split_first_chunk::<4>() else {
+            return false;
+        };
+        let Some((length, after)) = number(after) else {
+            return false;
+        };
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let Some(after) = after.get(length..) else {
+            return false;
+        };
+        // A shared index holds the entries; a sparse one has directories in the place of files.
+        if name == b"link" || name == b"sdir" {
+            return false;
+        }
+        rest = after;
+    }
+    rest.len() == id
+}
+
+fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk::<4>()?;
+    Some((u32::from_be_bytes(*number), rest))
+}
+
+/// Reads a number of the form that version 4 has: seven bits a byte, each more adds one.
+fn varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (first, mut rest) = bytes.split_first()?;
+    let mut value = usize::from(first & 0x7f);
+    let mut more = first & 0x80 != 0;
+    while more {
+        let (byte, after) = rest.split_first()?;
+        value = value.checked_add(1)?.checked_mul(128)? + usize::from(byte & 0x7f);
+        more = byte & 0x80 != 0;
+        rest = after;
+    }
+    Some((value, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(directory: &Path, words: &[&str]) {
+        let mut git = Command::new("git");
+        let output = git
+            .current_dir(directory)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .args(words)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    }
+
+    #[test]
+    fn the_names_are_those_that_git_lists() {
+        for format in ["2", "3", "4"] {
+            let room = tempfile::tempdir().unwrap();
+            let top = room.path();
+            let mut wanted = vec![
+                "a".to_owned(),
+                "sub/b c".to_owned(),
+                "sub/deep/é".to_owned(),
+                "sub/deep/abcdefgh".to_owned(),
+                format!("sub/{}", "n".repeat(200)),
+            ];
+            for name in &wanted {
+                let path = top.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, name).unwrap();
+            }
+            git(top, &["init", "-q"]);
+            git(top, &["config", "index.version", format]);
+            git(top, &["add", "-A"]);
+            if format == "3" {
+                // Such an entry has more flags.
+                fs::write(top.join("later"), "x").unwrap();
+                git(top, &["add", "--intent-to-add", "later"]);
+                wanted.push("later".to_owned());
+            }
+            git(top, &["update-index", "--index-version", format]);
+            wanted.sort();
+            let sorted = |tracked: Tracked| match tracked {
+                Tracked::Files(mut files) => {
+                    files.sort();
+                    files
+                }
+                other => vec![format!("{other:?}")],
+            };
+            assert_eq!(sorted(tracked(top, 100)), wanted, "{format}");
+            let below: Vec<String> = wanted
+                .iter()
+                .filter_map(|name| name.strip_prefix("sub/").map(str::to_owned))
+                .collect();
+            assert_eq!(sorted(tracked(&top.join("sub"), 100)), below, "{format}");
+            assert_eq!(tracked(top, 3), Tracked::TooMany);
+        }
+    }
+
+    #[test]
+    fn what_is_no_index_is_not_known() {
+        let room = tempfile::tempdir().unwrap();
+        assert_eq!(tracked(room.path(), 10), Tracked::Unknown);
+        git(room.path(), &["init", "-q"]);
+        assert_eq!(tracked(room.path(), 10), Tracked::Unknown);
+        for bytes in [
+            &b""[..],
+            b"DIRC",
+            b"DIRC\0\0\0\x02\0\0\xff\xff",
+            b"DIRC\0\0\0\x09\0\0\0\0",
+        ] {
+            fs::write(room.path().join(".git/index"), bytes).unwrap();
+            assert_eq!(tracked(room.path(), 10), Tracked::Unknown);
+        }
+    }
+}
