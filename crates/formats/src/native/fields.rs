@@ -144,7 +144,7 @@ pub(crate) static STATE: Table = Table {
 };
 
 /// The fields of every state.
-pub(crate) const STATE_FIELDS: [Field; 21] = [
+pub(crate) const STATE_FIELDS: [Field; 22] = [
     field(
         "type",
         Shape::By("state_type"),
@@ -266,7 +266,7 @@ pub(crate) static STAGE: Table = Table {
     doc: "A state in which a model is called, in a fresh transcript: `type: stage`.",
     open: false,
     choice: Choice::Free,
-    fields: &joined::<21, 10, 31>(STATE_FIELDS, of_native::STAGE),
+    fields: &joined::<22, 10, 32>(STATE_FIELDS, of_native::STAGE),
 };
 
 /// Puts two lists of fields together.
