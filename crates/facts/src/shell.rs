@@ -190,7 +190,9 @@ impl Reader<'_> {
             _ => self.find(path),
         };
         if let Some(file) = found {
-            self.push(used, &file, None, deed == Deed::Remove);
+            let removes = deed == Deed::Remove;
+            let lines = (!removes && counted::changes_no_text(&used.by)).then_some(0);
+            self.push(used, &file, lines, removes);
             self.touch(file, deed, &used.by);
         }
     }
