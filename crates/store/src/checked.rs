@@ -14,7 +14,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_core::{names::CallId, run::Run};
+use interlock_core::{
+    names::CallId,
+    run::{Run, Seen},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -33,6 +36,8 @@ const DEPTH_MAX: usize = 60;
 const CHECKS_MAX: usize = 64;
 /// Changed files that are named.
 const NAMED_MAX: usize = 5;
+/// What stands for all files of a project.
+const WHOLE: &str = ".";
 /// Names of directories that builds and package managers fill; those that begin with `.` are left out, too.
 const BUILT: [&str; 10] = [
     "node_modules",
@@ -97,20 +102,21 @@ impl RunLog {
 
     /// Names files that are not as they stood when a check ended whose success still stands.
     ///
-    /// # Errors
-    /// What was kept cannot be read.
-    pub fn changed_files(&self, run: &Run) -> Result<Vec<String>, StoreError> {
-        if run.evidence.is_empty() {
-            return Ok(Vec::new());
+    /// Where what was kept cannot be read, the whole project is named.
+    #[must_use]
+    pub fn changed_files(&self, run: &Run) -> Vec<String> {
+        let stands = |seen: &&Seen| !seen.is_before_an_edit(run);
+        let mut standing = run.evidence.values().filter(stands).peekable();
+        if standing.peek().is_none() {
+            return Vec::new();
         }
-        let Some(stood) = files::read::<Stood>(&self.directory().join(FILE))? else {
-            return Ok(Vec::new());
-        };
-        let stands = run
-            .evidence
-            .values()
-            .any(|seen| stood.begun.contains(&seen.begun_seq) && !seen.is_before_an_edit(run));
-        Ok(if stands { stood.changed() } else { Vec::new() })
+        match files::read::<Stood>(&self.directory().join(FILE)) {
+            Ok(Some(stood)) if standing.any(|seen| stood.begun.contains(&seen.begun_seq)) => {
+                stood.changed()
+            }
+            Ok(_) => Vec::new(),
+            Err(_) => vec![WHOLE.to_owned()],
+        }
     }
 }
 
@@ -137,7 +143,7 @@ impl Stood {
                     let mut files = files.into_keys();
                     found.extend(files.find(|name| !self.files.contains_key(name)));
                 }
-                None => found.push(".".to_owned()),
+                None => found.push(WHOLE.to_owned()),
             }
         }
         found

@@ -426,7 +426,7 @@ impl RunLog {
 }
 
 impl EventLog for RunLog {
-    fn files_changed_unseen(&self, run: &Run) -> Result<Vec<String>, StoreError> {
+    fn files_changed_unseen(&self, run: &Run) -> Vec<String> {
         self.changed_files(run)
     }
 

@@ -57,7 +57,6 @@ impl Report {
             return Ok(());
         }
         let files = self.log.changed_files(&self.run);
-        let files = files.map_err(|error| error.to_string())?;
         if files.is_empty() {
             return Ok(());
         }
