@@ -79,6 +79,14 @@ pub struct CommandEntry {
     pub words: Vec<String>,
 }
 
+impl CommandEntry {
+    /// Tells whether the entry ends with ` *`, which allows every option behind its words.
+    #[must_use]
+    pub fn opens(&self) -> bool {
+        self.text.trim_end().ends_with(" *")
+    }
+}
+
 /// How far a state lets a shell line go; see `allowed_tools` and the shell rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

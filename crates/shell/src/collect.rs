@@ -29,6 +29,10 @@ pub(crate) struct Collector {
     pub(crate) is_zsh: bool,
     /// Why some name that was set makes the list of commands unknown.
     runs: Option<String>,
+    /// Names that programs of the line are given.
+    exported: BTreeSet<String>,
+    /// Whether they are given every name the line sets (`set -a`).
+    pub(crate) exports_all: bool,
     /// Names in `env.used`, to find them soon.
     used: BTreeSet<String>,
     /// The text of the command that is being taken, innermost last.
@@ -109,6 +113,27 @@ impl Collector {
         }
     }
 
+    /// Notes that programs of the line are given the name.
+    pub(crate) fn export(&mut self, name: &str) {
+        self.exported.insert(name.to_owned());
+    }
+
+    /// Notes names set for one command that reach others, listed from `index` on.
+    pub(crate) fn hand_on(&mut self, names: &[String], index: usize) {
+        let commands = self.since(index);
+        let reach: Vec<String> = names
+            .iter()
+            .filter(|name| {
+                commands.is_empty()
+                    || commands
+                        .iter()
+                        .any(|command| !command.assignments.contains(name))
+            })
+            .cloned()
+            .collect();
+        self.exported.extend(reach);
+    }
+
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>) {
         if self.runs.is_none() {
             self.runs = runs_as_text(name, value);
@@ -135,6 +160,7 @@ impl Collector {
                 name: name.to_owned(),
                 changes_programs,
                 voids_checks,
+                exported: false,
                 values: kept.into_iter().collect(),
             }),
         }
@@ -321,6 +347,9 @@ impl Collector {
         let unreadable = unreadable.or(self.runs.take());
         self.doubt_what_is_asked();
         self.note_steered_scripts();
+        for set in &mut self.facts.env.set {
+            set.exported = self.exports_all || self.exported.contains(&set.name);
+        }
         let changed = self.facts.env.set.iter().any(|set| set.voids_checks);
         let unknown = changed || unreadable.is_some();
         let unprobed =

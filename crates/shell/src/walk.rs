@@ -526,7 +526,20 @@ impl<'a> Walker<'a> {
             wrapped: Vec::new(),
             assignments,
         };
-        self.run(args, &simple.declared, &place)
+        let index = self.facts.next_index();
+        let is_special = args
+            .first()
+            .and_then(Arg::literal)
+            .is_some_and(|name| SPECIAL_BUILTINS.contains(&name) || self.defined.contains(name));
+        self.run(args, &simple.declared, &place)?;
+        if is_special {
+            place
+                .assignments
+                .iter()
+                .for_each(|name| self.facts.export(name));
+        }
+        self.facts.hand_on(&place.assignments, index);
+        Ok(())
     }
 
     /// Returns whether a command runs in this shell itself: a builtin, a function, or something that may lead to one.
@@ -590,6 +603,12 @@ fn leaves(pipeline: &Pipeline) -> bool {
         _ => false,
     }
 }
+
+/// Builtins for which some shells keep what is set before them.
+const SPECIAL_BUILTINS: [&str; 14] = [
+    ":", ".", "source", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift",
+    "times", "trap", "unset",
+];
 
 /// Why a line is not followed to its end.
 const TOO_LARGE: &str = "its loops, braces and variables make it too large to follow";

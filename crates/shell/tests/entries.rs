@@ -1,6 +1,6 @@
 //! Entries of `allowed_commands` and names of the environment.
 
-use interlock_shell::{changes_programs, split_entry};
+use interlock_shell::{Setting, changes_programs, read, split_entry};
 
 #[track_caller]
 fn check(entry: &str, expected: Option<&[&str]>) {
@@ -83,6 +83,14 @@ fn names_that_change_programs_are_known() {
         "TMPDIR",
         "XDG_CONFIG_HOME",
         "AWS_PROFILE",
+        "DESTDIR",
+        "GREP",
+        "GROFF_COMMAND_PREFIX",
+        "RUSTDOC",
+        "JAVACMD",
+        "GNUMAKEFLAGS",
+        "GTEST_FILTER",
+        "SPEC_OPTS",
     ] {
         assert!(changes_programs(name), "{name}");
     }
@@ -102,5 +110,55 @@ fn names_that_change_programs_are_known() {
         "PORT",
     ] {
         assert!(!changes_programs(name), "{name}");
+    }
+}
+
+#[test]
+fn names_that_reach_other_programs_are_marked() {
+    let setting = Setting {
+        directory: "/project".to_owned(),
+        project_root: "/project".to_owned(),
+        ..Setting::default()
+    };
+    let exported = |line: &str| {
+        let facts = read(line, &setting);
+        assert_eq!(facts.unreadable, None, "{line}");
+        facts
+            .env
+            .set
+            .iter()
+            .any(|set| set.name == "A" && set.exported)
+    };
+    for line in [
+        "export A=1; npm test",
+        "export A; A=1; npm test",
+        "A=1; export A; npm test",
+        "declare -x A=1; npm test",
+        "typeset -x A; A=1; npm test",
+        "readonly -x A=1; npm test",
+        "set -a; A=1; npm test",
+        "set -eao pipefail; A=1; npm test",
+        "set -o allexport; A=1; npm test",
+        "A=1 bash -c 'npm test'",
+        "A=1 eval 'npm test'",
+        "A=1 timeout 5 bash -c 'npm test'",
+        "env A=1 sh -c 'npm test'",
+        "f() { npm test; }; A=1 f",
+        "A=1 :; npm test",
+        "for A in x; do export A; npm test; done",
+        "read A < f; export A; npm test",
+    ] {
+        assert!(exported(line), "{line}");
+    }
+    for line in [
+        "A=1; npm test",
+        "A=1 npm test",
+        "A=1 timeout 5 npm test",
+        "env A=1 npm test",
+        "A=1 true; npm test",
+        "for A in x; do npm test; done",
+        "A=$(cat f); npm test",
+    ] {
+        assert!(!exported(line), "{line}");
     }
 }

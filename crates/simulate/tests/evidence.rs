@@ -21,7 +21,7 @@ const CHECKS: [&str; 7] = [
 /// Makes a machine that is left by evidence of `check` alone.
 fn machine(check: &str) -> Machine {
     let text = format!(
-        "id: w\ninitial: a\nguards: {{seen: {{evidence: {{command: {check}}}}}}}\nstates:\n  \
+        "id: w\ninitial: a\nguards: {{seen: {{evidence: {{command: \"{check}\"}}}}}}\nstates:\n  \
          a: {{allowed_tools: [Read, Edit, Bash], on: {{GO: {{target: b, guard: seen}}}}}}\n  b: {{type: final}}\n"
     );
     load(&Source::new("w.yaml", &text), None, &NoWorkflows)
@@ -73,6 +73,34 @@ fn every_row_does_what_it_says_to_every_check() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Reads rows of a guard and a line.
+fn guarded(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    text.lines()
+        .filter(|row| !row.starts_with('#') && !row.is_empty())
+        .map(|row| {
+            row.split_once("  ")
+                .unwrap_or_else(|| panic!("no guard in `{row}`"))
+        })
+}
+
+#[test]
+fn what_runs_nothing_proves_nothing() {
+    let counted: Vec<String> = guarded(include_str!("data/runs_nothing.txt"))
+        .filter(|(guard, line)| counts(&machine(guard), line))
+        .map(|(guard, line)| format!("`{line}` counts as `{guard}`"))
+        .collect();
+    assert!(counted.is_empty(), "\n{}", counted.join("\n"));
+}
+
+#[test]
+fn what_chooses_nothing_keeps_the_proof() {
+    let lost: Vec<String> = guarded(include_str!("data/runs_all.txt"))
+        .filter(|(guard, line)| !counts(&machine(guard), line))
+        .map(|(guard, line)| format!("`{line}` does not count as `{guard}`"))
+        .collect();
+    assert!(lost.is_empty(), "\n{}", lost.join("\n"));
 }
 
 proptest! {

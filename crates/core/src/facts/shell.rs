@@ -274,6 +274,9 @@ pub struct EnvSet {
     /// Whether a value may make a check test something else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub voids_checks: bool,
+    /// Whether programs of the line are given it, beyond those that name it in `assignments`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exported: bool,
     /// The values it is given, where it changes what programs do and the line says them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,

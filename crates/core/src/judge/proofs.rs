@@ -7,10 +7,10 @@ mod rows;
 
 use std::borrow::Cow;
 
-use super::shell::words_beyond;
-use crate::facts::{CommandClass, EnvUse, SimpleCommand, Word};
+use super::shell::{steering_variables, words_beyond};
+use crate::facts::{CommandClass, EnvUse, ShellFacts, SimpleCommand, Word};
 
-use rows::{CHOOSING, ONLY_SAYS, ROWS, Row};
+use rows::{ASKS, CHOOSING, COUNTED, LAUNCHERS, LOADED, ONLY_SAYS, OWN_SCRIPT, ROWS, Row, UNDONE};
 
 /// How a command stands to an entry of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,20 +52,53 @@ const fn of(keeps: bool) -> Standing {
 
 /// Tells whether a command still is the check with the words `beyond` its entry.
 fn keeps(wanted: &[String], command: &SimpleCommand, beyond: &[Word]) -> bool {
+    let row = row_of(wanted);
     let runs_code = matches!(
         command.class,
         CommandClass::ProjectCode | CommandClass::Interpreter | CommandClass::Unknown
     );
-    if !runs_code {
-        return beyond
-            .iter()
-            .all(|word| word.literal().is_none_or(|text| !ONLY_SAYS.contains(&text)));
+    // With some words a runner only reads; its row knows none of them.
+    if row.is_none() && !runs_code {
+        return !only_says(wanted, beyond);
     }
     let words: Option<Vec<Cow<'_, str>>> = beyond.iter().map(known).collect();
     words.is_some_and(|words| {
         let words: Vec<&str> = words.iter().map(Cow::as_ref).collect();
-        all_keep(row_of(wanted), &words)
+        all_keep(row, &words)
     })
+}
+
+/// Tells whether a command that runs no code of the project only says what it would do.
+fn only_says(wanted: &[String], beyond: &[Word]) -> bool {
+    let says = |text: &str| {
+        let option = text.split_once('=').map_or(text, |(option, _)| option);
+        ONLY_SAYS.contains(&option)
+            || UNDONE.iter().any(|(entry, options, letters)| {
+                let joined = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+                wanted
+                    .iter()
+                    .map(String::as_str)
+                    .take(entry.len())
+                    .eq(entry.iter().copied())
+                    && (options.contains(&option)
+                        || joined.is_some_and(|joined| joined.contains(*letters)))
+            })
+    };
+    let alone = matches!(beyond, [only] if only.literal().is_some_and(|text| ASKS.contains(&text)));
+    alone || beyond.iter().any(|word| word.literal().is_some_and(says))
+}
+
+/// Tells whether a variable that is set for `command` may steer the check that `wanted` names.
+///
+/// Names that change what programs do are judged by their values, for the whole line.
+pub(super) fn is_steered(line: &ShellFacts, command: &SimpleCommand, wanted: &[String]) -> bool {
+    let changes = |name: &str| {
+        let mut set = line.env.set.iter().filter(|set| set.name == name);
+        set.any(|set| set.changes_programs)
+    };
+    steering_variables(line, command, wanted)
+        .into_iter()
+        .any(|name| !changes(name))
 }
 
 /// Returns the text of a word, with the number of processors in the place of what asks for it.
@@ -141,13 +174,21 @@ pub(super) fn chooses(env: &EnvUse) -> bool {
 }
 
 /// Returns the row of the runner that an entry runs in the end (`npx jest`).
+///
+/// Only what is known to hand words on is looked through: in `make pytest` they are make's.
 fn row_of(entry: &[String]) -> Option<&'static Row> {
-    let named = entry
+    let mut names = entry
         .iter()
-        .rev()
-        .map(|word| word.rsplit('/').next().unwrap_or(word))
-        .find_map(|word| ROWS.iter().find(|row| row.programs.contains(&word)));
-    named.or_else(|| ROWS.last())
+        .map(|word| word.rsplit('/').next().unwrap_or(word));
+    let find = |name: &str| ROWS.iter().find(|row| row.programs.contains(&name));
+    let first = names.next()?;
+    if LAUNCHERS.contains(&first)
+        && let Some(row) = names.rev().find_map(find)
+    {
+        return Some(row);
+    }
+    let is_script = entry.first().is_some_and(|word| word.contains('/'));
+    find(first).or_else(|| is_script.then_some(&OWN_SCRIPT))
 }
 
 fn all_keep(row: Option<&Row>, words: &[&str]) -> bool {
@@ -180,11 +221,12 @@ fn all_keep(row: Option<&Row>, words: &[&str]) -> bool {
                 .iter()
                 .find_map(|option| word.strip_prefix(option))
         {
+            let counts = |text: &str| number(text) || word.starts_with("-n") && text == "auto";
             if rest.is_empty() {
-                words.next_if(|next| number(next) || *next == "auto");
+                words.next_if(|next| counts(next));
                 continue;
             }
-            if number(rest) || rest == "auto" {
+            if counts(rest) {
                 continue;
             }
         }
@@ -198,23 +240,39 @@ fn all_keep(row: Option<&Row>, words: &[&str]) -> bool {
         }
         let apart = valued.contains(&word) && !word.ends_with('=');
         let value = words.next_if(|next| apart && !next.starts_with('-'));
-        if value.is_none_or(|value| runs_none(word, value)) {
+        if value.is_none_or(|value| voids(word, value)) {
             return false;
         }
     }
     true
 }
 
-/// Tells whether an option's value makes a runner run nothing.
-fn runs_none(option: &str, value: &str) -> bool {
-    option == "-count" && value.trim_start_matches('0').is_empty()
+/// Tells whether an option's value makes a runner run nothing, or code of its own.
+fn voids(option: &str, value: &str) -> bool {
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let is_path = value.contains(['/', '\\', '@']) || value.starts_with('.');
+    let is_module = [".js", ".mjs", ".cjs", ".ts", ".py", ".rb"]
+        .iter()
+        .any(|end| value.ends_with(end));
+    match option {
+        // Written as hexadecimal a number may be 0 as well.
+        "-count" => !is_number || value.trim_start_matches('0').is_empty(),
+        // It imports the module of a category.
+        "-W" => value.contains('.'),
+        _ if LOADED.contains(&option) => is_path || is_module,
+        _ if COUNTED.contains(&option) => {
+            !value.starts_with(|c: char| c.is_ascii_digit())
+                && !matches!(value, "auto" | "all" | "true" | "false")
+        }
+        _ => false,
+    }
 }
 
 /// Tells whether a word is an option of `valued` with its value behind `=`.
 fn joined(valued: &[&str], word: &str) -> bool {
     if word
         .split_once('=')
-        .is_some_and(|(option, value)| runs_none(option, value))
+        .is_some_and(|(option, value)| voids(option, value))
     {
         return false;
     }

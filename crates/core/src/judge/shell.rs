@@ -3,6 +3,7 @@
 //! The rows of [`ROWS`] are tried in order; the first that applies decides.
 
 mod code;
+mod covered;
 mod entries;
 mod limits;
 mod steering;
@@ -16,10 +17,10 @@ use crate::{
 };
 
 pub use code::is_contained;
+use covered::{covered_as_it_stands, names_of_listed};
 use entries::{NoCompanion, companion, longest};
 pub(super) use entries::{entry_of_person, is_covered, is_listed, name_of, words_beyond};
-use steering::Uncovered;
-pub(super) use steering::names_plainly;
+pub(super) use steering::{names_plainly, steering_variables};
 
 /// One rule about shell lines, numbered as the documentation numbers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,6 +174,9 @@ fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts, _: Stance) -> Foun
             "beside a listed command a filter passes behind a pipe, without files of its own"
                 .to_owned()
         }
+        NoCompanion::Does(option) if anything_listed => format!(
+            "beside a listed command a filter passes with options that only choose what it prints; leave `{option}` out"
+        ),
         _ => listing(bench, command),
     };
     let listed: Vec<&str> = bench
@@ -222,6 +226,9 @@ fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
             format!("setting `{}` changes what programs do", set.name),
             "leave it out",
         ),
+        _ if strict && bench.state.policy.allowed_commands.is_some() => {
+            names_of_listed(bench, facts)
+        }
         _ => Ok(()),
     }
 }
@@ -292,33 +299,6 @@ fn instead_of_contained(bench: Bench<'_>, facts: &ShellFacts, command: &SimpleCo
         "use a command that only reads; `{}` runs only where the kernel holds it, at level `files` or better",
         limits::shown(command.words.get(..1).unwrap_or(&command.words))
     )
-}
-
-/// Refuses a listed command whose words make something else of it.
-fn covered_as_it_stands(bench: Bench<'_>, facts: &ShellFacts) -> Found {
-    let Some((command, why)) = steering::first(bench, facts) else {
-        return Ok(());
-    };
-    let shown = show(command);
-    let (what, instead) = match why {
-        Uncovered::Steers(word) => (
-            format!("`{word}` makes `{shown}` run or touch something else"),
-            format!("leave `{word}` out, or let a person list it with the command"),
-        ),
-        Uncovered::MaySteer(word) => (
-            format!("`{word}` of `{shown}` may turn out to be an option"),
-            "write it out".to_owned(),
-        ),
-        Uncovered::Strays => (
-            format!("`{shown}` would run outside the project"),
-            "run it in a directory of the project that is written out".to_owned(),
-        ),
-        Uncovered::Odd(reason) => (
-            format!("what `{shown}` does cannot be known ({reason})"),
-            "leave out what makes it so".to_owned(),
-        ),
-    };
-    refuse(Rule::Opaque, Code::ShellUnreadable, what, instead)
 }
 
 fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {

@@ -90,6 +90,9 @@ impl Walker<'_> {
             if flags.contains('i') {
                 self.integers.insert(assignment.name.clone());
             }
+            if name == "export" || flags.contains('x') {
+                self.facts.export(&assignment.name);
+            }
             self.give_declared(&assignment.name, value.as_ref(), &flags)?;
             self.assign_value(assignment, value)?;
         }
@@ -203,6 +206,9 @@ impl Walker<'_> {
             return Err(refusal());
         }
         self.facts.used(variable);
+        if name == "export" || flags.contains('x') {
+            self.facts.export(variable);
+        }
         if flags.contains('i') {
             self.integers.insert(variable.to_owned());
         }
@@ -248,7 +254,8 @@ impl Walker<'_> {
                                     );
                                 }
                             },
-                            'a' | 'b' | 'e' | 'f' | 'h' | 'u' | 'C' | 'E' | 'P' => {}
+                            'a' => self.facts.exports_all |= is_on,
+                            'b' | 'e' | 'f' | 'h' | 'u' | 'C' | 'E' | 'P' => {}
                             // The text of each command is shown, or run apart.
                             'm' | 'v' | 'x' | 'T' => self.facts.unprobed = true,
                             _ => return Err(format!("`set {text}` changes how lines are read")),
@@ -276,7 +283,9 @@ impl Walker<'_> {
     }
 
     fn set_option(&mut self, index: usize, option: &str, is_on: bool) -> Step {
-        if option == "pipefail" {
+        if option == "allexport" {
+            self.facts.exports_all |= is_on;
+        } else if option == "pipefail" {
             self.state.set_pipefail(is_on);
         } else if option == "history" {
             self.facts

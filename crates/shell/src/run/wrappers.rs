@@ -89,7 +89,10 @@ impl Walker<'_> {
             Passes::Success => place.proof.limited_to(true, false),
             Passes::Nothing => Proof::NONE,
         };
-        self.run(rest.to_vec(), &[], &inner)
+        let index = self.facts.next_index();
+        self.run(rest.to_vec(), &[], &inner)?;
+        self.facts.hand_on(&inner.assignments, index);
+        Ok(())
     }
 
     fn by_table(&mut self, name: &str, wrapper: &Wrapper, args: &[Arg], place: &Place) -> Step {

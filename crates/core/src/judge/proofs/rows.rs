@@ -104,10 +104,6 @@ pub(super) const ROWS: &[Row] = &[
             "--message-format",
             "--profile",
             "--target-dir",
-            "--status-level",
-            "--final-status-level",
-            "--failure-output",
-            "--success-output",
         ],
         pairs: &[],
         letters: "qvr",
@@ -122,6 +118,43 @@ pub(super) const ROWS: &[Row] = &[
             "--report-time",
         ],
         behind_valued: &["--test-threads", "--color", "--format"],
+    },
+    // Its `--profile` may choose tests.
+    Row {
+        programs: &["nextest", "cargo-nextest"],
+        words: &[
+            "--workspace",
+            "--all",
+            "--all-targets",
+            "--all-features",
+            "--release",
+            "--locked",
+            "--offline",
+            "--frozen",
+            "--no-fail-fast",
+            "--no-capture",
+            "--nocapture",
+            "--hide-progress-bar",
+            "--cargo-quiet",
+            "--verbose",
+            "--no-tests=fail",
+            "--run-ignored=all",
+        ],
+        valued: &[
+            "--color",
+            "--cargo-profile",
+            "--target-dir",
+            "--status-level",
+            "--final-status-level",
+            "--failure-output",
+            "--success-output",
+            "--test-threads",
+            "--retries",
+            "--build-jobs",
+        ],
+        letters: "vr",
+        numbers: &["-j"],
+        ..ROW
     },
     Row {
         programs: &["pytest", "py.test"],
@@ -279,13 +312,13 @@ pub(super) const ROWS: &[Row] = &[
             "--silent=false",
             "--no-color",
             "--clearMocks",
+            "--workerThreads",
         ],
         valued: &[
             "--maxWorkers",
             "--bail=",
             "--reporters",
             "--testTimeout",
-            "--workerThreads",
             "--coverageReporters",
             "--openHandlesTimeout",
             "--coverageDirectory",
@@ -409,7 +442,8 @@ pub(super) const ROWS: &[Row] = &[
             "-Otarget",
             "-Oline",
         ],
-        valued: &["--jobs", "--output-sync="],
+        // Apart, the value would be a goal.
+        valued: &["--jobs=", "--output-sync="],
         letters: "sBwk",
         numbers: &["-j"],
         ..ROW
@@ -524,8 +558,11 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        programs: &["tox", "nox"],
+        programs: &["tox"],
         words: &[
+            "run",
+            "r",
+            "run-parallel",
             "-q",
             "-v",
             "-vv",
@@ -535,6 +572,12 @@ pub(super) const ROWS: &[Row] = &[
             "--recreate",
         ],
         valued: &["-p", "--parallel"],
+        ..ROW
+    },
+    // Its `-p` chooses sessions.
+    Row {
+        programs: &["nox"],
+        words: &["-v", "--verbose", "-r", "--reuse-existing-virtualenvs"],
         ..ROW
     },
     Row {
@@ -707,23 +750,107 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..ROW
     },
-    // A runner that no other row knows.
-    Row {
-        programs: &[],
-        words: &[
-            "-q",
-            "-v",
-            "-vv",
-            "-vvv",
-            "--quiet",
-            "--silent",
-            "--verbose",
-            "--color",
-            "--no-color",
-        ],
-        valued: &["--color="],
-        ..ROW
-    },
+];
+
+/// The words of a script that the entry names by its path.
+pub(super) static OWN_SCRIPT: Row = Row {
+    words: &[
+        "-q",
+        "--quiet",
+        "--silent",
+        "--verbose",
+        "--color",
+        "--no-color",
+    ],
+    valued: &["--color="],
+    ..ROW
+};
+
+/// Programs that hand the words behind another program's name to that one.
+pub(super) const LAUNCHERS: &[&str] = &[
+    "npx",
+    "pnpx",
+    "bunx",
+    "pnpm",
+    "yarn",
+    "bun",
+    "python",
+    "python2",
+    "python3",
+    "python3.10",
+    "python3.11",
+    "python3.12",
+    "python3.13",
+    "python3.14",
+    "pypy3",
+    "uv",
+    "poetry",
+    "pdm",
+    "hatch",
+    "pipenv",
+    "rye",
+    "pixi",
+    "bundle",
+    "php",
+    "ruby",
+    "docker",
+    "docker-compose",
+    "podman",
+    "mise",
+    "direnv",
+    "conda",
+    "mamba",
+    "micromamba",
+    "xvfb-run",
+    "timeout",
+    "env",
+    "nice",
+    "time",
+    "cargo",
+];
+
+/// Options whose value names what is loaded: built in, or code of its own.
+pub(super) const LOADED: &[&str] = &[
+    "--reporter",
+    "--reporters",
+    "-R",
+    "--pool",
+    "--test-reporter",
+    "--logger",
+    "-l",
+    "--collect",
+    "--coverageReporters",
+    "--coverage.reporter",
+    "--coverage-reporter",
+    "--coverage.provider",
+    "--format",
+    "-f",
+    "--import-mode",
+];
+
+/// Options whose value is a number: for a runner that takes none, it would be a name of tests.
+pub(super) const COUNTED: &[&str] = &[
+    "--timeout",
+    "--testTimeout",
+    "--test-timeout",
+    "--hookTimeout",
+    "--teardownTimeout",
+    "--maxWorkers",
+    "--minWorkers",
+    "--seed",
+    "--slow",
+    "--slowest",
+    "--jobs",
+    "-p",
+    "--parallel",
+    "--threads",
+    "--max-workers",
+    "--num-workers",
+    "--max-failures",
+    "--test-concurrency",
+    "--test-threads",
+    "--maxfail",
+    "--bail",
 ];
 
 /// Names of variables that choose what is tested, or how it is run.
@@ -757,5 +884,51 @@ pub(super) const CHOOSING: [&str; 26] = [
 ];
 
 /// Words by which any command only says what it would do.
-pub(super) const ONLY_SAYS: [&str; 5] =
-    ["--help", "--version", "--dry-run", "--just-print", "--list"];
+pub(super) const ONLY_SAYS: [&str; 7] = [
+    "--help",
+    "--version",
+    "--dry-run",
+    "--dryrun",
+    "--just-print",
+    "--list",
+    "--validate-only",
+];
+
+/// Words that alone ask a program about itself.
+pub(super) const ASKS: [&str; 5] = ["-h", "-V", "-?", "help", "version"];
+
+/// A beginning of a command, with the options and letters by which it is not done.
+type Undone = (
+    &'static [&'static str],
+    &'static [&'static str],
+    &'static [char],
+);
+
+/// Options by which commands that run no code of the project do nothing.
+pub(super) const UNDONE: &[Undone] = &[
+    (
+        &["git", "commit"],
+        &["--short", "--porcelain", "--long", "--null"],
+        &['z'],
+    ),
+    (&["git", "push"], &[], &['n']),
+    (&["git", "add"], &["--refresh"], &['n']),
+    (&["git", "fetch"], &[], &['n']),
+    (&["git", "rm"], &[], &['n']),
+    (&["git", "mv"], &[], &['n']),
+    (&["git", "clean"], &[], &['n']),
+    (
+        &["git", "merge"],
+        &["--abort", "--quit", "--no-commit"],
+        &[],
+    ),
+    (&["git", "rebase"], &["--abort", "--quit"], &[]),
+    (
+        &["git", "tag"],
+        &["--verify", "--contains"],
+        &['l', 'n', 'v'],
+    ),
+    (&["gh"], &["--web"], &['w']),
+    (&["docker", "build"], &["--check", "--call"], &[]),
+    (&["rsync"], &[], &['n']),
+];

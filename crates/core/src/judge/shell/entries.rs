@@ -34,6 +34,10 @@ enum Takes {
 
 /// The words of a filter that name no file.
 struct Filter {
+    /// Letters of options that only choose what is printed.
+    plain: &'static str,
+    /// The same by long name.
+    plain_long: &'static str,
     /// Operands that are no files; all of its operands where `None`.
     operands: Option<usize>,
     /// Letters of options whose value may stand apart.
@@ -57,12 +61,15 @@ const fn words(name: &'static str) -> Companion {
 
 const fn filter(
     name: &'static str,
+    (plain, plain_long): (&'static str, &'static str),
     valued: &'static str,
     long: &'static [&'static str],
 ) -> Companion {
     Companion {
         name,
         takes: Takes::Pipe(Filter {
+            plain,
+            plain_long,
             operands: Some(0),
             valued,
             valued_long: long,
@@ -91,10 +98,30 @@ const COMPANIONS: [Companion; 22] = [
     words("exit"),
     words("wait"),
     words("sleep"),
-    filter("cat", "", &[]),
-    filter("head", "nc", &["--lines", "--bytes"]),
+    filter(
+        "cat",
+        (
+            "AbeEnstTuv",
+            "--show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting",
+        ),
+        "",
+        &[],
+    ),
+    filter(
+        "head",
+        (
+            "qvz0123456789",
+            "--quiet --silent --verbose --zero-terminated",
+        ),
+        "nc",
+        &["--lines", "--bytes"],
+    ),
     filter(
         "tail",
+        (
+            "qvzfFr0123456789",
+            "--quiet --silent --verbose --zero-terminated --follow --retry",
+        ),
         "ncs",
         &[
             "--lines",
@@ -104,9 +131,20 @@ const COMPANIONS: [Companion; 22] = [
             "--max-unchanged-stats",
         ],
     ),
-    filter("wc", "", &["--total"]),
+    filter(
+        "wc",
+        ("clmwL", "--bytes --chars --lines --words --max-line-length"),
+        "",
+        &["--total"],
+    ),
     filter(
         "sort",
+        (
+            "bdfghiMnRrVcCmsuz",
+            "--ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort \
+             --ignore-nonprinting --month-sort --numeric-sort --random-sort --reverse --version-sort --check \
+             --merge --stable --unique --zero-terminated --debug",
+        ),
         "ktS",
         &[
             "--key",
@@ -118,11 +156,16 @@ const COMPANIONS: [Companion; 22] = [
     ),
     filter(
         "uniq",
+        (
+            "cdDiuz0123456789",
+            "--count --repeated --all-repeated --ignore-case --unique --zero-terminated --group",
+        ),
         "fsw",
         &["--skip-fields", "--skip-chars", "--check-chars"],
     ),
     filter(
         "cut",
+        ("nsz", "--complement --only-delimited --zero-terminated"),
         "dfcb",
         &[
             "--delimiter",
@@ -135,6 +178,8 @@ const COMPANIONS: [Companion; 22] = [
     Companion {
         name: "tr",
         takes: Takes::Pipe(Filter {
+            plain: "cCdst",
+            plain_long: "--complement --delete --squeeze-repeats --truncate-set1",
             operands: None,
             valued: "",
             valued_long: &[],
@@ -146,6 +191,11 @@ const COMPANIONS: [Companion; 22] = [
     Companion {
         name: "grep",
         takes: Takes::Pipe(Filter {
+            plain: "EFGPivywxcLloqsbHhnTZaIUz0123456789",
+            plain_long: "--extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case --no-ignore-case \
+                         --invert-match --word-regexp --line-regexp --count --files-without-match --files-with-matches \
+                         --only-matching --quiet --silent --no-messages --byte-offset --with-filename --no-filename \
+                         --line-number --initial-tab --null --text --line-buffered --binary --null-data --color --colour",
             operands: Some(1),
             valued: "eABCmdD",
             valued_long: &[
@@ -172,7 +222,7 @@ const COMPANIONS: [Companion; 22] = [
 ];
 
 /// Returns the entries that a state's own list has for `command`, and the person's.
-fn entries<'a>(
+pub(super) fn entries<'a>(
     bench: Bench<'a>,
     command: &SimpleCommand,
 ) -> impl Iterator<Item = &'a CommandEntry> {
@@ -304,7 +354,7 @@ pub(in crate::judge) fn name_of(command: &SimpleCommand) -> Option<&str> {
 }
 
 /// Why a command does not pass beside a listed one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::judge) enum NoCompanion {
     /// It is none of those that may.
     Stranger,
@@ -312,6 +362,8 @@ pub(in crate::judge) enum NoCompanion {
     Elsewhere,
     /// A filter that reads no pipe, or a file beside it.
     NoPipe,
+    /// A filter with an option that does more than choose what is printed.
+    Does(String),
 }
 
 /// Tells whether `command` passes beside a listed one.
@@ -326,6 +378,9 @@ pub(in crate::judge) fn companion(
         Takes::Words => Ok(()),
         Takes::Directory if goes_inside(bench, command) => Ok(()),
         Takes::Directory => Err(NoCompanion::Elsewhere),
+        Takes::Pipe(filter) if odd_option(filter, command).is_some() => Err(NoCompanion::Does(
+            odd_option(filter, command).unwrap_or_default().to_owned(),
+        )),
         Takes::Pipe(filter)
             if (command.from_pipe || command.from_text) && !names_files(filter, command) =>
         {
@@ -342,6 +397,26 @@ fn goes_inside(bench: Bench<'_>, command: &SimpleCommand) -> bool {
         return false;
     };
     !to.starts_with('-') && !bench.call.facts.outside_directories.contains(to)
+}
+
+/// Returns the first option of a filter that is in none of its lists.
+///
+/// Options by which it reads files are refused as such; every word behind `--` is an operand.
+fn odd_option<'a>(filter: &Filter, command: &'a SimpleCommand) -> Option<&'a str> {
+    let mut takes_value = false;
+    let words = command.words.iter().skip(1).map(Word::literal);
+    for text in words.take_while(|word| *word != Some("--")) {
+        let is_value = std::mem::take(&mut takes_value);
+        let Some(text) = text.filter(|text| !is_value && text.len() > 1 && text.starts_with('-'))
+        else {
+            continue;
+        };
+        if !Given::is_listed(filter, text) {
+            return Some(text);
+        }
+        takes_value = Given::of(filter, text).value_apart;
+    }
+    None
 }
 
 /// Tells whether a filter is given files to read beside its pipe.
@@ -398,6 +473,26 @@ struct Given {
 }
 
 impl Given {
+    /// Tells whether every option of a word is in a list of its filter.
+    fn is_listed(filter: &Filter, word: &str) -> bool {
+        if word.starts_with("--") {
+            let name = word.split_once('=').map_or(word, |(name, _)| name);
+            let mut plain = filter.plain_long.split_ascii_whitespace();
+            return plain.any(|plain| plain == name)
+                || filter.valued_long.contains(&name)
+                || filter.files_long.contains(&name);
+        }
+        for letter in word.chars().skip(1) {
+            if filter.valued.contains(letter) {
+                return true;
+            }
+            if !filter.plain.contains(letter) && !filter.files.contains(letter) {
+                return false;
+            }
+        }
+        true
+    }
+
     fn of(filter: &Filter, word: &str) -> Self {
         if let Some(long) = word.strip_prefix("--") {
             let (name, joined) = long

@@ -1,692 +1,116 @@
-//! The words that steer a program, row by row.
+//! The options that are harmless behind an entry, program by program.
+//!
+//! Harmless is what chooses no other program, module, configuration or place: it may
+//! choose what is tested, how much is said, and how fast. What a row does not name is refused.
 
-/// What steers one kind of program.
+mod javascript;
+mod native;
+mod python;
+mod services;
+
+/// What is harmless behind the name of one kind of program.
+#[derive(Debug)]
 pub(super) struct Row {
     /// Names of the programs.
     pub(super) programs: &'static [&'static str],
-    /// Letters of options that steer, joined or apart.
-    pub(super) short: &'static str,
-    /// Letters of options that take a value; what follows them in a word is no option.
-    pub(super) valued: &'static str,
-    /// Long names that steer, any unambiguous beginning of one too.
-    pub(super) long: &'static [&'static str],
-    /// Long names that steer nothing though they begin like one that does.
-    pub(super) fine: &'static [&'static str],
-    /// Long names whose value is the name of something built in, and steers where it is a path.
-    pub(super) named: &'static [&'static str],
-    /// The same by letter.
-    pub(super) named_short: &'static str,
-    /// Whether long names stand behind one dash as well, never abbreviated.
+    /// Only behind one of these first operands; empty: behind any.
+    pub(super) subs: &'static [&'static str],
+    /// Options without a value, or with `=` and a number, `true` or `false`.
+    pub(super) flags: &'static str,
+    /// Options with a value, joined by `=` or apart.
+    pub(super) values: &'static str,
+    /// Options whose value is the name of something built in; a path is refused.
+    pub(super) names: &'static str,
+    /// Letters that may be joined (`-qv`).
+    pub(super) letters: &'static str,
+    /// Letters with a value, joined or apart.
+    pub(super) letter_values: &'static str,
+    /// Letters whose value is the name of something built in.
+    pub(super) letter_names: &'static str,
+    /// Whether whole names stand behind one dash, so that letters are never joined.
     pub(super) one_dash: bool,
-    /// Operands that steer.
+    /// Names behind `-D`.
+    pub(super) properties: &'static str,
+    /// What its operands are.
     pub(super) operands: Operands,
+    /// Beginnings of operands that are refused.
+    pub(super) starts: &'static [&'static str],
+    /// Whether `@` may begin an operand: no file of words is read.
+    pub(super) at: bool,
+    /// Names that an operand may set to a number, where `NAME=value` sets one.
+    pub(super) variables: Option<&'static str>,
+    /// Whether an operand may be the program that it starts, with that program's words behind it.
+    pub(super) launches: bool,
+    /// What words behind `--` are.
+    pub(super) behind: Behind,
 }
 
-/// Operands that steer a program.
+/// What the operands of a program are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operands {
-    /// None does.
-    None,
-    /// `NAME=value`, but for these names with a number or nothing.
-    Variables(&'static [&'static str]),
-    /// A word that begins so.
-    Begin(&'static str),
+    /// Files, names, patterns.
+    Any,
+    /// Things to do: beside the one of an entry only these pass.
+    Goals(&'static str),
+    /// Things to do, of which only these are known to be harmless.
+    Known(&'static str),
+    /// The first one is a program, and what follows is its own.
+    Script,
+}
+
+/// What words behind `--` are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Behind {
+    /// Operands, whatever they begin with.
+    Operands,
+    /// Words for another program, held to its own row.
+    By(&'static Row),
 }
 
 pub(super) const ROW: Row = Row {
     programs: &[],
-    short: "",
-    valued: "",
-    long: &[],
-    fine: &[],
-    named: &[],
-    named_short: "",
+    subs: &[],
+    flags: "",
+    values: "",
+    names: "",
+    letters: "",
+    letter_values: "",
+    letter_names: "",
     one_dash: false,
-    operands: Operands::None,
+    properties: "",
+    operands: Operands::Any,
+    starts: &[],
+    at: false,
+    variables: None,
+    launches: false,
+    behind: Behind::Operands,
 };
 
-/// Long names that steer whatever program knows them.
-pub(super) const ANYWHERE: [&str; 25] = [
-    "script-shell",
-    "shell",
-    "userconfig",
-    "globalconfig",
-    "config",
-    "config-file",
-    "manifest-path",
-    "prefix",
-    "target-dir",
-    "artifact-dir",
-    "basetemp",
-    "junitxml",
-    "junit-xml",
-    "rootdir",
-    "log-file",
-    "override-ini",
-    "confcutdir",
-    "node-options",
-    "init-script",
-    "working-directory",
-    "working-dir",
-    "project-dir",
-    "cwd",
-    "output-file",
-    "outputFile",
-];
+/// A program without a table.
+pub(super) static UNKNOWN: Row = Row {
+    behind: Behind::By(&NOTHING),
+    ..ROW
+};
 
-/// One row a kind of program.
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        programs: &["cargo"],
-        short: "CZ",
-        valued: "pFj",
-        long: &[
-            "out-dir",
-            "lockfile-path",
-            "root",
-            "path",
-            "git",
-            "index",
-            "logfile",
-        ],
-        fine: &["target"],
-        operands: Operands::Begin("+"),
-        ..ROW
-    },
-    Row {
-        programs: &["npm", "npx", "pnpm", "pnpx"],
-        short: "Cg",
-        valued: "w",
-        long: &[
-            "cache",
-            "git",
-            "editor",
-            "viewer",
-            "browser",
-            "init-module",
-            "global",
-            "location",
-            "dir",
-            "call",
-            "package",
-            "global-dir",
-            "store-dir",
-            "modules-dir",
-            "virtual-store-dir",
-            "use-node-version",
-            "script-prefix",
-        ],
-        fine: &["c", "no-color", "color"],
-        ..ROW
-    },
-    Row {
-        programs: &["yarn"],
-        long: &[
-            "use-yarnrc",
-            "modules-folder",
-            "cache-folder",
-            "global-folder",
-            "link-folder",
-            "preferred-cache-folder",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["bun"],
-        short: "cr",
-        long: &[
-            "preload",
-            "require",
-            "import",
-            "env-file",
-            "tsconfig-override",
-            "define",
-            "loader",
-            "bunfile",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["pytest", "py.test"],
-        short: "pco",
-        valued: "kmnrW",
-        long: &[
-            "junit-prefix",
-            "resultlog",
-            "report-log",
-            "cov-config",
-            "cache-dir",
-            "pastebin",
-            "pdbcls",
-            "collect-in-virtualenv",
-            "html",
-            "json-report-file",
-            "debug",
-            "import-mode",
-            "pyargs",
-            "inifile",
-        ],
-        fine: &["co", "cov", "log", "h", "p", "pdb", "c"],
-        operands: Operands::Begin("@"),
-        ..ROW
-    },
-    Row {
-        programs: &["unittest"],
-        short: "stp",
-        valued: "k",
-        long: &["start-directory", "top-level-directory", "pattern"],
-        ..ROW
-    },
-    Row {
-        programs: &["make", "gmake", "remake"],
-        short: "fCIE",
-        valued: "joWlO",
-        long: &["file", "makefile", "directory", "include-dir", "eval"],
-        operands: Operands::Variables(&["V", "VERBOSE", "DEBUG", "QUIET", "Q"]),
-        ..ROW
-    },
-    Row {
-        programs: &["go"],
-        long: &[
-            "exec",
-            "toolexec",
-            "vettool",
-            "C",
-            "o",
-            "modfile",
-            "overlay",
-            "pkgdir",
-            "coverprofile",
-            "cpuprofile",
-            "memprofile",
-            "blockprofile",
-            "mutexprofile",
-            "trace",
-            "outputdir",
-            "gccgoflags",
-            "gcflags",
-            "ldflags",
-            "asmflags",
-            "compiler",
-            "workfile",
-            "test.coverprofile",
-            "test.cpuprofile",
-            "test.memprofile",
-            "test.blockprofile",
-            "test.mutexprofile",
-            "test.trace",
-            "test.outputdir",
-            "test.testlogfile",
-            "test.gocoverdir",
-            "fuzzcachedir",
-            "test.fuzzcachedir",
-        ],
-        one_dash: true,
-        ..ROW
-    },
-    Row {
-        programs: &["git"],
-        short: "c",
-        valued: "mFCtn",
-        long: &[
-            "git-dir",
-            "work-tree",
-            "namespace",
-            "exec-path",
-            "config-env",
-            "super-prefix",
-            "upload-pack",
-            "receive-pack",
-            "exec",
-            "ext-diff",
-            "textconv",
-            "open-files-in-pager",
-            "template",
-            "separate-git-dir",
-            "extcmd",
-            "output-directory",
-            "filters",
-        ],
-        operands: Operands::Begin("ext::"),
-        ..ROW
-    },
-    Row {
-        programs: &["jest"],
-        short: "c",
-        valued: "tw",
-        long: &[
-            "rootDir",
-            "roots",
-            "globalSetup",
-            "globalTeardown",
-            "setupFiles",
-            "setupFilesAfterEnv",
-            "testRunner",
-            "runner",
-            "transform",
-            "resolver",
-            "preset",
-            "projects",
-            "moduleNameMapper",
-            "modulePaths",
-            "moduleDirectories",
-            "cacheDirectory",
-            "coverageDirectory",
-            "coverageReporters",
-            "testResultsProcessor",
-            "testSequencer",
-            "snapshotResolver",
-            "filter",
-            "haste",
-            "prettierPath",
-            "watchPlugins",
-        ],
-        fine: &["coverage"],
-        named: &["reporters", "testEnvironment", "env"],
-        ..ROW
-    },
-    Row {
-        programs: &["vitest"],
-        short: "cr",
-        valued: "t",
-        long: &[
-            "root",
-            "dir",
-            "globalSetup",
-            "configLoader",
-            "merge-reports",
-            "coverage.reportsDirectory",
-            "coverage.provider",
-            "coverage.customProviderModule",
-            "attachmentsDir",
-            "browser",
-            "api",
-            "ui",
-            "diff",
-            "typecheck.checker",
-        ],
-        fine: &["coverage"],
-        named: &["environment", "reporter", "pool"],
-        ..ROW
-    },
-    Row {
-        programs: &["mocha"],
-        short: "rOn",
-        valued: "gft",
-        long: &[
-            "require",
-            "package",
-            "opts",
-            "import",
-            "loader",
-            "node-option",
-            "file",
-        ],
-        named: &["reporter", "ui"],
-        named_short: "Ru",
-        ..ROW
-    },
-    Row {
-        programs: &["eslint", "stylelint", "prettier", "biome"],
-        short: "co",
-        named: &["format", "formatter", "parser"],
-        named_short: "f",
-        long: &[
-            "rulesdir",
-            "resolve-plugins-relative-to",
-            "plugin",
-            "custom-formatter",
-            "cache-location",
-            "cache-file",
-            "custom-syntax",
-            "plugin-search-dir",
-            "config-basedir",
-            "config-path",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["tsc"],
-        short: "pb",
-        long: &[
-            "project",
-            "outDir",
-            "outFile",
-            "declarationDir",
-            "rootDir",
-            "tsBuildInfoFile",
-            "build",
-            "plugins",
-            "generateTrace",
-            "generateCpuProfile",
-        ],
-        one_dash: true,
-        ..ROW
-    },
-    Row {
-        programs: &["tox", "nox"],
-        short: "cxfr",
-        valued: "esk",
-        long: &[
-            "conf",
-            "workdir",
-            "root",
-            "override",
-            "result-json",
-            "noxfile",
-            "envdir",
-            "report",
-            "hashseed-file",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &[
-            "ruff", "mypy", "black", "isort", "flake8", "pylint", "pyright",
-        ],
-        short: "o",
-        long: &[
-            "cache-dir",
-            "python-executable",
-            "custom-typeshed-dir",
-            "package-root",
-            "html-report",
-            "xml-report",
-            "txt-report",
-            "any-exprs-report",
-            "linecount-report",
-            "cobertura-xml-report",
-            "load-plugins",
-            "rcfile",
-            "init-hook",
-            "settings-path",
-            "pythonpath",
-            "project",
-            "typeshed-path",
-            "tee",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["mvn", "mvnw"],
-        long: &[
-            "f",
-            "file",
-            "s",
-            "settings",
-            "gs",
-            "global-settings",
-            "gt",
-            "t",
-            "toolchains",
-            "global-toolchains",
-            "l",
-            "D",
-            "define",
-            "itr",
-            "b",
-            "builder",
-        ],
-        one_dash: true,
-        ..ROW
-    },
-    Row {
-        programs: &["gradle", "gradlew"],
-        short: "bpcIgD",
-        valued: "Px",
-        long: &[
-            "build-file",
-            "project-dir",
-            "settings-file",
-            "gradle-user-home",
-            "include-build",
-            "project-cache-dir",
-            "system-prop",
-            "write-locks",
-            "profile",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["ninja"],
-        short: "fCt",
-        valued: "jkl",
-        ..ROW
-    },
-    Row {
-        programs: &["just"],
-        short: "fdEcg",
-        long: &[
-            "justfile",
-            "shell-arg",
-            "shell-command",
-            "dotenv-path",
-            "dotenv-filename",
-            "set",
-            "chooser",
-            "command",
-            "global-justfile",
-            "cygpath",
-            "tempdir",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["task"],
-        short: "tdgo",
-        long: &["taskfile", "dir", "global", "entrypoint", "temp-dir"],
-        operands: Operands::Variables(&[]),
-        ..ROW
-    },
-    Row {
-        programs: &["rake"],
-        short: "frRIeEpCNg",
-        valued: "jmT",
-        long: &[
-            "rakefile",
-            "require",
-            "rakelibdir",
-            "rakelib",
-            "libdir",
-            "execute",
-            "execute-print",
-            "execute-continue",
-            "directory",
-            "system",
-            "no-search",
-        ],
-        operands: Operands::Variables(&["V", "VERBOSE"]),
-        ..ROW
-    },
-    Row {
-        programs: &["ctest", "cmake"],
-        short: "SDOTMBP",
-        valued: "jLERIC",
-        long: &[
-            "script",
-            "build-and-test",
-            "test-dir",
-            "output-log",
-            "output-junit",
-            "dashboard",
-            "overwrite",
-            "toolchain",
-            "install-prefix",
-        ],
-        fine: &["output-on-failure", "config"],
-        ..ROW
-    },
-    Row {
-        programs: &["rspec"],
-        short: "rIOo",
-        valued: "et",
-        named: &["format"],
-        named_short: "f",
-        long: &[
-            "require",
-            "options",
-            "out",
-            "default-path",
-            "drb-port",
-            "failure-exit-code",
-            "error-exit-code",
-            "dry-run",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["phpunit", "pest"],
-        short: "cd",
-        long: &[
-            "configuration",
-            "bootstrap",
-            "include-path",
-            "log-junit",
-            "log-events-text",
-            "log-events-verbose-text",
-            "testdox-html",
-            "testdox-text",
-            "coverage-html",
-            "coverage-text",
-            "coverage-xml",
-            "coverage-clover",
-            "coverage-php",
-            "cache-directory",
-            "printer",
-            "extension",
-            "prepend",
-            "generate-configuration",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["dotnet"],
-        short: "sdo",
-        named: &["logger"],
-        named_short: "l",
-        long: &[
-            "settings",
-            "test-adapter-path",
-            "results-directory",
-            "output",
-            "diag",
-            "artifacts-path",
-            "source",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["deno"],
-        short: "cr",
-        long: &[
-            "import-map",
-            "lock",
-            "env-file",
-            "cert",
-            "location",
-            "node-modules-dir",
-            "vendor",
-            "reload",
-            "preload",
-            "coverage",
-            "junit-path",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["uv", "poetry", "pdm", "hatch", "pipenv"],
-        short: "pPC",
-        long: &[
-            "with",
-            "with-requirements",
-            "with-editable",
-            "project",
-            "directory",
-            "python",
-            "script",
-            "env-file",
-            "index-url",
-            "default-index",
-            "index",
-            "find-links",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["pip", "pip3"],
-        short: "tce",
-        valued: "r",
-        long: &[
-            "target",
-            "root",
-            "src",
-            "config-settings",
-            "python",
-            "log",
-            "report",
-            "editable",
-            "constraint",
-            "build",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["curl", "wget"],
-        short: "Kx",
-        valued: "AbcdeEFHmoOrTuUwXyYz",
-        long: &[
-            "proxy",
-            "use-askpass",
-            "unix-socket",
-            "abstract-unix-socket",
-            "engine",
-            "preproxy",
-            "execute",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["bazel", "bazelisk"],
-        long: &[
-            "output_user_root",
-            "output_base",
-            "bazelrc",
-            "run_under",
-            "host_jvm_args",
-            "override_repository",
-            "override_module",
-            "package_path",
-            "install_base",
-            "workspace_rc",
-            "server_javabase",
-        ],
-        ..ROW
-    },
-    Row {
-        programs: &["swift"],
-        long: &[
-            "package-path",
-            "scratch-path",
-            "build-path",
-            "toolchain",
-            "swift-sdk",
-            "xunit-output",
-            "cache-path",
-            "config-path",
-            "security-path",
-        ],
-        fine: &["config", "configuration"],
-        ..ROW
-    },
-];
+/// Words that are handed to a program of which nothing is known.
+pub(super) static NOTHING: Row = Row {
+    behind: Behind::By(&NOTHING),
+    ..ROW
+};
 
-/// Names behind `-D` that only choose tests.
-pub(super) const PROPERTIES: [&str; 7] = [
-    "test",
-    "it.test",
-    "skipTests",
-    "skipITs",
-    "style.color",
-    "tests",
-    "maven.test.skip",
-];
+/// Options by which any program only tells about itself.
+pub(super) const ABOUT_ITSELF: &str = "--help --version";
+
+/// Returns the row of a program behind its first operand `sub`.
+pub(super) fn find(program: &str, sub: Option<&str>) -> Option<&'static Row> {
+    let tables = [javascript::ROWS, python::ROWS, native::ROWS, services::ROWS];
+    tables.into_iter().flatten().find(|row| match sub {
+        Some(sub) => row.subs.contains(&sub) && row.programs.contains(&program),
+        None => row.subs.is_empty() && row.programs.contains(&program),
+    })
+}
+
+/// Tells whether a list of words has `word`.
+pub(super) fn has(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == word)
+}
