@@ -117,6 +117,7 @@ fn around(surroundings: &Surroundings, decided: &Decided, disk: &dyn Disk) -> Ar
             .filter(|path| path.is_absolute())
             .cloned()
             .collect(),
+        sockets: decided.person.sandbox.sockets.clone(),
         hidden: surroundings.state_directory.iter().map(path).collect(),
         protected: protected_paths(surroundings, disk)
             .iter()

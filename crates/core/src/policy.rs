@@ -37,6 +37,9 @@ pub struct Policy {
     pub blocked_env: Vec<String>,
     /// Variables set for shell lines.
     pub env_overrides: IndexMap<String, String>,
+    /// Unix sockets, or directories of them, that shell lines may connect to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<String>,
 }
 
 /// What becomes of a call outside `allowed_tools`.

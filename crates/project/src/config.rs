@@ -97,6 +97,8 @@ pub struct SandboxConfig {
     pub require: Option<RequiredLevel>,
     /// More directories that listed commands and writing states may write; a person's own only.
     pub writable: Vec<PathBuf>,
+    /// Unix sockets, or directories of them, that carried lines may connect to; a person's own only.
+    pub sockets: Vec<PathBuf>,
 }
 
 /// How far the kernel must hold a line, lowest first.
@@ -286,6 +288,7 @@ impl Config {
     fn set_by_a_person(&self) -> Option<&'static str> {
         [
             ("sandbox.writable", self.sandbox.writable.is_empty()),
+            ("sandbox.sockets", self.sandbox.sockets.is_empty()),
             ("shell.allow", self.shell.allow.is_empty()),
             ("shell.transparent", self.shell.transparent.is_empty()),
             ("protect.allow", self.protect.allow.is_empty()),

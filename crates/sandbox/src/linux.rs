@@ -27,7 +27,9 @@ mod files;
 mod mounts;
 pub(crate) mod probe;
 mod raw;
+mod sockets;
 
+use calls::Reachable;
 use end::{LeftOvers, Watch};
 use mounts::Mounts;
 use probe::{Channel, FarEnd};
@@ -92,6 +94,8 @@ pub(crate) struct Places {
     pub(crate) hidden: Vec<PathBuf>,
     /// Protected things that can be mounted read-only.
     pub(crate) sealed: Vec<Protected>,
+    /// Sockets, and directories of them, that are covered: those nobody named.
+    covered: Vec<PathBuf>,
 }
 
 impl Places {
@@ -125,7 +129,7 @@ impl Places {
 
     /// Tells whether something inside a writable place must be held.
     pub(crate) fn need_mounts(&self) -> bool {
-        !self.sealed.is_empty() || !self.hidden_inside().is_empty()
+        !self.sealed.is_empty() || !self.hidden_inside().is_empty() || !self.covered.is_empty()
     }
 }
 
@@ -405,7 +409,9 @@ fn entry(
     if reach.namespaces && places.need_mounts() {
         let sealed: Vec<_> = places.sealed.iter().collect();
         let may_mount = held & MAY_MOUNT != 0;
-        entry.mounts = Mounts::of(&sealed, &hidden_inside, &places.writable, may_mount);
+        let mut covered = hidden_inside.clone();
+        covered.extend(places.covered.iter().cloned());
+        entry.mounts = Mounts::of(&sealed, &covered, &places.writable, may_mount);
     }
     let mut hides = hidden_inside.is_empty() || reach.namespaces;
     if reach.landlock > 0 {
@@ -421,8 +427,11 @@ fn entry(
         entry.rules = Some(rules);
     }
     if reach.seccomp {
-        entry.filters =
-            calls::filters(confinement.calls, confinement.network).map_err(RunError::Plan)?;
+        let reachable = Reachable {
+            network: confinement.network,
+            unix: !confinement.sockets.is_empty(),
+        };
+        entry.filters = calls::filters(confinement.calls, reachable).map_err(RunError::Plan)?;
     }
     Ok((entry, hides))
 }
@@ -435,7 +444,7 @@ pub(crate) fn not_held(
     hides: bool,
 ) -> Vec<NotHeld> {
     let reading = confinement.calls == Calls::Reading;
-    let off = matches!(confinement.network, Network::Off | Network::Local);
+    let off = confinement.network == Network::Off;
     let version = reach.landlock;
     let rows = [
         (NotHeld::Files, version == 0),
@@ -445,7 +454,7 @@ pub(crate) fn not_held(
         (NotHeld::ProtectedInside, need_mounts && !reach.namespaces),
         (
             NotHeld::Sockets,
-            matches!(confinement.network, Network::On | Network::Local) || !reach.seccomp,
+            !reach.seccomp || !confinement.sockets.is_empty() && !reach.namespaces,
         ),
         (NotHeld::Tcp, off && version < 4 && !reach.seccomp),
         (NotHeld::Network, off && !reach.seccomp),
@@ -503,5 +512,6 @@ pub(crate) fn places(
         own_alone,
         hidden,
         sealed,
+        covered: sockets::covered(&confinement.sockets),
     }
 }

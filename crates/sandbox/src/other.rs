@@ -108,7 +108,7 @@ fn confined(_plan: &Plan, _own: Option<&Path>, command: Command) -> Command {
 
 fn not_held(confinement: &Confinement) -> Vec<NotHeld> {
     let mut all = vec![NotHeld::Files, NotHeld::Modes, NotHeld::Sockets];
-    if matches!(confinement.network, Network::Off | Network::Local) {
+    if confinement.network == Network::Off {
         all.extend([NotHeld::Tcp, NotHeld::Network]);
     }
     all.extend([

@@ -99,6 +99,9 @@ pub struct Confinement {
     pub hidden: Vec<PathBuf>,
     /// What it may reach.
     pub network: Network,
+    /// Unix sockets, or directories of them, that it may connect to; empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<PathBuf>,
     /// Which system calls are refused.
     pub calls: Calls,
     /// What becomes of processes that outlive it.
@@ -166,9 +169,7 @@ impl Place {
 pub enum Network {
     /// Nothing.
     Off,
-    /// Daemons of this machine over Unix sockets, and no network.
-    Local,
-    /// Any host, as the one who connects; no Unix sockets.
+    /// Any host, as the one who connects.
     Fetch,
     /// Anything.
     On,

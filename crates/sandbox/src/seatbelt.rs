@@ -20,6 +20,13 @@ pub fn profile(plan: &Plan, own: Option<&Path>) -> Option<String> {
     // Writing to a `String` cannot fail.
     let _ = write_files(&mut text, plan, confinement, own);
     text.push_str(network(confinement.network));
+    for path in &confinement.sockets {
+        let _ = writeln!(
+            text,
+            "(allow network-outbound (remote unix-socket (subpath {})))",
+            quoted(path)
+        );
+    }
     text.push_str("(deny signal (target others))\n(allow signal (target same-sandbox))\n");
     text.push_str("(deny process-info* (target others))\n");
     if confinement.calls == Calls::Reading {
@@ -76,13 +83,15 @@ fn write_files(
 
 const fn network(network: Network) -> &'static str {
     match network {
-        Network::On => "",
+        Network::On => {
+            "(deny network-outbound (remote unix-socket))\n\
+             (allow network-outbound (literal \"/private/var/run/mDNSResponder\"))\n"
+        }
         Network::Fetch => {
             "(deny network-bind)\n(deny network-inbound)\n\
              (deny network-outbound (remote unix-socket))\n\
              (allow network-outbound (literal \"/private/var/run/mDNSResponder\"))\n"
         }
-        Network::Local => "(deny network*)\n(allow network-outbound (remote unix-socket))\n",
         Network::Off => "(deny network*)\n",
     }
 }

@@ -11,7 +11,7 @@ use interlock_core::{
     command::{AGENT, Ask, Command, TransitionRequest},
     names::RunId,
 };
-use interlock_store::{Home, submit};
+use interlock_store::{EventLog as _, Home, submit};
 use interlock_testkit::interlock::Interlock;
 use serde_json::{Value, json};
 

@@ -40,6 +40,7 @@ pub(super) fn read(what: &str, node: &Node, notes: &mut Notes<'_>) -> Option<Pol
         background: Vec::new(),
         shell_writes: false,
         secrets: Secrets::Allow,
+        sockets: Vec::new(),
         blocked_env: texts("blocked_env"),
         env_overrides: overrides
             .unwrap_or_default()

@@ -144,7 +144,7 @@ pub(crate) static STATE: Table = Table {
 };
 
 /// The fields of every state.
-pub(crate) const STATE_FIELDS: [Field; 22] = [
+pub(crate) const STATE_FIELDS: [Field; 23] = [
     field(
         "type",
         Shape::By("state_type"),
@@ -223,6 +223,11 @@ pub(crate) const STATE_FIELDS: [Field; 22] = [
         "Environment variables the agent is told to set for shell lines.",
     ),
     field(
+        "sockets",
+        Shape::Names,
+        "Unix sockets that shell lines may connect to, or directories of them; left out: none.",
+    ),
+    field(
         "context_budget_bytes",
         Shape::Count,
         "Bytes of tool results in one stay.",
@@ -266,7 +271,7 @@ pub(crate) static STAGE: Table = Table {
     doc: "A state in which a model is called, in a fresh transcript: `type: stage`.",
     open: false,
     choice: Choice::Free,
-    fields: &joined::<22, 10, 32>(STATE_FIELDS, of_native::STAGE),
+    fields: &joined::<23, 10, 33>(STATE_FIELDS, of_native::STAGE),
 };
 
 /// Puts two lists of fields together.

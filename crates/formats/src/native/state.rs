@@ -229,6 +229,7 @@ impl Reader<'_, '_> {
             },
             blocked_env: self.blocked_env(fields),
             env_overrides: self.env_overrides(fields),
+            sockets: self.sockets(fields),
         }
     }
 
@@ -306,6 +307,21 @@ impl Reader<'_, '_> {
             self.check_variable(name, node.span);
         }
         names.into_iter().map(|(name, _)| name.to_owned()).collect()
+    }
+
+    fn sockets(&mut self, fields: &Fields<'_>) -> Vec<String> {
+        let paths = fields.names("sockets").unwrap_or_default();
+        let is_whole = |path: &str| path.starts_with('/') || path.starts_with("~/");
+        for (path, node) in paths.iter().filter(|(path, _)| !is_whole(path)) {
+            self.report
+                .error(
+                    node.span,
+                    "invalid_socket",
+                    format!("`{path}` is not the path of a Unix socket"),
+                )
+                .help("write a whole path: `/run/postgresql`, `~/.cache/app.sock`");
+        }
+        paths.into_iter().map(|(path, _)| path.to_owned()).collect()
     }
 
     fn env_overrides(&mut self, fields: &Fields<'_>) -> indexmap::IndexMap<String, String> {

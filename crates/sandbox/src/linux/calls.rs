@@ -4,14 +4,15 @@
 //! |---|---|---|---|
 //! | `chmod` `chown` `utime` `xattr` kin, `file_setattr`, `FS_IOC_SETFLAGS` and kin | change files that were never opened for writing | yes | |
 //! | `ioctl` of btrfs | make and remove subvolumes, past the rules of the file system | yes | |
-//! | every `socket` but netlink; `socketpair` of datagrams | daemons act for others; data leaves | yes | |
-//! | `io_uring` | does all of the above without a system call that a filter sees | yes | |
+//! | `socket` of other families than the network of the line needs | data leaves | yes | |
+//! | `socket` of Unix, where none is named; `socketpair` of datagrams | daemons act for others, terminals and sessions before all | yes | yes |
+//! | `io_uring` | does all of the above without a system call that a filter sees | yes | where no socket is named |
 //! | `ptrace`, `process_vm_*`, `pidfd_getfd`, `kcmp`, `perf_event_open` | other processes' memory, files and secrets | yes | |
 //! | new namespaces, mounts, `setns`, `chroot`, `bpf`, `userfaultfd`, `keyctl` | undo what holds, or widen what can be attacked | yes | |
 //! | shared memory, semaphores and queues of System V and POSIX | belong to no file and outlive the line | yes | |
 //! | `prlimit`, priorities and affinity of other processes | a limit of no CPU time ends Interlock | yes | limits |
 //! | `TIOCSTI`, `TIOCLINUX` | type into the terminal that is left behind | yes | yes |
-//! | foreign calling conventions (32 bit, x32) | their numbers mean other calls | yes | x32 |
+//! | foreign calling conventions (32 bit, x32) | their numbers mean other calls | yes | x32; sockets of 32 bit |
 //!
 //! `clone3` is answered with "not there", since its flags lie in memory that a
 //! filter cannot read; C libraries then use `clone`.
@@ -69,6 +70,13 @@ const OLD_CHANGES: &[i64] = &[
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_CHANGES: &[i64] = &[];
+
+/// Makes sockets without a system call that a filter sees.
+const IO_URING: &[i64] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
 
 /// Ways to other processes, around the rules, or to things that outlive a line.
 const REACHING: &[i64] = &[
@@ -171,24 +179,33 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWCGROUP,
 ];
 
+/// What a filter leaves of sockets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reachable {
+    /// What the command may reach over networks.
+    pub(super) network: Network,
+    /// Whether it may reach daemons of this machine over Unix sockets.
+    pub(super) unix: bool,
+}
+
 /// Makes the filters of a plan, in the order they are installed.
-pub(super) fn filters(calls: Calls, network: Network) -> Result<Vec<BpfProgram>, String> {
-    build(calls, network)
+pub(super) fn filters(calls: Calls, reachable: Reachable) -> Result<Vec<BpfProgram>, String> {
+    build(calls, reachable)
         .map_err(|error| format!("cannot make the filter of system calls: {error}"))
 }
 
-fn build(calls: Calls, network: Network) -> Built<Vec<BpfProgram>> {
+fn build(calls: Calls, reachable: Reachable) -> Built<Vec<BpfProgram>> {
     let mut refused = Refused::new();
     add_working(&mut refused)?;
+    add_sockets(&mut refused, reachable)?;
     if calls == Calls::Working {
-        return Ok(vec![filter(refused, libc::EPERM, calls)?]);
+        return Ok(vec![filter(refused, libc::EPERM, (calls, reachable.unix))?]);
     }
     add_reading(&mut refused)?;
-    add_sockets(&mut refused, network)?;
     let missing = Refused::from([(libc::SYS_clone3, Vec::new())]);
     Ok(vec![
-        filter(refused, libc::EPERM, calls)?,
-        filter(missing, libc::ENOSYS, calls)?,
+        filter(refused, libc::EPERM, (calls, reachable.unix))?,
+        filter(missing, libc::ENOSYS, (calls, reachable.unix))?,
     ])
 }
 
@@ -235,19 +252,32 @@ fn add_reading(refused: &mut Refused) -> Built<()> {
     Ok(())
 }
 
-/// Leaves the families of sockets that `network` needs.
-fn add_sockets(refused: &mut Refused, network: Network) -> Built<()> {
-    let kept: &[i32] = match network {
-        Network::On => return Ok(()),
+/// Leaves the families of sockets that the command needs.
+fn add_sockets(refused: &mut Refused, reachable: Reachable) -> Built<()> {
+    let unix = reachable.unix.then_some(libc::AF_UNIX);
+    let kept: &[i32] = match reachable.network {
+        Network::On if reachable.unix => return Ok(()),
+        Network::On => {
+            let is = short(0, SeccompCmpOp::Eq, u64::from(libc::AF_UNIX.unsigned_abs()))?;
+            add(refused, libc::SYS_socket, vec![is])?;
+            for number in IO_URING {
+                refused.insert(*number, Vec::new());
+            }
+            return add_datagram_pairs(refused);
+        }
         Network::Fetch => &[libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6],
-        Network::Local => &[libc::AF_NETLINK, libc::AF_UNIX],
         Network::Off => &[libc::AF_NETLINK],
     };
     let others = kept
         .iter()
+        .chain(&unix)
         .map(|family| short(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())))
         .collect::<Built<Vec<_>>>()?;
     add(refused, libc::SYS_socket, others)?;
+    add_datagram_pairs(refused)
+}
+
+fn add_datagram_pairs(refused: &mut Refused) -> Built<()> {
     // A pair of datagram sockets can be pointed at any daemon's socket; the kernel keeps a pair
     // of streams or packets connected to each other, and programs start others through one.
     for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
@@ -274,14 +304,14 @@ fn add(refused: &mut Refused, number: i64, conditions: Vec<SeccompCondition>) ->
     Ok(())
 }
 
-fn filter(refused: Refused, errno: i32, calls: Calls) -> Built<BpfProgram> {
+fn filter(refused: Refused, errno: i32, (calls, unix): (Calls, bool)) -> Built<BpfProgram> {
     let filter = SeccompFilter::new(
         refused,
         SeccompAction::Allow,
         SeccompAction::Errno(errno.unsigned_abs()),
         std::env::consts::ARCH.try_into()?,
     )?;
-    let mut program = conventions(calls);
+    let mut program = conventions(calls, unix);
     program.extend(BpfProgram::try_from(filter)?);
     Ok(program)
 }
@@ -296,6 +326,12 @@ const X32: u32 = 0x4000_0000;
 /// `ioctl` of the 32 bit conventions of both architectures.
 const IOCTL_OF_32_BIT: u32 = 54;
 
+/// `socketcall`, `socket` and `io_uring_setup` of the 32 bit conventions.
+#[cfg(target_arch = "x86_64")]
+const SOCKETS_OF_32_BIT: &[u32] = &[102, 359, 425];
+#[cfg(target_arch = "aarch64")]
+const SOCKETS_OF_32_BIT: &[u32] = &[102, 281, 425];
+
 const LOAD: u16 = 0x20;
 const IF_EQUAL: u16 = 0x15;
 const IF_AT_LEAST: u16 = 0x35;
@@ -307,19 +343,23 @@ const AT_CONVENTION: u32 = 4;
 const AT_SECOND_ARGUMENT: u32 = 24;
 
 /// The beginning of every filter: what becomes of foreign calling conventions.
-fn conventions(calls: Calls) -> BpfProgram {
+fn conventions(calls: Calls, unix: bool) -> BpfProgram {
     let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
     let refuse = step(RETURN, ERRNO | libc::EPERM.unsigned_abs(), 0, 0);
     let allow = step(RETURN, ALLOW, 0, 0);
     let foreign = match calls {
         Calls::Reading => vec![refuse.clone()],
         Calls::Working => {
-            let mut steps = vec![
-                step(LOAD, AT_NUMBER, 0, 0),
+            let mut steps = vec![step(LOAD, AT_NUMBER, 0, 0)];
+            for number in SOCKETS_OF_32_BIT.iter().filter(|_| !unix) {
+                steps.push(step(IF_EQUAL, *number, 0, 1));
+                steps.push(refuse.clone());
+            }
+            steps.extend([
                 step(IF_EQUAL, IOCTL_OF_32_BIT, 1, 0),
                 allow.clone(),
                 step(LOAD, AT_SECOND_ARGUMENT, 0, 0),
-            ];
+            ]);
             for control in TYPES_INTO_TERMINAL {
                 steps.push(step(IF_EQUAL, *control, 0, 1));
                 steps.push(refuse.clone());

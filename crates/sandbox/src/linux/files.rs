@@ -103,7 +103,7 @@ impl Handled {
     fn create(&self, confinement: &Confinement) -> Result<RulesetCreated, landlock::RulesetError> {
         let mut ruleset = Ruleset::default().handle_access(self.rights)?;
         let tcp = match confinement.network {
-            Network::Off | Network::Local => AccessNet::from_all(self.abi),
+            Network::Off => AccessNet::from_all(self.abi),
             Network::Fetch => AccessNet::from_all(self.abi) & AccessNet::BindTcp,
             Network::On => BitFlags::empty(),
         };

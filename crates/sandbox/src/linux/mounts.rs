@@ -36,6 +36,8 @@ enum Step {
     Writable(CString),
     /// Covers a directory with an empty one.
     Empty(CString),
+    /// Covers a file or socket with the null device.
+    Null(CString),
 }
 
 #[derive(Debug)]
@@ -69,7 +71,16 @@ impl Mounts {
                 steps.extend(there.filter_map(|path| text(&path)).map(Step::Writable));
             }
         }
-        steps.extend(masked.iter().filter_map(|path| text(path)).map(Step::Empty));
+        let cover = |path: &PathBuf| {
+            let is_directory = path.symlink_metadata().is_ok_and(|about| about.is_dir());
+            let step = if is_directory {
+                Step::Empty
+            } else {
+                Step::Null
+            };
+            text(path).map(step)
+        };
+        steps.extend(masked.iter().filter_map(cover));
         let mapped = (!may_mount).then(|| {
             let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
             Mapped {
@@ -119,6 +130,10 @@ impl Step {
             Self::Writable(path) => {
                 bind(path)?;
                 raw::set_read_only(path, false)
+            }
+            Self::Null(path) => {
+                let null = Some(c"/dev/null");
+                mount(null, path.as_c_str(), NONE, MsFlags::MS_BIND, NONE)
             }
             Self::Empty(path) => {
                 let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;

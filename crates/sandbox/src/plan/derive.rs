@@ -26,6 +26,8 @@ pub struct Surroundings {
     pub repository: Vec<PathBuf>,
     /// `[sandbox] writable` of the person's configuration.
     pub writable: Vec<PathBuf>,
+    /// `[sandbox] sockets` of the person's configuration.
+    pub sockets: Vec<PathBuf>,
     /// Directories a line may not read: the state directory.
     pub hidden: Vec<PathBuf>,
     /// Every protected thing, absolute.
@@ -119,10 +121,10 @@ fn confinement(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Conf
         hidden: around.hidden.clone(),
         network: match column {
             Column::NoWrite if only_reaches(asked, NetworkDirection::Get) => Network::Fetch,
-            Column::NoWrite if only_reaches(asked, NetworkDirection::Local) => Network::Local,
             Column::NoWrite => Network::Off,
             _ => Network::On,
         },
+        sockets: sockets(asked.policy, around),
         calls: if reading {
             Calls::Reading
         } else {
@@ -134,6 +136,21 @@ fn confinement(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Conf
             LeftOver::End
         },
     }
+}
+
+/// The Unix sockets that the state or the person names, absolute.
+fn sockets(policy: &Policy, around: &Surroundings) -> Vec<PathBuf> {
+    let named = policy
+        .sockets
+        .iter()
+        .map(|text| match text.strip_prefix("~/") {
+            Some(below) => around.home.join(below),
+            None => PathBuf::from(text),
+        });
+    named
+        .chain(around.sockets.iter().cloned())
+        .filter(|path| path.is_absolute())
+        .collect()
 }
 
 /// The places a line of `column` may write; the same place is listed once.

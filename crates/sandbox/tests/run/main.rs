@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use interlock_sandbox::plan::{LeftOver, Network, Place, Start};
@@ -337,6 +338,41 @@ fn a_fetch_reaches_tcp_and_no_daemon() {
             "tcp\nno-listen\nno-daemon\n"
         );
     }
+}
+
+#[test]
+fn a_named_socket_is_reached_and_no_other() {
+    for user in users() {
+        for make in [Trial::no_write, Trial::writing] {
+            let trial = Trial::new(user);
+            let bind = |name: &str| std::os::unix::net::UnixListener::bind(trial.path(name));
+            let _daemons = ["outside/named", "outside/other", "project/inside"].map(bind);
+            for name in ["outside/named", "outside/other", "project/inside"] {
+                let path = trial.path(name);
+                fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+            }
+            let line = "for one in {outside}/named {outside}/other {project}/inside; do \
+                        {try} unix $one 2>/dev/null && echo reached || echo kept; done";
+            let mut plan = make(&trial, line);
+            assert_eq!(
+                trial.run(&plan, Level::Full).stdout,
+                "kept\nkept\nkept\n",
+                "{user:?}"
+            );
+            plan.confinement.as_mut().unwrap().sockets = vec![trial.path("outside/named")];
+            let outcome = trial.run(&plan, Level::Full);
+            assert_eq!(outcome.stdout, "reached\nkept\nkept\n", "{user:?}");
+            assert_eq!(outcome.ended.unwrap().level, Level::Full);
+        }
+    }
+}
+
+#[test]
+fn a_line_starts_its_own_programs_through_pairs_and_pipes() {
+    let trial = Trial::new(User::Own);
+    let plan = trial.writing("{try} pair && echo x | cat && echo done");
+    let outcome = trial.run(&plan, Level::Full);
+    assert_eq!(outcome.stdout, "x\ndone\n", "{outcome:?}");
 }
 
 #[test]
