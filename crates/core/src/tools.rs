@@ -120,6 +120,20 @@ pub fn imitated(name: &str) -> Option<&'static str> {
     known().find(|known| known.to_ascii_lowercase() == looks)
 }
 
+/// Returns how a text looks to who reads it: small Latin letters, without characters that are not seen.
+#[must_use]
+pub fn looks(text: &str) -> String {
+    text.chars()
+        .filter_map(|c| {
+            if c.is_whitespace() {
+                Some(' ')
+            } else {
+                plain_look(c)
+            }
+        })
+        .collect()
+}
+
 /// Further tools that write or run something, which have no common name.
 const OTHER_WRITERS: [&str; 4] = ["Delete", "PowerShell", "powershell", "Monitor"];
 

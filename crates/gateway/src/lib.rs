@@ -9,6 +9,7 @@
 // The control tools: what a model sees, asks and is told.
 mod answer;
 mod arguments;
+mod asks;
 mod control;
 mod live;
 mod refused;

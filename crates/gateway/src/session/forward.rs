@@ -8,9 +8,10 @@ use tokio::time::timeout;
 
 use super::{Asking, Session, Side, put_token, serve::own, take_token};
 use crate::{
+    asks,
     era::{Era, LOG_KEY, request_to_legacy, result_to_legacy},
     fields::Fields,
-    message::{INTERNAL_ERROR, Outcome, Request},
+    message::{INTERNAL_ERROR, INVALID_PARAMS, Outcome, Request},
     peer::{Reply, Tag},
     upstream::kept::{Live, Upstream},
 };
@@ -43,8 +44,16 @@ impl Session {
                 Err(outcome) => return own(outcome),
             };
             match (asking.origin.era, live.era) {
-                (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => {
+                (Era::Legacy, Era::Legacy) => {
                     send(asking, upstream, &live, method, params, extra).await
+                }
+                (Era::Modern, Era::Modern) => {
+                    let (outcome, extra) =
+                        send(asking, upstream, &live, method, params, extra).await;
+                    (
+                        asks::marked_result(&upstream.server.label(), outcome),
+                        extra,
+                    )
                 }
                 (Era::Modern, Era::Legacy) => {
                     self.set_level_for(asking, upstream, &live).await;
@@ -124,7 +133,8 @@ impl Session {
                     "`inputRequests` of the server is no object",
                 ));
             };
-            match self.gather_inputs(asking, requests).await {
+            let label = upstream.server.label();
+            match self.gather_inputs(asking, &label, requests).await {
                 Ok(responses) => more.insert("inputResponses".to_owned(), Value::Object(responses)),
                 Err(outcome) => return own(outcome),
             };
@@ -142,6 +152,7 @@ impl Session {
     async fn gather_inputs(
         &self,
         asking: &Asking,
+        label: &str,
         requests: Object,
     ) -> Result<Map<String, Value>, Outcome> {
         let mut responses = Map::new();
@@ -156,13 +167,17 @@ impl Session {
                 return Err(Outcome::error(INTERNAL_ERROR, &message));
             }
             let params = request.get("params").and_then(Value::as_object).cloned();
+            let params = match asks::marked(label, method, params.clone()) {
+                Ok(marked) => marked.or(params),
+                Err(why) => return Err(Outcome::error(INVALID_PARAMS, &why)),
+            };
             match self.ask_client(asking, method, params).await {
                 Some(Outcome::Result(result)) => {
                     let value = serde_json::from_str(result.get()).unwrap_or_default();
                     responses.insert(key, value);
                 }
                 // Nobody answered a form: the server is told so.
-                _ if method == "elicitation/create" => {
+                _ if method == asks::ELICITATION => {
                     responses.insert(key, json!({"action": "cancel"}));
                 }
                 Some(outcome) => return Err(outcome),

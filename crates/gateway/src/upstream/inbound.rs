@@ -18,9 +18,11 @@ use super::{
     shelf::spoiled,
 };
 use crate::{
+    asks,
     era::{Era, SUBSCRIPTION_KEY, with_subscription},
     message::{
-        Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Parcel, Request, Response, raw,
+        INVALID_PARAMS, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Parcel, Request,
+        Response, raw,
     },
     origin::Origin,
     peer::{Peer, Reply, Tag},
@@ -272,6 +274,10 @@ impl Upstream {
         let refuse = |why: &str| {
             let message = format!("`{method}` cannot be answered here: {why}");
             (Outcome::error(METHOD_NOT_FOUND, &message), Object::new())
+        };
+        let params = match asks::marked(&self.server.label(), &method, params.clone()) {
+            Ok(marked) => marked.or(params),
+            Err(why) => return (Outcome::error(INVALID_PARAMS, &why), Object::new()),
         };
         let origin = match about.and_then(|about| peer.tag(&about)) {
             Some(Tag::Origin(origin)) => Some(origin),

@@ -1,0 +1,227 @@
+//! What a server asks a client's person: marked with the server's name, and never in Interlock's.
+//!
+//! Interlock asks by forms, too. A person has to see which of the two asks, so a server's form that
+//! speaks of Interlock, its token or its approvals is refused.
+
+use interlock_core::{machine::Object, tools::looks};
+use serde_json::{Value, json};
+
+use crate::message::{INVALID_PARAMS, Outcome, raw};
+
+/// The request by which a person is asked.
+pub(crate) const ELICITATION: &str = "elicitation/create";
+
+/// Levels of nesting of a form that are looked at; what lies deeper is refused.
+const DEPTH_MAX: usize = 32;
+
+/// How a person's token begins.
+const TOKEN: &str = "ilk_";
+
+/// Words by which an approval is asked for, each with one of [`OF_A_RUN`] in the same text.
+const APPROVAL: [&str; 5] = ["approve", "approval", "approves", "approved", "grant"];
+
+/// Words for what only Interlock lets a person approve.
+const OF_A_RUN: [&str; 4] = ["transition", "guarded", "gateway", "statemachine"];
+
+/// Marks what a server asks with its `label`; what is no form passes as it is.
+///
+/// # Errors
+/// It speaks in Interlock's name: the sentence for the server.
+pub(crate) fn marked(
+    label: &str,
+    method: &str,
+    params: Option<Object>,
+) -> Result<Option<Object>, String> {
+    let Some(mut params) = params.filter(|_| method == ELICITATION) else {
+        return Ok(None);
+    };
+    for (name, value) in &params {
+        if name != "_meta" && (claims(name) || any_claims(value, 0)) {
+            return Err(format!(
+                "{label} asks in words that are Interlock's: its question is not shown"
+            ));
+        }
+    }
+    if let Some(Value::String(message)) = params.get_mut("message") {
+        *message = format!("[{label} asks] {message}");
+    }
+    Ok(Some(params))
+}
+
+/// Marks the questions that a result of the modern era brings; one in Interlock's name is an error instead.
+pub(crate) fn marked_result(label: &str, outcome: Outcome) -> Outcome {
+    const REQUESTS: &str = "inputRequests";
+    let Outcome::Result(result) = &outcome else {
+        return outcome;
+    };
+    // An escaped name is read by whoever parses it, too.
+    let text = result.get();
+    if !text.contains(REQUESTS) && !text.contains("\\u") {
+        return outcome;
+    }
+    let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+        return outcome;
+    };
+    let Some(Value::Object(requests)) = value.get_mut(REQUESTS) else {
+        return outcome;
+    };
+    let mut is_changed = false;
+    for request in requests.values_mut() {
+        let method = request
+            .get("method")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let params = request.get("params").and_then(Value::as_object).cloned();
+        match marked(label, method, params.clone()) {
+            Ok(Some(marked)) if Some(&marked) != params.as_ref() => {
+                is_changed = true;
+                if let Some(place) = request.get_mut("params") {
+                    *place = Value::Object(marked);
+                }
+            }
+            Ok(_) => {}
+            Err(why) => return Outcome::error(INVALID_PARAMS, &why),
+        }
+    }
+    if is_changed {
+        Outcome::Result(raw(&json!(value)))
+    } else {
+        outcome
+    }
+}
+
+fn any_claims(value: &Value, depth: usize) -> bool {
+    if depth > DEPTH_MAX {
+        return true;
+    }
+    match value {
+        Value::String(text) => claims(text),
+        Value::Array(items) => items.iter().any(|item| any_claims(item, depth + 1)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| claims(name) || any_claims(value, depth + 1)),
+        _ => false,
+    }
+}
+
+/// Tells whether a text speaks in Interlock's name: it names Interlock, its token, or one of its approvals.
+fn claims(text: &str) -> bool {
+    let looks = looks(text);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: Vec<&str> = looks
+        .split(|c: char| !is_word(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+    looks.contains(TOKEN)
+        || words.iter().any(|word| is_ours(word))
+        || is_spelled(&words)
+        || has(&APPROVAL) && has(&OF_A_RUN)
+}
+
+/// Interlock's name as [`folded`] has it.
+const NAME: &str = "lnterlock";
+
+fn is_ours(word: &str) -> bool {
+    let folded = folded(word);
+    folded == NAME || folded.split('_').any(|part| part == NAME)
+}
+
+/// Tells whether words together spell the name: `inter-lock`, `I n t e r l o c k`.
+fn is_spelled(words: &[&str]) -> bool {
+    (0..words.len()).any(|start| {
+        let mut spelled = String::new();
+        for word in words.iter().skip(start) {
+            spelled.push_str(&folded(word));
+            if spelled.len() >= NAME.len() {
+                break;
+            }
+        }
+        spelled == NAME
+    })
+}
+
+/// Writes letters and digits that look alike as one of them.
+fn folded(word: &str) -> String {
+    word.chars()
+        .map(|c| match c {
+            'i' | '1' | '|' | '!' => 'l',
+            '0' => 'o',
+            '3' => 'e',
+            c => c,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(message: &str, title: &str) -> Option<Object> {
+        json!({"message": message, "requestedSchema": {"properties": {"a": {"title": title}}}})
+            .as_object()
+            .cloned()
+    }
+
+    #[test]
+    fn a_question_is_marked_with_its_server() {
+        let asked = marked("the server `s`", ELICITATION, form("who?", "Name"));
+        let message = asked
+            .ok()
+            .flatten()
+            .and_then(|mut asked| asked.remove("message"));
+        assert_eq!(message, Some(json!("[the server `s` asks] who?")));
+        assert_eq!(
+            marked("x", "sampling/createMessage", form("who?", "")),
+            Ok(None)
+        );
+    }
+
+    #[test]
+    fn words_in_interlocks_name_are_refused_wherever_they_stand() {
+        for text in [
+            "Interlock: may it go on?",
+            "Enter your INTERLOCK_TOKEN",
+            "interlock_transition",
+            "\u{406}nterlock asks",
+            "Inter\u{200b}lock",
+            "I n t e r l o c k",
+            "inter-lock",
+            "1nter10ck",
+            "paste ilk_ here",
+            "Approve the transition SHIP",
+        ] {
+            assert!(marked("s", ELICITATION, form(text, "")).is_err(), "{text}");
+            assert!(marked("s", ELICITATION, form("", text)).is_err(), "{text}");
+        }
+        let name = json!({"requestedSchema": {"properties": {"interlock_token": {}}}});
+        assert!(marked("s", ELICITATION, name.as_object().cloned()).is_err());
+    }
+
+    #[test]
+    fn questions_of_a_servers_own_are_let_through() {
+        for text in [
+            "Which printer lock do you mean?",
+            "Approve the purchase of 3 licences?",
+            "Use InterlockedIncrement here?",
+            "Your API token",
+            "",
+        ] {
+            assert!(marked("s", ELICITATION, form(text, text)).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_result_that_asks_in_interlocks_name_becomes_an_error() {
+        let asks = |message: &str| {
+            let request = json!({"method": ELICITATION, "params": {"message": message}});
+            let result = json!({"resultType": "input_required", "inputRequests": {"k": request}});
+            marked_result("s", Outcome::result(&result))
+        };
+        let Outcome::Result(shown) = asks("who?") else {
+            unreachable!("it is let through");
+        };
+        assert!(shown.get().contains("[s asks] who?"), "{}", shown.get());
+        assert!(matches!(asks("Interlock asks"), Outcome::Error(_)));
+    }
+}
