@@ -2,9 +2,16 @@
 //!
 //! Below a guarded agent nobody is a person, whatever terminal or token there is.
 
+mod terminal;
+
 use std::io::IsTerminal as _;
 
-use interlock_store::ClientProcess;
+use interlock_clients::{
+    process::{self, Process},
+    token::PERSONS_TOKEN,
+};
+use interlock_core::names::RunId;
+use interlock_store::{ClientProcess, TokenStanding};
 
 use crate::{app::App, failure::Failure, live};
 
@@ -12,21 +19,41 @@ use crate::{app::App, failure::Failure, live};
 const ANCESTORS_MAX: usize = 4096;
 
 /// Returns the person's name, or refuses.
-pub(crate) fn person(app: &App) -> Result<String, Failure> {
-    let Some(token) = crate::app::variable("INTERLOCK_TOKEN") else {
-        not_below_an_agent(app)?;
-        if std::io::stdin().is_terminal() {
-            return Ok(name());
-        }
-        return Err(anyhow::anyhow!(
-            "only a person may do this: call it at a terminal, or set `INTERLOCK_TOKEN` to what `interlock token` shows"
-        )
-        .into());
+///
+/// A token that an open run's agent has in its environment counts for `run` where that is
+/// another; `None`: what is done is about all of them, and it counts for nothing.
+pub(crate) fn person(app: &App, run: Option<&RunId>) -> Result<String, Failure> {
+    let Some(token) = crate::app::variable(PERSONS_TOKEN) else {
+        at_a_terminal_or(
+            app,
+            "only a person may do this: call it at a terminal, or set `INTERLOCK_TOKEN` to what `interlock token` shows",
+        )?;
+        return Ok(name());
     };
     let token = token.into_string().unwrap_or_default();
-    match app.home()?.token_made_below(&token)? {
-        Some(own) => not_below_a_guarded(app, &own).map(|()| name()),
-        None => Err(anyhow::anyhow!(
+    let home = app.home()?;
+    match home.token_standing(&token)? {
+        TokenStanding::Good {
+            made_below,
+            not_for,
+        } => {
+            for seen in not_for {
+                let counts = run.is_some_and(|run| *run != seen);
+                if !counts && !live::is_over(&home, &seen).unwrap_or(false) {
+                    return Err(anyhow::anyhow!(
+                        "`INTERLOCK_TOKEN` does not count here: the agent of run `{seen}` has it in its environment. \
+                         Answer at a terminal, start the client without it, and make a new one with `interlock token`"
+                    )
+                    .into());
+                }
+            }
+            not_below_a_guarded(&guarded(app, &made_below)?).map(|()| name())
+        }
+        TokenStanding::Void(seen) => Err(anyhow::anyhow!(
+            "`INTERLOCK_TOKEN` is void: the agent of run `{seen}` has seen it. Make a new one with `interlock token`"
+        )
+        .into()),
+        TokenStanding::Unknown => Err(anyhow::anyhow!(
             "`INTERLOCK_TOKEN` is not the token in use: make a new one with `interlock token`"
         )
         .into()),
@@ -35,23 +62,35 @@ pub(crate) fn person(app: &App) -> Result<String, Failure> {
 
 /// Refuses unless a person sits at a terminal.
 pub(crate) fn at_a_terminal(app: &App) -> Result<(), Failure> {
-    not_below_an_agent(app)?;
+    at_a_terminal_or(app, "only a person at a terminal may do this")
+}
+
+fn at_a_terminal_or(app: &App, why: &'static str) -> Result<(), Failure> {
+    let guarded = guarded(app, &[])?;
+    not_below_a_guarded(&guarded)?;
     if std::io::stdin().is_terminal() {
-        return Ok(());
+        return terminal::refuse_injected(&app.home()?, &guarded);
     }
-    Err(anyhow::anyhow!("only a person at a terminal may do this").into())
+    Err(anyhow::anyhow!(why).into())
 }
 
 /// Refuses below the process of a client that an open run guards.
 pub(crate) fn not_below_an_agent(app: &App) -> Result<(), Failure> {
-    not_below_a_guarded(app, &[])
+    not_below_a_guarded(&guarded(app, &[])?)
 }
 
-/// The same, but for the processes a person made the token below: a script that
-/// plays the client itself is its person's own, an agent started later is not.
-fn not_below_a_guarded(app: &App, own: &[ClientProcess]) -> Result<(), Failure> {
+/// A client's process whose session an open run guards.
+#[derive(Debug)]
+struct Guarded {
+    process: ClientProcess,
+    run: RunId,
+}
+
+/// Lists the processes of guarded clients, but for those a person made the token below: a
+/// script that plays the client itself is its person's own, an agent started later is not.
+fn guarded(app: &App, own: &[ClientProcess]) -> Result<Vec<Guarded>, Failure> {
     let home = app.home()?;
-    let mut guarded: Vec<(ClientProcess, String)> = Vec::new();
+    let mut guarded: Vec<Guarded> = Vec::new();
     for binding in home.bound_sessions()? {
         let binding = binding?;
         let Some(process) = binding.process.filter(|process| !own.contains(process)) else {
@@ -59,16 +98,22 @@ fn not_below_a_guarded(app: &App, own: &[ClientProcess]) -> Result<(), Failure> 
         };
         // A run that cannot be read may be open.
         if !live::is_over(&home, &binding.run).unwrap_or(false) {
-            guarded.push((process, binding.run.to_string()));
+            let run = binding.run;
+            guarded.push(Guarded { process, run });
         }
     }
+    Ok(guarded)
+}
+
+fn not_below_a_guarded(guarded: &[Guarded]) -> Result<(), Failure> {
     if guarded.is_empty() {
         return Ok(());
     }
     for ancestor in ancestors()? {
-        if let Some((_, run)) = guarded.iter().find(|(process, _)| *process == ancestor) {
+        if let Some(one) = guarded.iter().find(|one| one.process == ancestor) {
             return Err(anyhow::anyhow!(
-                "this runs below an agent that run `{run}` guards; a person has to do it elsewhere"
+                "this runs below an agent that run `{}` guards; a person has to do it elsewhere",
+                one.run
             )
             .into());
         }
@@ -87,14 +132,20 @@ pub(crate) fn name() -> String {
 
 /// Lists this process's ancestors, nearest first.
 pub(crate) fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
+    let above = ancestors_of(std::process::id())?.into_iter();
+    Ok(above.map(|process| process.client).collect())
+}
+
+/// Lists the ancestors of a process, nearest first.
+fn ancestors_of(pid: u32) -> Result<Vec<Process>, Failure> {
     let mut found = Vec::new();
-    let mut pid = std::os::unix::process::parent_id();
-    while pid > 0 {
-        let Some(process) = interlock_clients::process::look(pid) else {
+    let mut above = process::look(pid).map_or(0, |own| own.parent);
+    while above > 0 {
+        let Some(process) = process::look(above) else {
             break;
         };
-        pid = process.parent;
-        found.push(process.client);
+        above = process.parent;
+        found.push(process);
         if found.len() > ANCESTORS_MAX {
             return Err(anyhow::anyhow!(
                 "this process has too many ancestors to tell who it runs for"

@@ -11,6 +11,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::token::PERSONS_TOKEN;
+
 /// Longest that Codex may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -66,6 +68,7 @@ pub(crate) fn listed_hooks(codex: &Path, asked: &Asked<'_>) -> Result<Vec<Listed
         .arg("app-server")
         .args(asked.arguments)
         .envs(asked.environment.iter().map(|(name, value)| (name, value)))
+        .env_remove(PERSONS_TOKEN)
         .current_dir(asked.directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -34,6 +34,7 @@ use crate::{
     protocol::{self, Ended},
     running, session,
     session::Guarded,
+    token,
     tools::{offered_as, tool},
     twin, watch,
 };
@@ -321,6 +322,7 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
     let goes_on = followed.then(|| goes_on(&guarded));
     prompts::close(&mut guarded, input).map_err(said)?;
     let found = watch::compare(setting, &mut guarded, input)?;
+    let token = token::look(setting, &mut guarded, input)?;
     let before = guarded.run.seq;
     let mut answer = answer_event(setting, &mut guarded, input)?;
     answer.held = true;
@@ -331,9 +333,10 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         before,
     );
     guarded.leave(setting);
-    Ok(match found.or(goes_on) {
-        Some(text) => answer.telling(text),
-        None => answer,
+    let told: Vec<String> = [token, found.or(goes_on)].into_iter().flatten().collect();
+    Ok(match told.as_slice() {
+        [] => answer,
+        told => answer.telling(told.join("\n")),
     })
 }
 

@@ -31,6 +31,7 @@ mod rewrite;
 mod running;
 mod served;
 mod session;
+pub mod token;
 pub mod tools;
 mod twin;
 mod watch;

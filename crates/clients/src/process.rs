@@ -90,6 +90,15 @@ pub fn is_shell(process: &ClientProcess) -> bool {
     found.is_some_and(|found| SHELLS.contains(&found.name.as_str()))
 }
 
+/// Returns the number of the device that is a process's terminal; `None`: it has none, or that is not seen.
+#[must_use]
+pub fn terminal(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let number: i32 = rest.split(' ').nth(4)?.parse().ok()?;
+    (number != 0).then(|| u64::from(number.cast_unsigned()))
+}
+
 /// Looks at a process; `None` when there is none or it cannot be seen.
 #[cfg(target_os = "linux")]
 #[must_use]

@@ -21,7 +21,7 @@ use interlock_store::{
     BindError, Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, submit,
 };
 
-use crate::{hook::HookSetting, input::Input};
+use crate::{hook::HookSetting, input::Input, token};
 
 use follow::followed;
 pub use present::{LivingSession, living_sessions};
@@ -36,6 +36,8 @@ pub(crate) struct Guarded {
     pub(crate) run: Run,
     /// The time of the hook call, in milliseconds since 1970.
     pub(crate) at_ms: u64,
+    /// Whether the person's token stands in the call of this hook.
+    pub(crate) token_in_call: bool,
     /// Where the call would run, with every link followed once.
     place: OnceCell<Surroundings>,
 }
@@ -288,12 +290,18 @@ impl Guarded {
             machine,
             run,
             at_ms: setting.at_ms,
+            token_in_call: false,
             place: OnceCell::new(),
         })
     }
 
     /// Asks the run and records what follows.
-    pub(crate) fn ask(&mut self, ask: Ask) -> Result<Decision, StoreError> {
+    pub(crate) fn ask(&mut self, mut ask: Ask) -> Result<Decision, StoreError> {
+        if let Ask::Propose(call) = &mut ask
+            && self.token_in_call
+        {
+            token::refuse_call(call);
+        }
         let command = Command {
             at_ms: self.at_ms,
             ask,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
     dialogue::Opening,
-    event::{Cause, ProbedCommand, ProtectedChange, ToolChange},
+    event::{Cause, ProbedCommand, ProtectedChange, TokenPlace, ToolChange},
     machine::{Machine, ModeRules, Object},
     names::{AgentId, CallId, Digest, FramePath},
     node::NodeAsk,
@@ -110,6 +110,11 @@ pub enum Ask {
     ReportProtected {
         /// What is different, each path once.
         changes: Vec<ProtectedChange>,
+    },
+    /// The token that lets a person's scripts answer stood where the agent reads or writes.
+    ReportToken {
+        /// Where.
+        place: TokenPlace,
     },
     /// A tool of a server is not what it was when the run saw it first.
     ReportTool(ToolChange),

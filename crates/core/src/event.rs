@@ -6,7 +6,7 @@ mod parts;
 pub use parts::{
     AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen,
     How, InterruptHit, Passing, ProbeMark, ProbedCommand, ProtectedChange, ProtectedFate,
-    SeenCondition, ToolChange, WatchedFile,
+    SeenCondition, TokenPlace, ToolChange, WatchedFile,
 };
 
 use serde::{Deserialize, Serialize};
@@ -975,6 +975,11 @@ pub enum Event {
     ProtectedChanged {
         /// What is different, each path once.
         changes: Vec<ProtectedChange>,
+    },
+    /// The token that lets a person's scripts answer stood where the agent reads or writes.
+    TokenSeen {
+        /// Where.
+        place: TokenPlace,
     },
     /// A tool of a server is not what it was when the run saw it first.
     ToolChanged(ToolChange),

@@ -372,6 +372,7 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::PersonDismissed { .. } => stage::apply_stage(run, event),
         Event::CallDenied { .. }
         | Event::TrustDecided { .. }
+        | Event::TokenSeen { .. }
         | Event::ToolStarted { .. }
         | Event::WayChosen { .. }
         | Event::Noted { .. }

@@ -25,6 +25,7 @@
 //! kin/HASH.json           the session that started a sub-agent's session
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
+//! token-seen/HASH-RUN     an agent has seen the person's token: void, or not for that run
 //! mods/HASH.json          code inside of a client that a person has accepted
 //! trust/HASH.json         what the person said about a project that widens permissions
 //! bindings.lock           held while sessions, projects and holders change
@@ -97,6 +98,7 @@ pub use start::{StartError, Started};
 pub use submit::{submit, submit_made};
 pub use telemetry::Told;
 pub use tickets::{TICKET_AGE_MAX_MS, Ticket, TicketError, line_digest};
+pub use token::{TokenStanding, tokens_in};
 pub use tool_pins::ToolPin;
 pub use trust::TrustWord;
 pub use twins::{Twin, Twins};

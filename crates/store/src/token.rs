@@ -1,5 +1,6 @@
 //! The person's token: shown once, kept only as its hash.
 
+use interlock_core::names::RunId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,13 +13,45 @@ use crate::{
 };
 
 const FILE_NAME: &str = "token.json";
+/// What was seen of the token, one small file each.
+const SEEN: &str = "token-seen";
 const PREFIX: &str = "ilk_";
+/// Digits behind the prefix: 32 random bytes.
+const DIGITS: usize = 64;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
     sha256: String,
     made_below: Vec<ClientProcess>,
+}
+
+/// Where an agent could read the person's token.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seen {
+    run: RunId,
+}
+
+impl Versioned for Seen {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 64 * 1024;
+}
+
+/// What the person's token is worth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenStanding {
+    /// It is not the person's.
+    Unknown,
+    /// It stood in a call or a result of this run's agent, and counts for nothing.
+    Void(RunId),
+    /// It counts, but for the runs whose agent has it in its environment.
+    Good {
+        /// The processes above the one that made it: the person's own.
+        made_below: Vec<ClientProcess>,
+        /// Runs that it does not answer.
+        not_for: Vec<RunId>,
+    },
 }
 
 impl Versioned for Kept {
@@ -54,20 +87,104 @@ impl Home {
         }
     }
 
-    /// Returns the processes that `token` was made below; `None`: it is not the person's.
+    /// Tells what `token` is worth.
     ///
     /// Takes as long wherever it differs.
     ///
     /// # Errors
     /// What is kept cannot be read.
+    pub fn token_standing(&self, token: &str) -> Result<TokenStanding, StoreError> {
+        let Some((root, kept)) = self.persons(token)? else {
+            return Ok(TokenStanding::Unknown);
+        };
+        let seen = root.join(SEEN);
+        if let Some(Seen { run }) = files::read(&seen.join(&kept.sha256))? {
+            return Ok(TokenStanding::Void(run));
+        }
+        let mut not_for = Vec::new();
+        for name in files::names(&seen)? {
+            let of_this = name.starts_with(&kept.sha256) && !name.ends_with(".new");
+            if let Some(Seen { run }) = files::read(&seen.join(&name))?.filter(|_| of_this) {
+                not_for.push(run);
+            }
+        }
+        Ok(TokenStanding::Good {
+            made_below: kept.made_below,
+            not_for,
+        })
+    }
+
+    /// Returns the processes that `token` was made below; `None`: it is not the person's, or void.
+    ///
+    /// # Errors
+    /// What is kept cannot be read.
     pub fn token_made_below(&self, token: &str) -> Result<Option<Vec<ClientProcess>>, StoreError> {
+        Ok(match self.token_standing(token)? {
+            TokenStanding::Good { made_below, .. } => Some(made_below),
+            TokenStanding::Unknown | TokenStanding::Void(_) => None,
+        })
+    }
+
+    /// Ends `token`, where it is the person's: an agent of `run` has seen it.
+    ///
+    /// `None`: it is not. `Some(false)`: it was void already.
+    ///
+    /// # Errors
+    /// The state directory cannot be read or written.
+    pub fn void_token(&self, token: &str, run: &RunId) -> Result<Option<bool>, StoreError> {
+        self.token_seen(token, "", run)
+    }
+
+    /// Lets `token` answer `run` no more, where it is the person's: its agent has it in its environment.
+    ///
+    /// `None`: it is not. `Some(false)`: it did not count there already.
+    ///
+    /// # Errors
+    /// The state directory cannot be read or written.
+    pub fn refuse_token_for(&self, token: &str, run: &RunId) -> Result<Option<bool>, StoreError> {
+        self.token_seen(token, &format!("-{run}"), run)
+    }
+
+    fn token_seen(
+        &self,
+        token: &str,
+        suffix: &str,
+        run: &RunId,
+    ) -> Result<Option<bool>, StoreError> {
+        let Some((root, kept)) = self.persons(token)? else {
+            return Ok(None);
+        };
+        let directory = root.join(SEEN);
+        let path = directory.join(format!("{}{suffix}", kept.sha256));
+        if path.exists() {
+            return Ok(Some(false));
+        }
+        files::make_directory(&directory)?;
+        files::create(&path, &Seen { run: run.clone() }, Sync::Now).map(Some)
+    }
+
+    /// Returns what is kept of the person's token, where `token` is it.
+    fn persons(&self, token: &str) -> Result<Option<(std::path::PathBuf, Kept)>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(None);
         };
         let kept: Option<Kept> = files::read(&root.join(FILE_NAME))?;
         let kept = kept.filter(|kept| same(&kept.sha256, &hash(token)));
-        Ok(kept.map(|kept| kept.made_below))
+        Ok(kept.map(|kept| (root.to_owned(), kept)))
     }
+}
+
+/// Lists the parts of a text that have the shape of a person's token.
+///
+/// Looks for the prefix alone, so that a text without one costs next to nothing.
+pub fn tokens_in(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices(PREFIX).filter_map(|(at, _)| {
+        let end = at.checked_add(PREFIX.len() + DIGITS)?;
+        let found = text.get(at..end)?;
+        let digits = found.strip_prefix(PREFIX)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        digits.bytes().all(is_digit).then_some(found)
+    })
 }
 
 fn hash(token: &str) -> String {

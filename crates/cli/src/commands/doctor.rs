@@ -118,7 +118,7 @@ fn notifications(app: &App, examination: &Examination) -> Result<Vec<Check>, Fai
 
 /// Accepts the mods that are there, each as it is now.
 fn accept(app: &App, examination: &Examination, quiet: bool) -> Done {
-    authority::person(app)?;
+    authority::person(app, None)?;
     let home = app.home()?;
     for UnknownMod { found, .. } in unknown_mods(examination)? {
         if !found.is_whole() {

@@ -232,6 +232,7 @@ fn told(app: &App, recorded: &Recorded) -> Result<String, Failure> {
         ),
         "ProtectedChanged" => changes(&recorded.event),
         "ToolChanged" | "ToolAccepted" => tool_of_server(&recorded.event),
+        "TokenSeen" => token_seen(&recorded.event),
         "TrustDecided" => format!("{} {} by {}", get("word"), get("project"), get("by")),
         _ => ["id", "agent", "by", "outcome", "reason", "note"]
             .map(get)
@@ -247,7 +248,7 @@ fn told(app: &App, recorded: &Recorded) -> Result<String, Failure> {
         format!(" [{path}]")
     };
     let style = match recorded.event.name() {
-        "ProtectedChanged" | "ToolChanged" | "CallDenied" | "TransitionRejected"
+        "ProtectedChanged" | "TokenSeen" | "ToolChanged" | "CallDenied" | "TransitionRejected"
         | "ApprovalRejected" | "GrantDenied" | "ToolDenied" | "ModelFailed" | "StageFailed"
         | "RunFailed" => Style::Red,
         "CallAllowed" | "LineConfined" | "LineEnded" | "ModelCalled" | "ToolAllowed"
@@ -265,6 +266,14 @@ fn changes(event: &Event) -> String {
     };
     let sentences: Vec<String> = changes.iter().map(ProtectedChange::sentence).collect();
     sentences.join(", ")
+}
+
+/// Says where the person's token was.
+fn token_seen(event: &Event) -> String {
+    match event {
+        Event::TokenSeen { place } => format!("INTERLOCK_TOKEN {}", place.as_str()),
+        _ => String::new(),
+    }
 }
 
 /// Names a tool of a server, and what became of it.

@@ -23,8 +23,14 @@ use crate::{
     review,
 };
 
+/// Returns the name of the person who answers the run that is meant, or refuses.
+fn asker(app: &App, wanted: Option<&str>) -> Result<String, Failure> {
+    let run = app.find_run(&app.home()?, wanted).ok();
+    authority::person(app, run.as_ref())
+}
+
 pub(crate) fn send(app: &App, args: SendArgs) -> Done {
-    let by = authority::person(app)?;
+    let by = asker(app, args.run.as_deref())?;
     let data = live::object("--data", args.data.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
     let request = TransitionRequest {
@@ -47,7 +53,7 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
         }
         return review::show(app, &live, &meant);
     }
-    let by = authority::person(app)?;
+    let by = asker(app, args.run.as_deref())?;
     let data = live::object("--data", args.data.as_deref())?;
     let given = |text: &Option<String>| text.as_deref().map(durable::text_of).transpose();
     let (message, mut edit) = (given(&args.message)?, given(&args.edit)?);
@@ -122,7 +128,7 @@ fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<Option<Stri
 }
 
 pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {
-    let by = authority::person(app)?;
+    let by = asker(app, args.run.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
     let answered = Answer {
         by,
@@ -135,7 +141,7 @@ pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {
 }
 
 pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
-    let by = authority::person(app)?;
+    let by = asker(app, args.run.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
     answer(
         app,
@@ -149,7 +155,7 @@ pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
 }
 
 pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
-    let by = authority::person(app)?;
+    let by = asker(app, args.run.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
     if live.machine.durable {
         if args.session.is_some() || args.next {
@@ -212,7 +218,7 @@ fn is_gone(held: &Binding) -> bool {
 }
 
 pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
-    let by = authority::person(app)?;
+    let by = asker(app, args.run.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
     if live.machine.durable {
         return durable::cancel(app, live, by, args.json);

@@ -37,7 +37,7 @@ pub(crate) fn run(app: &App, args: &CarryArgs) -> Done {
 
 /// Goes on with a run in place of starting one; only a person does.
 fn resume(app: &App, args: &CarryArgs, name: &str, terms: &Terms) -> Done {
-    let by = authority::person(app)?;
+    let by = authority::person(app, None)?;
     let wanted = match &args.workflow {
         Some(workflow) => format!("{}/{name}", called(app, workflow)),
         None => name.to_owned(),

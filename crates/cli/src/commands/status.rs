@@ -7,6 +7,7 @@ use interlock_clients::{
     doctor::{Examination, unheard_clients, unknown_mods},
     hook::HookSetting,
     living_sessions, policy_fault,
+    token::clients_with_token,
 };
 use interlock_store::Home;
 use serde_json::{Value, json};
@@ -100,6 +101,13 @@ pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
         app.output.line(&format!(
             "{:<12} {} (process {}): {state}, {why}",
             "client:", unheard.client, unheard.pid
+        ))?;
+    }
+    for found in clients_with_token(home, project)? {
+        let note = app.output.styled(Style::Red, "token:");
+        app.output.line(&format!(
+            "{note}       {}; start it without, and make a new one with `interlock token`",
+            found.sentence()
         ))?;
     }
     Ok(())

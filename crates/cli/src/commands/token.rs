@@ -22,7 +22,7 @@ fn of_person(app: &App, revoke: bool) -> Done {
 }
 
 fn of_run(app: &App, run: &str, revoke: bool) -> Done {
-    authority::person(app)?;
+    authority::person(app, None)?;
     let home = app.home()?;
     let live = live::open(app, Some(run))?;
     let id = &live.run.id;

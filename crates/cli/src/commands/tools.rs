@@ -20,7 +20,7 @@ pub(crate) fn run(app: &App, args: &ToolsArgs) -> Done {
 }
 
 fn accept(app: &App, args: &ToolsArgs, server: &str, tool: &str) -> Done {
-    let by = authority::person(app)?;
+    let by = authority::person(app, None)?;
     let mut live = live::open(app, args.run.as_deref())?;
     let ask = Ask::AcceptTool {
         server: server.to_owned(),

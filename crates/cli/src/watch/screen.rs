@@ -155,8 +155,8 @@ impl Screen<'_> {
 
 fn give(app: &App, asked: &Waiting, yes: bool, note: Option<String>) -> Result<String, Failure> {
     // Asked anew for each answer: whoever sits here may by now sit below an agent.
-    let by = authority::person(app)?;
     let mut live = live::open(app, Some(asked.run.as_str()))?;
+    let by = authority::person(app, Some(&live.run.id))?;
     let pending = &asked.pending;
     let named = pending.id.as_ref().map(ToString::to_string);
     let answer = Answer {

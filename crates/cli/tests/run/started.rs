@@ -223,3 +223,18 @@ states:
     );
     assert_eq!(place.by_person(&["run", "token"]).ended(0).out, "[]\n");
 }
+
+#[test]
+fn a_workflow_does_not_hand_on_the_persons_token() {
+    let place = Place::with(
+        "token",
+        "start-at: a
+states:
+  a:
+    tool: bash
+    arguments: {command: 'echo \"[$INTERLOCK_TOKEN]\"', env: {INTERLOCK_TOKEN: handed}}
+",
+    );
+    let said = place.by_person(&["run", "token"]).out;
+    assert!(!said.contains("handed"), "{said}");
+}

@@ -15,7 +15,10 @@ use interlock_store::{Home, SessionKey};
 use serde_json::{Value, json};
 
 use super::{Check, Health, hooks::Line};
-use crate::install::{self, Site, footprint::Footprint};
+use crate::{
+    install::{self, Site, footprint::Footprint},
+    token::PERSONS_TOKEN,
+};
 
 /// Longest that a probe waits.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,6 +51,7 @@ fn packaged(program: &Path) -> Option<String> {
 fn said_version(program: &Path) -> Option<String> {
     let child = Command::new(program)
         .arg("--version")
+        .env_remove(PERSONS_TOKEN)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -138,6 +142,7 @@ fn hook(line: &Line, input: &Value, site: &Site) -> Result<u64, String> {
     let child = command
         .current_dir(&site.project_root)
         .env("PATH", path(site))
+        .env_remove(PERSONS_TOKEN)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(said.try_clone().map_err(|error| error.to_string())?)
@@ -181,6 +186,7 @@ pub(super) fn write_confined(program: &Path, project: &Path, mark: &Path) -> Res
         .arg(project)
         .args(["--", line])
         .env("INTERLOCK_DOCTOR_MARK", mark)
+        .env_remove(PERSONS_TOKEN)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -203,6 +209,7 @@ pub(super) fn server(
         .args(arguments)
         .current_dir(&site.project_root)
         .env("PATH", path(site))
+        .env_remove(PERSONS_TOKEN)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -3,7 +3,7 @@
 use interlock_store::Home;
 
 use super::{Check, Examination, Health, setting, unheard::unheard_clients};
-use crate::{policy::policy_fault, session::living_sessions};
+use crate::{policy::policy_fault, session::living_sessions, token::clients_with_token};
 
 /// Looks at the project's policy and at the sessions whose clients are running.
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {
@@ -42,6 +42,10 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
         };
         let advice = "start it anew, in a folder it trusts and with its hooks on";
         checks.push(Check::own("session", health, seen, advice));
+    }
+    for found in clients_with_token(&Home::at(&examination.state), root).unwrap_or_default() {
+        let advice = "start it without that variable, and make a new token with `interlock token`";
+        checks.push(Check::own("token", Health::Warn, found.sentence(), advice));
     }
     let any_held = living.iter().any(|session| session.run.is_some());
     checks.extend(living.iter().map(|session| {

@@ -2,7 +2,7 @@
 
 use super::{Answered, Reply, Work};
 use crate::{
-    event::{Event, ToolChange},
+    event::{Event, TokenPlace, ToolChange},
     names::Digest,
     refusal::{Code, Refusal},
 };
@@ -22,6 +22,13 @@ impl Work<'_> {
             digest: digest.clone(),
             by: by.to_owned(),
         });
+        Ok(Reply::Accepted)
+    }
+
+    /// Records that a person's token is in the agent's hands.
+    pub(super) fn report_token(&mut self, place: TokenPlace) -> Answered {
+        self.open()?;
+        self.emit(Event::TokenSeen { place });
         Ok(Reply::Accepted)
     }
 

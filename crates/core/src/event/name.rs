@@ -52,6 +52,7 @@ impl Event {
             Self::RunReopened { .. } => "RunReopened",
             Self::FilesChanged { .. } => "FilesChanged",
             Self::ProtectedChanged { .. } => "ProtectedChanged",
+            Self::TokenSeen { .. } => "TokenSeen",
             Self::ToolChanged(_) => "ToolChanged",
             Self::ToolAccepted { .. } => "ToolAccepted",
             Self::StageEntered { .. } => "StageEntered",

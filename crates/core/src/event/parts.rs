@@ -286,6 +286,30 @@ pub struct ProtectedChange {
     pub undone: bool,
 }
 
+/// Where a person's token was in an agent's hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenPlace {
+    /// In a call that the agent proposed: the token is void.
+    Call,
+    /// In a result that the agent reads: the token is void.
+    Result,
+    /// In the environment of the client: the token does not answer this run.
+    Environment,
+}
+
+impl TokenPlace {
+    /// Returns what it means, for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "in a call of the agent: void",
+            Self::Result => "in a result that the agent reads: void",
+            Self::Environment => "in the client's environment: it does not answer this run",
+        }
+    }
+}
+
 /// A tool of a server that is not what it was when the run saw it first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolChange {

@@ -11,11 +11,12 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use interlock_clients::{HookSetting, Watched};
+use interlock_clients::{HookSetting, Watched, token};
 use interlock_core::{
     Reply,
     call::{ControlTool, ToolCall},
     command::Ask,
+    event::TokenPlace,
     machine::Object,
     names::{CallId, Digest, RunId},
     refusal::Code,
@@ -167,6 +168,11 @@ impl Governor {
         if let Some(Some(change)) = self.pins.compare(live, &[call.tool])?.pop() {
             proposed.facts.protected = Some(pins::thing(&change, &run));
             live.ask(call.at_ms, Ask::ReportTool(change))?;
+        }
+        if token::void_in(&self.settings.home, &input, &run)?.is_some() {
+            token::refuse_call(&mut proposed);
+            let place = TokenPlace::Call;
+            live.ask(call.at_ms, Ask::ReportToken { place })?;
         }
         let client = self.settings.ancestors.first();
         let changed = proposed.facts.protected.is_some() || proposed.facts.malformed.is_some();

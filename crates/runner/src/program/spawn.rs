@@ -69,14 +69,14 @@ pub(super) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Start
     command
         .args(&program.arguments)
         .current_dir(&program.directory)
-        // A person's leave to answer is not an agent's, whoever started the run.
-        .env_remove(PERSONS_TOKEN)
         .envs(
             program
                 .environment
                 .iter()
                 .map(|(name, value)| (name, value)),
         )
+        // A person's leave to answer is not an agent's, whoever started the run and whatever its workflow sets.
+        .env_remove(PERSONS_TOKEN)
         .process_group(0);
     let failed = |source| StartError::System {
         program: program.file.display().to_string(),

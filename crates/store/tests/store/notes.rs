@@ -8,7 +8,8 @@ use interlock_core::{
     names::{AgentId, CallId, Digest},
 };
 use interlock_store::{
-    ClientProcess, EventLog as _, NOTE_AGE_MAX_MS, Note, SessionKey, StoreError,
+    ClientProcess, EventLog as _, NOTE_AGE_MAX_MS, Note, SessionKey, StoreError, TokenStanding,
+    tokens_in,
 };
 
 use crate::world::{NOW, PROJECT, World, in_parallel};
@@ -192,6 +193,41 @@ fn only_the_newest_token_holds() {
     );
     assert!(world.home.revoke_token().unwrap());
     assert_eq!(below(&second), None);
+}
+
+#[test]
+fn a_token_that_an_agent_has_seen_is_void_until_there_is_a_new_one() {
+    let world = World::new();
+    let home = &world.home;
+    let run = interlock_store::run_id(NOW).unwrap();
+    let other = interlock_store::run_id(NOW).unwrap();
+    let token = home.make_token(Vec::new()).unwrap();
+    assert_eq!(home.void_token("ilk_", &run).unwrap(), None);
+    assert_eq!(home.refuse_token_for(&token, &other).unwrap(), Some(true));
+    assert_eq!(home.refuse_token_for(&token, &other).unwrap(), Some(false));
+    assert_eq!(
+        home.token_standing(&token).unwrap(),
+        TokenStanding::Good {
+            made_below: Vec::new(),
+            not_for: vec![other],
+        }
+    );
+    assert_eq!(home.void_token(&token, &run).unwrap(), Some(true));
+    assert_eq!(home.void_token(&token, &run).unwrap(), Some(false));
+    assert_eq!(
+        home.token_standing(&token).unwrap(),
+        TokenStanding::Void(run)
+    );
+    assert_eq!(home.token_made_below(&token).unwrap(), None);
+    let renewed = home.make_token(Vec::new()).unwrap();
+    assert_eq!(home.token_made_below(&renewed).unwrap(), Some(Vec::new()));
+}
+
+#[test]
+fn only_what_has_the_shape_of_a_token_is_looked_at() {
+    let token = format!("ilk_{}", "0a".repeat(32));
+    let text = format!("ilk_ x{token}y ilk_{} {token} ilk_é", "A".repeat(64));
+    assert_eq!(tokens_in(&text).collect::<Vec<_>>(), [&token, &token]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Calls that have ended: what is recorded, and what the client gets in place of a result.
 
+use interlock_clients::token;
 use interlock_core::{
-    briefing, call::CallResult, command::Ask, machine::Machine, names::CallId, notice, run::Run,
+    briefing, call::CallResult, command::Ask, event::TokenPlace, machine::Machine, names::CallId,
+    notice, run::Run,
 };
 use interlock_store::StoreError;
 use serde_json::value::RawValue;
@@ -29,6 +31,12 @@ impl Governor {
             CallEnd::Error(text) => (None, results::error_bytes(text)),
             CallEnd::Unknown => (None, 0),
         };
+        let token_is_new = match result {
+            CallEnd::Result(text) | CallEnd::Error(text) => {
+                token::void_in_text(&self.settings.home, text.get(), &passed.run)? == Some(true)
+            }
+            CallEnd::Unknown => false,
+        };
         let is_known = !matches!(result, CallEnd::Unknown);
         // What comes of an end that is known is decided anew where others have written meanwhile.
         let live = if is_known {
@@ -36,6 +44,10 @@ impl Governor {
         } else {
             self.opened.live(&passed.run)?
         };
+        if token_is_new {
+            let place = TokenPlace::Result;
+            live.ask(at_ms, Ask::ReportToken { place })?;
+        }
         if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.goes_on()) {
             let passed = Passed {
                 waits: outcome.wants_input(),

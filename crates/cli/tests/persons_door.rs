@@ -1,0 +1,351 @@
+//! What only a person may do, and every way by which an agent might do it in the person's place.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    os::unix::net::UnixListener,
+    process::{Child, Command, Output, Stdio},
+};
+
+use interlock_testkit::interlock::{Interlock, before_tool};
+use interlock_testkit::{room::Room, terminal};
+use serde_json::{Value, json};
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+const SESSION: &str = "7a1c3a52-6a0e-4a4e-9d37-0c5a4c1b7e21";
+
+/// A room with a run, and the person's token, made before any agent was seen.
+struct World {
+    room: Room,
+    run: String,
+    token: String,
+}
+
+impl World {
+    /// A run in a state with these rules.
+    fn new(rules: &Value) -> Self {
+        let room = Room::new().unwrap();
+        let mut first = json!({"on": {"DONE": {"target": "b", "requires_approval": true}}});
+        for (name, rule) in rules.as_object().unwrap() {
+            first[name] = rule.clone();
+        }
+        let workflow = json!({
+            "id": "door", "initial": "a", "states": {"a": first, "b": {"type": "final"}},
+        });
+        room.write("workflow.json", &workflow.to_string()).unwrap();
+        let interlock = Interlock::new(INTERLOCK, &room);
+        let token = interlock.token().unwrap();
+        let run = interlock
+            .start_for_session("workflow.json", SESSION)
+            .unwrap();
+        Self { room, run, token }
+    }
+
+    fn free() -> Self {
+        Self::new(&json!({}))
+    }
+
+    fn interlock(&self) -> Interlock<'_> {
+        Interlock::new(INTERLOCK, &self.room)
+    }
+
+    /// Tells a hook something; returns its answer.
+    fn hook(&self, told: &Value, variables: &[(&str, &str)]) -> Output {
+        let child = self
+            .interlock()
+            .hook_of("claude-code", None, told, variables);
+        child.unwrap().wait_with_output().unwrap()
+    }
+
+    fn proposes(&self, id: &str, tool: &str, input: &Value) -> Value {
+        let told = before_tool(&self.room, SESSION, id, tool, input);
+        let output = self.hook(&told, &[]);
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn by_token(&self, arguments: &[&str]) -> Output {
+        let mut command = self.room.command(INTERLOCK);
+        command
+            .args(arguments)
+            .env("INTERLOCK_TOKEN", &self.token)
+            .stdin(Stdio::null());
+        command.output().unwrap()
+    }
+
+    fn seen_at(&self) -> Vec<String> {
+        let events = self.interlock().events(&self.run).unwrap();
+        let seen = events.iter().filter(|one| one["event"] == "TokenSeen");
+        seen.map(|one| one["place"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+fn reason(answer: &Value) -> &str {
+    let verdict = &answer["hookSpecificOutput"];
+    let is_denied = verdict["permissionDecision"] == "deny";
+    let reason = verdict["permissionDecisionReason"].as_str();
+    reason.filter(|_| is_denied).unwrap_or_default()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_token_in_a_call_is_denied_and_void() {
+    let forms: [(&str, fn(&str) -> Value); 4] = [
+        (
+            "Bash",
+            |token| json!({ "command": format!("export X={token}") }),
+        ),
+        (
+            "Write",
+            |token| json!({ "file_path": "a.txt", "content": format!("x{token}y") }),
+        ),
+        (
+            "WebFetch",
+            |token| json!({ "url": format!("https://x.test/?t={token}"), "prompt": "p" }),
+        ),
+        ("mcp__s__t", |token| json!({ "deep": [{ token: 1 }] })),
+    ];
+    for (tool, input) in forms {
+        let world = World::free();
+        let answer = world.proposes("1", tool, &input(&world.token));
+        let why = reason(&answer);
+        assert!(why.starts_with("protected"), "{tool}: {answer}");
+        assert!(why.contains("INTERLOCK_TOKEN"), "{tool}: {answer}");
+        let said = answer.to_string();
+        assert!(!said.contains(&world.token), "{tool}: {said}");
+        assert!(said.contains("interlock token"), "{tool}: {said}");
+        assert_eq!(world.seen_at(), ["call"], "{tool}");
+        let log = world.interlock().run(&["log", &world.run]).unwrap();
+        let log = String::from_utf8(log.stdout).unwrap();
+        assert!(!log.contains(&world.token), "{tool}: {log}");
+        // It is worth nothing from now on, and says why.
+        let refused = world.by_token(&["pause", &world.run]);
+        assert!(!refused.status.success(), "{refused:?}");
+        assert!(stderr(&refused).contains("void"), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_token_in_a_result_is_void_and_the_person_is_told() {
+    let world = World::free();
+    let line = json!({ "command": "env" });
+    assert_eq!(reason(&world.proposes("1", "Bash", &line)), "");
+    let mut ended = before_tool(&world.room, SESSION, "1", "Bash", &line);
+    ended["hook_event_name"] = json!("PostToolUse");
+    ended["tool_response"] = json!({ "stdout": format!("A=1\nINTERLOCK_TOKEN={}\n", world.token) });
+    let output = world.hook(&ended, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("interlock token"), "{said}");
+    assert!(!said.contains(&world.token), "{said}");
+    assert_eq!(world.seen_at(), ["result"]);
+    let refused = world.by_token(&["pause", &world.run]);
+    assert!(stderr(&refused).contains("void"), "{refused:?}");
+}
+
+#[test]
+fn what_only_looks_like_a_token_passes() {
+    let world = World::free();
+    for (id, text) in [
+        ("1", "ilk_abc".to_owned()),
+        ("2", format!("ilk_{}", "0".repeat(64))),
+    ] {
+        let line = json!({ "command": format!("echo {text}") });
+        assert_eq!(reason(&world.proposes(id, "Bash", &line)), "", "{text}");
+    }
+    assert!(world.seen_at().is_empty());
+    let paused = world.by_token(&["pause", &world.run]);
+    assert!(paused.status.success(), "{paused:?}");
+}
+
+#[test]
+fn a_token_in_the_clients_environment_does_not_answer_its_run() {
+    let world = World::free();
+    let other = world.interlock().start("workflow.json").unwrap();
+    let told = before_tool(
+        &world.room,
+        SESSION,
+        "1",
+        "Bash",
+        &json!({ "command": "ls" }),
+    );
+    let variables = [("INTERLOCK_TOKEN", world.token.as_str())];
+    let first = String::from_utf8(world.hook(&told, &variables).stdout).unwrap();
+    assert!(first.contains("environment"), "{first}");
+    assert!(!first.contains(&world.token), "{first}");
+    let told = before_tool(
+        &world.room,
+        SESSION,
+        "2",
+        "Bash",
+        &json!({ "command": "ls" }),
+    );
+    let second = String::from_utf8(world.hook(&told, &variables).stdout).unwrap();
+    assert!(!second.contains("environment"), "said once: {second}");
+    assert_eq!(world.seen_at(), ["environment"]);
+    for arguments in [
+        vec!["pause", &world.run],
+        vec!["approve", &world.run],
+        vec!["cancel", &world.run],
+        vec!["send", "DONE", "--run", &world.run],
+        vec!["doctor", "--accept"],
+    ] {
+        let refused = world.by_token(&arguments);
+        assert!(!refused.status.success(), "{arguments:?}: {refused:?}");
+        assert!(
+            stderr(&refused).contains("does not count here"),
+            "{refused:?}"
+        );
+    }
+    // It still answers another run.
+    let paused = world.by_token(&["pause", &other]);
+    assert!(paused.status.success(), "{paused:?}");
+}
+
+/// A client whose process lives until it is dropped; its hook has been called once.
+struct Client(Child);
+
+impl Client {
+    fn start(world: &World) -> Self {
+        let told = before_tool(
+            &world.room,
+            SESSION,
+            "c1",
+            "Read",
+            &json!({ "file_path": "a" }),
+        );
+        fs::write(world.room.path("told.json"), told.to_string()).unwrap();
+        let line = format!(
+            "{INTERLOCK} hook claude-code < {} >/dev/null; echo heard; exec cat",
+            world.room.path("told.json").display()
+        );
+        // A shell is not taken for a client.
+        let mut command = world.room.command("find");
+        command.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut heard = String::new();
+        let out = child.stdout.as_mut().unwrap();
+        BufReader::new(out).read_line(&mut heard).unwrap();
+        assert_eq!(heard, "heard\n");
+        Self(child)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+fn at_a_terminal(world: &World, variables: &[(&str, &str)]) -> Output {
+    let mut command = world.room.command(INTERLOCK);
+    command.args(["pause", &world.run]);
+    command.envs(variables.iter().copied());
+    terminal::output(&mut command).unwrap()
+}
+
+#[test]
+fn a_pane_of_the_multiplexer_that_the_agent_runs_in_is_no_persons_terminal() {
+    let world = World::new(&json!({ "allowed_tools": ["Read", "Bash"] }));
+    let client = Client::start(&world);
+    let server = std::process::id().to_string();
+    for (variable, value) in [
+        ("TMUX", format!("/tmp/tmux-0/default,{server},0")),
+        ("STY", format!("{server}.pts-0.host")),
+    ] {
+        let refused = at_a_terminal(&world, &[(variable, &value)]);
+        assert!(!refused.status.success(), "{variable}: {refused:?}");
+        let said = stderr(&refused);
+        for part in [world.run.as_str(), "another", "INTERLOCK_TOKEN"] {
+            let part = if part == "another" {
+                "terminal outside"
+            } else {
+                part
+            };
+            assert!(said.contains(part), "{variable}: {said}");
+        }
+    }
+    // Elsewhere it is, and the token counts in there, too.
+    let paused = at_a_terminal(&world, &[]);
+    assert!(paused.status.success(), "{paused:?}");
+    let mut resumed = world.room.command(INTERLOCK);
+    resumed
+        .args(["cancel", &world.run])
+        .env("TMUX", format!("/tmp/tmux-0/default,{server},0"))
+        .env("INTERLOCK_TOKEN", &world.token)
+        .stdin(Stdio::null());
+    let resumed = resumed.output().unwrap();
+    assert!(resumed.status.success(), "{resumed:?}");
+    drop(client);
+}
+
+#[test]
+fn a_multiplexer_is_no_persons_terminal_where_an_agents_lines_may_reach_its_socket() {
+    let mut server = Command::new("sleep").arg("600").spawn().unwrap();
+    let value = format!("/tmp/tmux-0/default,{},0", server.id());
+    let world = World::free();
+    let client = Client::start(&world);
+    let refused = at_a_terminal(&world, &[("TMUX", &value)]);
+    assert!(!refused.status.success(), "{refused:?}");
+    assert!(stderr(&refused).contains("tmux"), "{refused:?}");
+    drop(client);
+    // Nobody is left who could type there.
+    let paused = at_a_terminal(&world, &[("TMUX", &value)]);
+    assert!(paused.status.success(), "{paused:?}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+/// Connects to a socket; prints `reached` or `kept`.
+fn connects(path: &str) -> String {
+    format!(
+        "perl -MIO::Socket::UNIX -e 'print IO::Socket::UNIX->new(Peer => \"{path}\") ? \"reached\" : \"kept\"'"
+    )
+}
+
+fn carried(room: &Room, line: &str) -> String {
+    let mut command = room.command(INTERLOCK);
+    command.args(["exec", "--as", "writing", "--project", ".", "--", line]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_carried_line_that_writes_reaches_no_daemon_but_those_that_are_named() {
+    let room = Room::new().unwrap();
+    fs::create_dir_all(room.path("tmp/tmux-0")).unwrap();
+    let sockets = ["tmp/app.sock", "tmp/other.sock", "tmp/tmux-0/default"];
+    let paths = sockets.map(|name| room.path(name).display().to_string());
+    let _listeners = paths
+        .each_ref()
+        .map(|path| UnixListener::bind(path).unwrap());
+    for path in &paths {
+        assert_eq!(carried(&room, &connects(path)), "kept", "{path}");
+    }
+    let pair = "perl -MSocket -e 'socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) and print \"pair\"'";
+    assert_eq!(carried(&room, pair), "pair");
+    // Those of terminals are not reached even where they are named.
+    fs::create_dir_all(room.path("config/interlock")).unwrap();
+    let named = format!("[sandbox]\nsockets = [{:?}, {:?}]\n", paths[0], paths[2]);
+    fs::write(room.path("config/interlock/config.toml"), named).unwrap();
+    assert_eq!(carried(&room, &connects(&paths[0])), "reached");
+    for path in &paths[1..] {
+        assert_eq!(carried(&room, &connects(path)), "kept", "{path}");
+    }
+}

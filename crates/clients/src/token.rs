@@ -1,0 +1,190 @@
+//! The person's token in an agent's hands: void from the moment it is seen there.
+//!
+//! Only strings of the token's shape are hashed, so that a call without one costs a scan of its text.
+
+use std::path::Path;
+
+use interlock_core::{call::ToolCall, command::Ask, event::TokenPlace, names::RunId};
+use interlock_store::{Home, StoreError, tokens_in};
+use serde_json::Value;
+
+use crate::{
+    doctor::unheard_clients,
+    hook::HookSetting,
+    input::{Event, Input},
+    process,
+    session::{Guarded, living_sessions},
+};
+
+/// The variable that lets scripts of a person answer for them.
+pub const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
+
+/// What a refusal of a call calls the token.
+pub const TOKEN_THING: &str = "the person's `INTERLOCK_TOKEN`, void from now on (a person makes a new one with `interlock token`),";
+
+/// What stands in a log in the token's place.
+const MASK: &str = "ilk_…";
+
+/// Voids the person's token where it stands in a text that the agent of `run` reads or writes.
+///
+/// `None`: it stands nowhere in it. `Some(false)`: it was void already.
+///
+/// # Errors
+/// The state directory cannot be read or written.
+pub fn void_in_text(home: &Home, text: &str, run: &RunId) -> Result<Option<bool>, StoreError> {
+    for token in tokens_in(text) {
+        if let Some(is_new) = home.void_token(token, run)? {
+            return Ok(Some(is_new));
+        }
+    }
+    Ok(None)
+}
+
+/// The same of every text in a value, keys included.
+///
+/// # Errors
+/// The state directory cannot be read or written.
+pub fn void_in(home: &Home, value: &Value, run: &RunId) -> Result<Option<bool>, StoreError> {
+    let mut waiting = vec![value];
+    while let Some(value) = waiting.pop() {
+        let found = match value {
+            Value::String(text) => void_in_text(home, text, run)?,
+            Value::Array(items) => {
+                waiting.extend(items);
+                None
+            }
+            Value::Object(fields) => {
+                waiting.extend(fields.values());
+                let mut found = None;
+                for name in fields.keys() {
+                    found = found.or(void_in_text(home, name, run)?);
+                }
+                found
+            }
+            _ => None,
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Makes a call one that touches what is protected, and keeps the token out of the log.
+pub fn refuse_call(call: &mut ToolCall) {
+    call.facts
+        .protected
+        .get_or_insert_with(|| TOKEN_THING.to_owned());
+    let tokens: Vec<String> = tokens_in(&call.summary).map(str::to_owned).collect();
+    for token in tokens {
+        call.summary = call.summary.replace(&token, MASK);
+    }
+}
+
+/// Looks for the person's token in what a hook is told and in its environment.
+///
+/// Returns what the person should be told, where something new was found.
+pub(crate) fn look(
+    setting: &HookSetting,
+    guarded: &mut Guarded,
+    input: &Input,
+) -> Result<Option<String>, String> {
+    let said = |error: StoreError| error.to_string();
+    let run = guarded.id().clone();
+    let mut news = Vec::new();
+    if let Some(token) = setting.variable(PERSONS_TOKEN)
+        && setting.home.refuse_token_for(&token, &run).map_err(said)? == Some(true)
+    {
+        news.push((TokenPlace::Environment, in_environment(&run)));
+    }
+    let looked = match &input.event {
+        Event::BeforeTool(used) | Event::Running(used) => Some((TokenPlace::Call, &used.input)),
+        Event::AfterTool { response, .. } => Some((TokenPlace::Result, response)),
+        _ => None,
+    };
+    if let Some((place, value)) = looked
+        && let Some(is_new) = void_in(&setting.home, value, &run).map_err(said)?
+    {
+        let in_call = place == TokenPlace::Call;
+        guarded.token_in_call |= in_call;
+        if in_call || is_new {
+            news.push((place, stood(place)));
+        }
+    }
+    let mut sentences = Vec::new();
+    for (place, sentence) in news {
+        guarded.ask(Ask::ReportToken { place }).map_err(said)?;
+        sentences.push(sentence);
+    }
+    Ok((!sentences.is_empty()).then(|| sentences.join(" ")))
+}
+
+/// A client at work in a project that was started with the person's token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientWithToken {
+    /// What the client is called.
+    pub client: String,
+    /// Its process.
+    pub pid: u32,
+}
+
+impl ClientWithToken {
+    /// Says what that means, in one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        format!(
+            "{} (process {}) was started with `{PERSONS_TOKEN}`, which its agent can read: the token does not \
+             answer its run",
+            self.client, self.pid
+        )
+    }
+}
+
+/// Lists the clients at work in a project whose process has the person's token, where the system shows it.
+///
+/// # Errors
+/// The state directory cannot be read.
+pub fn clients_with_token(
+    home: &Home,
+    project_root: &Path,
+) -> Result<Vec<ClientWithToken>, StoreError> {
+    let heard = living_sessions(home, project_root)?.into_iter();
+    let heard = heard.map(|living| {
+        let client = living.session.client;
+        (
+            client.unwrap_or_else(|| "a client".to_owned()),
+            living.process.pid,
+        )
+    });
+    let unheard = unheard_clients(home, project_root)?.into_iter();
+    let unheard = unheard.map(|unheard| (unheard.client.to_owned(), unheard.pid));
+    let mut found: Vec<ClientWithToken> = Vec::new();
+    for (client, pid) in heard.chain(unheard) {
+        let has = || {
+            process::environment(pid)
+                .iter()
+                .any(|(name, _)| name == PERSONS_TOKEN)
+        };
+        if found.iter().all(|known| known.pid != pid) && has() {
+            found.push(ClientWithToken { client, pid });
+        }
+    }
+    Ok(found)
+}
+
+fn stood(place: TokenPlace) -> String {
+    let place = match place {
+        TokenPlace::Result => "a result that the agent reads",
+        TokenPlace::Call | TokenPlace::Environment => "a call of the agent",
+    };
+    format!(
+        "Interlock: your token (`{PERSONS_TOKEN}`) stood in {place}: it is void now. Make a new one with `interlock token`."
+    )
+}
+
+fn in_environment(run: &RunId) -> String {
+    format!(
+        "Interlock: this client has your token (`{PERSONS_TOKEN}`) in its environment, where its agent can read it: the \
+         token does not answer run {run}. Start the client without it (`env -u {PERSONS_TOKEN} …`) and answer at a terminal."
+    )
+}
