@@ -349,3 +349,66 @@ fn a_carried_line_that_writes_reaches_no_daemon_but_those_that_are_named() {
         assert_eq!(carried(&room, &connects(path)), "kept", "{path}");
     }
 }
+
+#[test]
+fn a_held_session_whose_state_is_gone_is_refused_until_a_person_says_otherwise() {
+    let gone: [(&str, fn(&World)); 3] = [
+        ("the state directory", |world| {
+            fs::remove_dir_all(world.room.state()).unwrap();
+        }),
+        ("the bindings", |world| {
+            fs::remove_dir_all(world.room.state().join("interlock/sessions")).unwrap();
+        }),
+        ("the baseline", |world| {
+            let runs = world.room.state().join("interlock/runs");
+            for run in fs::read_dir(runs).unwrap() {
+                fs::remove_file(run.unwrap().path().join("baseline.json")).unwrap();
+            }
+        }),
+    ];
+    for (what, remove) in gone {
+        let world = World::free();
+        let line = json!({ "command": "ls" });
+        assert_eq!(reason(&world.proposes("1", "Bash", &line)), "");
+        remove(&world);
+        let told = before_tool(&world.room, SESSION, "2", "Bash", &line);
+        let refused = world.hook(&told, &[]);
+        assert_eq!(refused.status.code(), Some(2), "{what}: {refused:?}");
+        let said = stderr(&refused);
+        assert!(said.contains("interlock doctor --forget"), "{what}: {said}");
+        // Another session was held by nobody: it is as free as before.
+        let told = before_tool(&world.room, "another", "3", "Bash", &line);
+        let other = world.hook(&told, &[("INTERLOCK_UNUSED", "1")]);
+        if what == "the bindings" {
+            assert!(other.status.success(), "{what}: {other:?}");
+        }
+        let mut forget = world.room.command(INTERLOCK);
+        forget.args(["doctor", "--forget", &world.run]);
+        let forgotten = terminal::output(&mut forget);
+        if what == "the state directory" {
+            assert!(forgotten.unwrap().status.success(), "{what}");
+            let told = before_tool(&world.room, SESSION, "4", "Bash", &line);
+            assert!(world.hook(&told, &[]).status.success(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_session_without_a_run_leaves_no_mark_and_one_whose_run_is_over_is_free() {
+    let room = Room::new().unwrap();
+    let interlock = Interlock::new(INTERLOCK, &room);
+    let told = before_tool(&room, "s9", "1", "Bash", &json!({ "command": "ls" }));
+    let output = interlock.hook(&told).unwrap().wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(!room.path("config/interlock-held").exists());
+
+    let world = World::free();
+    let line = json!({ "command": "ls" });
+    assert_eq!(reason(&world.proposes("1", "Bash", &line)), "");
+    assert!(world.room.path("config/interlock-held").exists());
+    let cancelled = world.by_token(&["cancel", &world.run]);
+    assert!(cancelled.status.success(), "{cancelled:?}");
+    fs::remove_dir_all(world.room.state()).unwrap();
+    let told = before_tool(&world.room, SESSION, "2", "Bash", &line);
+    assert!(world.hook(&told, &[]).status.success());
+}

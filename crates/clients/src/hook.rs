@@ -28,7 +28,7 @@ use crate::{
     answer::{Answer, Say},
     calls,
     client::ClientId,
-    failed, finish, gemini,
+    failed, finish, gemini, held,
     input::{Event, Input, ToolUse},
     judge, line, mods, notify, policy, process, prompts,
     protocol::{self, Ended},
@@ -282,8 +282,14 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
     let begins = begins && input.event != Event::SessionStart;
     let binding = match (bound, &policy) {
         (Some(binding), _) => binding,
-        (None, Some(policy)) if begins => policy::start(setting, &root, &key, policy, None)?,
-        (None, _) => return unguarded(setting, input, &key, &root),
+        (None, Some(policy)) if begins => {
+            held::refuse_if_gone(setting, &key)?;
+            policy::start(setting, &root, &key, policy, None)?
+        }
+        (None, _) => {
+            held::refuse_if_gone(setting, &key)?;
+            return unguarded(setting, input, &key, &root);
+        }
     };
     match input.event {
         Event::SessionEnd => {
@@ -303,6 +309,7 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
     }
     let mut guarded = open(setting, binding)?;
     if guarded.run.is_over() {
+        held::keep(setting, &guarded)?;
         match (&policy, &input.event) {
             (Some(policy), Event::Prompt) => {
                 let binding = policy::start(setting, &root, &key, policy, Some(&guarded.binding))?;
@@ -321,11 +328,13 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
     }
     let goes_on = followed.then(|| goes_on(&guarded));
     prompts::close(&mut guarded, input).map_err(said)?;
+    held::check_baseline(setting, &guarded)?;
     let found = watch::compare(setting, &mut guarded, input)?;
     let token = token::look(setting, &mut guarded, input)?;
     let before = guarded.run.seq;
     let mut answer = answer_event(setting, &mut guarded, input)?;
     answer.held = true;
+    held::keep(setting, &guarded)?;
     notify::tell(
         setting.configuration.as_deref(),
         &guarded.binding.project_root,

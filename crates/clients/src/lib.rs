@@ -14,6 +14,7 @@ pub mod doctor;
 mod failed;
 mod finish;
 mod gemini;
+mod held;
 pub mod hook;
 pub mod input;
 pub mod install;
@@ -37,6 +38,7 @@ mod twin;
 mod watch;
 
 pub use client::ClientId;
+pub use held::forget_held;
 pub use hook::{HookAnswer, HookSetting};
 pub use policy::{policy_fault, policy_machine, start_policy};
 pub use protocol::{failure_stops, read};

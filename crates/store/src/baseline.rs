@@ -39,6 +39,13 @@ impl RunLog {
         files::read::<Kept<T>>(&self.baseline_path(name)).map(|found| found.map(|kept| kept.0))
     }
 
+    /// Tells whether a baseline of that name is kept; one that cannot be looked at may be.
+    #[must_use]
+    pub fn has_baseline(&self, name: &str) -> bool {
+        let looked = self.baseline_path(name).symlink_metadata();
+        !matches!(looked, Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+    }
+
     /// Keeps a baseline of the run, unless one is there already; `false` then.
     ///
     /// # Errors

@@ -9,6 +9,9 @@ pub(crate) struct DoctorArgs {
     /// Accept the code of plugins that may overrule hooks, as it is now; only for a person.
     #[arg(long)]
     pub(crate) accept: bool,
+    /// Let sessions go on that this run held, where what was kept of it is gone; only for a person.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) forget: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,10 +3,12 @@
 use interlock_clients::{
     ClientId,
     doctor::{Check, Examination, Found, Health, Report, Row, UnknownMod, examine, unknown_mods},
+    forget_held,
     install::set_up,
     notify::{NoNotifier, Notifier, notifiers},
     tools::lacks,
 };
+use interlock_core::names::RunId;
 use interlock_project::{Config, configuration_directory};
 use serde_json::json;
 
@@ -20,6 +22,9 @@ use crate::{
 };
 
 pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
+    if let Some(run) = &args.forget {
+        return forget(app, run, args.json);
+    }
     let policy = Config::of_project(&app.project())?.workflow;
     let state = app.home()?.path().to_owned();
     let examination = Examination {
@@ -50,6 +55,20 @@ pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
     } else {
         Ok(())
     }
+}
+
+/// Ends the marks of sessions that a run held.
+fn forget(app: &App, run: &str, as_json: bool) -> Done {
+    authority::person(app, None)?;
+    let configuration = configuration_directory(variable);
+    let count = forget_held(configuration.as_deref(), &RunId::new(run))
+        .map_err(|why| anyhow::anyhow!(why))?;
+    if as_json {
+        return app.output.json(&json!({ "ok": true, "forgotten": count }));
+    }
+    app.output.line(&format!(
+        "{count} marks of run `{run}` are gone: no session is refused for it any more"
+    ))
 }
 
 /// Compares the project's policy with what the clients here have.

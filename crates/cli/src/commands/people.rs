@@ -1,6 +1,6 @@
 //! What only a person may do: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
 
-use interlock_clients::process;
+use interlock_clients::{forget_held, process};
 use interlock_core::{
     command::{Answer, Ask, TransitionRequest},
     conversation::output_before,
@@ -9,11 +9,12 @@ use interlock_core::{
     report::pending,
 };
 use interlock_formats::answer_findings;
+use interlock_project::configuration_directory;
 use interlock_store::{Binding, ClientProcess, SessionKey};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{App, indented},
+    app::{App, indented, variable},
     args::{ApproveArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs},
     authority,
     commands::{status, telemetry},
@@ -242,6 +243,10 @@ pub(crate) fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done
     let before = live.run.clone();
     let decision = live.ask(ask)?;
     telemetry::nudge();
+    if live.run.is_over() {
+        // A mark that stays is looked at again by the next hook.
+        let _ = forget_held(configuration_directory(variable).as_deref(), &live.run.id);
+    }
     let (ok, code, mut message) = live::reply(&decision.reply);
     if ok && !meant.is_empty() {
         let seen = (&live.machine, &before);

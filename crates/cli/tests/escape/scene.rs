@@ -189,7 +189,11 @@ impl Scene {
             .map(|name| room.project().join(name))
             .collect();
         paths.extend(home.iter().map(|name| room.home().join(name)));
-        paths.extend([room.config(), room.path("bin").join("interlock")]);
+        // Beside it lie marks of held sessions, which hooks write.
+        paths.extend([
+            room.config().join("interlock"),
+            room.path("bin").join("interlock"),
+        ]);
         Picture::take(&paths).without_times()
     }
 }

@@ -182,6 +182,7 @@ const GIT_INFO: Compared = Compared::Parts(&[
 pub(super) const FILES: &[Row] = &[
     tree(Under::Any, &[".interlock"], OWN),
     tree(Under::Root, &["etc", "interlock"], OWN),
+    tree(Under::Config, &["interlock-held"], OWN).by(Compared::Not),
     // Clients.
     tree(Under::Any, &[".claude"], CLIENT)
         .but(&["plans", "worktrees"])

@@ -49,7 +49,9 @@ impl SessionKey {
         self.session == other.session && (self.client.is_none() || self.client == other.client)
     }
 
-    pub(crate) fn file_name(&self) -> String {
+    /// Returns the name of the file that is kept of it.
+    #[must_use]
+    pub fn file_name(&self) -> String {
         let parts = [
             self.client.as_deref().unwrap_or_default().as_bytes(),
             self.session.as_bytes(),

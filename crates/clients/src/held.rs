@@ -1,0 +1,223 @@
+//! A mark beside the person's configuration: this session is held by an open run.
+//!
+//! It lies outside of the state directory, so that a session whose run, binding or baseline is gone
+//! from there is refused instead of being free. A session that no run has ever held has no mark:
+//! it costs one look at a directory, and a clone or another machine has none either.
+
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+use interlock_core::names::RunId;
+use interlock_store::{BASELINE, EventLog as _, Home, SessionKey};
+use serde::{Deserialize, Serialize};
+
+use crate::{hook::HookSetting, session::Guarded};
+
+/// The directory of marks, beside that of the person's configuration.
+const DIRECTORY: &str = "interlock-held";
+
+/// Bytes of the longest mark that is read.
+const BYTES_MAX: u64 = 64 * 1024;
+
+/// What a mark says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    /// The run that holds the session.
+    run: RunId,
+    /// Interlock's state directory.
+    state: PathBuf,
+}
+
+/// Refuses a session without a binding that a run held, where nothing says that the run is over.
+///
+/// # Errors
+/// The session was held, or that cannot be told.
+pub(crate) fn refuse_if_gone(setting: &HookSetting, key: &SessionKey) -> Result<(), String> {
+    let Some(directory) = directory(setting.configuration.as_deref()) else {
+        return Ok(());
+    };
+    if matches!(fs::symlink_metadata(&directory), Err(error) if error.kind() == ErrorKind::NotFound)
+    {
+        return Ok(());
+    }
+    let of_session = directory.join(session_name(key));
+    if let Some(mark) = read(&of_session)? {
+        if !is_over(setting, &mark) {
+            return Err(gone(&mark, "what Interlock kept of this session"));
+        }
+        forget(&of_session)?;
+    }
+    // Another conversation of the same client: free while the state is there.
+    let Some(of_process) = process_name(setting).map(|name| directory.join(name)) else {
+        return Ok(());
+    };
+    let Some(mark) = read(&of_process)? else {
+        return Ok(());
+    };
+    let run = home_of(setting, &mark).open_run(&mark.run);
+    match run.and_then(|log| log.load()) {
+        Ok(run) if run.is_over() => forget(&of_process),
+        Ok(_) => Ok(()),
+        Err(_) => Err(gone(&mark, "that run")),
+    }
+}
+
+/// Marks a session as held, or ends its mark with its run.
+///
+/// A mark that cannot be written is none: the session is held without one.
+///
+/// # Errors
+/// There is one, and it cannot be read or removed; or what lay beside the run's log is gone.
+pub(crate) fn keep(setting: &HookSetting, guarded: &Guarded) -> Result<(), String> {
+    let Some(directory) = directory(setting.configuration.as_deref()) else {
+        return Ok(());
+    };
+    let names = [
+        Some(session_name(&guarded.binding.session)),
+        process_name(setting),
+    ];
+    for path in names.into_iter().flatten().map(|name| directory.join(name)) {
+        let known = read(&path)?;
+        if guarded.run.is_over() {
+            if known.is_some_and(|known| known.run == *guarded.id()) {
+                forget(&path)?;
+            }
+            continue;
+        }
+        let mark = Mark {
+            run: guarded.id().clone(),
+            state: setting.home.path().to_owned(),
+        };
+        if known.as_ref() != Some(&mark) {
+            let _ = write(&directory, &path, &mark);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a held session whose baseline is gone: a mark is written only once there is one.
+///
+/// # Errors
+/// It is gone, or what is there cannot be read.
+pub(crate) fn check_baseline(setting: &HookSetting, guarded: &Guarded) -> Result<(), String> {
+    let Some(directory) = directory(setting.configuration.as_deref()) else {
+        return Ok(());
+    };
+    let path = directory.join(session_name(&guarded.binding.session));
+    let Some(mark) = read(&path)?.filter(|mark| mark.run == *guarded.id()) else {
+        return Ok(());
+    };
+    if guarded.log.has_baseline(BASELINE) {
+        Ok(())
+    } else {
+        Err(gone(&mark, "what protected files are compared with"))
+    }
+}
+
+/// Ends the marks of a run; returns how many there were.
+///
+/// # Errors
+/// They cannot be listed or removed.
+pub fn forget_held(configuration: Option<&Path>, run: &RunId) -> Result<usize, String> {
+    let Some(directory) = directory(configuration) else {
+        return Ok(0);
+    };
+    let failed = |error: io::Error| format!("`{}`: {error}", directory.display());
+    let entries = match fs::read_dir(&directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
+        entries => entries.map_err(failed)?,
+    };
+    let mut count = 0;
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if read(&path)?.is_some_and(|mark| mark.run == *run) {
+            forget(&path)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+fn directory(configuration: Option<&Path>) -> Option<PathBuf> {
+    Some(configuration?.parent()?.join(DIRECTORY))
+}
+
+fn session_name(key: &SessionKey) -> String {
+    // Also where the session was bound before its client was known.
+    let key = SessionKey::of_any_client(key.session.as_str());
+    format!("session-{}", key.file_name())
+}
+
+fn process_name(setting: &HookSetting) -> Option<String> {
+    let process = setting.client_process()?;
+    let started: String = process
+        .started
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    Some(format!("process-{}-{started}", process.pid))
+}
+
+fn read(path: &Path) -> Result<Option<Mark>, String> {
+    use std::io::Read as _;
+    let failed = |why: String| format!("`{}` cannot be read: {why}", path.display());
+    let file = match fs::File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| failed(error.to_string()))?,
+    };
+    let mut text = String::new();
+    let read = file.take(BYTES_MAX).read_to_string(&mut text);
+    read.map_err(|error| failed(error.to_string()))?;
+    serde_json::from_str(&text)
+        .map(Some)
+        .map_err(|error| failed(error.to_string()))
+}
+
+fn write(directory: &Path, path: &Path, mark: &Mark) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)?;
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    fs::write(&beside, serde_json::to_vec(mark)?)?;
+    fs::rename(&beside, path)
+}
+
+fn forget(path: &Path) -> Result<(), String> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("`{}` cannot be removed: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells whether the run of a mark is known to be over.
+fn is_over(setting: &HookSetting, mark: &Mark) -> bool {
+    let run = home_of(setting, mark).open_run(&mark.run);
+    run.and_then(|log| log.load())
+        .is_ok_and(|run| run.is_over())
+}
+
+/// Returns the state directory that a mark names: it may have been set otherwise then.
+fn home_of(setting: &HookSetting, mark: &Mark) -> Home {
+    if setting.home.path() == mark.state {
+        setting.home.clone()
+    } else {
+        Home::at(&mark.state)
+    }
+}
+
+fn gone(mark: &Mark, what: &str) -> String {
+    let run = &mark.run;
+    format!(
+        "run {run} holds this session, and {what} is gone from `{}`: nothing is let through. \
+         A person puts it back, or ends this with `interlock doctor --forget {run}`",
+        mark.state.display()
+    )
+}
