@@ -274,9 +274,8 @@ fn command_proof(
         if standing == Standing::Other {
             continue;
         }
-        let whole = !chosen
-            && standing == Standing::Whole
-            && !proofs::is_steered(line, command, words);
+        let whole =
+            !chosen && standing == Standing::Whole && !proofs::is_steered(line, command, words);
         let proof = found.get_or_insert(CallProof {
             success: true,
             exit: true,
