@@ -67,7 +67,6 @@ pub enum Secrets {
 impl Secrets {
     /// Tells whether secrets may be read.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
     pub const fn are_allowed(&self) -> bool {
         matches!(self, Self::Allow)
     }

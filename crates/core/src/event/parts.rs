@@ -133,6 +133,9 @@ pub struct EvidenceMark {
     /// Whether all that the line may write is over before a command that counts begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_writes: bool,
+    /// Whether its success says nothing, since a variable set for it may choose what it runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failure_only: bool,
 }
 
 /// A place of a line at which a command starts that counts as evidence.

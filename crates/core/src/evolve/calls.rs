@@ -221,7 +221,9 @@ fn seen(mark: &EvidenceMark, shell: bool, outcome: CallOutcome<'_>) -> Option<Op
         Some(0) if mark.proves_success => Some(Some(0)),
         Some(exit) if exit != 0 && mark.proves_exit => Some(Some(exit)),
         // Success of a line that does not prove it says nothing either way.
-        exit => probed(mark, outcome.commands).or((exit != Some(0)).then_some(None)),
+        exit => probed(mark, outcome.commands)
+            .filter(|code| !(mark.failure_only && *code == Some(0)))
+            .or((exit != Some(0)).then_some(None)),
     }
 }
 

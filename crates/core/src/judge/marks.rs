@@ -200,6 +200,7 @@ fn evidence(bench: Bench<'_>) -> Vec<EvidenceMark> {
                 after_writes: proof
                     .first_step
                     .is_some_and(|step| writes_before(bench, step)),
+                failure_only: proof.failure_only,
             });
         }
     }
@@ -217,6 +218,8 @@ struct CallProof {
     probes: Vec<ProbeMark>,
     /// The first step of the line to which one of them belongs; `None`: not known.
     first_step: Option<usize>,
+    /// Whether a variable that is set for one of them may choose what it runs.
+    failure_only: bool,
 }
 
 /// Returns what an outcome of the call would prove, where it is of the kind wanted.
@@ -234,6 +237,7 @@ fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<CallProof> {
                 exit: true,
                 probes: Vec::new(),
                 first_step: None,
+                failure_only: false,
             })
         }
         EvidenceOf::Command {
@@ -274,17 +278,19 @@ fn command_proof(
         if standing == Standing::Other {
             continue;
         }
-        let whole =
-            !chosen && standing == Standing::Whole && !proofs::is_steered(line, command, words);
+        let whole = !chosen && standing == Standing::Whole;
+        let is_steered = proofs::is_steered(line, command, words);
         let proof = found.get_or_insert(CallProof {
             success: true,
             exit: true,
             probes: Vec::new(),
             first_step: Some(usize::MAX),
+            failure_only: false,
         });
         // A command of which it is not known when it runs is before every other.
         proof.first_step = proof.first_step.min(command.step);
-        proof.success &= whole && command.proves_success;
+        proof.success &= whole && !is_steered && command.proves_success;
+        proof.failure_only |= is_steered;
         proof.exit &= command.proves_exit;
         match command.probe.filter(|probe| whole && probe.success) {
             Some(probe) => note(&mut proof.probes, &probe),
