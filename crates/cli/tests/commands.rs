@@ -461,7 +461,9 @@ fn explain_judges_as_the_shell_of_the_session_would() {
         call.args(["explain", "shell.yaml", "draft", line, "--json"])
             .args(shell)
             .stdin(Stdio::null());
-        variable.map(|path| call.env("SHELL", path));
+        if let Some(path) = variable {
+            call.env("SHELL", path);
+        }
         let told = value(&call.output().unwrap(), 0);
         told["verdict"].as_str().unwrap().to_owned()
     };

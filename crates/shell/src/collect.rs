@@ -54,6 +54,14 @@ pub(crate) struct Mark {
 }
 
 impl Collector {
+    /// Begins with nothing, in a shell that may be zsh or not.
+    pub(crate) fn new(is_zsh: bool) -> Self {
+        Self {
+            is_zsh,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn mark(&self) -> Mark {
         Mark {
             commands: self.facts.commands.len(),

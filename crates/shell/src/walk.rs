@@ -140,13 +140,11 @@ pub(crate) struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     pub(crate) fn new(setting: &'a Setting, tally: Tally, stays: bool) -> Self {
-        let mut facts = Collector::default();
-        facts.is_zsh = is_zsh(setting.dialect);
         Self {
             setting,
             dialect: setting.dialect,
             state: State::new(setting),
-            facts,
+            facts: Collector::new(is_zsh(setting.dialect)),
             again: 0,
             depth: 0,
             steps: 0,

@@ -368,13 +368,20 @@ fn differs(ran: &Ran, facts: &ShellFacts, functions: &[String]) -> Option<String
     {
         return None;
     }
+    // Behind the word `-` zsh marks the name of a program so.
+    let mut unmarked = ran.words.clone();
+    if name.starts_with('-') {
+        unmarked[0].remove(0);
+    }
     // Where a `cd` failed the shell is further up than what was read.
     let listed = |command: &&SimpleCommand| {
         let here = command
             .directory
             .as_ref()
             .is_none_or(|place| place.starts_with(ran.directory.as_str()));
-        here && (matches(&command.words, &ran.words) || matches(&command.wrapped, &ran.words))
+        let is_one =
+            |words: &[String]| matches(&command.words, words) || matches(&command.wrapped, words);
+        here && (is_one(&ran.words) || is_one(&unmarked))
     };
     if facts.commands.iter().any(|command| listed(&command)) || is_declared(ran, facts) {
         return None;

@@ -45,7 +45,8 @@ impl Parser<'_> {
         if is_range && (has_expansion || has_step) || in_plain(&["{=", ",="]) {
             return Err("braces that zsh expands in another way".to_owned());
         }
-        if word.source.starts_with('{') && in_plain(&["{,", ",,", ",}"]) {
+        let begins_empty = word.source.trim_start_matches(['"', '\'']).starts_with('{');
+        if begins_empty && in_plain(&["{,", ",,", ",}"]) {
             return Err("braces of which zsh makes an empty word".to_owned());
         }
         Ok(())

@@ -8,7 +8,7 @@ use crate::walk::{Place, Step, Walker};
 
 impl Walker<'_> {
     /// Refuses a builtin that zsh has not, reads differently, or whose words it evaluates.
-    pub(super) fn zsh_builtin(&self, name: &str, words: &[Arg], place: &Place) -> Step {
+    pub(super) fn zsh_builtin(&mut self, name: &str, words: &[Arg], place: &Place) -> Step {
         if zsh::BUILTINS.contains(&name) {
             return Err(format!("`{name}` is a builtin of zsh that is not read"));
         }
@@ -17,6 +17,8 @@ impl Walker<'_> {
                 "zsh looks for a program behind `command`: `{name}`"
             ));
         }
+        // Outside a loop they end the line, with any code.
+        self.facts.exit_is_free |= matches!(name, "break" | "continue");
         let harmless = match name {
             "exit" | "return" | "break" | "continue" | "shift" | "logout" => {
                 words.iter().all(is_count)

@@ -207,13 +207,10 @@ fn programs_ran(trace: &str) -> Vec<Ran> {
         .map(|record| {
             let record = record.strip_suffix('\0').unwrap_or(record);
             let mut words = record.split('\0').map(str::to_owned);
-            let directory = words.next().unwrap_or_default();
-            let mut words: Vec<String> = words.collect();
-            // The name is marked so behind the word `-`.
-            if let Some(name) = words.first_mut().filter(|name| name.starts_with('-')) {
-                name.remove(0);
+            Ran {
+                directory: words.next().unwrap_or_default(),
+                words: words.collect(),
             }
-            Ran { directory, words }
         })
         .collect()
 }
