@@ -100,7 +100,8 @@ fn stderr(output: &Output) -> String {
 
 #[test]
 fn a_token_in_a_call_is_denied_and_void() {
-    let forms: [(&str, fn(&str) -> Value); 4] = [
+    type Form = (&'static str, fn(&str) -> Value);
+    let forms: [Form; 4] = [
         (
             "Bash",
             |token| json!({ "command": format!("export X={token}") }),
@@ -352,7 +353,8 @@ fn a_carried_line_that_writes_reaches_no_daemon_but_those_that_are_named() {
 
 #[test]
 fn a_held_session_whose_state_is_gone_is_refused_until_a_person_says_otherwise() {
-    let gone: [(&str, fn(&World)); 3] = [
+    type Loss = (&'static str, fn(&World));
+    let gone: [Loss; 3] = [
         ("the state directory", |world| {
             fs::remove_dir_all(world.room.state()).unwrap();
         }),

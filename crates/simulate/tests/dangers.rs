@@ -68,9 +68,9 @@ fn every_line_of_a_dangerous_kind_is_judged_as_a_person_classed_it() {
     for (class, rows) in classes() {
         let mut denied = [0; 4];
         for row in &rows {
-            for (at, (state, wanted)) in row.wanted().into_iter().enumerate() {
+            for (denied, (state, wanted)) in denied.iter_mut().zip(row.wanted()) {
                 let (found, why) = judged(&machine, state, &row.line);
-                denied[at] += usize::from(found == Wanted::Deny);
+                *denied += usize::from(found == Wanted::Deny);
                 if found != wanted {
                     wrong.push(format!(
                         "  {class}, {state}: `{}` is {found:?}: {why}",

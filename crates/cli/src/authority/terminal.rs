@@ -24,8 +24,11 @@ const MULTIPLEXERS: [(&str, &str); 4] = [
     ("zellij", "zellij"),
 ];
 
+/// What splits a variable, and which part is the server's number.
+type ServerNumber = Option<(char, usize)>;
+
 /// Variables that a multiplexer sets in its panes, and where the server's number stands in them.
-const VARIABLES: [(&str, &str, Option<(char, usize)>); 3] = [
+const VARIABLES: [(&str, &str, ServerNumber); 3] = [
     ("TMUX", "tmux", Some((',', 1))),
     ("STY", "screen", Some(('.', 0))),
     ("ZELLIJ", "zellij", None),

@@ -69,9 +69,8 @@ pub(crate) fn other_names(
             }
             match disk.look(&path) {
                 Some(seen) if seen.kind == Kind::Directory => {
-                    if !SKIPPED.contains(&name.as_str()) {
-                        open.push_back(path);
-                    }
+                    let is_skipped = SKIPPED.contains(&name.as_str());
+                    open.extend((!is_skipped).then_some(path));
                 }
                 Some(seen) if seen.id == Some(id) && path != file.real => {
                     found.push(place::at(path.clone(), path, surroundings));

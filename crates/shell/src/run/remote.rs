@@ -93,10 +93,6 @@ fn is_harmless(word: &Arg, steers: &[&str]) -> bool {
     let is_short = text.starts_with('-') && !text.starts_with("--");
     let steered = name.len() > 2 && steers.iter().any(|steer| steer.starts_with(name));
     let is_file = text.contains("file://") || text.contains("fileb://");
-    let is_negative = || {
-        text.bytes()
-            .nth(1)
-            .is_some_and(|byte| byte.is_ascii_digit())
-    };
+    let is_negative = || text.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
     !is_file && !steered && (!is_short || is_negative())
 }
