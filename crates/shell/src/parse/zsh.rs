@@ -28,6 +28,13 @@ impl Parser<'_> {
         if word.source.starts_with('{') && !is_operand {
             return Err("zsh takes `{` before a command for the start of a group".to_owned());
         }
+        let named = word.source.strip_prefix('{');
+        if named
+            .and_then(|named| named.strip_suffix('}'))
+            .is_some_and(super::is_name)
+        {
+            return Err("zsh may take this for the name of a descriptor".to_owned());
+        }
         let has_expansion = word.pieces.len() > 1
             && word
                 .pieces

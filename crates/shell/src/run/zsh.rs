@@ -23,6 +23,7 @@ impl Walker<'_> {
             "exit" | "return" | "break" | "continue" | "shift" | "logout" => {
                 words.iter().all(is_count)
             }
+            "builtin" => words.first().is_none_or(|word| !word.is("--")),
             "read" => words.iter().all(is_read_word),
             "hash" => words.iter().all(|word| word.literal().is_some_and(is_name)),
             "printf" => !prints_numbers(words) || words.iter().skip(1).all(is_no_expression),
