@@ -184,7 +184,8 @@ impl Collector {
         if recursive && matches!(&path, PathText::Whole(path) if in_proc(path)) {
             self.facts.env.other_process = true;
         }
-        let used = use_of(path, self.owner(by), recursive);
+        let mut used = use_of(path, self.owner(by), recursive);
+        used.pattern = pattern(arg);
         self.facts.reads.push(used);
     }
 

@@ -136,6 +136,11 @@ const COMMANDS: &[&[&str]] = &[
     &["sops", "--decrypt"],
 ];
 
+/// Writers that never read what they are given.
+const KEEPS_TEXT: &[&str] = &[
+    "touch", "mkdir", "mktemp", "mkfifo", "chmod", "chown", "chgrp", "tee", "truncate", "setfacl",
+];
+
 /// Parts of the names of variables that hold a secret.
 const PARTS: &[&str] = &[
     "TOKEN",
@@ -228,7 +233,15 @@ fn in_command(command: &SimpleCommand) -> Option<String> {
             .iter()
             .any(|word| matches!(*word, "show" | "cat-file" | "blame"))
         || command.opaque.is_some() && command.class == CommandClass::Interpreter;
-    let found = looks_inside && words.iter().skip(1).any(holds_one);
+    // What a program copies, packs or sends it reads, however the file is handed to it.
+    let hands_on = matches!(command.class, CommandClass::Writer | CommandClass::Network)
+        && !KEEPS_TEXT.contains(&name);
+    let is_one = |word: &&str| {
+        let value = word.rsplit('=').next().unwrap_or(word);
+        is_secret_path(value.trim_start_matches('@'))
+    };
+    let words = || words.iter().skip(1);
+    let found = looks_inside && words().any(holds_one) || hands_on && words().any(is_one);
     found.then(|| format!("what `{shown}` reads"))
 }
 

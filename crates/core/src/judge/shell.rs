@@ -234,7 +234,11 @@ fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
 }
 
 fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
-    covered_as_it_stands(bench, facts)?;
+    if let Err(objection) = covered_as_it_stands(bench, facts) {
+        // A blocked variable is refused by its name, whatever option it is the value of.
+        environment::check(bench, facts, stance)?;
+        return Err(objection);
+    }
     if stance != Stance::NoWrite {
         return Ok(());
     }

@@ -133,7 +133,11 @@ impl Step {
             }
             Self::Null(path) => {
                 let null = Some(c"/dev/null");
-                mount(null, path.as_c_str(), NONE, MsFlags::MS_BIND, NONE)
+                match mount(null, path.as_c_str(), NONE, MsFlags::MS_BIND, NONE) {
+                    // Gone since it was listed: whoever listened there does so no more.
+                    Err(Errno::ENOENT) => Ok(()),
+                    mounted => mounted,
+                }
             }
             Self::Empty(path) => {
                 let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;

@@ -24,6 +24,8 @@ pub(super) fn braces(pieces: &[Piece], state: &State) -> Braces {
     let mut is_text = true;
     for piece in pieces {
         match piece {
+            // It makes an empty word of a member that is empty.
+            Piece::Text { text, quoted: true } if text.is_empty() => is_text = false,
             Piece::Text { text, quoted } => chars.extend(text.chars().map(|c| (c, *quoted))),
             _ => {
                 is_text = false;

@@ -4,6 +4,9 @@ use crate::tables::results::RESULTS;
 use crate::value::Arg;
 use crate::walk::Walker;
 
+/// Programs whose whole options stand behind one dash: no value is joined to a letter.
+const ONE_DASH: [&str; 1] = ["go"];
+
 impl Walker<'_> {
     /// Notes the files that options name for the result of a program.
     pub(super) fn named_results(&mut self, name: &str, operands: &[Arg]) {
@@ -17,7 +20,7 @@ impl Walker<'_> {
         while let Some(word) = words.next() {
             let value = options.iter().find_map(|option| {
                 let rest = word.start().strip_prefix(option)?;
-                let joins = option.len() == 2 && !rest.is_empty();
+                let joins = option.len() == 2 && !rest.is_empty() && !ONE_DASH.contains(&name);
                 match rest.strip_prefix('=') {
                     Some(value) if option.len() > 2 => Some(Arg::text(value)),
                     _ if joins && word.literal().is_some() => Some(Arg::text(rest)),

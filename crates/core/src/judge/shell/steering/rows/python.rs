@@ -13,8 +13,8 @@ const PYTEST: Row = Row {
             --pdb --trace --noconftest --keep-duplicates --continue-on-collection-errors --snapshot-update \
             --inline-snapshot --benchmark-skip --benchmark-only --benchmark-disable --reuse-db --create-db --nomigrations \
             --no-migrations --migrations --randomly-dont-reorganize --flake-finder --looponfail --headed \
-            --force-short-summary",
-    values: "--tb --color --code-highlight --durations --durations-min --maxfail --cov --cov-fail-under --capture \
+            --force-short-summary --runslow --slow --integration --e2e --headless",
+    values: "--db --env --base-url --browser --device --tb --color --code-highlight --durations --durations-min --maxfail --cov --cov-fail-under --capture \
              --show-capture --timeout --timeout-method --log-level --log-cli-level --asyncio-mode --verbosity --dist \
              --numprocesses --maxprocesses --randomly-seed --deselect --ignore --ignore-glob --lfnf --last-failed-no-failures \
              --reruns --reruns-delay --count --repeat-scope --doctest-glob --max-worker-restart --maxschedchunk \

@@ -107,6 +107,19 @@ pub(super) const ROWS: &[Row] = &[
         behind: Behind::By(&NOTHING),
         ..ROW
     },
+    Row {
+        programs: &["apt-get", "apt"],
+        flags: "--yes --assume-yes --quiet --no-install-recommends --install-suggests --no-install-suggests --fix-broken \
+                --only-upgrade --no-upgrade --reinstall --simulate --dry-run --purge --auto-remove --autoremove",
+        letters: "yqsVf",
+        ..ROW
+    },
+    Row {
+        programs: &["dnf", "yum"],
+        flags: "--assumeyes --quiet --refresh --best --nobest --allowerasing",
+        letters: "yq",
+        ..ROW
+    },
     // What they run inside may be anything.
     Row {
         programs: &["docker", "podman", "nerdctl"],
