@@ -141,6 +141,11 @@ const KEEPS_TEXT: &[&str] = &[
     "touch", "mkdir", "mktemp", "mkfifo", "chmod", "chown", "chgrp", "tee", "truncate", "setfacl",
 ];
 
+/// Programs that pack files, also onto their standard output.
+const PACKS: &[&str] = &[
+    "tar", "gtar", "bsdtar", "zip", "7z", "7za", "7zz", "ar", "cpio",
+];
+
 /// Parts of the names of variables that hold a secret.
 const PARTS: &[&str] = &[
     "TOKEN",
@@ -235,7 +240,8 @@ fn in_command(command: &SimpleCommand) -> Option<String> {
         || command.opaque.is_some() && command.class == CommandClass::Interpreter;
     // What a program copies, packs or sends it reads, however the file is handed to it.
     let hands_on = matches!(command.class, CommandClass::Writer | CommandClass::Network)
-        && !KEEPS_TEXT.contains(&name);
+        && !KEEPS_TEXT.contains(&name)
+        || PACKS.contains(&name);
     let is_one = |word: &&str| {
         let value = word.rsplit('=').next().unwrap_or(word);
         is_secret_path(value.trim_start_matches('@'))
