@@ -378,15 +378,13 @@ pub(in crate::judge) fn companion(
         Takes::Words => Ok(()),
         Takes::Directory if goes_inside(bench, command) => Ok(()),
         Takes::Directory => Err(NoCompanion::Elsewhere),
-        Takes::Pipe(filter) if odd_option(filter, command).is_some() => Err(NoCompanion::Does(
-            odd_option(filter, command).unwrap_or_default().to_owned(),
-        )),
-        Takes::Pipe(filter)
-            if (command.from_pipe || command.from_text) && !names_files(filter, command) =>
-        {
-            Ok(())
-        }
-        Takes::Pipe(_) => Err(NoCompanion::NoPipe),
+        Takes::Pipe(filter) => match odd_option(filter, command) {
+            Some(option) => Err(NoCompanion::Does(option.to_owned())),
+            None if (command.from_pipe || command.from_text) && !names_files(filter, command) => {
+                Ok(())
+            }
+            None => Err(NoCompanion::NoPipe),
+        },
     }
 }
 
