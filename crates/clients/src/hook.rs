@@ -75,7 +75,7 @@ impl HookSetting {
             configuration: interlock_project::configuration_directory(look),
             program: std::env::current_exe().ok(),
             environment,
-            client: None,
+            client: process::client_above(),
             at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
         })
     }

@@ -107,14 +107,13 @@ pub fn look(pid: u32) -> Option<Process> {
     // `PID (NAME) STATE PPID …`; the name may hold anything, also `)`.
     let (head, rest) = stat.rsplit_once(") ")?;
     let (_, name) = head.split_once(" (")?;
-    let fields: Vec<&str> = rest.split(' ').collect();
+    let mut fields = rest.split(' ').skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let started = fields.nth(17)?.to_owned();
     Some(Process {
-        parent: fields.get(1)?.parse().ok()?,
+        parent,
         name: name.to_owned(),
-        client: ClientProcess {
-            pid,
-            started: (*fields.get(19)?).to_owned(),
-        },
+        client: ClientProcess { pid, started },
     })
 }
 

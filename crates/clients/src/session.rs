@@ -282,8 +282,8 @@ impl Guarded {
     /// Opens the run of a binding.
     pub(crate) fn open(setting: &HookSetting, binding: Binding) -> Result<Self, StoreError> {
         let log = setting.home.open_run(&binding.run)?;
-        let machine = log.machine()?;
         let run = log.load()?;
+        let machine = log.machine_of(&run)?;
         Ok(Self {
             binding,
             log,

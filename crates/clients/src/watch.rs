@@ -14,6 +14,8 @@ pub struct Watched {
     name: String,
     /// Kept by whoever looks often: only its stamps are ever renewed.
     baseline: Option<Baseline>,
+    /// Whether it is compared often, so that what shows that nothing changed is worth keeping.
+    often: bool,
     /// What shows that nothing has changed since it was compared last.
     quiet: Option<Quiet>,
 }
@@ -27,6 +29,7 @@ impl Watched {
         Self {
             name: format!("{BASELINE}-{}", surroundings.places_key()),
             baseline: None,
+            often: true,
             quiet: None,
         }
     }
@@ -35,6 +38,7 @@ impl Watched {
         Self {
             name: BASELINE.to_owned(),
             baseline: None,
+            often: false,
             quiet: None,
         }
     }
@@ -69,8 +73,13 @@ impl Watched {
             log.begin_baseline(&self.name, baseline)?;
             return Ok(Vec::new());
         };
-        let found = baseline.compare(surroundings, accepted, &disk, at_ms);
-        self.quiet = found.quiet;
+        let found = if self.often {
+            let (found, quiet) = baseline.compare_again(surroundings, accepted, &disk, at_ms);
+            self.quiet = quiet;
+            found
+        } else {
+            baseline.compare(surroundings, accepted, &disk, at_ms)
+        };
         self.baseline = Some(match found.renewed {
             Some(renewed) => {
                 log.renew_baseline(&self.name, renewed.clone())?;

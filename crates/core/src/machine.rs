@@ -430,7 +430,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// Whether it was written as a list of branches.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub branched: bool,
     /// The transitions, tried in order.
     pub transitions: Vec<Transition>,
@@ -440,7 +440,7 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Transition {
     /// All must pass.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guards: Vec<GuardRef>,
     /// Where it leads.
     pub target: Target,

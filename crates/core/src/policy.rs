@@ -9,20 +9,28 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Policy {
     /// Tools that pass; `None`: all, empty: none. `*` is a wildcard.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
     /// Tools denied even when allowed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disallowed_tools: Vec<String>,
     /// What becomes of a call outside `allowed_tools`.
+    #[serde(skip_serializing_if = "OnDenied::is_deny")]
     pub on_denied: OnDenied,
     /// Allowed calls in one stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations_max: Option<u64>,
     /// Lines touched by one edit.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub edit_lines_max: Option<u64>,
     /// Distinct files written in one stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub files_max: Option<u64>,
     /// Bytes of tool results in one stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result_bytes_max: Option<u64>,
     /// Commands a shell line may run; `None`: not restricted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_commands: Option<Vec<CommandEntry>>,
     /// Commands whose programs may go on when their line has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -34,8 +42,10 @@ pub struct Policy {
     #[serde(skip_serializing_if = "Secrets::are_allowed")]
     pub secrets: Secrets,
     /// Variables that a shell line may not use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_env: Vec<String>,
     /// Variables set for shell lines.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub env_overrides: IndexMap<String, String>,
     /// Unix sockets, or directories of them, that shell lines may connect to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -51,6 +61,13 @@ pub enum OnDenied {
     Deny,
     /// A person is asked for a grant.
     Ask,
+}
+
+impl OnDenied {
+    /// Tells whether it is refused without a question.
+    const fn is_deny(&self) -> bool {
+        matches!(self, Self::Deny)
+    }
 }
 
 /// What becomes of a call that reads a secret.
@@ -73,7 +90,11 @@ impl Secrets {
 }
 
 /// One entry of `allowed_commands`.
+///
+/// Kept as its text alone where blanks divide that into the words, as in nearly every entry: a
+/// machine is read again for each call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "KeptEntry", into = "KeptEntry")]
 pub struct CommandEntry {
     /// As written.
     pub text: String,
@@ -86,6 +107,31 @@ impl CommandEntry {
     #[must_use]
     pub fn opens(&self) -> bool {
         self.text.trim_end().ends_with(" *")
+    }
+}
+
+/// What an entry is kept as.
+#[derive(Serialize, Deserialize)]
+struct KeptEntry {
+    text: String,
+    /// `None`: those that blanks divide the text into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    words: Option<Vec<String>>,
+}
+
+impl From<CommandEntry> for KeptEntry {
+    fn from(CommandEntry { text, words }: CommandEntry) -> Self {
+        let plain = text.split(' ').eq(words.iter().map(String::as_str));
+        let words = (!plain).then_some(words);
+        Self { text, words }
+    }
+}
+
+impl From<KeptEntry> for CommandEntry {
+    fn from(KeptEntry { text, words }: KeptEntry) -> Self {
+        let divided = || text.split(' ').map(str::to_owned).collect();
+        let words = words.unwrap_or_else(divided);
+        Self { text, words }
     }
 }
 

@@ -22,6 +22,15 @@ pub trait Disk {
     /// The way leads in a circle, through a process, or where nothing can be seen.
     fn real(&self, path: &str) -> Result<String, DiskError>;
 
+    /// Follows the links of each of `paths`; one that cannot be followed stays as it is.
+    fn follow_each(&self, paths: &mut [&mut String]) {
+        for path in paths {
+            if let Ok(found) = self.real(path) {
+                **path = found;
+            }
+        }
+    }
+
     /// Tells what stands at `path`, links followed; `None` when nothing is seen there.
     fn look(&self, path: &str) -> Option<Seen>;
 

@@ -84,25 +84,19 @@ impl Surroundings {
     /// Follows the links of every path, so that paths can be compared as text.
     #[must_use]
     pub fn resolved(mut self, disk: &dyn Disk) -> Self {
-        let real = |path: &mut String| {
-            // A path that cannot be followed stays as it is named.
-            if let Ok(found) = disk.real(path) {
-                *path = found;
-            }
-        };
-        real(&mut self.project_root);
-        real(&mut self.working_directory);
+        let mut paths = vec![&mut self.project_root, &mut self.working_directory];
         let some = [
             &mut self.home,
             &mut self.temporary,
             &mut self.state_directory,
             &mut self.config_directory,
         ];
-        some.into_iter().flatten().for_each(real);
-        self.caches.iter_mut().for_each(real);
-        self.writable.iter_mut().for_each(real);
-        self.programs.iter_mut().for_each(real);
-        self.moved.iter_mut().map(|(_, path)| path).for_each(real);
+        paths.extend(some.into_iter().flatten());
+        paths.extend(&mut self.caches);
+        paths.extend(&mut self.writable);
+        paths.extend(&mut self.programs);
+        paths.extend(self.moved.iter_mut().map(|(_, path)| path));
+        disk.follow_each(&mut paths);
         self
     }
 }

@@ -10,6 +10,7 @@ mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 use interlock_core::event::{ProtectedChange, ProtectedFate};
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +62,6 @@ pub struct Comparison {
     pub changes: Vec<ProtectedChange>,
     /// The same baseline with newer stamps, where keeping it spares reading next time.
     pub renewed: Option<Baseline>,
-    /// What shows next time that nothing changed, where stamps alone show it.
-    pub quiet: Option<Quiet>,
 }
 
 impl Baseline {
@@ -84,22 +83,35 @@ impl Baseline {
         disk: &dyn Disk,
         at_ms: u64,
     ) -> Comparison {
-        let listened = Listened::to(disk);
-        let things = places(surroundings, &listened);
-        let mut look = Look::new(self, &listened, at_ms);
+        let things = places(surroundings, disk);
+        let mut look = Look::new(self, disk, at_ms);
         look.at_all(&things);
         let changes = look.changes(accepted, &things);
-        let young_ns = look.young_ns;
         let renewed = look.read_again.then(|| look.renewed(self));
-        let renewed = renewed.filter(|renewed| renewed != self);
-        let nothing = changes.is_empty() && renewed.is_none();
         Comparison {
             changes,
-            renewed,
-            quiet: nothing
-                .then(|| listened.quiet(surroundings, accepted, young_ns))
-                .flatten(),
+            renewed: renewed.filter(|renewed| renewed != self),
         }
+    }
+
+    /// Compares for whoever will do so again: also returns what shows next time that nothing changed.
+    ///
+    /// `None` where something did, or where stamps alone do not show it.
+    #[must_use]
+    pub fn compare_again(
+        &self,
+        surroundings: &Surroundings,
+        accepted: &BTreeMap<String, Option<String>>,
+        disk: &dyn Disk,
+        at_ms: u64,
+    ) -> (Comparison, Option<Quiet>) {
+        let listened = Listened::to(disk);
+        let found = self.compare(surroundings, accepted, &listened, at_ms);
+        let nothing = found.changes.is_empty() && found.renewed.is_none();
+        let quiet = nothing
+            .then(|| listened.quiet(surroundings, accepted, young_ns(at_ms)))
+            .flatten();
+        (found, quiet)
     }
 }
 
@@ -112,16 +124,36 @@ struct FileNow {
 /// One look at everything protected.
 struct Look<'a> {
     before: &'a Baseline,
+    /// Every path that it knows.
+    known: HashSet<&'a str>,
     disk: &'a dyn Disk,
     /// Stamps that are not older prove nothing.
     young_ns: i64,
     files: BTreeMap<String, FileNow>,
     directories: BTreeMap<String, Trusted>,
-    /// What is looked at again and again, and is no directory.
-    absent: BTreeSet<String>,
+    /// By path, whether no name came or went in the nearest directory at it or above it.
+    settled: HashMap<String, bool>,
     /// Whether anything had to be read or listed that need not be next time.
     read_again: bool,
     left: usize,
+}
+
+/// Returns the nanoseconds since 1970 from which on a stamp is too young to be trusted.
+fn young_ns(at_ms: u64) -> i64 {
+    i64::try_from(at_ms)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(1_000_000)
+        .saturating_sub(YOUNG_NS)
+}
+
+/// Names the directory of `path`; `None` for the root itself.
+fn above(path: &str) -> Option<&str> {
+    let (above, name) = path.rsplit_once('/')?;
+    match (above, name) {
+        ("", "") => None,
+        ("", _) => Some("/"),
+        (above, _) => Some(above),
+    }
 }
 
 /// Directories that a client fills by itself, at its first start and after each update.
@@ -129,16 +161,15 @@ const UNPACKED: [&str; 1] = ["/skills/.system"];
 
 impl<'a> Look<'a> {
     fn new(before: &'a Baseline, disk: &'a dyn Disk, at_ms: u64) -> Self {
-        let at_ns = i64::try_from(at_ms)
-            .unwrap_or(i64::MAX)
-            .saturating_mul(1_000_000);
+        let paths = before.files.keys().chain(before.directories.keys());
         Self {
             before,
+            known: paths.map(String::as_str).collect(),
             disk,
-            young_ns: at_ns.saturating_sub(YOUNG_NS),
+            young_ns: young_ns(at_ms),
             files: BTreeMap::new(),
             directories: BTreeMap::new(),
-            absent: BTreeSet::new(),
+            settled: HashMap::new(),
             read_again: false,
             left: ENTRIES_MAX,
         }
@@ -151,7 +182,7 @@ impl<'a> Look<'a> {
                 Compared::Not => {}
                 Compared::Parts(parts) => {
                     for part in parts {
-                        let path = format!("{}/{}", thing.path, part.name);
+                        let path = [&thing.path, "/", part.name].concat();
                         self.at(&path, part.compared, DEPTH_MAX);
                     }
                 }
@@ -198,31 +229,30 @@ impl<'a> Look<'a> {
 
     /// Tells whether nothing was at `path`, and nothing has come into its directory since.
     fn still_absent(&mut self, path: &str) -> bool {
-        if self.before.files.contains_key(path) || self.before.directories.contains_key(path) {
+        if self.known.contains(path) {
             return false;
         }
-        let mut at = path;
-        while let Some((above, _)) = at.rsplit_once('/') {
-            at = above;
-            let directory = if above.is_empty() { "/" } else { above };
-            if let Some(same) = self.directory(directory) {
-                return same;
-            }
+        above(path).is_some_and(|above| self.settled(above))
+    }
+
+    /// Tells whether no name came or went in the directory at `path`, or in the nearest one above it.
+    fn settled(&mut self, path: &str) -> bool {
+        if let Some(known) = self.settled.get(path) {
+            return *known;
         }
-        false
+        let settled = match self.directory(path) {
+            Some(same) => same,
+            None => above(path).is_some_and(|above| self.settled(above)),
+        };
+        self.settled.insert(path.to_owned(), settled);
+        settled
     }
 
     /// Tells whether no name came or went in a directory; `None`: there is none.
     fn directory(&mut self, path: &str) -> Option<bool> {
         if !self.directories.contains_key(path) {
-            if self.absent.contains(path) {
-                return None;
-            }
             let stamp = self.disk.stamp(path);
-            let Some(stamp) = stamp.filter(|stamp| stamp.kind == Kind::Directory) else {
-                self.absent.insert(path.to_owned());
-                return None;
-            };
+            let stamp = stamp.filter(|stamp| stamp.kind == Kind::Directory)?;
             let trusted = self.trusted(stamp);
             self.directories.insert(path.to_owned(), trusted);
         }

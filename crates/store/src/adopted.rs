@@ -47,14 +47,17 @@ impl RunLog {
         if has_any.is_none() {
             return Ok(None);
         }
-        let Some(hash) = self.load()?.adopted else {
-            return Ok(None);
-        };
+        let adopted = self.load()?.adopted;
+        adopted.map(|hash| self.adopted_as(&hash)).transpose()
+    }
+
+    /// Returns the machine that the run has moved to, by its hash.
+    pub(crate) fn adopted_as(&self, hash: &str) -> Result<Machine, StoreError> {
         let bytes: Option<Vec<u8>> = self
             .connection
             .query_row(
                 "SELECT machine FROM machines WHERE hash = ?1",
-                [&hash],
+                [hash],
                 |row| row.get(0),
             )
             .optional()
@@ -62,7 +65,6 @@ impl RunLog {
         let machine = bytes.and_then(|bytes| pin::parse_machine(&bytes).ok());
         machine
             .filter(|machine| machine.hash == hash)
-            .map(Some)
             .ok_or_else(|| self.damaged("the workflow that it moved to is missing or was changed"))
     }
 }

@@ -5,6 +5,7 @@ mod tests;
 mod walk;
 
 use std::{
+    cell::Cell,
     fs,
     os::unix::fs::{FileExt as _, MetadataExt as _},
     path::{Path, PathBuf},
@@ -56,7 +57,7 @@ pub struct RunLog {
     /// How it waits for others, where not as the database does.
     rest: Option<sqlite::Rest>,
     /// What came since the newest snapshot, as of this number of events.
-    since: Option<(u64, Since)>,
+    since: Cell<Option<(u64, Since)>>,
 }
 
 /// Bytes at the beginning of a database that never change.
@@ -111,7 +112,7 @@ impl RunLog {
             head,
             is_kept: false,
             rest: None,
-            since: None,
+            since: Cell::new(None),
         })
     }
 
@@ -125,7 +126,7 @@ impl RunLog {
             head,
             is_kept: false,
             rest: None,
-            since: None,
+            since: Cell::new(None),
         }
     }
 
@@ -135,6 +136,7 @@ impl RunLog {
     #[must_use]
     pub fn kept(mut self) -> Self {
         self.is_kept = true;
+        sqlite::configure_kept(&self.connection);
         self.file = Identity::of(&self.path);
         self
     }
@@ -237,6 +239,18 @@ impl RunLog {
         Ok(self.adopted()?.unwrap_or(begun_with))
     }
 
+    /// Returns the same for whoever has loaded the run.
+    ///
+    /// # Errors
+    /// Those of [`RunLog::machine`].
+    pub fn machine_of(&self, run: &Run) -> Result<Machine, StoreError> {
+        let begun_with = self.first_machine()?;
+        match &run.adopted {
+            Some(hash) => self.adopted_as(hash),
+            None => Ok(begun_with),
+        }
+    }
+
     fn first_machine(&self) -> Result<Machine, StoreError> {
         let machine = self.pin()?.machine(&self.path)?;
         if let Some(row) = self.row(0)? {
@@ -334,13 +348,21 @@ impl RunLog {
     /// Folds the log from the newest snapshot that can be used, or from the start.
     pub(crate) fn fold(&self) -> Result<Snapshot, StoreError> {
         let begin = snapshot::newest(&self.connection, &self.path, &self.run)?;
-        let mut folded = begin.unwrap_or_else(|| self.unfolded());
+        let (mut folded, size) = begin.unwrap_or_else(|| (self.unfolded(), 0));
+        let mut since = Since {
+            seq: folded.run.seq,
+            size,
+            grown: 0,
+        };
         loop {
             let rows = self.rows(folded.run.seq, PAGE)?;
             if rows.is_empty() {
+                self.since.set(Some((folded.run.seq, since)));
                 return Ok(folded);
             }
             for row in &rows {
+                let bytes = u64::try_from(row.body.len()).unwrap_or(u64::MAX);
+                since.grown = since.grown.saturating_add(bytes);
                 folded = self.fold_row(folded, row)?;
             }
         }
@@ -417,7 +439,7 @@ impl RunLog {
 
     /// Returns what came since the newest snapshot, when the log has `count` events.
     fn since(&self, count: u64) -> Result<Since, StoreError> {
-        match self.since {
+        match self.since.get() {
             // No snapshot is made without an event.
             Some((known, since)) if known == count => Ok(since),
             _ => Since::read(&self.connection, &self.path),
@@ -470,7 +492,7 @@ impl EventLog for RunLog {
             since = snapshot::write(&self.connection, &self.path, &self.fold()?)?;
         }
         transaction.commit().map_err(self.failed())?;
-        self.since = Some((seq, since));
+        self.since.set(Some((seq, since)));
         if !self.is_kept {
             self.carry_over(sqlite::LOG_BYTES_MAX);
         } else if (seq / LOOK_AT_LOG_EVERY) != (expected_seq / LOOK_AT_LOG_EVERY) {
@@ -481,8 +503,10 @@ impl EventLog for RunLog {
 
     fn load(&self) -> Result<Run, StoreError> {
         // One transaction, so that snapshot and events are of the same moment.
-        let _transaction = self.transaction(Begin::Deferred)?;
-        self.fold().map(|folded| folded.run)
+        let transaction = self.transaction(Begin::Deferred)?;
+        let folded = self.fold()?;
+        transaction.commit().map_err(self.failed())?;
+        Ok(folded.run)
     }
 
     fn count(&self) -> Result<u64, StoreError> {

@@ -130,7 +130,7 @@ pub(crate) fn write(
     })
 }
 
-/// Reads the newest snapshot that can be used for `run`.
+/// Reads the newest snapshot that can be used for `run`, with the number of its bytes.
 ///
 /// # Errors
 /// A whole snapshot contradicts the log: events were removed or replaced.
@@ -138,21 +138,21 @@ pub(crate) fn newest(
     connection: &Connection,
     path: &Path,
     run: &RunId,
-) -> Result<Option<Snapshot>, StoreError> {
+) -> Result<Option<(Snapshot, u64)>, StoreError> {
     let found = whole(connection, path, run, 1)?.pop();
-    if let Some(snapshot) = &found {
+    if let Some((snapshot, _)) = &found {
         check_head(connection, path, snapshot)?;
     }
     Ok(found)
 }
 
-/// Reads up to `most` undamaged snapshots of this engine, newest first.
+/// Reads up to `most` undamaged snapshots of this engine, newest first, with their bytes.
 pub(crate) fn whole(
     connection: &Connection,
     path: &Path,
     run: &RunId,
     most: usize,
-) -> Result<Vec<Snapshot>, StoreError> {
+) -> Result<Vec<(Snapshot, u64)>, StoreError> {
     let failed = sqlite::failed(path);
     let mut select = connection
         .prepare_cached(
@@ -177,14 +177,15 @@ pub(crate) fn whole(
 }
 
 impl Stored {
-    fn whole(&self, run: &RunId) -> Option<Snapshot> {
+    fn whole(&self, run: &RunId) -> Option<(Snapshot, u64)> {
         let head = ChainHash::from_bytes(&self.head)?;
         if digest(run, self.seq, &self.head, &self.body).as_bytes()[..] != self.digest {
             return None;
         }
         let folded: Run = serde_json::from_slice(&self.body).ok()?;
         let fits = folded.id == *run && i64::try_from(folded.seq) == Ok(self.seq);
-        fits.then_some(Snapshot { run: folded, head })
+        let size = u64::try_from(self.body.len()).unwrap_or(u64::MAX);
+        fits.then_some((Snapshot { run: folded, head }, size))
     }
 }
 

@@ -68,6 +68,10 @@ impl RunLog {
         self.quick_check()?;
         let machine = self.pin()?.machine(&self.path)?;
         let snapshots = snapshot::whole(&self.connection, &self.path, &self.run, usize::MAX)?;
+        let snapshots: Vec<_> = snapshots
+            .into_iter()
+            .map(|(snapshot, _)| snapshot)
+            .collect();
         let mut folded = self.unfolded();
         loop {
             let rows = self.rows(folded.run.seq, 256)?;

@@ -1,7 +1,8 @@
 //! The disk of this machine.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
+    ffi::OsString,
     fs, io,
     io::Read as _,
     path::{Path, PathBuf},
@@ -44,32 +45,17 @@ impl Disk for RealDisk {
     }
 
     fn real(&self, path: &str) -> Result<String, DiskError> {
-        let mut rest: VecDeque<String> = names_of(path);
-        let mut real = PathBuf::from("/");
-        let mut links = 0;
-        while let Some(name) = rest.pop_front() {
-            if name == ".." {
-                real.pop();
-                continue;
-            }
-            real.push(&name);
-            match fs::symlink_metadata(&real) {
-                Ok(found) if found.is_symlink() => {
-                    links += 1;
-                    if links > LINKS_MAX {
-                        return Err(DiskError::Circle);
-                    }
-                    if real.starts_with("/proc") {
-                        return Err(DiskError::Process);
-                    }
-                    follow(&mut real, &mut rest)?;
-                }
-                Ok(_) => {}
-                Err(error) if is_absence(&error) => {}
-                Err(error) => return Err(refused(&error)),
+        followed(path, &mut BTreeSet::new())
+    }
+
+    fn follow_each(&self, paths: &mut [&mut String]) {
+        // Most lie below the same directories, which are looked at once.
+        let mut plain = BTreeSet::new();
+        for path in paths {
+            if let Ok(found) = followed(path, &mut plain) {
+                **path = found;
             }
         }
-        text(&real)
     }
 
     fn look(&self, path: &str) -> Option<Seen> {
@@ -99,6 +85,41 @@ impl Disk for RealDisk {
         names.sort_unstable();
         names
     }
+}
+
+/// Returns where `path` leads; `plain` are places known to be no links, and gets more of them.
+fn followed(path: &str, plain: &mut BTreeSet<OsString>) -> Result<String, DiskError> {
+    let mut rest: VecDeque<String> = names_of(path);
+    let mut real = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(name) = rest.pop_front() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        real.push(&name);
+        if plain.contains(real.as_os_str()) {
+            continue;
+        }
+        match fs::symlink_metadata(&real) {
+            Ok(found) if found.is_symlink() => {
+                links += 1;
+                if links > LINKS_MAX {
+                    return Err(DiskError::Circle);
+                }
+                if real.starts_with("/proc") {
+                    return Err(DiskError::Process);
+                }
+                follow(&mut real, &mut rest)?;
+                continue;
+            }
+            Ok(_) => {}
+            Err(error) if is_absence(&error) => {}
+            Err(error) => return Err(refused(&error)),
+        }
+        plain.insert(real.clone().into_os_string());
+    }
+    text(&real)
 }
 
 /// Replaces the link at the end of `real` by what it says.

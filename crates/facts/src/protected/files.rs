@@ -314,10 +314,13 @@ impl Row {
 }
 
 pub(super) fn join(base: &str, names: &[&str]) -> String {
-    let mut path = base.trim_end_matches('/').to_owned();
+    let base = base.strip_suffix('/').unwrap_or(base);
+    let names_len: usize = names.iter().map(|name| name.len() + 1).sum();
+    let mut path = String::with_capacity(base.len() + names_len);
+    path.push_str(base);
     for name in names {
         path.push('/');
-        path.push_str(name.trim_end_matches('*'));
+        path.push_str(name.strip_suffix('*').unwrap_or(name));
     }
     path
 }

@@ -1,6 +1,6 @@
 //! Every protected thing of one project and one person, there or not.
 
-use std::collections::BTreeSet;
+use foldhash::{HashSet, HashSetExt as _};
 
 use super::{
     files::join,
@@ -78,16 +78,22 @@ pub fn protected_paths(surroundings: &Surroundings, disk: &dyn Disk) -> Vec<Prot
     found
 }
 
+/// About as many as there are, so that the list need not grow.
+const PLACES: usize = 256;
+
 /// The same without a look at each: its kind is not known.
 pub(crate) fn places(surroundings: &Surroundings, disk: &dyn Disk) -> Vec<ProtectedPath> {
     let mut list = List {
         disk,
-        known: BTreeSet::new(),
-        found: Vec::new(),
+        known: HashSet::with_capacity(PLACES),
+        found: Vec::with_capacity(PLACES),
     };
+    let bases = [Under::Any, Under::Home, Under::Config, Under::Root]
+        .map(|under| (under, bases(under, surroundings)));
     for row in FILES {
-        for base in bases(row.under, surroundings) {
-            list.row(row, &base);
+        let below = bases.iter().filter(|(under, _)| *under == row.under);
+        for base in below.flat_map(|(_, bases)| bases) {
+            list.row(row, base);
         }
     }
     for (standard, actual) in &surroundings.moved {
@@ -134,7 +140,7 @@ pub(super) fn config_bases(surroundings: &Surroundings) -> Vec<String> {
 
 struct List<'a> {
     disk: &'a dyn Disk,
-    known: BTreeSet<String>,
+    known: HashSet<String>,
     found: Vec<ProtectedPath>,
 }
 

@@ -43,8 +43,7 @@ impl Quiet {
 
 /// Names what is above a path, nearest first.
 fn above(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(path.rsplit_once('/'), |(above, _)| above.rsplit_once('/'))
-        .map(|(above, _)| if above.is_empty() { "/" } else { above })
+    std::iter::successors(super::above(path), |above| super::above(above))
 }
 
 /// A disk that remembers what it was asked for.

@@ -31,8 +31,8 @@ impl Report {
     pub(super) fn open(home: &Home, ticket: &Ticket) -> Result<Self, String> {
         let opened = || -> Result<(RunLog, Machine, Run), StoreError> {
             let log = home.open_run(&ticket.run)?;
-            let machine = log.machine()?;
             let run = log.load()?;
+            let machine = log.machine_of(&run)?;
             Ok((log, machine, run))
         };
         let (log, machine, run) = opened().map_err(|error| error.to_string())?;
