@@ -424,8 +424,11 @@ fn result_of<'a>(bench: Bench<'a>, write: &FileWrite) -> Option<&'a SimpleComman
 }
 
 /// Tells whether a write is the history of a version control command, no file of the project.
+///
+/// That of one which changes files and does not name them stands for those files.
 pub(super) fn is_history(bench: Bench<'_>, write: &FileWrite) -> bool {
-    !write.removes && history_of(bench, write).is_some_and(|command| !limits::changes_tree(command))
+    let is_history = |command| !limits::changes_tree(command) || limits::names_files(command);
+    !write.removes && history_of(bench, write).is_some_and(is_history)
 }
 
 /// Returns the version control command that writes its own history.

@@ -55,7 +55,7 @@ pub(super) fn changes_tree(command: &SimpleCommand) -> bool {
 }
 
 /// Tells whether the operands of a version control command are the files it changes.
-fn names_files(command: &SimpleCommand) -> bool {
+pub(super) fn names_files(command: &SimpleCommand) -> bool {
     let mut words = command.words.iter().filter_map(|word| word.literal());
     words.any(|word| matches!(word, "restore" | "rm" | "mv" | "clean" | "--"))
 }
