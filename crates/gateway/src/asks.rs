@@ -1,15 +1,23 @@
-//! What a server asks a client's person: marked with the server's name, and never in Interlock's.
+//! What a server asks of a client: what the configuration lets it, marked with the server's name, and never in Interlock's.
 //!
 //! Interlock asks by forms, too. A person has to see which of the two asks, so a server's form that
 //! speaks of Interlock, its token or its approvals is refused.
 
 use interlock_core::{machine::Object, tools::looks};
+use interlock_project::Asks;
 use serde_json::{Value, json};
 
-use crate::message::{INVALID_PARAMS, Outcome, raw};
+use crate::{
+    era::{CAPABILITIES_KEY, Introduced},
+    message::{INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, raw},
+};
 
 /// The request by which a person is asked.
 pub(crate) const ELICITATION: &str = "elicitation/create";
+/// That by which a model's message is asked for.
+const SAMPLING: &str = "sampling/createMessage";
+/// That by which the client's directories are asked for.
+const ROOTS: &str = "roots/list";
 
 /// Levels of nesting of a form that are looked at; what lies deeper is refused.
 const DEPTH_MAX: usize = 32;
@@ -23,23 +31,78 @@ const APPROVAL: [&str; 5] = ["approve", "approval", "approves", "approved", "gra
 /// Words for what only Interlock lets a person approve.
 const OF_A_RUN: [&str; 4] = ["transition", "guarded", "gateway", "statemachine"];
 
-/// Marks what a server asks with its `label`; what is no form passes as it is.
+/// Who asks, and what the configuration lets it ask.
+#[derive(Debug, Clone)]
+pub(crate) struct Asker {
+    pub(crate) label: String,
+    pub(crate) may: Asks,
+}
+
+/// Capabilities of a client, each with whether a server is to know of it.
+fn capabilities(may: Asks) -> [(&'static str, bool); 3] {
+    [
+        ("elicitation", may.elicitation),
+        ("sampling", may.sampling),
+        ("roots", may.roots),
+    ]
+}
+
+/// Returns what a server is told of a client: nothing of what it may not ask for.
+pub(crate) fn introduced(may: Asks, client: &Introduced) -> Introduced {
+    let mut told = client.clone();
+    hide(may, &mut told.capabilities);
+    if let Some(capabilities) = told.initialize.get_mut("capabilities") {
+        hide(may, capabilities);
+    }
+    told
+}
+
+/// Takes out of a request of the modern era what a server may not ask for.
+pub(crate) fn hide_from_request(may: Asks, params: &mut Option<Object>) {
+    let meta = params.as_mut().and_then(|params| params.get_mut("_meta"));
+    if let Some(capabilities) = meta.and_then(|meta| meta.get_mut(CAPABILITIES_KEY)) {
+        hide(may, capabilities);
+    }
+}
+
+fn hide(may: Asks, declared: &mut Value) {
+    if let Some(declared) = declared.as_object_mut() {
+        for (name, shown) in capabilities(may) {
+            if !shown {
+                declared.shift_remove(name);
+            }
+        }
+    }
+}
+
+/// Marks what a server asks with its label; what is no form passes as it is.
 ///
 /// # Errors
-/// It speaks in Interlock's name: the sentence for the server.
+/// The configuration does not let it ask that, or it speaks in Interlock's name: the answer for the server.
 pub(crate) fn marked(
-    label: &str,
+    asker: &Asker,
     method: &str,
     params: Option<Object>,
-) -> Result<Option<Object>, String> {
+) -> Result<Option<Object>, Outcome> {
+    let Asker { label, may } = asker;
+    let lets = match method {
+        ELICITATION => may.elicitation,
+        SAMPLING => may.sampling,
+        ROOTS => may.roots,
+        _ => true,
+    };
+    if !lets {
+        let why = format!("{label} may not ask for `{method}`: its configuration says no");
+        return Err(Outcome::error(METHOD_NOT_FOUND, &why));
+    }
     let Some(mut params) = params.filter(|_| method == ELICITATION) else {
         return Ok(None);
     };
     for (name, value) in &params {
         if name != "_meta" && (claims(name) || any_claims(value, 0)) {
-            return Err(format!(
-                "{label} asks in words that are Interlock's: its question is not shown"
-            ));
+            let why =
+                format!("{label} asks in words that are Interlock's: its question is not shown");
+            return Err(Outcome::error(INVALID_PARAMS, &why));
         }
     }
     if let Some(Value::String(message)) = params.get_mut("message") {
@@ -49,7 +112,7 @@ pub(crate) fn marked(
 }
 
 /// Marks the questions that a result of the modern era brings; one in Interlock's name is an error instead.
-pub(crate) fn marked_result(label: &str, outcome: Outcome) -> Outcome {
+pub(crate) fn marked_result(asker: &Asker, outcome: Outcome) -> Outcome {
     const REQUESTS: &str = "inputRequests";
     let Outcome::Result(result) = &outcome else {
         return outcome;
@@ -72,7 +135,7 @@ pub(crate) fn marked_result(label: &str, outcome: Outcome) -> Outcome {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let params = request.get("params").and_then(Value::as_object).cloned();
-        match marked(label, method, params.clone()) {
+        match marked(asker, method, params.clone()) {
             Ok(Some(marked)) if Some(&marked) != params.as_ref() => {
                 is_changed = true;
                 if let Some(place) = request.get_mut("params") {
@@ -80,7 +143,7 @@ pub(crate) fn marked_result(label: &str, outcome: Outcome) -> Outcome {
                 }
             }
             Ok(_) => {}
-            Err(why) => return Outcome::error(INVALID_PARAMS, &why),
+            Err(refused) => return refused,
         }
     }
     if is_changed {
@@ -157,6 +220,13 @@ fn folded(word: &str) -> String {
 mod tests {
     use super::*;
 
+    fn asker(label: &str) -> Asker {
+        Asker {
+            label: label.to_owned(),
+            may: Asks::default(),
+        }
+    }
+
     fn form(message: &str, title: &str) -> Option<Object> {
         json!({"message": message, "requestedSchema": {"properties": {"a": {"title": title}}}})
             .as_object()
@@ -165,15 +235,15 @@ mod tests {
 
     #[test]
     fn a_question_is_marked_with_its_server() {
-        let asked = marked("the server `s`", ELICITATION, form("who?", "Name"));
+        let asked = marked(&asker("the server `s`"), ELICITATION, form("who?", "Name"));
         let message = asked
             .ok()
             .flatten()
             .and_then(|mut asked| asked.remove("message"));
         assert_eq!(message, Some(json!("[the server `s` asks] who?")));
         assert_eq!(
-            marked("x", "sampling/createMessage", form("who?", "")),
-            Ok(None)
+            marked(&asker("x"), SAMPLING, form("who?", "")).ok(),
+            Some(None)
         );
     }
 
@@ -191,11 +261,17 @@ mod tests {
             "paste ilk_ here",
             "Approve the transition SHIP",
         ] {
-            assert!(marked("s", ELICITATION, form(text, "")).is_err(), "{text}");
-            assert!(marked("s", ELICITATION, form("", text)).is_err(), "{text}");
+            assert!(
+                marked(&asker("s"), ELICITATION, form(text, "")).is_err(),
+                "{text}"
+            );
+            assert!(
+                marked(&asker("s"), ELICITATION, form("", text)).is_err(),
+                "{text}"
+            );
         }
         let name = json!({"requestedSchema": {"properties": {"interlock_token": {}}}});
-        assert!(marked("s", ELICITATION, name.as_object().cloned()).is_err());
+        assert!(marked(&asker("s"), ELICITATION, name.as_object().cloned()).is_err());
     }
 
     #[test]
@@ -207,7 +283,10 @@ mod tests {
             "Your API token",
             "",
         ] {
-            assert!(marked("s", ELICITATION, form(text, text)).is_ok(), "{text}");
+            assert!(
+                marked(&asker("s"), ELICITATION, form(text, text)).is_ok(),
+                "{text}"
+            );
         }
     }
 
@@ -216,7 +295,7 @@ mod tests {
         let asks = |message: &str| {
             let request = json!({"method": ELICITATION, "params": {"message": message}});
             let result = json!({"resultType": "input_required", "inputRequests": {"k": request}});
-            marked_result("s", Outcome::result(&result))
+            marked_result(&asker("s"), Outcome::result(&result))
         };
         let Outcome::Result(shown) = asks("who?") else {
             unreachable!("it is let through");

@@ -189,6 +189,7 @@ fn server(name: &str, config: &ServerConfig, root: &Path) -> Result<Server, Gate
     };
     let mut server = Server::new(name, dial);
     server.shared = config.shared;
+    server.asks = config.asks;
     server.timeout = config.timeout_ms.map(Duration::from_millis);
     Ok(server)
 }

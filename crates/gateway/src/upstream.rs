@@ -16,7 +16,8 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use crate::{era::Era, link::Link, metrics::Metrics, notes::Notes};
+use crate::{asks::Asker, era::Era, link::Link, metrics::Metrics, notes::Notes};
+use interlock_project::Asks;
 
 /// A server behind the gateway, as it is configured.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub struct Server {
     pub shared: bool,
     /// How long a request may take; `None`: as long as the client waits.
     pub timeout: Option<Duration>,
+    /// What it may ask of a client.
+    pub asks: Asks,
     /// Where its connections are counted.
     pub metrics: Metrics,
     /// The eras it would not speak when it was asked; it need not be asked again.
@@ -66,6 +69,7 @@ impl Server {
             dial,
             shared: false,
             timeout: None,
+            asks: Asks::default(),
             metrics: Metrics::default(),
             refused: Mutex::default(),
         }
@@ -78,6 +82,14 @@ impl Server {
             "the server".to_owned()
         } else {
             format!("the server `{}`", self.name)
+        }
+    }
+
+    /// Returns who asks, where it asks something of a client.
+    pub(crate) fn asker(&self) -> Asker {
+        Asker {
+            label: self.label(),
+            may: self.asks,
         }
     }
 

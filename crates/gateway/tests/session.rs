@@ -6,6 +6,7 @@
 //! servers: a b          one server a name; left out: one that is wrapped; `none`: none
 //! client: {…}           what the client can do, for `open`
 //! server: {…}           what every server can do, for `open`
+//! refused: sampling     what no server may ask of the client
 //! own: NAME             a tool of the gateway itself, answered with its name
 //! hide: NAME            a tool that is not shown
 //! deny: NAME            a tool whose calls are refused

@@ -15,7 +15,7 @@ pub use codemie::{
 pub use gateway::GatewayConfig;
 pub use models::{PriceConfig, ProviderConfig, ProviderName, Providers};
 pub use servers::{
-    HttpConfig, ServerConfig, ServerName, Servers, StdioConfig, ToolConfig, Transport, expand,
+    Asks, HttpConfig, ServerConfig, ServerName, Servers, StdioConfig, ToolConfig, Transport, expand,
 };
 pub use stages::{Modes, StagesConfig, UnreadEntries};
 

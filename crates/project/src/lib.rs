@@ -11,7 +11,7 @@ mod trust;
 
 pub use assets::Assets;
 pub use config::{
-    AssistantConfig, Config, ConfigError, Durability, GatewayConfig, Hold, HttpConfig,
+    Asks, AssistantConfig, Config, ConfigError, Durability, GatewayConfig, Hold, HttpConfig,
     IntegrationConfig, IntegrationEnv, McpServerConfig, Modes, NotifyConfig, PlaceConfig,
     PriceConfig, ProtectConfig, ProviderConfig, ProviderName, Providers, RequiredLevel,
     SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StagesConfig, StdioConfig,

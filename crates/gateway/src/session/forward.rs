@@ -8,10 +8,10 @@ use tokio::time::timeout;
 
 use super::{Asking, Session, Side, put_token, serve::own, take_token};
 use crate::{
-    asks,
+    asks::{self, Asker},
     era::{Era, LOG_KEY, request_to_legacy, result_to_legacy},
     fields::Fields,
-    message::{INTERNAL_ERROR, INVALID_PARAMS, Outcome, Request},
+    message::{INTERNAL_ERROR, Outcome, Request},
     peer::{Reply, Tag},
     upstream::kept::{Live, Upstream},
 };
@@ -51,7 +51,7 @@ impl Session {
                     let (outcome, extra) =
                         send(asking, upstream, &live, method, params, extra).await;
                     (
-                        asks::marked_result(&upstream.server.label(), outcome),
+                        asks::marked_result(&upstream.server.asker(), outcome),
                         extra,
                     )
                 }
@@ -133,8 +133,8 @@ impl Session {
                     "`inputRequests` of the server is no object",
                 ));
             };
-            let label = upstream.server.label();
-            match self.gather_inputs(asking, &label, requests).await {
+            let asker = upstream.server.asker();
+            match self.gather_inputs(asking, &asker, requests).await {
                 Ok(responses) => more.insert("inputResponses".to_owned(), Value::Object(responses)),
                 Err(outcome) => return own(outcome),
             };
@@ -152,7 +152,7 @@ impl Session {
     async fn gather_inputs(
         &self,
         asking: &Asking,
-        label: &str,
+        asker: &Asker,
         requests: Object,
     ) -> Result<Map<String, Value>, Outcome> {
         let mut responses = Map::new();
@@ -167,9 +167,9 @@ impl Session {
                 return Err(Outcome::error(INTERNAL_ERROR, &message));
             }
             let params = request.get("params").and_then(Value::as_object).cloned();
-            let params = match asks::marked(label, method, params.clone()) {
+            let params = match asks::marked(asker, method, params.clone()) {
                 Ok(marked) => marked.or(params),
-                Err(why) => return Err(Outcome::error(INVALID_PARAMS, &why)),
+                Err(refused) => return Err(refused),
             };
             match self.ask_client(asking, method, params).await {
                 Some(Outcome::Result(result)) => {
@@ -232,6 +232,7 @@ async fn send(
     extra: Object,
 ) -> Reply {
     let mut flight = live.peer.begin(Tag::Origin(Arc::clone(&asking.origin)));
+    asks::hide_from_request(upstream.server.asks, &mut params);
     if take_token(&mut params).is_some() {
         put_token(&mut params, json!(flight.number()));
     }

@@ -215,9 +215,9 @@ impl Session {
             // Until it is ended, over every connection there is.
             while let Some(live) = server.up().await {
                 let params = Object::from_iter([("notifications".to_owned(), wanted.clone())]);
-                let params = introduced.to_meta(Some(params));
+                let params = live.addressed(Some(params), &introduced);
                 let tag = Tag::Origin(Arc::clone(&origin));
-                let asked = live.peer.request(tag, "subscriptions/listen", Some(params));
+                let asked = live.peer.request(tag, "subscriptions/listen", params);
                 if asked
                     .await
                     .is_ok_and(|(outcome, _)| matches!(outcome, Outcome::Error(_)))

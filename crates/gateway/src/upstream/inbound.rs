@@ -21,8 +21,7 @@ use crate::{
     asks,
     era::{Era, SUBSCRIPTION_KEY, with_subscription},
     message::{
-        INVALID_PARAMS, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Parcel, Request,
-        Response, raw,
+        Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Parcel, Request, Response, raw,
     },
     origin::Origin,
     peer::{Peer, Reply, Tag},
@@ -275,9 +274,9 @@ impl Upstream {
             let message = format!("`{method}` cannot be answered here: {why}");
             (Outcome::error(METHOD_NOT_FOUND, &message), Object::new())
         };
-        let params = match asks::marked(&self.server.label(), &method, params.clone()) {
+        let params = match asks::marked(&self.server.asker(), &method, params.clone()) {
             Ok(marked) => marked.or(params),
-            Err(why) => return (Outcome::error(INVALID_PARAMS, &why), Object::new()),
+            Err(refused) => return (refused, Object::new()),
         };
         let origin = match about.and_then(|about| peer.tag(&about)) {
             Some(Tag::Origin(origin)) => Some(origin),

@@ -19,11 +19,13 @@ use tokio::{
 
 use super::{Server, Surroundings, shake::Shaken, shelf::Shelf};
 use crate::{
+    asks,
     era::{Era, Introduced},
     message::{INTERNAL_ERROR, Id, Outcome, Parcel},
     peer::{Peer, Tag},
     session::{Session, To},
 };
+use interlock_project::Asks;
 
 /// How long a server that worked is left alone before it is started again.
 const SOON: Duration = Duration::from_millis(100);
@@ -83,18 +85,27 @@ pub(crate) struct Live {
     pub(crate) about: Object,
     /// Why it ended, once it has.
     pub(super) fate: super::Fate,
+    /// What the server may ask of a client.
+    asks: Asks,
     /// Whether it answered anything since.
     pub(super) answered: AtomicBool,
     told_initialized: AtomicBool,
 }
 
 impl Live {
-    pub(super) fn new(peer: Arc<Peer>, era: Era, about: Object, fate: super::Fate) -> Arc<Self> {
+    pub(super) fn new(
+        peer: Arc<Peer>,
+        era: Era,
+        about: Object,
+        fate: super::Fate,
+        asks: Asks,
+    ) -> Arc<Self> {
         Arc::new(Self {
             peer,
             era,
             about,
             fate,
+            asks,
             answered: AtomicBool::new(false),
             told_initialized: AtomicBool::new(false),
         })
@@ -122,7 +133,7 @@ impl Live {
     pub(crate) fn addressed(&self, params: Option<Object>, client: &Introduced) -> Option<Object> {
         match self.era {
             Era::Legacy => params,
-            Era::Modern => Some(client.to_meta(params)),
+            Era::Modern => Some(asks::introduced(self.asks, client).to_meta(params)),
         }
     }
 }
@@ -138,6 +149,7 @@ impl Upstream {
             label: server.label(),
             ..around.clone()
         };
+        let greeting = Arc::new(asks::introduced(server.asks, &greeting));
         let upstream = Arc::new(Self {
             server,
             greeting,

@@ -61,7 +61,14 @@ impl Upstream {
                     if let (Some(_), true) = (&refused, era == second) {
                         self.server.refuses(first);
                     }
-                    return Shaken::Live(Live::new(Arc::clone(peer), era, about, fate.clone()));
+                    let asks = self.server.asks;
+                    return Shaken::Live(Live::new(
+                        Arc::clone(peer),
+                        era,
+                        about,
+                        fate.clone(),
+                        asks,
+                    ));
                 }
                 Tried::Never(outcome) => return Shaken::Refused(outcome),
                 Tried::No(outcome) => {

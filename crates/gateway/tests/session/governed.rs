@@ -16,6 +16,8 @@ pub(crate) struct Scene {
     pub(crate) client: Value,
     /// What every server can do.
     pub(crate) server: Value,
+    /// What the servers may not ask of the client.
+    pub(crate) refused: Vec<String>,
     rules: Vec<(String, String)>,
 }
 
@@ -25,6 +27,7 @@ impl Default for Scene {
             servers: Vec::new(),
             client: json!({}),
             server: json!({"tools": {}}),
+            refused: Vec::new(),
             rules: Vec::new(),
         }
     }
@@ -34,7 +37,8 @@ impl Scene {
     /// Takes in a line; `false`: it is none of the first.
     pub(crate) fn take(&mut self, line: &str) -> bool {
         let known = [
-            "servers", "client", "server", "own", "hide", "deny", "ask", "ticket", "cut", "unread",
+            "servers", "client", "server", "refused", "own", "hide", "deny", "ask", "ticket",
+            "cut", "unread",
         ];
         let Some((key, value)) = line.split_once(": ").filter(|(key, _)| known.contains(key))
         else {
@@ -44,6 +48,7 @@ impl Scene {
             "servers" => self.servers = value.split_whitespace().map(str::to_owned).collect(),
             "client" => self.client = serde_json::from_str(value).unwrap(),
             "server" => self.server = serde_json::from_str(value).unwrap(),
+            "refused" => self.refused = value.split_whitespace().map(str::to_owned).collect(),
             _ => self.rules.push((key.to_owned(), value.to_owned())),
         }
         true

@@ -10,6 +10,7 @@ use interlock_gateway::{
     session::{Bounds, Gateway},
     upstream::{Connection, Dial, Dialing, Fate, Running, Server, Surroundings},
 };
+use interlock_project::Asks;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::timeout};
 
@@ -85,7 +86,14 @@ pub(crate) async fn play(text: &str) {
     for name in &scene.servers {
         let (dialed, taken) = mpsc::unbounded_channel();
         let known = if name == "server" { "" } else { name };
-        servers.push(Server::new(known, Box::new(Stage { dialed })));
+        let mut server = Server::new(known, Box::new(Stage { dialed }));
+        let may = |what: &str| scene.refused.iter().all(|refused| refused != what);
+        server.asks = Asks {
+            elicitation: may("elicitation"),
+            sampling: may("sampling"),
+            roots: may("roots"),
+        };
+        servers.push(server);
         actors.push(Actor {
             name: name.clone(),
             dialed: taken,

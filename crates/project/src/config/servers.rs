@@ -79,8 +79,31 @@ pub struct ServerConfig {
     pub timeout_ms: Option<u64>,
     /// Whether it is used at all.
     pub enabled: bool,
+    /// What it may ask of the client.
+    pub asks: Asks,
     /// What single tools of it do, by the server's own names.
     pub tools: IndexMap<String, ToolConfig>,
+}
+
+/// What a server may ask of its client, where the client can answer it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asks {
+    /// Whether it may ask the person (`elicitation`).
+    pub elicitation: bool,
+    /// Whether it may ask for a model's message (`sampling`).
+    pub sampling: bool,
+    /// Whether it may ask for the client's directories (`roots`).
+    pub roots: bool,
+}
+
+impl Default for Asks {
+    fn default() -> Self {
+        Self {
+            elicitation: true,
+            sampling: true,
+            roots: true,
+        }
+    }
 }
 
 /// How a server is reached.
@@ -147,6 +170,9 @@ struct Written {
     shared: bool,
     timeout_ms: Option<u64>,
     enabled: Option<bool>,
+    elicitation: Option<bool>,
+    sampling: Option<bool>,
+    roots: Option<bool>,
     tools: IndexMap<String, ToolConfig>,
 }
 
@@ -172,6 +198,11 @@ impl TryFrom<Written> for ServerConfig {
             shared,
             timeout_ms,
             enabled,
+            asks: Asks {
+                elicitation: written.elicitation.unwrap_or(true),
+                sampling: written.sampling.unwrap_or(true),
+                roots: written.roots.unwrap_or(true),
+            },
             tools: written.tools.clone(),
             transport: written.transport()?,
         })
