@@ -127,6 +127,7 @@ fn apply(run: &mut Run, event: &Event) {
                 settles: false,
                 ended_seq: None,
             };
+            written::count(run, call, wrote);
             end_line(run, call, line);
         }
         Event::AgentBound { agent, path } => bind(run, agent, path),

@@ -74,6 +74,9 @@ pub use run::{
     run_watched,
 };
 
+#[cfg(target_os = "linux")]
+pub use linux::behind;
+
 /// Starts a probed command of a line, which is told how it ended.
 ///
 /// `place` is what the line was given for it; see `linux/probe.rs`.

@@ -21,6 +21,7 @@ use crate::links::Links;
 use crate::plan::{Calls, Column, Confinement, Free, LeftOver, Network, Place, Plan, Protected};
 use crate::run::{Exit, RunError, Told};
 
+pub mod behind;
 mod calls;
 mod end;
 mod files;
@@ -202,7 +203,8 @@ pub(crate) fn run(
     } else {
         LeftOvers::default()
     };
-    if adopts {
+    // Else orphans go on coming here, to whoever stays with them.
+    if ends || watch.ended {
         let _ = nix::sys::prctl::set_child_subreaper(false);
     }
     Ok(Held {

@@ -120,6 +120,53 @@ impl RunLog {
     }
 }
 
+/// How the files of a project that are compared stand at one moment.
+#[derive(Debug)]
+pub struct Files {
+    project: PathBuf,
+    stood: BTreeMap<String, Option<Stamp>>,
+    whole: bool,
+}
+
+impl Files {
+    /// Looks at them; `None`: there are too many.
+    #[must_use]
+    pub fn look(project: &Path) -> Option<Self> {
+        let (stood, whole) = stand(project)?;
+        Some(Self {
+            project: project.to_owned(),
+            stood,
+            whole,
+        })
+    }
+
+    /// Names those that are another or gone since, relative to the project; new ones where nothing is tracked.
+    #[must_use]
+    pub fn changed(&self) -> Vec<String> {
+        let now = |name: &str| stamp(&self.project.join(name));
+        let stood = self.stood.iter();
+        let mut found: Vec<String> = stood
+            .filter(|(name, stood)| now(name) != **stood)
+            .map(|(name, _)| name.clone())
+            .collect();
+        if self.whole {
+            let files = walked(&self.project).unwrap_or_default().into_keys();
+            found.extend(files.filter(|name| !self.stood.contains_key(name)));
+        }
+        found
+    }
+}
+
+/// Tells whether a project has too many files for changes that no call made to be found.
+#[must_use]
+pub fn has_too_many_files(project: &Path) -> bool {
+    match index::tracked(project, FILES_MAX) {
+        index::Tracked::Files(_) => false,
+        index::Tracked::TooMany => true,
+        index::Tracked::Unknown => walked(project).is_none(),
+    }
+}
+
 /// Tells whether the end of a call is one of those after which files are kept.
 #[must_use]
 pub fn is_check(run: &Run, call: &CallId) -> Option<u64> {

@@ -77,7 +77,7 @@ pub use bindings::{
     BindError, Binding, Bindings, ClientProcess, Hold, Lookup, SessionKey, SessionLock,
 };
 pub use chain::ChainHash;
-pub use checked::{FILES_MAX, is_check};
+pub use checked::{FILES_MAX, Files, has_too_many_files, is_check};
 pub use durable::{NewDurable, Origin};
 pub use error::StoreError;
 pub use gateways::{GatewayCard, KeptCard, ServedTool};

@@ -10,6 +10,8 @@ mod report;
 use std::{cell::RefCell, ffi::OsString, io::Write as _, process::ExitCode};
 
 use interlock_core::visible::visible_lines;
+#[cfg(target_os = "linux")]
+use interlock_sandbox::plan::LeftOver;
 use interlock_sandbox::{
     Ended, Exit, Level, NotHeld, Plan, Reach, Told, plan::Column, run_watched,
 };
@@ -40,6 +42,13 @@ pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
     let done = read.and_then(|arguments| match arguments.wanted {
         Wanted::Planned => Err("a plan comes from a caller".to_owned()),
         Wanted::Ticket(ref ticket) => with_ticket(ticket, &arguments),
+        #[cfg(target_os = "linux")]
+        Wanted::Behind {
+            ref place,
+            ref ticket,
+        } => behind(place, ticket, &arguments),
+        #[cfg(not(target_os = "linux"))]
+        Wanted::Behind { .. } => Err("this system has no second process".to_owned()),
         Wanted::Stance(_) => {
             let most = Reach::limited_to(arguments.at_most);
             carry(&people::plan(&arguments)?, most, None)
@@ -83,14 +92,54 @@ fn planned() -> ExitCode {
 
 /// Runs the line of a ticket, and tells its run how that went.
 fn with_ticket(name: &str, arguments: &Arguments) -> Result<Exit, String> {
-    let home = Home::locate(app::variable).map_err(|error| error.to_string())?;
+    let home = home()?;
+    let (ticket, plan) = taken(&home, name, arguments)?;
+    #[cfg(target_os = "linux")]
+    if leaves_work(&plan) {
+        let again = home
+            .give_ticket(&ticket)
+            .map_err(|error| format!("{error}; nothing was run"))?;
+        let words = ["--ticket", &again, "--", &arguments.line].map(OsString::from);
+        return interlock_sandbox::behind::start(&words).map_err(|error| error.to_string());
+    }
+    let mut report = Report::open(&home, &ticket)?;
+    report.look_at_files(&plan)?;
+    carry(&plan, Reach::ALL, Some(&mut report))
+}
+
+/// Runs the line for a first process, tells it how the line ended, and stays with what goes on.
+#[cfg(target_os = "linux")]
+fn behind(place: &str, name: &str, arguments: &Arguments) -> Result<Exit, String> {
+    let mut first = interlock_sandbox::behind::Behind::take(place)?;
+    let home = home()?;
+    let (ticket, plan) = taken(&home, name, arguments)?;
+    let mut report = Report::open(&home, &ticket)?;
+    report.look_at_files(&plan)?;
+    let exit = carry(&plan, Reach::ALL, Some(&mut report))?;
+    // Whoever is gone waits for nothing; what the line left is seen to all the same.
+    let _ = first.tell(exit);
+    first.stay(&mut || report.may_go_on());
+    Ok(exit)
+}
+
+/// Tells whether the state lets something go on when the line has ended.
+#[cfg(target_os = "linux")]
+fn leaves_work(plan: &Plan) -> bool {
+    let confinement = plan.confinement.as_ref();
+    confinement.is_some_and(|one| one.left_over == LeftOver::Stay)
+}
+
+fn home() -> Result<Home, String> {
+    Home::locate(app::variable).map_err(|error| error.to_string())
+}
+
+/// Takes a ticket and reads its plan.
+fn taken(home: &Home, name: &str, arguments: &Arguments) -> Result<(Ticket, Plan), String> {
     let ticket = home
         .take_ticket(name, &arguments.line, now_ms())
         .map_err(|error| format!("{error}; nothing was run"))?;
     let plan = plan_of(&ticket, &arguments.line)?;
-    let mut report = Report::open(&home, &ticket)?;
-    report.look_at_files()?;
-    carry(&plan, Reach::ALL, Some(report))
+    Ok((ticket, plan))
 }
 
 /// Reads the plan of a ticket; it must be for the line that is run.
@@ -103,7 +152,7 @@ fn plan_of(ticket: &Ticket, line: &str) -> Result<Plan, String> {
     }
 }
 
-fn carry(plan: &Plan, most: Reach, report: Option<Report>) -> Result<Exit, String> {
+fn carry(plan: &Plan, most: Reach, report: Option<&mut Report>) -> Result<Exit, String> {
     let mut unrecorded = None;
     let mut left = false;
     let report = report.map(RefCell::new);

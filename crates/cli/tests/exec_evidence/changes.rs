@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _},
     process::Stdio,
 };
 
@@ -164,6 +164,33 @@ fn background_work_that_the_state_names_goes_on() {
 }
 
 #[test]
+fn background_work_ends_with_the_state_that_let_it_write() {
+    let session = Session::of(&workflow(&["./serve.sh"]));
+    session.program("serve.sh", "#!/bin/sh\necho up; sleep 20; echo late\n");
+    for line in ["./serve.sh & exit 3", "(setsid ./serve.sh &); exit 3"] {
+        let mut shell = session.room.command("bash");
+        let mut child = shell
+            .args(["-c", &session.carried(line)])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut printed = BufReader::new(child.stdout.take().unwrap());
+        let mut up = String::new();
+        printed.read_line(&mut up).unwrap();
+        assert_eq!(up, "up\n", "{line}");
+        // The line has ended, and its work goes on.
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{line}");
+        assert_eq!(session.events("LineEnded").last().unwrap()["exit"], 3);
+        assert_eq!(session.asks("CHECK"), Ok(()));
+        let mut late = String::new();
+        printed.read_to_string(&mut late).unwrap();
+        assert_eq!(late, "", "{line}");
+        assert_eq!(session.asks("AGAIN"), Ok(()));
+    }
+}
+
+#[test]
 fn a_line_that_goes_on_ends_when_nothing_may_write_any_more() {
     let session = Session::of(&workflow(&["./serve.sh"]));
     session.program("serve.sh", "#!/bin/sh\necho ready; exec sleep 600\n");
@@ -304,6 +331,40 @@ fn what_a_line_wrote_raises_its_interrupt_without_a_result() {
         answer.to_string().contains("moved from `work` to `review`"),
         "{answer}"
     );
+}
+
+#[test]
+fn every_tracked_file_that_a_program_writes_counts() {
+    let mut workflow = workflow(&[]);
+    workflow["states"]["work"]["max_files_per_state"] = json!(2);
+    let session = Session::of(&workflow);
+    for file in ["src/a.js", "src/b.js", "src/c.js"] {
+        session.room.write(file, "1").unwrap();
+    }
+    session.program(
+        "build.sh",
+        "#!/bin/sh\nmkdir -p dist; echo x > dist/a; echo x > dist/b\n",
+    );
+    session.program(
+        "write.sh",
+        "#!/bin/sh\necho 2 > src/a.js; echo 2 > src/b.js\n",
+    );
+    session.track();
+    let write = |file: &str| {
+        let more = json!({
+            "tool_name": "Write", "tool_use_id": file,
+            "tool_input": { "file_path": session.room.file(file), "content": "x" },
+        });
+        session.hook("PreToolUse", "", &more).to_string()
+    };
+    session.run("./build.sh");
+    session.run("./write.sh");
+    let wrote = &session.events("LineEnded")[1]["wrote"];
+    assert_eq!(wrote[0]["relative"], "src/a.js", "{wrote}");
+    let passed = write("src/b.js");
+    assert!(!passed.contains("deny"), "{passed}");
+    let refused = write("src/c.js");
+    assert!(refused.contains("max_files_per_state"), "{refused}");
 }
 
 #[test]

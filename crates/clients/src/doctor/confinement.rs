@@ -4,6 +4,7 @@ use std::path::Path;
 
 use interlock_project::{Config, RequiredLevel};
 use interlock_sandbox::{Level, NotHeld, Reached, probe};
+use interlock_store::{FILES_MAX, has_too_many_files};
 
 use super::{Check, Examination, Health, probe as tries};
 
@@ -37,7 +38,22 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     ];
     checks.push(tried(examination, &reached));
     checks.extend(writable(examination));
+    checks.extend(compared(examination));
     checks
+}
+
+/// Says where changes that no call made are not found.
+fn compared(examination: &Examination) -> Option<Check> {
+    has_too_many_files(&examination.site.project_root).then(|| {
+        Check::own(
+            "evidence",
+            Health::Warn,
+            format!(
+                "this project has more than {FILES_MAX} files: changes that no call was seen to make are not compared"
+            ),
+            "let a guard rest on a check that your CI repeats",
+        )
+    })
 }
 
 /// Says at which level a kind of line is held, and what it is not held from.

@@ -19,6 +19,9 @@ struct Words {
     args: ExecArgs,
 }
 
+/// The option of a second process; see `interlock_sandbox::behind`.
+const BEHIND: &str = "--behind";
+
 /// What `exec` is asked to run, and how it is held.
 #[derive(Debug)]
 pub(super) struct Arguments {
@@ -43,6 +46,8 @@ pub(super) struct Arguments {
 pub(super) enum Wanted {
     /// A verdict's.
     Ticket(String),
+    /// The same, handed on by a first process that listens at this place.
+    Behind { place: String, ticket: String },
     /// The caller's at the other end of standard input.
     Planned,
     /// The person's own.
@@ -72,6 +77,22 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
     if let ["--ticket", ticket, "--", line] = words.as_slice() {
         return Ok(Arguments {
             wanted: Wanted::Ticket((*ticket).to_owned()),
+            line: (*line).to_owned(),
+            project: None,
+            require: None,
+            at_most: Level::Full,
+            network: false,
+            allow: Vec::new(),
+        });
+    }
+    if let [option, place, "--ticket", ticket, "--", line] = words.as_slice()
+        && *option == BEHIND
+    {
+        return Ok(Arguments {
+            wanted: Wanted::Behind {
+                place: (*place).to_owned(),
+                ticket: (*ticket).to_owned(),
+            },
             line: (*line).to_owned(),
             project: None,
             require: None,

@@ -1,18 +1,18 @@
 //! What becomes known of a line: to its run, or to the person who ran it.
 
-use std::{io::Write as _, path::Path};
+use std::{collections::BTreeSet, io::Write as _, path::Path};
 
 use interlock_core::{
     call::WrittenPath,
     command::{Ask, Command, LineEnd, LineStart},
     event::{ProbedCommand, ProtectedChange, ProtectedFate},
-    machine::Machine,
+    machine::{Machine, State},
     run::Run,
 };
 use interlock_sandbox::{
     Answer, Change, Changed, Ended, Exit, Level, NotHeld, Plan, Probed, plan::Column,
 };
-use interlock_store::{EventLog as _, Home, RunLog, StoreError, Ticket, is_check, submit};
+use interlock_store::{EventLog as _, Files, Home, RunLog, StoreError, Ticket, is_check, submit};
 
 use crate::live::now_ms;
 
@@ -24,6 +24,8 @@ pub(super) struct Report {
     call: interlock_core::names::CallId,
     path: interlock_core::names::FramePath,
     proves: bool,
+    /// How the project's files stood before the line, where its state counts what is written.
+    before: Option<Files>,
 }
 
 impl Report {
@@ -48,12 +50,20 @@ impl Report {
             call: ticket.call.clone(),
             path: ticket.path.clone(),
             proves: ticket.proves,
+            before: None,
         })
     }
 
-    /// Tells the run of files that changed since its last check, before a line that is one begins.
-    pub(super) fn look_at_files(&mut self) -> Result<(), String> {
+    /// Looks at the project's files before the line begins.
+    ///
+    /// Before a check the run is told of those that changed since the last one. Before any other
+    /// line of a state that limits files they are kept, so that all that it writes counts.
+    pub(super) fn look_at_files(&mut self, plan: &Plan) -> Result<(), String> {
         if is_check(&self.run, &self.call).is_none() {
+            let limits = self.state().is_some_and(|at| at.policy.files_max.is_some());
+            if limits && plan.column == Column::Writing {
+                self.before = Files::look(&plan.project);
+            }
             return Ok(());
         }
         let files = self.log.changed_files(&self.run);
@@ -76,12 +86,15 @@ impl Report {
             return true;
         };
         self.run = run;
-        let frame = self.run.frame(&self.path).unwrap_or(&self.run.root);
-        let state = self
-            .machine
-            .called(frame.machine.as_ref())
-            .and_then(|machine| machine.states.get(&frame.at));
+        let state = self.state();
         self.run.is_over() || state.is_none_or(|state| state.policy.may_write())
+    }
+
+    /// Returns the state that the line's frame stands in.
+    fn state(&self) -> Option<&State> {
+        let frame = self.run.frame(&self.path).unwrap_or(&self.run.root);
+        let machine = self.machine.called(frame.machine.as_ref())?;
+        machine.states.get(&frame.at)
     }
 
     /// Tells the run how far the line is held.
@@ -95,7 +108,7 @@ impl Report {
     }
 
     /// Tells the run how the line ended and what was found after it.
-    pub(super) fn ended(mut self, ended: &Ended, plan: &Plan) -> Result<(), String> {
+    pub(super) fn ended(&mut self, ended: &Ended, plan: &Plan) -> Result<(), String> {
         let exit = match ended.exit {
             Exit::Code(code) => i64::from(code),
             Exit::Signal(signal) => 128 + i64::from(signal),
@@ -105,15 +118,17 @@ impl Report {
             let kept = self.log.keep_files(&plan.project, begun);
             kept.map_err(|error| error.to_string())?;
         }
+        let changed = self.before.take().map(|files| files.changed());
+        let wrote: BTreeSet<&String> = ended.wrote.iter().chain(changed.iter().flatten()).collect();
+        let wrote = wrote
+            .into_iter()
+            .map(|relative| written(&plan.project, relative))
+            .collect();
         self.ask(Ask::EndLine(LineEnd {
             call: self.call.clone(),
             path: self.path.clone(),
             exit: self.proves.then_some(exit),
-            wrote: ended
-                .wrote
-                .iter()
-                .map(|relative| written(&plan.project, relative))
-                .collect(),
+            wrote,
             commands: commands(&ended.probed),
             // In a free state nothing is compared.
             unseen: ended.unseen.is_some() || plan.column == Column::Free,
