@@ -364,7 +364,7 @@ fn every_tracked_file_that_a_program_writes_counts() {
     let passed = write("src/b.js");
     assert!(!passed.contains("deny"), "{passed}");
     let refused = write("src/c.js");
-    assert!(refused.contains("max_files_per_state"), "{refused}");
+    assert!(refused.contains("too_many_files"), "{refused}");
 }
 
 #[test]
