@@ -119,9 +119,18 @@ interrupts: {i: {trigger: {file_pattern: "*.sql"}, target: ways}}
     assert_eq!(a["policy"]["result_bytes_max"], 6);
     assert_eq!(a["policy"]["blocked_env"], json!(["SECRET"]));
     assert_eq!(a["policy"]["env_overrides"], json!({"NODE_ENV": "test"}));
+    let entries = state(&machine, "a")
+        .policy
+        .allowed_commands
+        .iter()
+        .flatten();
+    let entries: Vec<_> = entries.map(|entry| (&*entry.text, &*entry.words)).collect();
     assert_eq!(
-        a["policy"]["allowed_commands"],
-        json!([{"text": "npm test", "words": ["npm", "test"]}, {"text": "cargo *", "words": ["cargo"]}])
+        entries,
+        [
+            ("npm test", &["npm".to_owned(), "test".to_owned()][..]),
+            ("cargo *", &["cargo".to_owned()][..])
+        ]
     );
     assert_eq!(a["instructions"], "Two\nlines.\n");
     assert_eq!(a["model"], "m");

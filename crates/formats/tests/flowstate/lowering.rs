@@ -224,12 +224,10 @@ states:
     let json = |name: &str| serde_json::to_value(state(&machine, name)).unwrap();
     let to = |name: &str| json!({ "state": name });
     let on = |guard: Value, name: &str| {
-        let guards = if guard.is_null() {
-            json!([])
-        } else {
-            json!([{ "inline": guard }])
-        };
-        json!({ "guards": guards, "target": to(name) })
+        if guard.is_null() {
+            return json!({ "target": to(name) });
+        }
+        json!({ "guards": [{ "inline": guard }], "target": to(name) })
     };
     let a = json("a");
     assert_eq!(
@@ -269,7 +267,7 @@ states:
     let d = json("d");
     assert_eq!(
         d["on"]["done"]["transitions"],
-        json!([{ "guards": [], "target": { "end": "success" } }])
+        json!([{ "target": { "end": "success" } }])
     );
     assert_eq!(d["on"].get("error"), None);
     assert_eq!(d["retry"]["attempts"], 4);
