@@ -54,6 +54,19 @@ pub(super) enum Wanted {
     Stance(Stance),
 }
 
+/// A line by somebody's leave, with no option.
+fn plain(wanted: Wanted, line: String) -> Arguments {
+    Arguments {
+        wanted,
+        line,
+        project: None,
+        require: None,
+        at_most: Level::Full,
+        network: false,
+        allow: Vec::new(),
+    }
+}
+
 /// Reads the words behind `exec`.
 pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
     let words: Vec<&str> = arguments
@@ -64,56 +77,26 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
         })
         .collect::<Result<_, _>>()?;
     if words == ["--planned"] {
-        return Ok(Arguments {
-            wanted: Wanted::Planned,
-            line: String::new(),
-            project: None,
-            require: None,
-            at_most: Level::Full,
-            network: false,
-            allow: Vec::new(),
-        });
+        return Ok(plain(Wanted::Planned, String::new()));
     }
     if let ["--ticket", ticket, "--", line] = words.as_slice() {
-        return Ok(Arguments {
-            wanted: Wanted::Ticket((*ticket).to_owned()),
-            line: (*line).to_owned(),
-            project: None,
-            require: None,
-            at_most: Level::Full,
-            network: false,
-            allow: Vec::new(),
-        });
+        let wanted = Wanted::Ticket((*ticket).to_owned());
+        return Ok(plain(wanted, (*line).to_owned()));
     }
     if let [option, place, "--ticket", ticket, "--", line] = words.as_slice()
         && *option == BEHIND
     {
-        return Ok(Arguments {
-            wanted: Wanted::Behind {
-                place: (*place).to_owned(),
-                ticket: (*ticket).to_owned(),
-            },
-            line: (*line).to_owned(),
-            project: None,
-            require: None,
-            at_most: Level::Full,
-            network: false,
-            allow: Vec::new(),
-        });
+        let wanted = Wanted::Behind {
+            place: (*place).to_owned(),
+            ticket: (*ticket).to_owned(),
+        };
+        return Ok(plain(wanted, (*line).to_owned()));
     }
     if let ["--", line @ ..] = words.as_slice()
         && !line.is_empty()
     {
         let line: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
-        return Ok(Arguments {
-            wanted: Wanted::Stance(Stance::NoWrite),
-            line: line_of(&line),
-            project: None,
-            require: None,
-            at_most: Level::Full,
-            network: false,
-            allow: Vec::new(),
-        });
+        return Ok(plain(Wanted::Stance(Stance::NoWrite), line_of(&line)));
     }
     let whole = std::iter::once("exec").chain(words.iter().copied());
     let args = Words::try_parse_from(whole)
