@@ -143,12 +143,7 @@ impl Files {
     /// Names those that are another or gone since, relative to the project; new ones where nothing is tracked.
     #[must_use]
     pub fn changed(&self) -> Vec<String> {
-        let now = |name: &str| stamp(&self.project.join(name));
-        let stood = self.stood.iter();
-        let mut found: Vec<String> = stood
-            .filter(|(name, stood)| now(name) != **stood)
-            .map(|(name, _)| name.clone())
-            .collect();
+        let mut found: Vec<String> = differing(&self.project, &self.stood).collect();
         if self.whole {
             let files = walked(&self.project).unwrap_or_default().into_keys();
             found.extend(files.filter(|name| !self.stood.contains_key(name)));
@@ -176,12 +171,7 @@ pub fn is_check(run: &Run, call: &CallId) -> Option<u64> {
 
 impl Stood {
     fn changed(&self) -> Vec<String> {
-        let now = |name: &str| stamp(&self.project.join(name));
-        let mut found: Vec<String> = self
-            .files
-            .iter()
-            .filter(|(name, stood)| now(name) != **stood)
-            .map(|(name, _)| name.clone())
+        let mut found: Vec<String> = differing(&self.project, &self.files)
             .take(NAMED_MAX)
             .collect();
         if self.whole && found.is_empty() {
@@ -195,6 +185,17 @@ impl Stood {
         }
         found
     }
+}
+
+/// Names the files that are not as they stood.
+fn differing(
+    project: &Path,
+    stood: &BTreeMap<String, Option<Stamp>>,
+) -> impl Iterator<Item = String> {
+    stood
+        .iter()
+        .filter(|(name, stood)| stamp(&project.join(name)) != **stood)
+        .map(|(name, _)| name.clone())
 }
 
 /// Looks at the files of a project that count; `None`: there are too many.

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, OpenOptions},
     io,
-    os::unix::fs::{FileExt as _, OpenOptionsExt as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
     time::Duration,
 };
@@ -13,19 +13,9 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, ffi};
 use crate::{error::StoreError, pin::Durability};
 
 /// Marks a database as a run of Interlock: `ILCK`.
-const APPLICATION_ID: u32 = 0x494c_434b;
+const APPLICATION_ID: i64 = 0x494c_434b;
 /// The layout this code writes and reads.
-const LAYOUT: u32 = 1;
-/// What every SQLite database begins with.
-const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Bytes of a database that describe it, by SQLite's file format.
-const HEAD_BYTES: usize = 100;
-/// Where in them its layout stands (`user_version`).
-const LAYOUT_AT: usize = 60;
-/// Where in them it is marked (`application_id`).
-const APPLICATION_ID_AT: usize = 68;
-/// What is said of a file that does not begin as a database does.
-const NO_DATABASE: &str = "it is not a database, or its first page is lost";
+const LAYOUT: i64 = 1;
 /// Waits a little for another process's transaction, by how often that was done; `false` gives up.
 pub(crate) type Rest = fn(i32) -> bool;
 /// Longest wait for another process's transaction.
@@ -115,8 +105,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
         let what = format!("the file ends after {} bytes", found.len());
         return Err(StoreError::damaged(path, what));
     }
-    check_layout(path)?;
-    connect(path)
+    let connection = connect(path)?;
+    check_layout(&connection, path)?;
+    Ok(connection)
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
@@ -239,34 +230,25 @@ impl Drop for Transaction<'_> {
     }
 }
 
-/// Checks by the head of the file that it is of a run, and in the layout that is read here.
-///
-/// Written once, before anybody else knows the file, and never again: to ask the database
-/// for it would cost two statements.
-fn check_layout(path: &Path) -> Result<(), StoreError> {
-    let unreadable = |error| StoreError::io("read", path, error);
-    let mut head = [0; HEAD_BYTES];
-    fs::File::open(path)
-        .and_then(|file| file.read_exact_at(&mut head, 0))
-        .map_err(unreadable)?;
-    if !head.starts_with(MAGIC) {
-        return Err(StoreError::damaged(path, NO_DATABASE));
-    }
-    let number = |at: usize| {
-        let bytes = head.get(at..).and_then(<[u8]>::first_chunk);
-        bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
+// Asked of the database: to open the file beside it, and to close that, would take the locks of
+// every other connection of this process.
+fn check_layout(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let number = |pragma: &str| -> Result<i64, StoreError> {
+        connection
+            .pragma_query_value(None, pragma, |row| row.get(0))
+            .map_err(failed(path))
     };
-    if number(APPLICATION_ID_AT) != APPLICATION_ID {
+    if number("application_id")? != APPLICATION_ID {
         return Err(StoreError::Foreign {
             path: path.to_owned(),
         });
     }
-    match number(LAYOUT_AT) {
+    match number("user_version")? {
         LAYOUT => Ok(()),
         found if found > LAYOUT => Err(StoreError::Newer {
             path: path.to_owned(),
-            found: found.into(),
-            known: LAYOUT.into(),
+            found,
+            known: LAYOUT,
         }),
         found => Err(StoreError::damaged(
             path,
@@ -289,7 +271,9 @@ pub(crate) fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError {
             ErrorCode::PermissionDenied | ErrorCode::ReadOnly => {
                 StoreError::Forbidden { path, source: None }
             }
-            ErrorCode::NotADatabase => StoreError::damaged(&path, NO_DATABASE),
+            ErrorCode::NotADatabase => {
+                StoreError::damaged(&path, "it is not a database, or its first page is lost")
+            }
             ErrorCode::DatabaseCorrupt => StoreError::damaged(&path, error.to_string()),
             ErrorCode::CannotOpen => cannot_open(path, error),
             // A table or column that should be there is not.

@@ -47,8 +47,6 @@ pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
             ref place,
             ref ticket,
         } => behind(place, ticket, &arguments),
-        #[cfg(not(target_os = "linux"))]
-        Wanted::Behind { .. } => Err("this system has no second process".to_owned()),
         Wanted::Stance(_) => {
             let most = Reach::limited_to(arguments.at_most);
             carry(&people::plan(&arguments)?, most, None)

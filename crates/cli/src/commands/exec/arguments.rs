@@ -19,9 +19,6 @@ struct Words {
     args: ExecArgs,
 }
 
-/// The option of a second process; see `interlock_sandbox::behind`.
-const BEHIND: &str = "--behind";
-
 /// What `exec` is asked to run, and how it is held.
 #[derive(Debug)]
 pub(super) struct Arguments {
@@ -47,6 +44,7 @@ pub(super) enum Wanted {
     /// A verdict's.
     Ticket(String),
     /// The same, handed on by a first process that listens at this place.
+    #[cfg(target_os = "linux")]
     Behind { place: String, ticket: String },
     /// The caller's at the other end of standard input.
     Planned,
@@ -83,8 +81,9 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
         let wanted = Wanted::Ticket((*ticket).to_owned());
         return Ok(plain(wanted, (*line).to_owned()));
     }
+    #[cfg(target_os = "linux")]
     if let [option, place, "--ticket", ticket, "--", line] = words.as_slice()
-        && *option == BEHIND
+        && *option == interlock_sandbox::behind::OPTION
     {
         let wanted = Wanted::Behind {
             place: (*place).to_owned(),
