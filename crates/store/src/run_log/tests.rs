@@ -138,3 +138,23 @@ fn a_log_that_was_exchanged_or_written_over_is_not_in_place() {
     fs::remove_file(&log.path).unwrap();
     assert!(!log.is_in_place(), "no file");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_is_opened_again_keeps_the_locks_of_the_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = made(directory.path(), Durability::Process).kept();
+    first.load().unwrap();
+    let number = fs::metadata(&first.path).unwrap().ino();
+    let own = format!(" {} ", std::process::id());
+    let held = || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        let of_file = |line: &&str| line.contains(&own) && line.contains(&format!(":{number} "));
+        locks.lines().filter(of_file).count()
+    };
+    let before = held();
+    assert!(before > 0);
+    let second = RunLog::open(first.run(), first.directory()).unwrap();
+    second.load().unwrap();
+    assert_eq!(held(), before);
+}
