@@ -10,6 +10,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader},
     os::unix::net::UnixListener,
+    path::PathBuf,
     process::{Child, Command, Output, Stdio},
 };
 
@@ -393,6 +394,55 @@ fn a_held_session_whose_state_is_gone_is_refused_until_a_person_says_otherwise()
             assert!(world.hook(&told, &[]).status.success(), "{what}");
         }
     }
+}
+
+/// The marks of held sessions.
+fn marks(room: &Room) -> Vec<PathBuf> {
+    let entries = fs::read_dir(room.path("config/interlock-held")).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn a_damaged_mark_is_written_anew_or_ended_by_its_file() {
+    let world = World::free();
+    let line = json!({ "command": "ls" });
+    assert_eq!(reason(&world.proposes("1", "Bash", &line)), "");
+    let damage = || {
+        let marks = marks(&world.room);
+        assert!(!marks.is_empty());
+        marks.iter().for_each(|mark| fs::write(mark, "{").unwrap());
+        marks
+    };
+    // Who holds the session is known: the mark is as it was.
+    let damaged = damage();
+    assert_eq!(reason(&world.proposes("2", "Bash", &line)), "");
+    let of_session = |path: &&PathBuf| path.to_string_lossy().contains("session-");
+    let mark = damaged.iter().find(of_session).unwrap();
+    assert!(fs::read_to_string(mark).unwrap().contains(&world.run));
+
+    damage();
+    fs::remove_dir_all(world.room.state()).unwrap();
+    let told = before_tool(&world.room, SESSION, "3", "Bash", &line);
+    let refused = world.hook(&told, &[]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = stderr(&refused);
+    assert!(
+        said.contains(&format!("doctor --forget {}", mark.display())),
+        "{said}"
+    );
+    let forget = |named: &str| {
+        let mut forget = world.room.command(INTERLOCK);
+        forget.args(["doctor", "--forget", named]);
+        terminal::output(&mut forget).unwrap()
+    };
+    let elsewhere = world.room.write("elsewhere", "").unwrap();
+    assert!(!forget(elsewhere.to_str().unwrap()).status.success());
+    assert!(fs::exists(&elsewhere).unwrap());
+    for mark in marks(&world.room) {
+        assert!(forget(mark.to_str().unwrap()).status.success());
+    }
+    let told = before_tool(&world.room, SESSION, "4", "Bash", &line);
+    assert!(world.hook(&told, &[]).status.success());
 }
 
 #[test]

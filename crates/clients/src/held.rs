@@ -60,7 +60,7 @@ pub(crate) fn refuse_if_gone(setting: &HookSetting, key: &SessionKey) -> Result<
     };
     let run = home_of(setting, &mark).open_run(&mark.run);
     match run.and_then(|log| log.load()) {
-        Ok(run) if run.is_over() => forget(&of_process),
+        Ok(run) if run.is_over() => forget(&of_process).map(drop),
         Ok(_) => Ok(()),
         Err(_) => Err(gone(&mark, "that run")),
     }
@@ -71,7 +71,7 @@ pub(crate) fn refuse_if_gone(setting: &HookSetting, key: &SessionKey) -> Result<
 /// A mark that cannot be written is none: the session is held without one.
 ///
 /// # Errors
-/// There is one, and it cannot be read or removed; or what lay beside the run's log is gone.
+/// It cannot be removed.
 pub(crate) fn keep(setting: &HookSetting, guarded: &Guarded) -> Result<(), String> {
     let Some(directory) = directory(setting.configuration.as_deref()) else {
         return Ok(());
@@ -81,9 +81,12 @@ pub(crate) fn keep(setting: &HookSetting, guarded: &Guarded) -> Result<(), Strin
         process_name(setting),
     ];
     for path in names.into_iter().flatten().map(|name| directory.join(name)) {
-        let known = read(&path)?;
+        // What it said is known here: a damaged one is as good as one of this run.
+        let known = read(&path);
         if guarded.run.is_over() {
-            if known.is_some_and(|known| known.run == *guarded.id()) {
+            if known.map_or(true, |known| {
+                known.is_some_and(|known| known.run == *guarded.id())
+            }) {
                 forget(&path)?;
             }
             continue;
@@ -92,7 +95,7 @@ pub(crate) fn keep(setting: &HookSetting, guarded: &Guarded) -> Result<(), Strin
             run: guarded.id().clone(),
             state: setting.home.path().to_owned(),
         };
-        if known.as_ref() != Some(&mark) {
+        if known.ok().flatten().as_ref() != Some(&mark) {
             let _ = write(&directory, &path, &mark);
         }
     }
@@ -102,30 +105,47 @@ pub(crate) fn keep(setting: &HookSetting, guarded: &Guarded) -> Result<(), Strin
 /// Refuses a held session whose baseline is gone: a mark is written only once there is one.
 ///
 /// # Errors
-/// It is gone, or what is there cannot be read.
+/// It is gone.
 pub(crate) fn check_baseline(setting: &HookSetting, guarded: &Guarded) -> Result<(), String> {
     let Some(directory) = directory(setting.configuration.as_deref()) else {
         return Ok(());
     };
     let path = directory.join(session_name(&guarded.binding.session));
-    let Some(mark) = read(&path)?.filter(|mark| mark.run == *guarded.id()) else {
+    let is_marked = read(&path).map_or(true, |mark| {
+        mark.is_some_and(|mark| mark.run == *guarded.id())
+    });
+    if !is_marked || guarded.log.has_baseline(BASELINE) {
         return Ok(());
-    };
-    if guarded.log.has_baseline(BASELINE) {
-        Ok(())
-    } else {
-        Err(gone(&mark, "what protected files are compared with"))
     }
+    let mark = Mark {
+        run: guarded.id().clone(),
+        state: setting.home.path().to_owned(),
+    };
+    Err(gone(&mark, "what protected files are compared with"))
 }
 
-/// Ends the marks of a run; returns how many there were.
+/// Ends the marks of a run, or the one at a path; returns how many there were.
+///
+/// A mark that cannot be read says of no run that it is its own: it is ended by its path.
 ///
 /// # Errors
 /// They cannot be listed or removed.
-pub fn forget_held(configuration: Option<&Path>, run: &RunId) -> Result<usize, String> {
+pub fn forget_held(configuration: Option<&Path>, named: &str) -> Result<usize, String> {
     let Some(directory) = directory(configuration) else {
         return Ok(0);
     };
+    let path = Path::new(named);
+    if path.is_absolute() {
+        let is_mark = path.parent() == Some(&directory) && path.file_name().is_some();
+        if !is_mark {
+            return Err(format!(
+                "`{named}` is no mark below `{}`",
+                directory.display()
+            ));
+        }
+        return Ok(usize::from(forget(path)?));
+    }
+    let run = RunId::new(named);
     let failed = |error: io::Error| format!("`{}`: {error}", directory.display());
     let entries = match fs::read_dir(&directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
@@ -134,9 +154,8 @@ pub fn forget_held(configuration: Option<&Path>, run: &RunId) -> Result<usize, S
     let mut count = 0;
     for entry in entries {
         let path = entry.map_err(failed)?.path();
-        if read(&path)?.is_some_and(|mark| mark.run == *run) {
-            forget(&path)?;
-            count += 1;
+        if read(&path).is_ok_and(|mark| mark.is_some_and(|mark| mark.run == run)) {
+            count += usize::from(forget(&path)?);
         }
     }
     Ok(count)
@@ -164,7 +183,13 @@ fn process_name(setting: &HookSetting) -> Option<String> {
 
 fn read(path: &Path) -> Result<Option<Mark>, String> {
     use std::io::Read as _;
-    let failed = |why: String| format!("`{}` cannot be read: {why}", path.display());
+    let failed = |why: String| {
+        let path = path.display();
+        format!(
+            "a run held this session, and which one `{path}` no longer says ({why}): nothing is let through. \
+             A person ends this with `interlock doctor --forget {path}`"
+        )
+    };
     let file = match fs::File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|error| failed(error.to_string()))?,
@@ -188,12 +213,12 @@ fn write(directory: &Path, path: &Path, mark: &Mark) -> io::Result<()> {
     fs::rename(&beside, path)
 }
 
-fn forget(path: &Path) -> Result<(), String> {
+/// Removes a mark; tells whether there was one.
+fn forget(path: &Path) -> Result<bool, String> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(format!("`{}` cannot be removed: {error}", path.display()))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(format!("`{}` cannot be removed: {error}", path.display())),
     }
 }
 

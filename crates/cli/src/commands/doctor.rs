@@ -8,7 +8,6 @@ use interlock_clients::{
     notify::{NoNotifier, Notifier, notifiers},
     tools::lacks,
 };
-use interlock_core::names::RunId;
 use interlock_project::{Config, configuration_directory};
 use serde_json::json;
 
@@ -58,16 +57,15 @@ pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
 }
 
 /// Ends the marks of sessions that a run held.
-fn forget(app: &App, run: &str, as_json: bool) -> Done {
+fn forget(app: &App, named: &str, as_json: bool) -> Done {
     authority::person(app, None)?;
     let configuration = configuration_directory(variable);
-    let count = forget_held(configuration.as_deref(), &RunId::new(run))
-        .map_err(|why| anyhow::anyhow!(why))?;
+    let count = forget_held(configuration.as_deref(), named).map_err(|why| anyhow::anyhow!(why))?;
     if as_json {
         return app.output.json(&json!({ "ok": true, "forgotten": count }));
     }
     app.output.line(&format!(
-        "{count} marks of run `{run}` are gone: no session is refused for it any more"
+        "{count} marks of `{named}` are gone: no session is refused for it any more"
     ))
 }
 

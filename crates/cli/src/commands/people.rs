@@ -245,7 +245,10 @@ pub(crate) fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done
     telemetry::nudge();
     if live.run.is_over() {
         // A mark that stays is looked at again by the next hook.
-        let _ = forget_held(configuration_directory(variable).as_deref(), &live.run.id);
+        let _ = forget_held(
+            configuration_directory(variable).as_deref(),
+            live.run.id.as_str(),
+        );
     }
     let (ok, code, mut message) = live::reply(&decision.reply);
     if ok && !meant.is_empty() {
