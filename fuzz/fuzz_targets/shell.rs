@@ -25,6 +25,7 @@ fuzz_target!(|line: &str| {
                 temporary: Some("/tmp/me".to_owned()),
                 user: Some("me".to_owned()),
                 transparent: Vec::new(),
+                variables: vec!["TERM".to_owned()],
             },
         );
         assert!(facts.commands.len() <= 2_000, "more commands than are read");

@@ -82,6 +82,18 @@ fn what_stands_around_a_check_hides_its_end_no_more() {
 }
 
 #[test]
+fn a_variable_that_the_client_exports_is_not_set_for_a_check_unseen() {
+    // Set without a word of `export`, it reaches npm because the client's shell exports it.
+    let line = "PREFIX=elsewhere; npm test";
+    for (given, counts) in [(vec![], true), (vec![("PREFIX", "here")], false)] {
+        let mut session = Session::new();
+        session.variables = given;
+        let ran = session.run(line);
+        assert_eq!(ran.counts, counts, "{}", ran.commands);
+    }
+}
+
+#[test]
 fn what_did_not_end_with_0_each_time_does_not_count() {
     let lines = [
         "CODE=1 npm test | tail -1",

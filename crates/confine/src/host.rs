@@ -31,6 +31,14 @@ impl Host {
             .map(str::to_owned)
     }
 
+    /// Returns the names of its variables.
+    fn names(&self) -> Vec<String> {
+        let names = self.environment.iter();
+        names
+            .filter_map(|(name, _)| name.to_str().map(str::to_owned))
+            .collect()
+    }
+
     /// Describes where a call would run, for its facts.
     ///
     /// `client` is the process of the agent, where it is one of its own.
@@ -70,6 +78,7 @@ impl Host {
             shell: shell(self),
             allowed_by_person: Vec::new(),
             transparent: Vec::new(),
+            variables: self.names(),
             environment_held: false,
             kernel_holds: false,
             moved: moved(&variable),

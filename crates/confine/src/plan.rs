@@ -195,6 +195,7 @@ pub fn plan_for_person(host: &Host, asked: &PersonsLine<'_>) -> Result<Plan, Str
             temporary: here.temporary.clone(),
             user: here.user.clone(),
             transparent: here.transparent.clone(),
+            variables: here.variables.clone(),
         },
     );
     let covered: Vec<&str> = facts

@@ -66,6 +66,7 @@ pub(crate) fn read(
         temporary: surroundings.temporary.clone(),
         user: surroundings.user.clone(),
         transparent: surroundings.transparent.clone(),
+        variables: surroundings.variables.clone(),
     };
     let mut shell = interlock_shell::read(line, &setting);
     asks::answer(&mut shell, surroundings, disk);

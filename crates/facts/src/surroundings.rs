@@ -39,6 +39,8 @@ pub struct Surroundings {
     pub allowed_by_person: Vec<String>,
     /// Programs that the person names as wrappers of the command in their words.
     pub transparent: Vec<String>,
+    /// Names of the variables that a shell line is given.
+    pub variables: Vec<String>,
     /// Protected places that lie elsewhere: the path below home, and the path that a variable names.
     pub moved: Vec<(String, String)>,
     /// What the person's `[protect] allow` opens, as written.

@@ -352,12 +352,15 @@ impl Collector {
     }
 
     /// Finishes the facts: proofs that something in the line made worthless are dropped.
-    pub(crate) fn finish(mut self, unreadable: Option<String>) -> ShellFacts {
+    ///
+    /// `given` names the variables that the shell itself was given.
+    pub(crate) fn finish(mut self, unreadable: Option<String>, given: &[String]) -> ShellFacts {
         let unreadable = unreadable.or(self.runs.take());
         self.doubt_what_is_asked();
         self.note_steered_scripts();
         for set in &mut self.facts.env.set {
-            set.exported = self.exports_all || self.exported.contains(&set.name);
+            set.exported =
+                self.exports_all || self.exported.contains(&set.name) || given.contains(&set.name);
         }
         let changed = self.facts.env.set.iter().any(|set| set.voids_checks);
         let unknown = changed || unreadable.is_some();

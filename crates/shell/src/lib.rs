@@ -64,6 +64,8 @@ pub struct Setting {
     pub user: Option<String>,
     /// Programs that the person names as wrappers: they run the command in their words, and no more.
     pub transparent: Vec<String>,
+    /// Names of the variables that the shell is given; programs of the line are given them, too.
+    pub variables: Vec<String>,
 }
 
 /// Reads `line` and says what it would run, read, write and reach.
@@ -94,7 +96,10 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
             .and_then(|()| walker.check_declared());
         let moved = walker.moved_under_functions();
         walker.facts.leave_functions_alone(&walker.defined);
-        (walker.facts.finish(outcome.err()), moved)
+        (
+            walker.facts.finish(outcome.err(), &setting.variables),
+            moved,
+        )
     };
     let found = match facts(true) {
         (_, true) => facts(false).0,

@@ -221,6 +221,7 @@ fn check(folder: &mut Folder, line: &str) -> Checked {
             temporary: Some(format!("{place}/sub")),
             user: None,
             transparent: Vec::new(),
+            variables: Vec::new(),
         },
     );
     if facts.unreadable.is_some() || !is_safe(line, &facts) {

@@ -118,6 +118,7 @@ fn names_that_reach_other_programs_are_marked() {
     let setting = Setting {
         directory: "/project".to_owned(),
         project_root: "/project".to_owned(),
+        variables: vec!["GIVEN".to_owned()],
         ..Setting::default()
     };
     let exported = |line: &str| {
@@ -127,7 +128,7 @@ fn names_that_reach_other_programs_are_marked() {
             .env
             .set
             .iter()
-            .any(|set| set.name == "A" && set.exported)
+            .any(|set| matches!(set.name.as_str(), "A" | "GIVEN") && set.exported)
     };
     for line in [
         "export A=1; npm test",
@@ -147,6 +148,11 @@ fn names_that_reach_other_programs_are_marked() {
         "A=1 :; npm test",
         "for A in x; do export A; npm test; done",
         "read A < f; export A; npm test",
+        // What the shell was given reaches them, whoever changes it.
+        "GIVEN=1; npm test",
+        "printf -v GIVEN x; npm test",
+        "read GIVEN < f; npm test",
+        "for GIVEN in x; do npm test; done",
     ] {
         assert!(exported(line), "{line}");
     }
@@ -158,6 +164,7 @@ fn names_that_reach_other_programs_are_marked() {
         "A=1 true; npm test",
         "for A in x; do npm test; done",
         "A=$(cat f); npm test",
+        "echo $GIVEN; npm test",
     ] {
         assert!(!exported(line), "{line}");
     }

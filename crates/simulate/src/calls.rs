@@ -94,6 +94,7 @@ fn surroundings(setting: &Setting) -> Surroundings {
         config_directory: Some(format!("{home}/.config/interlock")),
         allowed_by_person: setting.allowed_by_person.clone(),
         transparent: setting.transparent.clone(),
+        variables: setting.variables.clone(),
         shell: setting.shell,
         environment_held: true,
         kernel_holds: setting.level >= Level::Files,

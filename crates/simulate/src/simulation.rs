@@ -48,6 +48,8 @@ pub struct Setting {
     pub allowed_by_person: Vec<String>,
     /// Programs of the person's `[shell] transparent`.
     pub transparent: Vec<String>,
+    /// Names of the variables that shell lines are given.
+    pub variables: Vec<String>,
     /// The level at which `interlock exec` would hold lines.
     ///
     /// From `files` on, code that a line gives to an interpreter may run where nothing may be written.
@@ -67,6 +69,7 @@ impl Default for Setting {
             client: "claude-code".to_owned(),
             allowed_by_person: Vec::new(),
             transparent: Vec::new(),
+            variables: Vec::new(),
             level: Level::Environment,
             // What `interlock exec` runs.
             shell: Dialect::Bash,

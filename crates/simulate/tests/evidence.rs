@@ -31,7 +31,16 @@ fn machine(check: &str) -> Machine {
 
 /// Tells whether `line`, seen to end with 0, is evidence of the machine's check.
 fn counts(machine: &Machine, line: &str) -> bool {
-    let mut simulation = Simulation::new(machine.clone(), Setting::default());
+    counts_given(machine, line, &[])
+}
+
+/// The same where the shell is given variables of these names.
+fn counts_given(machine: &Machine, line: &str, variables: &[&str]) -> bool {
+    let setting = Setting {
+        variables: variables.iter().map(|name| (*name).to_owned()).collect(),
+        ..Setting::default()
+    };
+    let mut simulation = Simulation::new(machine.clone(), setting);
     let mut step = |line: serde_json::Value| simulation.step(&line.to_string()).unwrap();
     step(json!({"tool": "Bash", "input": {"command": line}}));
     step(json!({"result": {"ok": true, "exit": 0}}));
@@ -83,6 +92,15 @@ fn guarded(text: &'static str) -> impl Iterator<Item = (&'static str, &'static s
             row.split_once("  ")
                 .unwrap_or_else(|| panic!("no guard in `{row}`"))
         })
+}
+
+#[test]
+fn a_variable_that_is_exported_already_is_set_for_the_check() {
+    let machine = machine("npm test");
+    for line in ["PREFIX=x; npm test", "read -r PREFIX < f; npm test"] {
+        assert!(counts_given(&machine, line, &["HOME"]), "{line}");
+        assert!(!counts_given(&machine, line, &["HOME", "PREFIX"]), "{line}");
+    }
 }
 
 #[test]

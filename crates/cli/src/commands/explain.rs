@@ -17,6 +17,9 @@ pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
     let loaded = live::load(app, &args.workflow)?;
     let setting = Setting {
         shell: shell(args.shell),
+        variables: std::env::vars_os()
+            .filter_map(|(name, _)| name.into_string().ok())
+            .collect(),
         ..setting(app, args.level)
     };
     let explanation = explain(

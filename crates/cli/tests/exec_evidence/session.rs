@@ -21,6 +21,8 @@ pub(crate) struct Session {
     pub(crate) room: Room,
     pub(crate) run: String,
     pub(crate) calls: Cell<usize>,
+    /// Variables that the client was started with.
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
 }
 
 /// What became of one line.
@@ -68,6 +70,7 @@ impl Session {
             room,
             run,
             calls: Cell::new(0),
+            variables: Vec::new(),
         }
     }
 
@@ -82,7 +85,7 @@ impl Session {
             input[key] = value.clone();
         }
         let output = Interlock::new(INTERLOCK, &self.room)
-            .hook(&input)
+            .hook_of("claude-code", None, &input, &self.variables)
             .unwrap()
             .wait_with_output()
             .unwrap();
@@ -94,6 +97,7 @@ impl Session {
     pub(crate) fn run(&self, line: &str) -> Ran {
         let carried = self.carried(line);
         let mut shell = self.room.command("bash");
+        shell.envs(self.variables.iter().copied());
         let output = shell.args(["-c", &carried]).output().unwrap();
         let failed = !output.status.success();
         let response =

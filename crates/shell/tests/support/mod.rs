@@ -19,6 +19,7 @@ pub(crate) fn setting() -> Setting {
         temporary: Some("/tmp/me".to_owned()),
         user: Some("me".to_owned()),
         transparent: vec!["rtk".to_owned()],
+        variables: vec!["GIVEN".to_owned()],
     }
 }
 
