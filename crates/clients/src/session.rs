@@ -18,10 +18,11 @@ use interlock_core::{
 use interlock_facts::{RealDisk, Surroundings};
 use interlock_project::project_root;
 use interlock_store::{
-    BindError, Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, submit,
+    BindError, Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, refuse_for_token,
+    submit,
 };
 
-use crate::{hook::HookSetting, input::Input, token};
+use crate::{hook::HookSetting, input::Input};
 
 use follow::followed;
 pub use present::{LivingSession, living_sessions};
@@ -300,7 +301,7 @@ impl Guarded {
         if let Ask::Propose(call) = &mut ask
             && self.token_in_call
         {
-            token::refuse_call(call);
+            refuse_for_token(call);
         }
         let command = Command {
             at_ms: self.at_ms,

@@ -1,12 +1,9 @@
-//! The person's token in an agent's hands: void from the moment it is seen there.
-//!
-//! Only strings of the token's shape are hashed, so that a call without one costs a scan of its text.
+//! The person's token where a client's agent has it: in its calls, its results, its environment.
 
 use std::path::Path;
 
-use interlock_core::{call::ToolCall, command::Ask, event::TokenPlace, names::RunId};
-use interlock_store::{Home, StoreError, tokens_in};
-use serde_json::Value;
+use interlock_core::{command::Ask, event::TokenPlace, names::RunId};
+use interlock_store::{Home, StoreError};
 
 use crate::{
     doctor::unheard_clients,
@@ -18,68 +15,6 @@ use crate::{
 
 /// The variable that lets scripts of a person answer for them.
 pub const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
-
-/// What a refusal of a call calls the token.
-pub const TOKEN_THING: &str = "the person's `INTERLOCK_TOKEN`, void from now on (a person makes a new one with `interlock token`),";
-
-/// What stands in a log in the token's place.
-const MASK: &str = "ilk_…";
-
-/// Voids the person's token where it stands in a text that the agent of `run` reads or writes.
-///
-/// `None`: it stands nowhere in it. `Some(false)`: it was void already.
-///
-/// # Errors
-/// The state directory cannot be read or written.
-pub fn void_in_text(home: &Home, text: &str, run: &RunId) -> Result<Option<bool>, StoreError> {
-    for token in tokens_in(text) {
-        if let Some(is_new) = home.void_token(token, run)? {
-            return Ok(Some(is_new));
-        }
-    }
-    Ok(None)
-}
-
-/// The same of every text in a value, keys included.
-///
-/// # Errors
-/// The state directory cannot be read or written.
-pub fn void_in(home: &Home, value: &Value, run: &RunId) -> Result<Option<bool>, StoreError> {
-    let mut waiting = vec![value];
-    while let Some(value) = waiting.pop() {
-        let found = match value {
-            Value::String(text) => void_in_text(home, text, run)?,
-            Value::Array(items) => {
-                waiting.extend(items);
-                None
-            }
-            Value::Object(fields) => {
-                waiting.extend(fields.values());
-                let mut found = None;
-                for name in fields.keys() {
-                    found = found.or(void_in_text(home, name, run)?);
-                }
-                found
-            }
-            _ => None,
-        };
-        if found.is_some() {
-            return Ok(found);
-        }
-    }
-    Ok(None)
-}
-
-/// Makes a call one that touches what is protected, and keeps the token out of the log.
-pub fn refuse_call(call: &mut ToolCall) {
-    call.facts
-        .protected
-        .get_or_insert_with(|| TOKEN_THING.to_owned());
-    let tokens: Vec<String> = tokens_in(&call.summary).map(str::to_owned).collect();
-    for token in tokens {
-        call.summary = call.summary.replace(&token, MASK);
-    }
-}
 
 /// Looks for the person's token in what a hook is told and in its environment.
 ///
@@ -103,7 +38,7 @@ pub(crate) fn look(
         _ => None,
     };
     if let Some((place, value)) = looked
-        && let Some(is_new) = void_in(&setting.home, value, &run).map_err(said)?
+        && let Some(is_new) = setting.home.void_token_in(value, &run).map_err(said)?
     {
         let in_call = place == TokenPlace::Call;
         guarded.token_in_call |= in_call;
@@ -175,7 +110,7 @@ pub fn clients_with_token(
 fn stood(place: TokenPlace) -> String {
     let place = match place {
         TokenPlace::Result => "a result that the agent reads",
-        TokenPlace::Call | TokenPlace::Environment => "a call of the agent",
+        TokenPlace::Call | TokenPlace::Prompt | TokenPlace::Environment => "a call of the agent",
     };
     format!(
         "Interlock: your token (`{PERSONS_TOKEN}`) stood in {place}: it is void now. Make a new one with `interlock token`."

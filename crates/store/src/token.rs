@@ -177,7 +177,7 @@ impl Home {
 /// Lists the parts of a text that have the shape of a person's token.
 ///
 /// Looks for the prefix alone, so that a text without one costs next to nothing.
-pub fn tokens_in(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn tokens_in(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices(PREFIX).filter_map(|(at, _)| {
         let end = at.checked_add(PREFIX.len() + DIGITS)?;
         let found = text.get(at..end)?;
@@ -199,4 +199,16 @@ fn same(kept: &str, given: &str) -> bool {
             .zip(given.bytes())
             .fold(0, |differs, (a, b)| differs | (a ^ b))
             == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_the_shape_of_a_token_is_looked_at() {
+        let token = format!("ilk_{}", "0a".repeat(32));
+        let text = format!("ilk_ x{token}y ilk_{} {token} ilk_é", "A".repeat(64));
+        assert_eq!(tokens_in(&text).collect::<Vec<_>>(), [&token, &token]);
+    }
 }

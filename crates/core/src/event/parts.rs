@@ -297,6 +297,8 @@ pub enum TokenPlace {
     Call,
     /// In a result that the agent reads: the token is void.
     Result,
+    /// In what a model of a stage is sent: the token is void.
+    Prompt,
     /// In the environment of the client: the token does not answer this run.
     Environment,
 }
@@ -308,6 +310,7 @@ impl TokenPlace {
         match self {
             Self::Call => "in a call of the agent: void",
             Self::Result => "in a result that the agent reads: void",
+            Self::Prompt => "in what a model was to be sent: void",
             Self::Environment => "in the client's environment: it does not answer this run",
         }
     }

@@ -11,7 +11,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use interlock_clients::{HookSetting, Watched, token};
+use interlock_clients::{HookSetting, Watched};
 use interlock_core::{
     Reply,
     call::{ControlTool, ToolCall},
@@ -22,7 +22,7 @@ use interlock_core::{
     refusal::Code,
 };
 use interlock_project::{Config, Servers};
-use interlock_store::{GatewayCard, KeptCard, NotedTool, ServedTool, StoreError};
+use interlock_store::{GatewayCard, KeptCard, NotedTool, ServedTool, StoreError, refuse_for_token};
 use serde_json::Value;
 
 use super::{
@@ -169,8 +169,8 @@ impl Governor {
             proposed.facts.protected = Some(pins::thing(&change, &run));
             live.ask(call.at_ms, Ask::ReportTool(change))?;
         }
-        if token::void_in(&self.settings.home, &input, &run)?.is_some() {
-            token::refuse_call(&mut proposed);
+        if self.settings.home.void_token_in(&input, &run)?.is_some() {
+            refuse_for_token(&mut proposed);
             let place = TokenPlace::Call;
             live.ask(call.at_ms, Ask::ReportToken { place })?;
         }

@@ -10,13 +10,14 @@ use std::{
 use interlock_core::{
     call::ToolCall,
     command::Ask,
-    event::Event,
+    event::{Event, TokenPlace},
     machine::{Ending, Machine, ModelStage, Retry},
     names::CallId,
     node::NodeAsk,
     stage::{ActedCall, Acting, StageAsk, Step, stage_of, step},
     stage_task, stage_text,
 };
+use interlock_store::refuse_for_token;
 use interlock_tools::Arguments;
 
 use super::{
@@ -285,6 +286,23 @@ impl<'a> Attempt<'a> {
         self.heard(told, &Step::Begin)
     }
 
+    /// Voids the person's token where it stands in what a model says or is sent.
+    pub(super) fn void_token(&mut self, raw: &[u8], place: TokenPlace) -> Result<(), Halt> {
+        let raw = String::from_utf8_lossy(raw);
+        let home = &self.stages.home;
+        let found = home.void_token_in_json(&raw, &self.told.run.id);
+        if found.map_err(broken)? != Some(true) {
+            return Ok(());
+        }
+        let text = format!(
+            "your token (`INTERLOCK_TOKEN`) stood {}. Make a new one with `interlock token`",
+            place.as_str()
+        );
+        self.screen.warn(&self.path, &text);
+        let told = self.line.ask(Ask::ReportToken { place })?;
+        self.heard(told, &Step::Begin)
+    }
+
     /// Ends an attempt that cannot go on.
     pub(super) fn end(&self, code: &str, message: String) -> Result<Told, Halt> {
         let code = code.to_owned();
@@ -341,6 +359,11 @@ impl<'a> Attempt<'a> {
         let mut call = facts(self.stages, acted.id, &acted.tool, &arguments);
         let is_asked = !self.lists(&call);
         call.summary = summary(self.stages, &call, &arguments, is_asked);
+        let home = &self.stages.home;
+        let token = home.void_token_in(arguments.value(), &self.told.run.id);
+        if token.map_err(broken)?.is_some() {
+            refuse_for_token(&mut call);
+        }
         Ok(self.line.ask_stage(StageAsk::Propose(Box::new(call)))?)
     }
 

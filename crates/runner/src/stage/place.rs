@@ -6,7 +6,7 @@ use interlock_confine::Decided;
 use interlock_core::stage::ToolThere;
 use interlock_facts::Surroundings;
 use interlock_models::ToolSpec;
-use interlock_store::Messages;
+use interlock_store::{Home, Messages};
 use interlock_tools::{Datasource, Secrets, Tool};
 
 use super::{channel::Channel, models::Models, servers::Servers};
@@ -26,6 +26,8 @@ pub struct Stages {
     pub servers: Option<Arc<dyn Servers>>,
     /// What is kept beside the log.
     pub messages: Messages,
+    /// The state directory, which knows the person's token.
+    pub home: Home,
     /// The project and what is protected around it, links resolved.
     pub place: Surroundings,
     /// What person and project have decided about shell lines.

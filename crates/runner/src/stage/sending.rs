@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use interlock_core::{
     conversation::{seen_history, sent, stage_model},
     dialogue::{Said, Speaker, condense},
-    event::Passing,
+    event::{Passing, TokenPlace},
     machine::{Ending, ModelStage},
     stage::{StageAsk, Step, step},
     stage_text,
@@ -34,6 +34,7 @@ impl Attempt<'_> {
             Ok(request) => request,
             Err(why) => return self.end("stage_invalid", why).map(Some),
         };
+        self.void_token(&request.bytes(), TokenPlace::Prompt)?;
         if !logged {
             let digest = sha256(&String::from_utf8_lossy(&request.bytes()));
             let told = self.line.ask_stage(StageAsk::CallModel {
@@ -68,6 +69,10 @@ impl Attempt<'_> {
             }
         };
         let usage = usage(self.stages.models.as_ref(), &model, &answer);
+        self.void_token(
+            &serde_json::to_vec(&answer).map_err(broken)?,
+            TokenPlace::Call,
+        )?;
         let kept = KeptAnswer { answer };
         let digest = keep(&self.stages.messages, &kept).map_err(broken)?;
         let message = self.reader().message(&kept.answer, digest, usage, ms);
@@ -128,6 +133,7 @@ impl Attempt<'_> {
             tools: Vec::new(),
             options: Options::default(),
         };
+        self.void_token(&request.bytes(), TokenPlace::Prompt)?;
         let mut silent = |_: Heard<'_>| {};
         let said = self.stages.models.call(
             &model,

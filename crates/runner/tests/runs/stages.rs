@@ -105,6 +105,7 @@ pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc
         secrets: interlock_tools::Secrets::default(),
         servers: None,
         messages: room.log().messages(),
+        home: room.home(),
         place,
         decided: interlock_confine::Decided::default(),
         program: "interlock".into(),
@@ -219,6 +220,53 @@ fn a_stage_reads_writes_and_hands_in() {
             "{kind}"
         );
     }
+}
+
+#[test]
+fn a_token_that_reaches_a_model_is_void() {
+    for kind in Kind::ALL {
+        let room = Room::new(machine(json!({"a": stage("Do it.", &["Read"], None)})));
+        let token = room.home().make_token(Vec::new()).unwrap();
+        let note = format!("export INTERLOCK_TOKEN=\"{token}\"\n");
+        fs::write(room.project().join("note.txt"), note).unwrap();
+        let models = Scripted::new(
+            kind,
+            Script::turns(vec![
+                vec![call("Read", &json!({"file_path": "note.txt"}))],
+                submit("ready"),
+            ]),
+        );
+        assert_eq!(drive(&room, &models, People::default()), Halt::Over);
+        assert_eq!(
+            room.home().token_made_below(&token).unwrap(),
+            None,
+            "{kind}"
+        );
+        let told = names(&room)
+            .iter()
+            .filter(|name| **name == "TokenSeen")
+            .count();
+        assert_eq!(told, 1, "{kind}");
+    }
+}
+
+#[test]
+fn a_call_with_a_token_is_refused_and_the_token_void() {
+    let room = Room::new(machine(json!({"a": stage("Do it.", &["Write"], None)})));
+    let token = room.home().make_token(Vec::new()).unwrap();
+    let models = Scripted::new(
+        Kind::Anthropic,
+        Script::turns(vec![
+            vec![call("Write", &json!({"file_path": "x", "content": token}))],
+            submit("ready"),
+        ]),
+    );
+    assert_eq!(drive(&room, &models, People::default()), Halt::Over);
+    assert!(!room.project().join("x").exists());
+    let result: Value = serde_json::from_str(&models.asked()[1].results()[0]).unwrap();
+    assert_eq!(result["code"], "protected");
+    assert_eq!(room.home().token_made_below(&token).unwrap(), None);
+    assert!(names(&room).contains(&"TokenSeen"));
 }
 
 #[test]

@@ -5,11 +5,11 @@ use std::{fs, path::PathBuf};
 use interlock_core::{
     call::ControlTool,
     event::Event,
-    names::{AgentId, CallId, Digest},
+    names::{AgentId, CallId, Digest, RunId},
 };
 use interlock_store::{
-    ClientProcess, EventLog as _, NOTE_AGE_MAX_MS, Note, SessionKey, StoreError, TokenStanding,
-    tokens_in,
+    ClientProcess, EventLog as _, Home, NOTE_AGE_MAX_MS, Note, SessionKey, StoreError,
+    TokenStanding,
 };
 
 use crate::world::{NOW, PROJECT, World, in_parallel};
@@ -224,10 +224,34 @@ fn a_token_that_an_agent_has_seen_is_void_until_there_is_a_new_one() {
 }
 
 #[test]
-fn only_what_has_the_shape_of_a_token_is_looked_at() {
-    let token = format!("ilk_{}", "0a".repeat(32));
-    let text = format!("ilk_ x{token}y ilk_{} {token} ilk_é", "A".repeat(64));
-    assert_eq!(tokens_in(&text).collect::<Vec<_>>(), [&token, &token]);
+fn a_token_is_found_wherever_it_stands_in_what_an_agent_reads_or_writes() {
+    let run = RunId::new("r1");
+    let found = |look: &dyn Fn(&Home, &str) -> Option<bool>| {
+        let world = World::new();
+        let token = world.home.make_token(Vec::new()).unwrap();
+        let seen = look(&world.home, &token);
+        let is_void = world.home.token_made_below(&token).unwrap().is_none();
+        assert_eq!(is_void, seen == Some(true));
+        is_void
+    };
+    assert!(found(&|home, token| {
+        let text = format!("ilk_ ilk_{} é x{token}y", "a".repeat(63));
+        home.void_token_in_text(&text, &run).unwrap()
+    }));
+    assert!(found(&|home, token| {
+        let value = serde_json::json!({"a": [1, {token: null}]});
+        home.void_token_in(&value, &run).unwrap()
+    }));
+    assert!(found(&|home, token| {
+        let raw = serde_json::json!([token])
+            .to_string()
+            .replace("ilk_", "\\u0069lk_");
+        home.void_token_in_json(&raw, &run).unwrap()
+    }));
+    assert!(!found(&|home, token| {
+        let text = format!("ilk_{} {}", "0".repeat(64), token.to_uppercase());
+        home.void_token_in_text(&text, &run).unwrap()
+    }));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Calls that have ended: what is recorded, and what the client gets in place of a result.
 
-use interlock_clients::token;
 use interlock_core::{
     briefing, call::CallResult, command::Ask, event::TokenPlace, machine::Machine, names::CallId,
     notice, run::Run,
@@ -33,7 +32,8 @@ impl Governor {
         };
         let token_is_new = match result {
             CallEnd::Result(text) | CallEnd::Error(text) => {
-                token::void_in_text(&self.settings.home, text.get(), &passed.run)? == Some(true)
+                let home = &self.settings.home;
+                home.void_token_in_json(text.get(), &passed.run)? == Some(true)
             }
             CallEnd::Unknown => false,
         };
