@@ -1,12 +1,15 @@
 //! What a shell line would write and read on this disk.
 
 mod asks;
+mod copies;
 mod counted;
+mod links;
+mod places;
 mod spread;
 
 use interlock_core::{
     call::{FileWrite, Place},
-    facts::{PathText, PathUse, ShellFacts, SimpleCommand, Word},
+    facts::{PathText, PathUse, ShellFacts, SimpleCommand},
 };
 use interlock_shell::{Dialect, Setting};
 
@@ -47,9 +50,6 @@ pub(crate) enum TouchedPath {
     Below(String),
 }
 
-/// Programs that write into their last operand where that is a directory.
-const COPIERS: [&str; 4] = ["cp", "mv", "ln", "install"];
-
 /// Reads a line and asks the disk where its paths lead.
 pub(crate) fn read(
     line: &str,
@@ -89,13 +89,13 @@ pub(crate) fn read(
     let Reader {
         writes, touched, ..
     } = reader;
-    let directories = directories(&shell, surroundings, disk);
+    let directories = places::directories(&shell, surroundings, disk);
     LineRead {
         reads,
         writes,
         touched,
-        outside_directories: outside_directories(&shell, surroundings, disk),
-        strayed: strayed(&directories),
+        outside_directories: places::outside_directories(&shell, surroundings, disk),
+        strayed: places::strayed(&directories),
         directories,
         shell,
     }
@@ -344,93 +344,10 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns what a copy into a directory that is there really writes.
-    fn targets(&self, path: &str, used: &PathUse) -> Vec<String> {
-        let by = &used.by;
-        let command = self.shell.commands.iter().find(|command| {
-            program(command).is_some_and(|name| COPIERS.contains(&name))
-                && by.starts_with(program(command).unwrap_or_default())
-                && self.is_target(command, path)
-        });
-        let Some(command) = command else {
-            return vec![path.to_owned()];
-        };
-        if !self.is_directory(path) {
-            let mut targets = vec![path.to_owned()];
-            targets.extend(self.moved_along(command, path, None));
-            return targets;
-        }
-        let mut targets = Vec::new();
-        for word in self.operands(command) {
-            if self.is_at(command, word, path) {
-                continue;
-            }
-            match word.trim_end_matches('/').rsplit('/').next() {
-                Some(name) if !matches!(name, "" | "." | "..") => {
-                    let target = plain(&format!("{path}/{name}"));
-                    targets.extend(self.moved_along(command, &target, Some(word)));
-                    targets.push(target);
-                }
-                // The content of a directory is copied, whatever it is.
-                _ => return vec![path.to_owned()],
-            }
-        }
-        let all_known = command.words.iter().all(|word| word.literal().is_some());
-        if !all_known {
-            match self.matched_into(path, used) {
-                Some(matched) => targets.extend(matched),
-                None => targets.push(path.to_owned()),
-            }
-        }
-        if targets.is_empty() {
-            targets.push(path.to_owned());
-        }
-        targets
-    }
-
-    /// Returns what a copy of the files behind patterns writes into a directory.
-    ///
-    /// `None`: some word is no pattern that can be followed, or matches a directory.
-    fn matched_into(&self, directory: &str, used: &PathUse) -> Option<Vec<String>> {
-        let mut into = Vec::new();
-        let sources = self.shell.reads.iter().filter(|read| read.by == used.by);
-        for read in sources {
-            let below = match &read.path {
-                PathText::Whole(_) => continue,
-                PathText::Below(below) => below,
-                PathText::Unknown => return None,
-            };
-            let found = spread::matching(read.pattern.as_ref()?, below, self.disk)?;
-            for file in found.iter().filter(|file| *file != directory) {
-                if self.is_directory(file) {
-                    return None;
-                }
-                let (_, name) = file.rsplit_once('/')?;
-                into.push(plain(&format!("{directory}/{name}")));
-            }
-        }
-        (!into.is_empty()).then_some(into)
-    }
-
     fn is_directory(&self, path: &str) -> bool {
         self.disk
             .look(path)
             .is_some_and(|seen| seen.kind == Kind::Directory)
-    }
-
-    /// Tells whether a program puts files into the directory at `path` that are not known one by one.
-    fn takes_in(&self, used: &PathUse, path: &str, targets: &[String]) -> bool {
-        let by = used.by.split_whitespace().next().unwrap_or_default();
-        let name = by.rsplit('/').next().unwrap_or_default();
-        if COPIERS.contains(&name) {
-            return self.is_directory(path) && targets.iter().any(|target| target == path);
-        }
-        let several = |read: &PathUse| match &read.path {
-            PathText::Whole(source) => read.by == used.by && self.is_directory(source),
-            PathText::Below(_) | PathText::Unknown => read.by == used.by,
-        };
-        counted::MIRRORS.contains(&name)
-            && (self.is_directory(path) || self.shell.reads.iter().any(several))
     }
 
     /// Records that how many files are written below a path is not known.
@@ -453,67 +370,6 @@ impl Reader<'_> {
         });
     }
 
-    /// Tells whether an operand or the value of an option leads to `path`.
-    fn is_target(&self, command: &SimpleCommand, path: &str) -> bool {
-        let words = command.words.iter().skip(1).filter_map(Word::literal);
-        words.into_iter().any(|word| {
-            let value = match word.split_once('=') {
-                Some((option, value)) if option.starts_with("--") => Some(value),
-                _ => word
-                    .strip_prefix('-')
-                    .and_then(|letters| letters.split_once('t'))
-                    .map(|(_, value)| value),
-            };
-            let operand = Some(word).filter(|word| !word.starts_with('-'));
-            [operand, value.filter(|value| !value.is_empty())]
-                .into_iter()
-                .flatten()
-                .any(|word| self.is_at(command, word, path))
-        })
-    }
-
-    /// Returns the files of a copied or moved directory, under their new names.
-    ///
-    /// `source` is the word that becomes `target`; `None`: the only one there is.
-    fn moved_along(
-        &self,
-        command: &SimpleCommand,
-        target: &str,
-        source: Option<&str>,
-    ) -> Vec<String> {
-        let mut words = self
-            .operands(command)
-            .filter(|word| !self.is_at(command, word, target))
-            .filter(|word| source.is_none_or(|source| source == *word));
-        let (Some(word), None) = (words.next(), words.next()) else {
-            return Vec::new();
-        };
-        let Some(from) = self.whole(command, word).map(|whole| plain(&whole)) else {
-            return Vec::new();
-        };
-        let is_directory = self
-            .disk
-            .look(&from)
-            .is_some_and(|seen| seen.kind == Kind::Directory);
-        if !is_directory || !is_within(&from, &self.surroundings.project_root) {
-            return Vec::new();
-        }
-        spread::below(&from, self.disk)
-            .iter()
-            .filter_map(|file| file.strip_prefix(&from))
-            .map(|rest| format!("{target}{rest}"))
-            .collect()
-    }
-
-    fn operands<'c>(&self, command: &'c SimpleCommand) -> impl Iterator<Item = &'c str> {
-        command
-            .words
-            .iter()
-            .skip(1)
-            .filter_map(Word::literal)
-            .filter(|word| !word.starts_with('-'))
-    }
-
     fn is_at(&self, command: &SimpleCommand, word: &str, path: &str) -> bool {
         self.whole(command, word)
             .is_some_and(|whole| plain(&whole) == path)
@@ -522,61 +378,6 @@ impl Reader<'_> {
     fn whole(&self, command: &SimpleCommand, word: &str) -> Option<String> {
         let directory = command.directory.as_deref()?;
         absolute(word, directory, self.surroundings.home.as_deref()).ok()
-    }
-
-    /// Adds where the system would end up for words such as `link/../x`.
-    ///
-    /// The reader of the line takes `..` back as text; the system goes through the link.
-    fn through_links(&mut self) {
-        let mut found = Vec::new();
-        for command in &self.shell.commands {
-            for word in command.words.iter().filter_map(Word::literal) {
-                if word.contains("/..") {
-                    found.extend(self.through_link(command, word));
-                }
-            }
-        }
-        for used in self.shell.writes.iter().chain(&self.shell.removes) {
-            let words = used
-                .by
-                .split_whitespace()
-                .filter(|word| word.contains("/.."));
-            for word in words {
-                let anywhere = self.shell.commands.iter();
-                found.extend(anywhere.filter_map(|command| self.through_link(command, word)));
-            }
-        }
-        for file in found {
-            self.writes.push(FileWrite {
-                path: Some(file.real.clone()),
-                relative: file.relative.clone(),
-                place: file.place,
-                by: file.named.clone(),
-                removes: false,
-                recursive: false,
-                lines: None,
-                before: None,
-            });
-            let by = file.named.clone();
-            self.touch(file, Deed::Write, &by);
-        }
-    }
-
-    fn through_link(&self, command: &SimpleCommand, word: &str) -> Option<Located> {
-        let whole = self.whole(command, word)?;
-        let named = plain(&whole);
-        let is_used = self
-            .shell
-            .writes
-            .iter()
-            .chain(&self.shell.removes)
-            .any(|used| matches!(&used.path, PathText::Whole(path) if *path == named));
-        if !is_used {
-            return None;
-        }
-        let real = self.disk.real(&whole).ok()?;
-        (self.disk.real(&named).ok().as_deref() != Some(&real))
-            .then(|| place::at(named, real, self.surroundings))
     }
 
     fn reads(&mut self) -> Vec<String> {
@@ -607,69 +408,4 @@ impl Reader<'_> {
 pub(crate) fn program(command: &SimpleCommand) -> Option<&str> {
     let name = command.words.first()?.literal()?;
     name.rsplit('/').next()
-}
-
-/// Returns the words of `cd` that lead out of the project, as written.
-fn outside_directories(
-    shell: &ShellFacts,
-    surroundings: &Surroundings,
-    disk: &dyn Disk,
-) -> Vec<String> {
-    let leads_out = |command: &SimpleCommand, word: &str| {
-        let whole = command
-            .directory
-            .as_deref()
-            .and_then(|directory| absolute(word, directory, surroundings.home.as_deref()).ok());
-        let real = whole.and_then(|whole| disk.real(&plain(&whole)).ok());
-        !real.is_some_and(|real| is_within(&real, &surroundings.project_root))
-    };
-    shell
-        .commands
-        .iter()
-        .filter(|command| matches!(program(command), Some("cd" | "pushd")))
-        .filter_map(|command| {
-            let word = command.words.get(1)?.literal()?;
-            leads_out(command, word).then(|| word.to_owned())
-        })
-        .collect()
-}
-
-/// Returns where each command runs, relative to the project root; `None`: outside it, or not known.
-fn directories(
-    shell: &ShellFacts,
-    surroundings: &Surroundings,
-    disk: &dyn Disk,
-) -> Vec<Option<String>> {
-    let mut known: Option<(&str, Option<String>)> = None;
-    let mut place = |directory| match &known {
-        Some((last, place)) if *last == directory => place.clone(),
-        _ => {
-            let real = disk.real(directory).ok();
-            let place = real.and_then(|real| below(&real, &surroundings.project_root));
-            known = Some((directory, place.clone()));
-            place
-        }
-    };
-    let commands = shell.commands.iter();
-    commands
-        .map(|command| command.directory.as_deref().and_then(&mut place))
-        .collect()
-}
-
-/// Returns a directory relative to `root`, where it is inside.
-fn below(directory: &str, root: &str) -> Option<String> {
-    let rest = directory.strip_prefix(root.trim_end_matches('/'))?;
-    match rest.trim_end_matches('/') {
-        "" => Some(String::new()),
-        rest => rest.strip_prefix('/').map(str::to_owned),
-    }
-}
-
-/// Returns the commands that run outside the project, or nobody knows where.
-fn strayed(directories: &[Option<String>]) -> Vec<usize> {
-    let places = directories.iter().enumerate();
-    places
-        .filter(|(_, place)| place.is_none())
-        .map(|(index, _)| index)
-        .collect()
 }
