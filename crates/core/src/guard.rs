@@ -1,5 +1,8 @@
 //! Guards: conditions on the context, on an output or on what was seen.
 
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -27,6 +30,50 @@ pub enum Guard {
     Uncancelled,
     /// An expression over the output and the context holds.
     Expression(ExpressionGuard),
+}
+
+impl Guard {
+    /// Returns the guards that this one is made of; none where it is made of no other.
+    #[must_use]
+    pub fn items(&self) -> &[GuardRef] {
+        match self {
+            Self::All(items) | Self::Any(items) => items,
+            Self::Not(item) => std::slice::from_ref(item.as_ref()),
+            Self::Field(_)
+            | Self::Evidence(_)
+            | Self::Output(_)
+            | Self::Code(_)
+            | Self::Uncancelled
+            | Self::Expression(_) => &[],
+        }
+    }
+}
+
+/// Returns `guards` and all that they are made of, in the order in which they are written.
+///
+/// A guard with a name stands in it once, however often it is asked, so that the work is bounded
+/// by what the workflow writes.
+#[must_use]
+pub fn with_parts<'a>(
+    named: &'a IndexMap<GuardName, Guard>,
+    guards: &'a [GuardRef],
+) -> Vec<&'a Guard> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    let mut waiting: Vec<&GuardRef> = guards.iter().rev().collect();
+    while let Some(guard) = waiting.pop() {
+        let guard = match guard {
+            GuardRef::Inline(guard) => guard.as_ref(),
+            GuardRef::Named(name) if !seen.insert(name) => continue,
+            GuardRef::Named(name) => match named.get(name) {
+                Some(guard) => guard,
+                None => continue,
+            },
+        };
+        found.push(guard);
+        waiting.extend(guard.items().iter().rev());
+    }
+    found
 }
 
 /// A condition that a workflow writes as text.

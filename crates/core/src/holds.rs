@@ -1,8 +1,8 @@
-//! Evaluates guards. An undefined guard does not hold.
+//! Evaluates guards, with three values: what cannot be told stays so under `not`, `any` and `all`.
 
 mod evidence;
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use serde_json::{Value, json};
 
@@ -10,14 +10,17 @@ use crate::{
     data::parse_output,
     event::SeenCondition,
     expression::{AfterState, holds},
-    guard::{EvidenceGuard, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source},
+    guard::{
+        EvidenceGuard, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source, with_parts,
+    },
     machine::{Machine, Rule},
+    names::GuardName,
     number::{compare, deep_equal},
     run::{Frame, Run},
 };
 
 /// How deep guards may be composed of guards.
-const DEPTH_MAX: usize = 64;
+pub(crate) const DEPTH_MAX: usize = 64;
 
 /// Characters of a condition that are told.
 const CONDITION_MAX: usize = 200;
@@ -48,10 +51,11 @@ pub struct Scope<'a> {
 
 /// Returns every guard of `guards` that does not hold, in order; none: they hold.
 #[must_use]
-pub fn unmet(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Unmet> {
+pub fn unmet<'a>(scope: Scope<'a>, guards: &'a [GuardRef]) -> Vec<Unmet> {
+    let mut evaluation = Evaluation::new(scope);
     guards
         .iter()
-        .filter_map(|guard| check_ref(scope, guard, 0).err())
+        .filter_map(|guard| evaluation.check_ref(guard, 0).err())
         .collect()
 }
 
@@ -101,23 +105,13 @@ fn looked_at(frame: &Frame, guard: &ExpressionGuard) -> SeenCondition {
 /// Evidence that counts since the last edit rests on that edit, too.
 pub(crate) fn read(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Value> {
     let mut seen = Vec::new();
-    for guard in guards {
-        read_ref(scope, guard, 0, &mut seen);
+    for guard in with_parts(&scope.machine.guards, guards) {
+        read_guard(scope, guard, &mut seen);
     }
     seen
 }
 
-fn read_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize, seen: &mut Vec<Value>) {
-    let guard = match guard {
-        GuardRef::Inline(guard) => guard.as_ref(),
-        GuardRef::Named(name) => match scope.machine.guards.get(name) {
-            Some(guard) => guard,
-            None => return,
-        },
-    };
-    if depth > DEPTH_MAX {
-        return;
-    }
+fn read_guard(scope: Scope<'_>, guard: &Guard, seen: &mut Vec<Value>) {
     match guard {
         // A missing value is an empty list, so that it is not null.
         Guard::Field(field) => seen.push(Value::Array(
@@ -126,12 +120,7 @@ fn read_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize, seen: &mut Vec<Val
                 .into_iter()
                 .collect(),
         )),
-        Guard::All(items) | Guard::Any(items) => {
-            for item in items {
-                read_ref(scope, item, depth + 1, seen);
-            }
-        }
-        Guard::Not(item) => read_ref(scope, item, depth + 1, seen),
+        Guard::All(_) | Guard::Any(_) | Guard::Not(_) => {}
         Guard::Evidence(evidence) => {
             let exit = scope
                 .run
@@ -155,35 +144,11 @@ fn read_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize, seen: &mut Vec<Val
     }
 }
 
-/// Returns the conditions of `guards` by themselves, in order, names and compositions resolved.
+/// Returns the conditions of `guards` by themselves, in order, each named one once.
 pub(crate) fn leaves<'a>(machine: &'a Machine, guards: &'a [GuardRef]) -> Vec<&'a Guard> {
-    let mut found = Vec::new();
-    for guard in guards {
-        leaf(machine, guard, 0, &mut found);
-    }
+    let mut found = with_parts(&machine.guards, guards);
+    found.retain(|guard| guard.items().is_empty());
     found
-}
-
-fn leaf<'a>(machine: &'a Machine, guard: &'a GuardRef, depth: usize, found: &mut Vec<&'a Guard>) {
-    let guard = match guard {
-        GuardRef::Inline(guard) => guard.as_ref(),
-        GuardRef::Named(name) => match machine.guards.get(name) {
-            Some(guard) => guard,
-            None => return,
-        },
-    };
-    if depth > DEPTH_MAX {
-        return;
-    }
-    match guard {
-        Guard::All(items) | Guard::Any(items) => {
-            for item in items {
-                leaf(machine, item, depth + 1, found);
-            }
-        }
-        Guard::Not(item) => leaf(machine, item, depth + 1, found),
-        other => found.push(other),
-    }
 }
 
 /// Tells whether a piece of evidence holds now.
@@ -196,66 +161,112 @@ pub(crate) fn field_value(frame: &Frame, field: &FieldGuard) -> Option<Value> {
     read_field(frame, field).cloned()
 }
 
-fn check_ref(scope: Scope<'_>, guard: &GuardRef, depth: usize) -> Result<(), Unmet> {
-    if depth > DEPTH_MAX {
-        return Err(Unmet::new("guards", "they are nested too deep"));
+/// Evaluates guards at one moment; what a named one said is remembered.
+struct Evaluation<'a> {
+    scope: Scope<'a>,
+    known: BTreeMap<&'a GuardName, Result<(), Unmet>>,
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(scope: Scope<'a>) -> Self {
+        Self {
+            scope,
+            known: BTreeMap::new(),
+        }
     }
-    match guard {
-        GuardRef::Inline(guard) => check(scope, guard, depth + 1),
-        GuardRef::Named(name) => match scope.machine.guards.get(name) {
-            None => Err(Unmet::new(name.as_str(), "it is not defined")),
-            Some(guard) => check(scope, guard, depth + 1).map_err(|inner| Unmet {
+
+    fn check_ref(&mut self, guard: &'a GuardRef, depth: usize) -> Result<(), Unmet> {
+        if depth > DEPTH_MAX {
+            return Err(Unmet::unknown("guards", "they are nested too deep"));
+        }
+        let name = match guard {
+            GuardRef::Inline(guard) => return self.check(guard, depth + 1),
+            GuardRef::Named(name) => name,
+        };
+        if let Some(known) = self.known.get(name) {
+            return known.clone();
+        }
+        let checked = match self.scope.machine.guards.get(name) {
+            None => Err(Unmet::unknown(name.as_str(), "it is not defined")),
+            Some(guard) => self.check(guard, depth + 1).map_err(|inner| Unmet {
                 guard: name.to_string(),
                 ..inner
             }),
-        },
+        };
+        self.known.insert(name, checked.clone());
+        checked
+    }
+
+    fn check(&mut self, guard: &'a Guard, depth: usize) -> Result<(), Unmet> {
+        let scope = self.scope;
+        match guard {
+            Guard::Field(field) => check_field(scope, field),
+            Guard::All(items) => self.check_all(items, depth),
+            Guard::Any(items) => self.check_any(items, depth),
+            Guard::Not(item) => match self.check_ref(item, depth) {
+                Ok(()) => Err(Unmet::new("not", "what it negates holds")),
+                Err(unknown) if unknown.unreadable => Err(unknown),
+                Err(_) => Ok(()),
+            },
+            Guard::Evidence(wanted) => evidence::check(scope, wanted),
+            Guard::Output(wanted) => check_output(scope.frame, wanted),
+            Guard::Code(wanted) => check_code(scope.frame, *wanted),
+            Guard::Uncancelled => match &scope.frame.failure {
+                Some(cause) if !cause.cancelled => Ok(()),
+                Some(_) => Err(Unmet::new("code", "the state was cancelled")),
+                None => Err(Unmet::new("code", "nothing failed")),
+            },
+            Guard::Expression(guard) => check_expression(scope.frame, guard),
+        }
+    }
+
+    /// What certainly does not hold decides; otherwise what is not known.
+    fn check_all(&mut self, items: &'a [GuardRef], depth: usize) -> Result<(), Unmet> {
+        let mut unknown = None;
+        for item in items {
+            match self.check_ref(item, depth) {
+                Ok(()) => {}
+                Err(unmet) if unmet.unreadable => {
+                    unknown.get_or_insert(unmet);
+                }
+                Err(unmet) => return Err(unmet),
+            }
+        }
+        unknown.map_or(Ok(()), Err)
+    }
+
+    fn check_any(&mut self, items: &'a [GuardRef], depth: usize) -> Result<(), Unmet> {
+        let mut reasons = Vec::new();
+        let mut unreadable = false;
+        for item in items {
+            match self.check_ref(item, depth) {
+                Ok(()) => return Ok(()),
+                Err(unmet) => {
+                    unreadable |= unmet.unreadable;
+                    reasons.push(unmet.reason);
+                }
+            }
+        }
+        Err(Unmet {
+            unreadable,
+            ..Unmet::new(
+                "any",
+                format!("none of its parts holds: {}", first_few(&reasons)),
+            )
+        })
     }
 }
 
-fn check(scope: Scope<'_>, guard: &Guard, depth: usize) -> Result<(), Unmet> {
-    match guard {
-        Guard::Field(field) => check_field(scope, field),
-        Guard::All(items) => items
-            .iter()
-            .try_for_each(|item| check_ref(scope, item, depth)),
-        Guard::Any(items) => {
-            let mut reasons = Vec::new();
-            for item in items {
-                match check_ref(scope, item, depth) {
-                    Ok(()) => return Ok(()),
-                    Err(unmet) => reasons.push(unmet.reason),
-                }
-            }
-            Err(Unmet::new(
-                "any",
-                format!("none of its parts holds: {}", first_few(&reasons)),
-            ))
-        }
-        Guard::Not(item) => match check_ref(scope, item, depth) {
-            Ok(()) => Err(Unmet::new("not", "what it negates holds")),
-            Err(_) => Ok(()),
-        },
-        Guard::Evidence(wanted) => evidence::check(scope, wanted),
-        Guard::Output(wanted) => check_output(scope.frame, wanted),
-        Guard::Code(wanted) => {
-            let code = scope
-                .frame
-                .failure
-                .as_ref()
-                .map(|cause| i64::from(cause.number()));
-            if code == Some(*wanted) {
-                return Ok(());
-            }
-            let seen = code.map_or_else(|| "none".to_owned(), |code| code.to_string());
-            Err(Unmet::new("code", format!("it is {seen}, wanted {wanted}")))
-        }
-        Guard::Uncancelled => match &scope.frame.failure {
-            Some(cause) if !cause.cancelled => Ok(()),
-            Some(_) => Err(Unmet::new("code", "the state was cancelled")),
-            None => Err(Unmet::new("code", "nothing failed")),
-        },
-        Guard::Expression(guard) => check_expression(scope.frame, guard),
+fn check_code(frame: &Frame, wanted: i64) -> Result<(), Unmet> {
+    let code = frame
+        .failure
+        .as_ref()
+        .map(|cause| i64::from(cause.number()));
+    if code == Some(wanted) {
+        return Ok(());
     }
+    let seen = code.map_or_else(|| "none".to_owned(), |code| code.to_string());
+    Err(Unmet::new("code", format!("it is {seen}, wanted {wanted}")))
 }
 
 /// Evaluates an expression; one without a value does not hold.
@@ -269,10 +280,10 @@ fn check_expression(frame: &Frame, guard: &ExpressionGuard) -> Result<(), Unmet>
     match holds(&guard.expression, &names) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Unmet::new(&shown, "it does not hold")),
-        Err(failure) => Err(Unmet {
-            unreadable: true,
-            ..Unmet::new(&shown, format!("it cannot be evaluated: {failure}"))
-        }),
+        Err(failure) => Err(Unmet::unknown(
+            &shown,
+            format!("it cannot be evaluated: {failure}"),
+        )),
     }
 }
 
@@ -283,6 +294,14 @@ impl Unmet {
             reason: reason.into(),
             key: None,
             unreadable: false,
+        }
+    }
+
+    /// Whether it holds cannot be told: neither it nor its negation lets a transition go.
+    fn unknown(guard: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            unreadable: true,
+            ..Self::new(guard, reason)
         }
     }
 }
@@ -385,14 +404,30 @@ fn ordered(seen: &Value, wanted: &Value) -> Option<Ordering> {
 }
 
 /// Joins the first reasons and counts the rest: a refusal is read by a model.
+///
+/// A reason may itself be one of several; each is cut, so that they do not grow with every level.
 fn first_few(reasons: &[String]) -> String {
     const SHOWN: usize = 3;
-    let shown: Vec<&str> = reasons.iter().take(SHOWN).map(String::as_str).collect();
+    let shown: Vec<String> = reasons
+        .iter()
+        .take(SHOWN)
+        .map(|reason| cut(reason))
+        .collect();
     let rest = match reasons.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
     format!("{}{rest}", shown.join("; "))
+}
+
+/// Characters of one reason among several.
+const REASON_MAX: usize = 240;
+
+fn cut(reason: &str) -> String {
+    match reason.char_indices().nth(REASON_MAX) {
+        Some((end, _)) => format!("{}…", reason.get(..end).unwrap_or_default()),
+        None => reason.to_owned(),
+    }
 }
 
 /// Writes a value in at most 60 characters.

@@ -213,6 +213,8 @@ finding_codes! {
     NeverHolds = "never_holds"
     /// Guards that are composed of each other.
     GuardCycle = "guard_cycle"
+    /// Guards that are composed of each other deeper than they are evaluated.
+    GuardDepth = "guard_depth"
     /// A composed guard without parts.
     EmptyGuard = "empty_guard"
     /// A tool that is both allowed and disallowed.

@@ -1,8 +1,11 @@
 //! What a workflow asks for, beside what a client has.
 
+use std::collections::BTreeMap;
+
 use interlock_core::{
     guard::{EvidenceOf, Guard, GuardRef},
     machine::{Activity, Machine, State},
+    names::GuardName,
 };
 
 use super::offer::{offered, offers};
@@ -46,11 +49,16 @@ fn of_machine(client: ClientId, machine: &Machine) -> Vec<Lack> {
             ),
         })
         .collect();
+    let mut attainable = Attainable {
+        client,
+        machine,
+        known: BTreeMap::new(),
+    };
     let closed = machine
         .guards
-        .iter()
-        .filter(|(_, guard)| !attainable(client, machine, guard, DEPTH_MAX));
-    found.extend(closed.map(|(guard, _)| Lack {
+        .keys()
+        .filter(|name| !attainable.named(name, DEPTH_MAX));
+    found.extend(closed.map(|guard| Lack {
         what: format!("guard `{guard}` can never hold in {name}: {}", why(client)),
         instead: "let a command or a tool that it has be evidence, too, with `any`".to_owned(),
     }));
@@ -63,29 +71,48 @@ fn has_nothing(client: ClientId, state: &State) -> bool {
     !listed.is_empty() && !listed.iter().any(|rule| offers(client, rule))
 }
 
-/// Tells whether a guard may come to hold, as far as evidence goes.
-fn attainable(client: ClientId, machine: &Machine, guard: &Guard, depth: usize) -> bool {
-    let of = |item: &GuardRef| match (item, depth.checked_sub(1)) {
-        (_, None) => true,
-        (GuardRef::Inline(guard), Some(depth)) => attainable(client, machine, guard, depth),
-        (GuardRef::Named(name), Some(depth)) => machine
-            .guards
-            .get(name)
-            .is_none_or(|guard| attainable(client, machine, guard, depth)),
-    };
-    match guard {
-        Guard::All(items) => items.iter().all(of),
-        Guard::Any(items) => items.iter().any(of),
-        Guard::Evidence(evidence) => match &evidence.of {
-            EvidenceOf::Tool { tool, .. } => offers(client, tool),
-            EvidenceOf::Command { .. } => knows_exit_codes(client),
-        },
-        Guard::Field(_)
-        | Guard::Not(_)
-        | Guard::Output(_)
-        | Guard::Code(_)
-        | Guard::Uncancelled
-        | Guard::Expression(_) => true,
+/// Tells which guards may come to hold in a client, as far as evidence goes.
+struct Attainable<'m> {
+    client: ClientId,
+    machine: &'m Machine,
+    /// What was found of guards with a name.
+    known: BTreeMap<&'m GuardName, bool>,
+}
+
+impl<'m> Attainable<'m> {
+    fn named(&mut self, name: &'m GuardName, depth: usize) -> bool {
+        if let Some(known) = self.known.get(name) {
+            return *known;
+        }
+        let found = match (self.machine.guards.get(name), depth.checked_sub(1)) {
+            (Some(guard), Some(depth)) => self.guard(guard, depth),
+            _ => true,
+        };
+        self.known.insert(name, found);
+        found
+    }
+
+    fn guard(&mut self, guard: &'m Guard, depth: usize) -> bool {
+        let of = |item: &'m GuardRef| match item {
+            GuardRef::Inline(guard) => depth
+                .checked_sub(1)
+                .is_none_or(|depth| self.guard(guard, depth)),
+            GuardRef::Named(name) => self.named(name, depth),
+        };
+        match guard {
+            Guard::All(items) => items.iter().all(of),
+            Guard::Any(items) => items.iter().any(of),
+            Guard::Evidence(evidence) => match &evidence.of {
+                EvidenceOf::Tool { tool, .. } => offers(self.client, tool),
+                EvidenceOf::Command { .. } => knows_exit_codes(self.client),
+            },
+            Guard::Field(_)
+            | Guard::Not(_)
+            | Guard::Output(_)
+            | Guard::Code(_)
+            | Guard::Uncancelled
+            | Guard::Expression(_) => true,
+        }
     }
 }
 

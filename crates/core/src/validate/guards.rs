@@ -1,10 +1,12 @@
 //! Guards that do not exist, can never hold or ask each other.
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::{Check, FindingCode, GuardRoot, GuardSite, Place, circles::circles, graph::own_event};
 use crate::{
-    guard::{FieldGuard, Guard, GuardRef, Op, Source},
+    guard::{FieldGuard, Guard, GuardRef, Op, Source, with_parts},
+    holds::DEPTH_MAX,
     machine::{Activity, Machine, State},
     names::{EventName, GuardName},
     nearest::nearest,
@@ -159,8 +161,7 @@ impl<'m> Check<'m, '_> {
         if own_event(at.state, at.event) {
             return;
         }
-        let mut seen = Vec::new();
-        if reads_output(self.machine, guard, &mut seen) {
+        if reads_output(self.machine, guard) {
             self.error(
                 FindingCode::NeverHolds,
                 Place::Guard(at.site.clone()),
@@ -175,8 +176,7 @@ impl<'m> Check<'m, '_> {
 
     /// Reports a guard before a stage that reads what only comes of it.
     fn no_output_before(&mut self, site: &GuardSite, guard: &GuardRef) {
-        let mut seen = Vec::new();
-        if reads_output(self.machine, guard, &mut seen) {
+        if reads_output(self.machine, guard) {
             self.error(
                 FindingCode::NeverHolds,
                 Place::Guard(site.clone()),
@@ -216,6 +216,46 @@ impl<'m> Check<'m, '_> {
                 place,
                 message,
                 "a guard can only be made of others that do not need it",
+            );
+        }
+        self.guard_depths(&leads);
+    }
+
+    /// Reports guards that are made of more guards within each other than are evaluated.
+    fn guard_depths(&mut self, leads: &[Vec<usize>]) {
+        let named = &self.machine.guards;
+        let known: Vec<Option<usize>> = depths(leads, named).into_iter().map(Some).collect();
+        let too_deep = |depth: usize| depth >= DEPTH_MAX;
+        let mut found = Vec::new();
+        for (at, (name, _)) in named.iter().enumerate() {
+            let depth_at = |at: usize| known.get(at).copied().flatten().unwrap_or_default();
+            // What is made of one that is too deep is not told again.
+            let is_first = !leads
+                .get(at)
+                .into_iter()
+                .flatten()
+                .any(|to| too_deep(depth_at(*to)));
+            if too_deep(depth_at(at)) && is_first {
+                found.push((GuardRoot::Named(name.clone()).whole(), depth_at(at)));
+            }
+        }
+        for (at, guard) in transition_guards(self.machine) {
+            if let GuardRef::Inline(guard) = guard {
+                let depth = depth_of(guard, named, &known);
+                if too_deep(depth) {
+                    found.push((at.site, depth));
+                }
+            }
+        }
+        for (site, depth) in found {
+            self.error(
+                FindingCode::GuardDepth,
+                Place::Guard(site),
+                format!(
+                    "guards stand {depth} deep within each other here; at most {} are evaluated",
+                    DEPTH_MAX - 1
+                ),
+                "make it of fewer guards within each other",
             );
         }
     }
@@ -286,35 +326,55 @@ fn collect_names<'g>(guard: &'g Guard, names: &mut Vec<&'g GuardName>) {
     }
 }
 
-/// Tells whether `guard` or a guard it is made of reads an output; `seen` holds names already looked at.
-fn reads_output<'g>(
-    machine: &'g Machine,
-    guard: &'g GuardRef,
-    seen: &mut Vec<&'g GuardName>,
-) -> bool {
-    let guard = match guard {
-        GuardRef::Inline(guard) => guard.as_ref(),
+/// Tells whether `guard` or a guard it is made of reads an output.
+fn reads_output(machine: &Machine, guard: &GuardRef) -> bool {
+    let reads = |guard: &Guard| match guard {
+        Guard::Field(field) => field.from == Source::Output,
+        Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => true,
+        // An expression may read the context alone.
+        Guard::Evidence(_) | Guard::Expression(_) => false,
+        Guard::All(_) | Guard::Any(_) | Guard::Not(_) => false,
+    };
+    let mut guards = with_parts(&machine.guards, std::slice::from_ref(guard)).into_iter();
+    guards.any(reads)
+}
+
+/// Returns how deep the guards of a machine are made of others, in their order.
+///
+/// One that asks itself counts as made of none.
+fn depths(leads: &[Vec<usize>], named: &IndexMap<GuardName, Guard>) -> Vec<usize> {
+    let mut depths = vec![None; named.len()];
+    for start in 0..named.len() {
+        // Each entry: a guard, and whether what it leads to was entered.
+        let mut open = vec![(start, false)];
+        while let Some((at, is_entered)) = open.pop() {
+            if is_entered {
+                let guard = named.get_index(at);
+                let deepest = guard.map(|(_, guard)| depth_of(guard, named, &depths));
+                if let Some(depth) = depths.get_mut(at) {
+                    *depth = deepest;
+                }
+            } else if let Some(depth) = depths.get_mut(at).filter(|depth| depth.is_none()) {
+                *depth = Some(0);
+                open.push((at, true));
+                open.extend(leads.get(at).into_iter().flatten().map(|to| (*to, false)));
+            }
+        }
+    }
+    depths.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// Returns how many guards stand below each other in `guard`, itself left out.
+fn depth_of(guard: &Guard, named: &IndexMap<GuardName, Guard>, known: &[Option<usize>]) -> usize {
+    let below = |item: &GuardRef| match item {
+        GuardRef::Inline(guard) => depth_of(guard, named, known),
         GuardRef::Named(name) => {
-            if seen.contains(&name) {
-                return false;
-            }
-            seen.push(name);
-            match machine.guards.get(name) {
-                Some(guard) => guard,
-                None => return false,
-            }
+            let at = named.get_index_of(name);
+            at.and_then(|at| *known.get(at)?).unwrap_or_default()
         }
     };
-    match guard {
-        Guard::Field(field) => field.from == Source::Output,
-        Guard::All(items) | Guard::Any(items) => {
-            items.iter().any(|item| reads_output(machine, item, seen))
-        }
-        Guard::Not(item) => reads_output(machine, item, seen),
-        Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => true,
-        // It may read the context alone.
-        Guard::Evidence(_) | Guard::Expression(_) => false,
-    }
+    let deepest = guard.items().iter().map(below).max();
+    deepest.map_or(0, |deepest| deepest + 1)
 }
 
 /// Returns why a pointer can never name anything.

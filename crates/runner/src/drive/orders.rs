@@ -4,16 +4,13 @@ use std::path::PathBuf;
 
 use interlock_core::{
     command::Effect,
-    guard::{Guard, GuardRef},
+    guard::{Guard, with_parts},
     machine::{Activity, Machine, State, Target, Transition},
     names::{EventName, FramePath},
     run::{Frame, Run},
 };
 
 use crate::order::{Capture, Order};
-
-/// Guards followed within guards.
-const DEPTH_MAX: usize = 32;
 
 /// Makes the order for `effect`.
 pub(super) fn order(machine: &Machine, run: &Run, effect: &Effect, alone: bool) -> Order {
@@ -123,24 +120,11 @@ fn is_read(machine: &Machine, run: &Run, path: &FramePath) -> bool {
 }
 
 fn reads_output(transition: &Transition, machine: &Machine) -> bool {
-    transition
-        .guards
-        .iter()
-        .any(|guard| guard_reads(guard, machine, 0))
-}
-
-fn guard_reads(guard: &GuardRef, machine: &Machine, depth: usize) -> bool {
-    let guard = match guard {
-        GuardRef::Inline(guard) => Some(guard.as_ref()),
-        GuardRef::Named(name) => machine.guards.get(name),
-    };
-    match guard {
-        _ if depth > DEPTH_MAX => true,
-        None | Some(Guard::Evidence(_) | Guard::Code(_) | Guard::Uncancelled) => false,
-        Some(Guard::Field(_) | Guard::Output(_) | Guard::Expression(_)) => true,
-        Some(Guard::All(guards) | Guard::Any(guards)) => guards
-            .iter()
-            .any(|guard| guard_reads(guard, machine, depth + 1)),
-        Some(Guard::Not(guard)) => guard_reads(guard, machine, depth + 1),
-    }
+    let mut guards = with_parts(&machine.guards, &transition.guards).into_iter();
+    guards.any(|guard| {
+        matches!(
+            guard,
+            Guard::Field(_) | Guard::Output(_) | Guard::Expression(_)
+        )
+    })
 }

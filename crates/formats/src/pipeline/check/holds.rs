@@ -1,8 +1,11 @@
 //! Guards that can never hold over what a stage may hand in.
 
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
 use interlock_core::{
     guard::{FieldGuard, Guard, GuardRef, Op, Source},
-    names::{EventName, StateName},
+    names::{EventName, GuardName, StateName},
     number,
     validate::{GuardRoot, GuardSite, Place},
 };
@@ -53,7 +56,13 @@ impl Check<'_> {
 
     /// Reports one guard; `skips`: it may be asked of an empty payload as well.
     fn hold(&mut self, guard: &GuardRef, site: GuardSite, stage: &Stage, skips: bool) {
-        let Some(never) = self.never(guard, &site, stage, skips, 0) else {
+        let mut search = Search {
+            guards: self.guards,
+            schema: &stage.parts.schema,
+            skips,
+            known: BTreeMap::new(),
+        };
+        let Some(never) = search.never(guard, &site, 0) else {
             return;
         };
         let span = self.span(Place::Guard(never.site), stage.span);
@@ -61,31 +70,50 @@ impl Check<'_> {
             .error(span, "never_holds", never.why)
             .help("mend the guard, or `completionSchema`");
     }
+}
 
+/// Looks for guards that no payload of one stage meets.
+struct Search<'a> {
+    guards: &'a IndexMap<GuardName, Guard>,
+    schema: &'a Value,
+    skips: bool,
+    /// What was found of guards with a name: why they never hold.
+    known: BTreeMap<&'a GuardName, Option<String>>,
+}
+
+impl<'a> Search<'a> {
     /// Says why a guard never holds; `None`: it may.
-    fn never(
-        &self,
-        guard: &GuardRef,
-        site: &GuardSite,
-        stage: &Stage,
-        skips: bool,
-        depth: usize,
-    ) -> Option<Never> {
-        if depth > DEPTH_MAX {
-            return None;
-        }
-        let known = match guard {
-            GuardRef::Inline(guard) => guard.as_ref(),
-            GuardRef::Named(name) => self.guards.get(name)?,
+    fn never(&mut self, guard: &'a GuardRef, site: &GuardSite, depth: usize) -> Option<Never> {
+        let name = match guard {
+            _ if depth > DEPTH_MAX => return None,
+            GuardRef::Inline(guard) => return self.within(guard, |at| site.item(at), site, depth),
+            GuardRef::Named(name) => name,
         };
         // What is within a named guard is told where it is asked.
-        let part = |index: usize| match guard {
-            GuardRef::Inline(_) => site.item(index),
-            GuardRef::Named(_) => site.clone(),
+        let told = |why: String| Never {
+            site: site.clone(),
+            why,
         };
-        match known {
+        if let Some(known) = self.known.get(name) {
+            return known.clone().map(told);
+        }
+        let guard = self.guards.get(name)?;
+        let found = self.within(guard, |_| site.clone(), site, depth);
+        let why = found.map(|never| never.why);
+        self.known.insert(name, why.clone());
+        why.map(told)
+    }
+
+    fn within(
+        &mut self,
+        guard: &'a Guard,
+        part: impl Fn(usize) -> GuardSite,
+        site: &GuardSite,
+        depth: usize,
+    ) -> Option<Never> {
+        match guard {
             Guard::Field(field) if field.from == Source::Output => {
-                let why = never_of(field, &stage.parts.schema, skips)?;
+                let why = never_of(field, self.schema, self.skips)?;
                 Some(Never {
                     site: site.clone(),
                     why,
@@ -94,11 +122,11 @@ impl Check<'_> {
             Guard::All(items) => items
                 .iter()
                 .enumerate()
-                .find_map(|(index, item)| self.never(item, &part(index), stage, skips, depth + 1)),
+                .find_map(|(index, item)| self.never(item, &part(index), depth + 1)),
             Guard::Any(items) => {
                 let mut first = None;
                 for (index, item) in items.iter().enumerate() {
-                    let never = self.never(item, &part(index), stage, skips, depth + 1)?;
+                    let never = self.never(item, &part(index), depth + 1)?;
                     first.get_or_insert(never);
                 }
                 first
