@@ -9,13 +9,16 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    os::unix::net::UnixListener,
+    os::unix::{fs::MetadataExt as _, net::UnixListener},
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
 };
 
 use interlock_testkit::interlock::{Interlock, before_tool};
-use interlock_testkit::{room::Room, terminal};
+use interlock_testkit::{
+    room::Room,
+    terminal::{self, Terminal},
+};
 use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -311,6 +314,38 @@ fn a_multiplexer_is_no_persons_terminal_where_an_agents_lines_may_reach_its_sock
     assert!(paused.status.success(), "{paused:?}");
     server.kill().unwrap();
     server.wait().unwrap();
+}
+
+#[test]
+fn a_terminal_that_a_held_client_shares_is_no_persons_where_it_may_type_there() {
+    let world = World::free();
+    let told = before_tool(
+        &world.room,
+        SESSION,
+        "c1",
+        "Read",
+        &json!({ "file_path": "a" }),
+    );
+    let told = told.to_string();
+    fs::write(world.room.path("told.json"), told).unwrap();
+    // Two programs at one terminal: a client whose hook has been called, and then the person.
+    let line = format!(
+        "cd {room}; mkfifo heard go
+         find . -maxdepth 0 -exec sh -c '{INTERLOCK} hook claude-code < told.json >/dev/null; echo > heard; exec cat go' ';' &
+         read -r _ < heard; {INTERLOCK} pause {run}; code=$?; echo > go; wait; exit $code",
+        room = world.room.path("").display(),
+        run = world.run,
+    );
+    let mut command = world.room.command("sh");
+    command.args(["-c", &line]);
+    let mut terminal = Terminal::start(&command, 30, 200).unwrap();
+    let ended = terminal.end().unwrap();
+    let screen = terminal.screen();
+    let switch = fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").unwrap_or_default();
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let types = is_root || switch.trim() != "0";
+    assert_eq!(ended.success(), !types, "{screen}");
+    assert_eq!(screen.contains("TIOCSTI"), types, "{screen}");
 }
 
 /// Connects to a socket; prints `reached` or `kept`.

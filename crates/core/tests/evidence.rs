@@ -248,6 +248,10 @@ fn what_a_line_was_seen_to_write_raises_at_its_end() {
         ("+line1 >line1 <line1:1:db/x", "review"),
         ("+line1 >line1 <line1:0:db/x !line1", "review"),
         ("+line1 >line1 -line1 <line1:0:db/x", "review"),
+        // A call that is not known any more, and one whose line has ended before.
+        ("<line0:0:db/x", "review"),
+        ("+line1 >line1 <line1:0 -line1 <line1:0:db/x", "review"),
+        ("+line1 >line1 <line1:0 -line1 <line1:0:src/x", "work"),
         ("+line1 >line1 <line1:0:src/x -line1", "work"),
         // The comparison did not see the write that was foreseen.
         ("+lineto1 >lineto1 <lineto1:0 -lineto1", "work"),

@@ -1,6 +1,6 @@
 //! What a shell line leaves to someone who sees the files.
 
-use interlock_core::facts::{CommandClass, ShellAsk, ShellFacts, Word};
+use interlock_core::facts::{ShellAsk, ShellFacts, Word};
 
 use crate::{disk::Disk, path::is_within, surroundings::Surroundings};
 
@@ -34,7 +34,6 @@ pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: 
             }
         }
     }
-    look_at_repositories(shell, surroundings, disk);
     look_at_patterns(shell, disk);
 }
 
@@ -52,28 +51,6 @@ fn look_at_patterns(shell: &mut ShellFacts, disk: &dyn Disk) {
         };
         if command.loose.iter().any(is_pattern) && !has_option_names(directory, disk) {
             command.loose.retain(|at| !is_pattern(at));
-        }
-    }
-}
-
-/// Makes version control opaque that `cd` led into a repository inside the project.
-fn look_at_repositories(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) {
-    for command in &mut shell.commands {
-        let Some(directory) = &command.directory else {
-            continue;
-        };
-        if command.class == CommandClass::VersionControl
-            && command.opaque.is_none()
-            && *directory != surroundings.project_root
-            && is_other_repository(directory, surroundings, disk)
-        {
-            let directory = directory.clone();
-            let doubt = ShellAsk::Repository {
-                directory,
-                command: 0,
-            };
-            command.opaque = Some(doubt.doubt());
-            command.contained = true;
         }
     }
 }

@@ -75,6 +75,29 @@ fn rules_mean_a_tool_by_its_plain_and_its_whole_names() {
 }
 
 #[test]
+fn a_persons_token_in_what_a_server_is_told_or_says_is_void() {
+    let escaped = |token: &str| token.replacen('i', "\\u0069", 1);
+    for text in [str::to_owned, escaped] {
+        let world = World::with(WORK);
+        let run = started(&world);
+        let mut session = Session::new(&world);
+        let token = world.home.make_token(Vec::new()).unwrap();
+        let ticket = session.passes("web", "look", &json!({}));
+        let result = said("TOKEN").to_string().replace("TOKEN", &text(&token));
+        session.ended_as(&ticket, result);
+        assert_eq!(world.home.token_made_below(&token).unwrap(), None);
+        assert!(names(&world, &run).contains(&"TokenSeen"));
+    }
+    let world = World::with(WORK);
+    started(&world);
+    let mut session = Session::new(&world);
+    let token = world.home.make_token(Vec::new()).unwrap();
+    let (code, _) = session.denied("web", "look", &json!({ "at": [token] }));
+    assert_eq!(code, "protected");
+    assert_eq!(world.home.token_made_below(&token).unwrap(), None);
+}
+
+#[test]
 fn a_disallowed_tool_is_denied_by_any_of_its_names() {
     for rule in ["look", "web__look", "mcp__web__look", "mcp__*"] {
         let world = World::with(&format!(

@@ -110,7 +110,12 @@ impl Session {
     }
 
     pub(crate) fn ended(&mut self, ticket: &Ticket, result: &Value) -> Option<Value> {
-        let text = RawValue::from_string(result.to_string()).unwrap();
+        self.ended_as(ticket, result.to_string())
+    }
+
+    /// Ends a call with a result as its server wrote it.
+    pub(crate) fn ended_as(&mut self, ticket: &Ticket, result: String) -> Option<Value> {
+        let text = RawValue::from_string(result).unwrap();
         let instead = self
             .governor
             .ended(ticket, CallEnd::Result(&text), NOW + 20)?;
