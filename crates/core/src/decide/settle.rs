@@ -270,7 +270,9 @@ impl Work<'_> {
             by: "interlock".to_owned(),
         };
         self.moves += 1;
-        if self.is_durable() && self.states_used_up() {
+        // Leaving a machine enters none of its states.
+        let enters = !matches!(target, Target::End(_));
+        if enters && self.is_durable() && self.states_used_up() {
             return self.stop_used_up();
         }
         if *event != error() && self.ends_item(path, target)? {

@@ -1,6 +1,6 @@
 //! Tools that a workflow declares: argv over arguments of a schema.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use interlock_core::{
     machine::Object,
@@ -28,13 +28,23 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
     let Some((program, words)) = command.split_first() else {
         return Err(fields.wrong("command", "is empty"));
     };
-    let mut environment = Vec::new();
-    if let Some(Value::Object(variables)) = fields.get("env") {
-        for (variable, value) in variables {
+    let mut variables = BTreeMap::new();
+    if let Some(Value::Object(declared)) = fields.get("env") {
+        for (variable, value) in declared {
             let value = filled(&fields, variable, value, &arguments, places)?;
-            environment.push((variable.clone(), value));
+            variables.insert(variable.clone(), value);
         }
     }
+    // What the state sets goes before what its tool declares; it is filled already.
+    if let Some(Value::Object(given)) = fields.get("extra-env") {
+        for (variable, value) in given {
+            let Value::String(value) = value else {
+                return Err(fields.wrong(&format!("env.{variable}"), "is no text"));
+            };
+            variables.insert(variable.clone(), value.clone());
+        }
+    }
+    let environment: Vec<_> = variables.into_iter().collect();
     let input = match fields.get("stdin") {
         Some(text) => {
             Input::Bytes(filled(&fields, "stdin", text, &arguments, places)?.into_bytes())
