@@ -175,7 +175,9 @@ fn carry(plan: &Plan, most: Reach, report: Option<&mut Report>) -> Result<Exit, 
     tell_of_ends(plan, &ended, left);
     match report.map(RefCell::into_inner) {
         Some(report) => {
-            if let Some(why) = unrecorded.or_else(|| report.ended(&ended, plan).err()) {
+            // The end is told also where the start could not be: what changed is to be known.
+            let unended = report.ended(&ended, plan, unrecorded.is_none()).err();
+            if let Some(why) = unrecorded.or(unended) {
                 // The line has run: what is not recorded is no evidence.
                 let _ = writeln!(
                     std::io::stderr(),

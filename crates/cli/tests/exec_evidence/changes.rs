@@ -219,6 +219,20 @@ fn a_line_that_goes_on_ends_when_nothing_may_write_any_more() {
 }
 
 #[test]
+fn a_line_that_begins_when_nothing_may_write_any_more_is_ended() {
+    let session = Session::of(&workflow(&[]));
+    let carried = session.carried("sleep 20; echo late > src.js");
+    assert_eq!(session.asks("CHECK"), Ok(()));
+    let mut shell = session.room.command("bash");
+    let output = shell.args(["-c", &carried]).output().unwrap();
+    assert!(
+        complained(&output).contains("has left the state"),
+        "{output:?}"
+    );
+    assert!(session.room.read("src.js").is_none());
+}
+
+#[test]
 fn a_change_that_nobody_saw_makes_evidence_stale() {
     let session = Session::of(&workflow(&[]));
     session.room.write("src/app.js", "1").unwrap();
@@ -294,6 +308,28 @@ fn a_result_that_is_lost_or_lies_changes_nothing_of_what_was_seen() {
         &json!({ "error": "Exit code 1" }),
     );
     assert_eq!(session.asks("DONE"), Ok(()));
+}
+
+#[test]
+fn an_end_is_told_where_what_stands_then_cannot_be_kept() {
+    let session = Session::new();
+    session.track();
+    let ran = session.run("npm test");
+    assert!(ran.counts);
+    let kept = session
+        .room
+        .state()
+        .join("interlock/runs")
+        .join(&session.run)
+        .join("checked.json");
+    fs::remove_file(&kept).unwrap();
+    // What is kept cannot take the place of a directory.
+    fs::create_dir_all(kept.join("x")).unwrap();
+    let ran = session.run("npm test");
+    assert!(!ran.counts);
+    let ended = session.events("LineEnded");
+    assert_eq!(ended.len(), 2);
+    assert_eq!(ended[1]["exit"], Value::Null);
 }
 
 #[test]

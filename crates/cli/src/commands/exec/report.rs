@@ -78,14 +78,14 @@ impl Report {
 
     /// Tells whether the run still stands where something may write.
     pub(super) fn may_go_on(&mut self) -> bool {
-        if self.log.count().is_ok_and(|count| count == self.run.seq) {
-            return true;
+        // What this process has written itself may have come behind what others wrote.
+        if !self.log.count().is_ok_and(|count| count == self.run.seq) {
+            // What cannot be read says nothing: the line is held to its plan all the same.
+            let Ok(run) = self.log.load() else {
+                return true;
+            };
+            self.run = run;
         }
-        // What cannot be read says nothing: the line is held to its plan all the same.
-        let Ok(run) = self.log.load() else {
-            return true;
-        };
-        self.run = run;
         let state = self.state();
         self.run.is_over() || state.is_none_or(|state| state.policy.may_write())
     }
@@ -108,36 +108,43 @@ impl Report {
     }
 
     /// Tells the run how the line ended and what was found after it.
-    pub(super) fn ended(&mut self, ended: &Ended, plan: &Plan) -> Result<(), String> {
+    ///
+    /// What cannot be told keeps nothing else from being told; it is no evidence then.
+    pub(super) fn ended(&mut self, ended: &Ended, plan: &Plan, began: bool) -> Result<(), String> {
         let exit = match ended.exit {
             Exit::Code(code) => i64::from(code),
             Exit::Signal(signal) => 128 + i64::from(signal),
         };
         // Kept before its end is told: nothing is evidence without.
-        if let Some(begun) = is_check(&self.run, &self.call) {
-            let kept = self.log.keep_files(&plan.project, begun);
-            kept.map_err(|error| error.to_string())?;
-        }
+        let kept = match is_check(&self.run, &self.call) {
+            Some(begun) => self.log.keep_files(&plan.project, begun),
+            None => Ok(()),
+        };
+        let proves = began && kept.is_ok();
         let changed = self.before.take().map(|files| files.changed());
         let wrote: BTreeSet<&String> = ended.wrote.iter().chain(changed.iter().flatten()).collect();
         let wrote = wrote
             .into_iter()
             .map(|relative| written(&plan.project, relative))
             .collect();
-        self.ask(Ask::EndLine(LineEnd {
+        let told = self.ask(Ask::EndLine(LineEnd {
             call: self.call.clone(),
             path: self.path.clone(),
-            exit: self.proves.then_some(exit),
+            exit: (proves && self.proves).then_some(exit),
             wrote,
-            commands: commands(&ended.probed),
+            commands: commands(if proves { &ended.probed } else { &[] }),
             // In a free state nothing is compared.
             unseen: ended.unseen.is_some() || plan.column == Column::Free,
-        }))?;
-        if ended.changed.is_empty() {
-            return Ok(());
-        }
-        let changes = ended.changed.iter().map(protected_change).collect();
-        self.ask(Ask::ReportProtected { changes })
+        }));
+        let reported = match ended.changed.as_slice() {
+            [] => Ok(()),
+            changed => self.ask(Ask::ReportProtected {
+                changes: changed.iter().map(protected_change).collect(),
+            }),
+        };
+        kept.map_err(|error| error.to_string())
+            .and(told)
+            .and(reported)
     }
 
     fn ask(&mut self, ask: Ask) -> Result<(), String> {
