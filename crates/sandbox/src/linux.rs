@@ -169,7 +169,7 @@ pub(crate) fn run(
     let signals = end::Signals::hold().map_err(start("hold back signals"))?;
     raw::hear_of_children();
     let ends = plan.confinement.as_ref().map(|c| c.left_over) == Some(LeftOver::End);
-    let known = end::children();
+    let known = end::children().unwrap_or_default();
     let adopts = ends || wanted.is_some();
     let mut watch = Watch::new(wanted, &known);
     if adopts {

@@ -1,11 +1,13 @@
 //! A temporary directory of one command's own, removed after it.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
@@ -16,23 +18,36 @@ use nix::unistd::Pid;
 pub(crate) struct OwnDirectory {
     path: PathBuf,
     /// Tells a later run that this one still uses it; ends with the process.
-    _held: Option<Flock<File>>,
+    _held: Flock<File>,
 }
+
+/// Begins the name of a directory that is not held yet, before the number of who makes it.
+const UNHELD: &str = "new-";
 
 impl OwnDirectory {
     /// Makes one, and removes those that killed runs have left.
     pub(crate) fn make() -> io::Result<Self> {
         let parent = parent()?;
         sweep(&parent);
+        Self::make_in(&parent)
+    }
+
+    fn make_in(parent: &Path) -> io::Result<Self> {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        // Under its own name it is seen only once it is held.
+        let unheld = parent.join(format!("{UNHELD}{}-{name}", std::process::id()));
         let path = parent.join(name);
-        DirBuilder::new().mode(0o700).create(&path)?;
-        let held = File::open(&path)
-            .ok()
-            .and_then(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).ok());
-        Ok(Self { path, _held: held })
+        DirBuilder::new().mode(0o700).create(&unheld)?;
+        let made = hold(&unheld).and_then(|held| fs::rename(&unheld, &path).map(|()| held));
+        match made {
+            Ok(held) => Ok(Self { path, _held: held }),
+            Err(error) => {
+                remove(&unheld);
+                Err(error)
+            }
+        }
     }
 
     /// Where it is, without links.
@@ -70,17 +85,31 @@ fn parent() -> io::Result<PathBuf> {
     ))
 }
 
+/// Holds a directory for as long as what is returned lives.
+fn hold(path: &Path) -> io::Result<Flock<File>> {
+    let file = File::open(path)?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| error.into())
+}
+
 /// Removes directories that no running process holds.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let Ok(file) = File::open(entry.path()) else {
+        if is_being_made(&entry.file_name()) {
             continue;
-        };
-        if Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok() {
+        }
+        // Held until it is gone, so that no other run takes what is left of it for its own.
+        if let Ok(_held) = hold(&entry.path()) {
             end_users(&entry.path());
             remove(&entry.path());
         }
     }
+}
+
+/// Tells whether a directory is one that a living process makes at this moment.
+fn is_being_made(name: &OsStr) -> bool {
+    let maker = name.to_str().and_then(|name| name.strip_prefix(UNHELD));
+    let maker = maker.and_then(|rest| rest.split('-').next()?.parse().ok());
+    maker.is_some_and(|maker| kill(Pid::from_raw(maker), None) != Err(Errno::ESRCH))
 }
 
 /// Ends what a killed run has left running: programs to which the directory was given.
@@ -122,5 +151,51 @@ fn open_up(path: &Path, depth: usize) {
     let _ = fchmodat(AT_FDCWD, path, all, how);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         open_up(&entry.path(), depth + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use std::{fs, thread};
+
+    use super::{OwnDirectory, UNHELD, sweep};
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        let own = OwnDirectory::make_in(parent.path()).unwrap();
+        fs::create_dir_all(at("left/over")).unwrap();
+        let making = at(&format!("{UNHELD}{}-a", std::process::id()));
+        // No process has this number: it is above what any system gives.
+        let abandoned = at(&format!("{UNHELD}{}-a", i32::MAX));
+        fs::create_dir(&making).unwrap();
+        fs::create_dir(&abandoned).unwrap();
+        sweep(parent.path());
+        assert!(own.path().exists() && making.exists());
+        assert!(!at("left").exists() && !abandoned.exists());
+        let path = own.path().to_owned();
+        drop(own);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn commands_at_once_leave_each_other_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        sweep(parent.path());
+                        let own = OwnDirectory::make_in(parent.path()).unwrap();
+                        sweep(parent.path());
+                        fs::write(own.path().join("file"), "x").unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 }

@@ -37,6 +37,9 @@ const WATCHED_EVERY: Duration = Duration::from_millis(200);
 /// How long what is about to end by itself has for that, once its command has ended.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// How long what was killed may take to end; the system may hold it for longer.
+const END_MAX: Duration = Duration::from_secs(5);
+
 /// Tells whether a command may go on.
 pub(crate) type Wanted<'a> = dyn FnMut() -> bool + 'a;
 
@@ -69,7 +72,7 @@ impl<'w, 'a> Watch<'w, 'a> {
             return;
         };
         // What has come to this process and ended there would stay as it is for as long as the line runs.
-        for process in children().difference(self.known) {
+        for process in children().unwrap_or_default().difference(self.known) {
             if *process != command.as_raw() {
                 let _ = waitpid(Pid::from_raw(*process), Some(WaitPidFlag::WNOHANG));
             }
@@ -210,21 +213,54 @@ impl Signals {
     }
 }
 
-/// The children of this process, by their numbers.
-pub(super) fn children() -> BTreeSet<i32> {
+/// The children of this process, by their numbers; `None`: the system does not say.
+pub(super) fn children() -> Option<BTreeSet<i32>> {
+    by_threads().or_else(by_parents)
+}
+
+/// What each thread of this process has started; not every kernel lists that.
+fn by_threads() -> Option<BTreeSet<i32>> {
     let mut found = BTreeSet::new();
-    for thread in fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        found.extend(
-            text.split_ascii_whitespace()
-                .filter_map(|word| word.parse::<i32>().ok()),
-        );
+    for thread in fs::read_dir("/proc/self/task").ok()? {
+        let thread = thread.ok()?.path();
+        match fs::read_to_string(thread.join("children")) {
+            Ok(text) => found.extend(numbers(&text)),
+            // It has ended; what it started is another's now.
+            Err(_) if !thread.exists() => {}
+            Err(_) => return None,
+        }
     }
-    found
+    Some(found)
+}
+
+/// Every process whose parent is this one.
+fn by_parents() -> Option<BTreeSet<i32>> {
+    let own = i32::try_from(std::process::id()).ok()?;
+    let mut found = BTreeSet::new();
+    for process in fs::read_dir("/proc").ok()? {
+        let process = process.ok()?;
+        let name = process.file_name();
+        let Some(number) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
+        // One that cannot be read has ended, and so is no child that runs.
+        let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+        if parent_in(&stat) == Some(own) {
+            found.insert(number);
+        }
+    }
+    Some(found)
+}
+
+/// Returns the parent that a `/proc/N/stat` names; the name before it may hold anything.
+fn parent_in(stat: &str) -> Option<i32> {
+    let (_, behind) = stat.rsplit_once(')')?;
+    behind.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+fn numbers(text: &str) -> impl Iterator<Item = i32> {
+    text.split_ascii_whitespace()
+        .filter_map(|word| word.parse().ok())
 }
 
 /// What became of processes that a command has left.
@@ -240,7 +276,9 @@ pub(super) struct LeftOvers {
 fn wait_for_left_over(known: &BTreeSet<i32>) {
     let until = Instant::now() + GRACE;
     loop {
-        let mut left = children();
+        let Some(mut left) = children() else {
+            return;
+        };
         left.retain(|process| !known.contains(process));
         left.retain(|process| {
             let flags = Some(WaitPidFlag::WNOHANG);
@@ -250,7 +288,7 @@ fn wait_for_left_over(known: &BTreeSet<i32>) {
             )
         });
         // One that has ended may have handed on its own children.
-        let none = left.is_empty() && children().is_subset(known);
+        let none = left.is_empty() && children().is_none_or(|left| left.is_subset(known));
         if none || Instant::now() >= until {
             return;
         }
@@ -267,8 +305,15 @@ pub(super) fn end_left_over(known: &BTreeSet<i32>, may_end_itself: bool) -> Left
         wait_for_left_over(known);
     }
     let mut ended = 0;
+    let remain = |ended| LeftOvers {
+        ended,
+        remain: true,
+    };
     for _ in 0..ROUNDS_MAX {
-        let left: Vec<_> = children()
+        let Some(children) = children() else {
+            return remain(ended);
+        };
+        let left: Vec<_> = children
             .difference(known)
             .copied()
             .map(Pid::from_raw)
@@ -282,14 +327,29 @@ pub(super) fn end_left_over(known: &BTreeSet<i32>, may_end_itself: bool) -> Left
         for process in &left {
             end_below(*process, 0);
         }
+        let until = Instant::now() + END_MAX;
         for process in left {
-            let by_us = matches!(waitpid(process, None), Ok(WaitStatus::Signaled(..)));
-            ended += usize::from(by_us);
+            match end_of(process, until) {
+                Some(status) => {
+                    ended += usize::from(matches!(status, Ok(WaitStatus::Signaled(..))))
+                }
+                None => return remain(ended),
+            }
         }
     }
-    LeftOvers {
-        ended,
-        remain: true,
+    remain(ended)
+}
+
+/// Waits for the end of a process that has been killed; `None`: the system holds it.
+fn end_of(process: Pid, until: Instant) -> Option<Result<WaitStatus, Errno>> {
+    let mut pause = Duration::from_micros(100);
+    loop {
+        match waitpid(process, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) if Instant::now() >= until => return None,
+            Ok(WaitStatus::StillAlive) => std::thread::sleep(pause),
+            status => return Some(status),
+        }
+        pause = (pause * 2).min(Duration::from_millis(10));
     }
 }
 
@@ -301,10 +361,39 @@ fn end_below(process: Pid, depth: usize) {
     }
     let path = format!("/proc/{process}/task/{process}/children");
     let text = fs::read_to_string(path).unwrap_or_default();
-    for child in text
-        .split_ascii_whitespace()
-        .filter_map(|word| word.parse().ok())
-    {
+    for child in numbers(&text) {
         end_below(Pid::from_raw(child), depth + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use std::process::Command;
+
+    use super::{by_parents, by_threads, parent_in};
+
+    #[test]
+    fn children_are_found_by_either_way() {
+        let mut child = Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let number = i32::try_from(child.id()).unwrap();
+        let seen = (by_threads(), by_parents());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // A kernel may not list them by threads.
+        assert!(seen.0.is_none_or(|seen| seen.contains(&number)));
+        assert!(seen.1.unwrap().contains(&number));
+        assert!(!by_parents().unwrap().contains(&number));
+    }
+
+    #[test]
+    fn a_parent_is_read_behind_any_name() {
+        assert_eq!(parent_in("7 (a) b) 1 (c) S 42 7 7 0"), Some(42));
+        assert_eq!(parent_in("7 (sh) S 1 7"), Some(1));
+        assert_eq!(parent_in(""), None);
     }
 }
