@@ -25,6 +25,8 @@ enum Told {
     Refused(Parcel),
     /// An array was read: its answers belong together.
     Batch(Batch),
+    /// A request was called off: nothing answers it any more.
+    CalledOff(Id),
 }
 
 /// An array of messages, on its way to be answered.
@@ -103,10 +105,25 @@ async fn read_all(
             }
         };
         for parcel in parcels {
+            if let Some(id) = called_off(&parcel)
+                && tell.send(Told::CalledOff(id)).await.is_err()
+            {
+                return Ok(());
+            }
             if session.send(parcel).await.is_err() {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Returns the request that a message calls off.
+fn called_off(parcel: &Parcel) -> Option<Id> {
+    match &parcel.message {
+        Message::Notification(told) if told.method == "notifications/cancelled" => {
+            Id::from_value(told.params.as_ref()?.get("requestId")?)
+        }
+        _ => None,
     }
 }
 
@@ -147,6 +164,12 @@ async fn write_all(
                     batches.push(batch);
                     write_answered(writer, &mut buffer, &mut batches).await?;
                 }
+                Some(Told::CalledOff(id)) => {
+                for batch in &mut batches {
+                    batch.waiting.retain(|waiting| *waiting != id);
+                }
+                write_answered(writer, &mut buffer, &mut batches).await?;
+            }
                 None => reading = false,
             },
             parcel = session.recv() => match parcel {
@@ -154,7 +177,12 @@ async fn write_all(
                     Some(parcel) => write_line(writer, &mut buffer, &parcel).await?,
                     None => write_answered(writer, &mut buffer, &mut batches).await?,
                 },
-                None => return writer.flush().await,
+                None => {
+                    // What is still waited for is answered by nobody: the rest is told.
+                    batches.iter_mut().for_each(|batch| batch.waiting.clear());
+                    write_answered(writer, &mut buffer, &mut batches).await?;
+                    return writer.flush().await;
+                }
             },
         }
         if session.is_empty() {
@@ -192,4 +220,94 @@ async fn write_answered(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use serde_json::{Value, json};
+    use tokio::{
+        io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, duplex},
+        sync::mpsc,
+    };
+
+    use super::{Frame, Link, read_client, serve};
+
+    /// A client's ends of its streams, and a session's ends of its channels.
+    struct Between {
+        typed: tokio::io::DuplexStream,
+        shown: tokio::io::Lines<BufReader<tokio::io::DuplexStream>>,
+        asked: mpsc::Receiver<crate::message::Parcel>,
+        answers: mpsc::Sender<crate::message::Parcel>,
+    }
+
+    impl Between {
+        fn new() -> Self {
+            let (typed, reader) = duplex(65_536);
+            let (writer, shown) = duplex(65_536);
+            let (outgoing, asked) = mpsc::channel(16);
+            let (answers, incoming) = mpsc::channel(16);
+            let link = Link { outgoing, incoming };
+            tokio::spawn(async move { serve(reader, writer, link, 65_536).await });
+            let shown = BufReader::new(shown).lines();
+            Self {
+                typed,
+                shown,
+                asked,
+                answers,
+            }
+        }
+
+        async fn says(&mut self, text: &Value) {
+            let line = format!("{text}\n");
+            self.typed.write_all(line.as_bytes()).await.unwrap();
+        }
+
+        async fn answers(&self, id: u64) {
+            let text = json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string();
+            let Ok(Frame::One(parcel)) = read_client(text.as_bytes()) else {
+                return;
+            };
+            self.answers.send(parcel).await.unwrap();
+        }
+
+        async fn shown(&mut self) -> Value {
+            let line = self.shown.next_line().await.unwrap().unwrap();
+            serde_json::from_str(&line).unwrap()
+        }
+    }
+
+    fn call(id: u64) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
+    }
+
+    #[tokio::test]
+    async fn a_batch_waits_for_no_request_that_was_called_off() {
+        let mut between = Between::new();
+        between.says(&json!([call(1), call(2)])).await;
+        between.asked.recv().await.unwrap();
+        between.asked.recv().await.unwrap();
+        between.answers(1).await;
+        let off = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
+        between.says(&off).await;
+        let shown = between.shown().await;
+        assert_eq!(shown, json!([{"jsonrpc": "2.0", "id": 1, "result": {}}]));
+        assert!(
+            between.asked.recv().await.is_some(),
+            "the session hears of it"
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_ready_is_told_when_the_session_ends() {
+        let mut between = Between::new();
+        between.says(&json!([call(1), call(2)])).await;
+        between.asked.recv().await.unwrap();
+        between.answers(1).await;
+        let (none, _) = mpsc::channel(1);
+        drop(std::mem::replace(&mut between.answers, none));
+        let shown = between.shown().await;
+        assert_eq!(shown, json!([{"jsonrpc": "2.0", "id": 1, "result": {}}]));
+    }
 }
