@@ -126,6 +126,19 @@ fn attribute<'s>(span: &'s Value, name: &str) -> &'s Value {
 }
 
 #[test]
+fn no_proxy_stands_before_a_collector_of_this_machine() {
+    let scene = Scene::new("200 OK");
+    scene.play();
+    let mut command = scene.telemetry(&[&scene.run]);
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        // Nobody listens there.
+        command.env(name, "http://127.0.0.1:9");
+    }
+    ends(command, 0);
+    assert_eq!(scene.collector.posted().len(), 1);
+}
+
+#[test]
 fn a_run_its_states_and_its_calls_are_spans() {
     let scene = Scene::new("200 OK");
     scene.play();

@@ -3,7 +3,7 @@
 use std::{thread, time::Duration};
 
 use reqwest::{
-    StatusCode,
+    StatusCode, Url,
     blocking::Client,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
@@ -60,6 +60,15 @@ pub struct Sender<'a> {
     client: Client,
 }
 
+/// Tells whether an address is of this machine.
+fn is_here(endpoint: &str) -> bool {
+    let url = Url::parse(endpoint).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let address = host.parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
 impl<'a> Sender<'a> {
     /// Gets ready to send; `None`: telemetry is off.
     ///
@@ -79,7 +88,14 @@ impl<'a> Sender<'a> {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        let client = Client::builder()
+        let client = Client::builder();
+        // A proxy of the environment stands between here and elsewhere, never between here and here.
+        let client = if is_here(endpoint) {
+            client.no_proxy()
+        } else {
+            client
+        };
+        let client = client
             .timeout(settings.timeout)
             // Headers may hold a key: they go where they were meant to.
             .redirect(Policy::none())

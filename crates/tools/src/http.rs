@@ -150,14 +150,14 @@ impl Asked {
             let response = request.send().await.map_err(on_the_way)?;
             match next(&response)? {
                 None => return Answer::of(response).await,
-                Some(url) => self.go_on(response.status(), url),
+                Some(url) => self.go_on(response.status(), url)?,
             }
         }
         let why = format!("the server leads elsewhere more than {REDIRECTS_MAX} times");
         Err(Failure::new(Code::Redirect, why))
     }
 
-    fn go_on(&mut self, status: StatusCode, url: Url) {
+    fn go_on(&mut self, status: StatusCode, url: Url) -> Result<(), Failure> {
         let becomes_get = match status {
             StatusCode::SEE_OTHER => self.method != Method::HEAD,
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
@@ -169,10 +169,15 @@ impl Asked {
             self.headers.remove(CONTENT_TYPE);
         }
         if url.origin() != self.url.origin() {
+            if self.body.is_some() {
+                let why = "the server leads to another one, for which the body was not meant";
+                return Err(Failure::new(Code::Redirect, why));
+            }
             // They may be secrets, and were meant for the first server.
             self.headers.clear();
         }
         self.url = url;
+        Ok(())
     }
 }
 

@@ -180,7 +180,7 @@ fn headers_meant_for_one_server_do_not_reach_another() {
     );
     let back = answer("307 Temporary Redirect", "location: {at}/y\r\n", "");
     let server = Server::with(&[&back, &on]);
-    let input = json!({"url": server.address, "method": "POST", "body": "b", "headers": {"X-Api-Key": "k", "Authorization": "Bearer t"}});
+    let input = json!({"url": server.address, "method": "DELETE", "headers": {"X-Api-Key": "k", "Authorization": "Bearer t"}});
     assert_eq!(ask(&input).text, "other");
     for _ in 0..2 {
         assert!(server.next().headers.contains(&"x-api-key: k".to_owned()));
@@ -188,11 +188,31 @@ fn headers_meant_for_one_server_do_not_reach_another() {
     let got = other.next();
     assert_eq!(
         (got.first.as_str(), got.body.as_str()),
-        ("POST /x HTTP/1.1", "b")
+        ("DELETE /x HTTP/1.1", "")
     );
     let secret =
         |header: &String| header.starts_with("x-api-key") || header.starts_with("authorization");
     assert!(!got.headers.iter().any(secret), "{got:?}");
+}
+
+#[test]
+fn a_body_meant_for_one_server_does_not_reach_another() {
+    for status in ["307 Temporary Redirect", "308 Permanent Redirect"] {
+        let other = Server::with(&[&answer("200 OK", "", "other")]);
+        let on = format!("location: {}/x\r\n", other.address);
+        let server = Server::with(&[
+            &answer(status, "location: {at}/y\r\n", ""),
+            &answer(status, &on, ""),
+        ]);
+        let end = ask(&json!({"url": server.address, "method": "POST", "body": "b"}));
+        assert_eq!(end.code, Some(Code::Redirect), "{status}: {end:?}");
+        // On the same server the body goes along.
+        assert_eq!(
+            (server.next().body, server.next().body),
+            ("b".into(), "b".into())
+        );
+        assert_eq!(other.got.try_iter().count(), 0);
+    }
 }
 
 #[test]
