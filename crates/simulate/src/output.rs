@@ -64,8 +64,8 @@ pub struct OutputLine {
     pub code: Option<Code>,
     /// One sentence for the agent.
     pub message: String,
-    /// What became of each call of a model's message, in order.
-    pub calls: Vec<CallVerdict>,
+    /// What became of each call of a model's message, in order; only of message lines.
+    pub calls: Option<Vec<CallVerdict>>,
     /// Where the run stands after it.
     pub report: Report,
     /// What belongs to the conversation; `None`: the workflow has none.
@@ -83,8 +83,8 @@ impl Serialize for OutputLine {
         }
         map.serialize_entry("code", &self.code)?;
         map.serialize_entry("message", &self.message)?;
-        if !self.calls.is_empty() {
-            map.serialize_entry("calls", &self.calls)?;
+        if let Some(calls) = &self.calls {
+            map.serialize_entry("calls", calls)?;
         }
         self.report.write_into(&mut map)?;
         if let Some(talk) = &self.talk {

@@ -200,7 +200,9 @@ impl Simulation {
             mut log, mut calls, ..
         } = output;
         let (more, events) = self.go_on_everywhere();
-        calls.extend(more);
+        if !more.is_empty() {
+            calls.get_or_insert_default().extend(more);
+        }
         let began = self.begin_stages();
         let moved = !events.is_empty() || !began.is_empty();
         log.extend(events);
@@ -421,7 +423,7 @@ impl Simulation {
         let output = self.output(ok, message, log, focus);
         OutputLine {
             code,
-            calls,
+            calls: Some(calls).filter(|calls| !calls.is_empty()),
             ..output
         }
     }
@@ -437,7 +439,7 @@ impl Simulation {
             ok,
             verdict: None,
             code: None,
-            calls: Vec::new(),
+            calls: None,
             message,
             report: report(&self.machine, &self.run, focus),
             talk: None,

@@ -260,7 +260,10 @@ pub(crate) fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done
         let mut line = json!({ "ok": ok, "code": code, "message": message });
         if let Value::Object(status) = status {
             for (key, value) in status {
-                live::put(&mut line, &key, value);
+                // The code of a run that is over does not hide why it was refused.
+                if ok || key != "code" {
+                    live::put(&mut line, &key, value);
+                }
             }
         }
         let log: Vec<&str> = decision

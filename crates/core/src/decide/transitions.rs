@@ -279,7 +279,15 @@ impl Work<'_> {
         }
         let size =
             |object: &Object| serde_json::to_string(object).map_or(usize::MAX, |text| text.len());
-        if size(data).saturating_add(size(&frame.context)) > limit {
+        // Each key of the data takes the place of the one that is there.
+        let kept = frame
+            .context
+            .iter()
+            .filter(|(key, _)| !data.contains_key(*key));
+        let kept: Object = kept
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        if size(data).saturating_add(size(&kept)) > limit {
             return Err(Refusal::new(
                 Code::LimitExceeded,
                 format!("the context would pass {limit} bytes: send less data"),

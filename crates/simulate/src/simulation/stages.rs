@@ -94,7 +94,12 @@ impl Simulation {
     /// Answers a message of a model; `None`: the line is for no stage.
     pub(super) fn message(&mut self, line: MessageLine) -> OutputLine {
         match self.stage_named(line.branch.as_deref()) {
-            Ok(Some(path)) => self.play(&path, line.calls),
+            Ok(Some(path)) => {
+                let mut output = self.play(&path, line.calls);
+                // One without calls says so.
+                output.calls.get_or_insert_default();
+                output
+            }
             Ok(None) => self.refused(Refusal::new(
                 Code::NothingPending,
                 "no model stage waits for a message",
@@ -111,11 +116,10 @@ impl Simulation {
             Err(refusal) => return Some(self.refused(refusal)),
         };
         let mut output = self.play(&path, vec![line.clone()]);
-        if let Some(call) = output.calls.pop() {
+        if let Some(call) = output.calls.take().and_then(|mut calls| calls.pop()) {
             output.verdict = call.verdict;
             output.message = call.message;
         }
-        output.calls = Vec::new();
         Some(output)
     }
 
@@ -137,7 +141,7 @@ impl Simulation {
                     ..ToolLine::default()
                 }],
             );
-            if let Some(call) = output.calls.pop() {
+            if let Some(call) = output.calls.take().and_then(|mut calls| calls.pop()) {
                 output.message = call.message;
             }
             return Some(output);
@@ -195,7 +199,7 @@ impl Simulation {
         let mut events = self.record_running(&path, &result, wrote);
         events.extend(self.go_on(&path));
         let mut output = self.told(&path, events);
-        output.calls = Vec::new();
+        output.calls = None;
         Some(output)
     }
 
@@ -431,7 +435,7 @@ impl Simulation {
         let output = self.output(denied.is_none(), said, names(&events), Some(path));
         OutputLine {
             code,
-            calls,
+            calls: Some(calls).filter(|calls| !calls.is_empty()),
             ..output
         }
     }
