@@ -272,9 +272,10 @@ states:
 
 #[test]
 fn a_program_may_ask_for_a_password() {
+    // Nothing is shown any more before it is asked: `read -s` asks first.
     let flow = "start-at: a
 states:
-  a: {tool: bash, arguments: {command: 'exec < /dev/tty 2> /dev/tty; read -r -s -p \"password: \" p; echo; test \"$p\" = open'}}
+  a: {tool: bash, arguments: {command: 'exec < /dev/tty 2> /dev/tty; stty -echo; printf \"password: \" >&2; read -r p; stty echo; echo; test \"$p\" = open'}}
 ";
     let room = room(flow, &[]);
     let mut terminal = open(&room, 24, 80);
