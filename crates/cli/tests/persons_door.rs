@@ -217,23 +217,24 @@ fn a_token_in_the_clients_environment_does_not_answer_its_run() {
     assert!(paused.status.success(), "{paused:?}");
 }
 
+/// A line by which a client tells its hook of a call.
+fn calls_its_hook(world: &World) -> String {
+    let input = json!({ "file_path": "a" });
+    let told = before_tool(&world.room, SESSION, "c1", "Read", &input);
+    let path = world.room.path("told.json");
+    fs::write(&path, told.to_string()).unwrap();
+    format!(
+        "{INTERLOCK} hook claude-code < {} >/dev/null",
+        path.display()
+    )
+}
+
 /// A client whose process lives until it is dropped; its hook has been called once.
 struct Client(Child);
 
 impl Client {
     fn start(world: &World) -> Self {
-        let told = before_tool(
-            &world.room,
-            SESSION,
-            "c1",
-            "Read",
-            &json!({ "file_path": "a" }),
-        );
-        fs::write(world.room.path("told.json"), told.to_string()).unwrap();
-        let line = format!(
-            "{INTERLOCK} hook claude-code < {} >/dev/null; echo heard; exec cat",
-            world.room.path("told.json").display()
-        );
+        let line = format!("{}; echo heard; exec cat", calls_its_hook(world));
         // A shell is not taken for a client.
         let mut command = world.room.command("find");
         command.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
@@ -319,20 +320,12 @@ fn a_multiplexer_is_no_persons_terminal_where_an_agents_lines_may_reach_its_sock
 #[test]
 fn a_terminal_that_a_held_client_shares_is_no_persons_where_it_may_type_there() {
     let world = World::free();
-    let told = before_tool(
-        &world.room,
-        SESSION,
-        "c1",
-        "Read",
-        &json!({ "file_path": "a" }),
-    );
-    let told = told.to_string();
-    fs::write(world.room.path("told.json"), told).unwrap();
     // Two programs at one terminal: a client whose hook has been called, and then the person.
     let line = format!(
         "cd {room}; mkfifo heard go
-         find . -maxdepth 0 -exec sh -c '{INTERLOCK} hook claude-code < told.json >/dev/null; echo > heard; exec cat go' ';' &
+         find . -maxdepth 0 -exec sh -c '{calls}; echo > heard; exec cat go' ';' &
          read -r _ < heard; {INTERLOCK} pause {run}; code=$?; echo > go; wait; exit $code",
+        calls = calls_its_hook(&world),
         room = world.room.path("").display(),
         run = world.run,
     );

@@ -2,15 +2,17 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
+#[path = "support/started.rs"]
+mod started;
+
 use interlock_core::{
     Reply,
     command::{Ask, Command, TransitionRequest},
     decide, evolve,
     machine::{Limits, Machine},
-    names::RunId,
-    run::Run,
 };
 use serde_json::{Value, json};
+use started::started;
 
 /// Sends each data in turn, where the context may hold 100 bytes; tells which were taken.
 fn taken(data: &[Value]) -> Vec<bool> {
@@ -21,19 +23,12 @@ fn taken(data: &[Value]) -> Vec<bool> {
         "states": {"a": {"on": {"SET": {"transitions": [{"target": {"state": "a"}}]}}}},
     }))
     .unwrap();
-    let mut run = Run::new(RunId::new("r"));
+    let mut run = started(&machine);
     let mut ask = |ask: Ask| {
         let decision = decide(&machine, &run, &Command { at_ms: 1, ask });
         run = decision.events.iter().fold(run.clone(), evolve);
         decision.reply
     };
-    ask(Ask::Start {
-        input: Default::default(),
-        by: "ana".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
-    });
     let sent = data.iter().map(|data| {
         let reply = ask(Ask::Transition(TransitionRequest {
             event: "SET".to_owned(),

@@ -2,16 +2,20 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
+#[path = "support/started.rs"]
+mod started;
+
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, CallResult, ToolCall, WrittenPath},
     command::{Ask, Command, LineEnd, LineStart, TransitionRequest},
     decide, evolve,
     machine::Machine,
-    names::{AgentId, CallId, Digest, FramePath, RunId},
+    names::{AgentId, CallId, Digest, FramePath},
     run::Run,
 };
 use serde_json::{Value, json};
+use started::started;
 
 fn machine() -> Machine {
     let since = |of: Value| json!({"inline": {"evidence": {"of": of, "since": "last_edit"}}});
@@ -122,19 +126,12 @@ fn transition() -> Ask {
 /// `interlock exec`'s of its line, `~agent` is the end of a sub-agent, `?` asks for `DONE` before and is refused.
 fn play(steps: &str) -> (Run, bool) {
     let machine = machine();
-    let mut run = Run::new(RunId::new("r"));
+    let mut run = started(&machine);
     let mut ask = |ask: Ask| {
         let decision = decide(&machine, &run, &Command { at_ms: 1_000, ask });
         run = decision.events.iter().fold(run.clone(), evolve);
         decision.reply
     };
-    ask(Ask::Start {
-        input: Default::default(),
-        by: "ana".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
-    });
     for step in steps.split(' ') {
         let (sign, id) = step.split_at(1);
         let reply = match sign {

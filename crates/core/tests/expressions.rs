@@ -1,13 +1,17 @@
 //! Conditions written as text route a run, over the output and the context.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
+#[path = "support/choice.rs"]
+mod choice;
+
+use choice::choice;
 use interlock_core::{
     command::{Ask, Command},
     decide,
     event::Event,
     evolve,
     expression::{Comparison, Expression, Node},
-    machine::{Machine, Outcome},
+    machine::Outcome,
     names::RunId,
     run::{Phase, Run},
 };
@@ -26,19 +30,7 @@ fn over_ten(name: &str) -> Expression {
 fn outcome(expression: &Expression, context: &Value) -> Outcome {
     let guard =
         json!({ "inline": { "expression": { "text": "n > 10", "expression": expression } } });
-    let end = |outcome: &str| json!({ "activity": { "final": { "outcome": outcome } } });
-    let machine = json!({
-        "id": "m", "initial": "a", "context": context,
-        "states": {
-            "a": { "activity": "choice", "on": { "done": { "transitions": [
-                { "guards": [guard], "target": { "state": "yes" } },
-                { "target": { "state": "no" } },
-            ] } } },
-            "yes": end("success"),
-            "no": end("failure"),
-        },
-    });
-    let machine: Machine = serde_json::from_value(machine).unwrap();
+    let machine = choice(&guard, &json!({}), context);
     let run = Run::new(RunId::new("r"));
     let ask = Ask::Start {
         input: json!({}).as_object().unwrap().clone(),

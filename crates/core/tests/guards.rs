@@ -1,15 +1,19 @@
 //! Guards made of guards: what cannot be told stays so, and what repeats is asked once.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
+#[path = "support/choice.rs"]
+mod choice;
+#[path = "support/started.rs"]
+mod started;
+
+use choice::choice;
 use interlock_core::{
-    command::{Ask, Command},
-    decide, evolve,
     expression::{Comparison, Expression, Node},
-    machine::{Machine, Outcome},
-    names::RunId,
-    run::{Phase, Run},
+    machine::Outcome,
+    run::Phase,
 };
 use serde_json::{Map, Value, json};
+use started::started;
 
 /// A guard that holds.
 fn yes() -> Value {
@@ -48,29 +52,7 @@ fn named(name: &str) -> Value {
 
 /// Tells whether a transition with this guard is taken.
 fn holds(guard: &Value, guards: &Map<String, Value>) -> bool {
-    let end = |outcome: &str| json!({ "activity": { "final": { "outcome": outcome } } });
-    let machine = json!({
-        "id": "m", "initial": "a", "context": { "one": 1 }, "guards": guards,
-        "states": {
-            "a": { "activity": "choice", "on": { "done": { "transitions": [
-                { "guards": [guard], "target": { "state": "yes" } },
-                { "target": { "state": "no" } },
-            ] } } },
-            "yes": end("success"),
-            "no": end("failure"),
-        },
-    });
-    let machine: Machine = serde_json::from_value(machine).unwrap();
-    let ask = Ask::Start {
-        input: Map::new(),
-        by: "ana".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
-    };
-    let run = Run::new(RunId::new("r"));
-    let decision = decide(&machine, &run, &Command { at_ms: 1, ask });
-    let run = decision.events.iter().fold(run, evolve);
+    let run = started(&choice(guard, &json!(guards), &json!({ "one": 1 })));
     matches!(
         run.phase,
         Phase::Ended {

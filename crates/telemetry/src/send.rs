@@ -61,7 +61,7 @@ pub struct Sender<'a> {
 }
 
 /// Tells whether an address is of this machine.
-fn is_here(endpoint: &str) -> bool {
+fn is_loopback(endpoint: &str) -> bool {
     let url = Url::parse(endpoint).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -90,7 +90,7 @@ impl<'a> Sender<'a> {
         }
         let client = Client::builder();
         // A proxy of the environment stands between here and elsewhere, never between here and here.
-        let client = if is_here(endpoint) {
+        let client = if is_loopback(endpoint) {
             client.no_proxy()
         } else {
             client

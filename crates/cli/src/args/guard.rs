@@ -9,7 +9,7 @@ pub(crate) struct DoctorArgs {
     /// Accept the code of plugins that may overrule hooks, as it is now; only for a person.
     #[arg(long)]
     pub(crate) accept: bool,
-    /// Let sessions go on that this run held, where what was kept of it is gone, or that a refusal names by a file; only for a person.
+    /// Let sessions go on that a run held whose files are gone, by the run or by the file that a refusal names; only for a person.
     #[arg(long, value_name = "RUN|FILE")]
     pub(crate) forget: Option<String>,
     /// Print JSON.

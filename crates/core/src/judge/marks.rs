@@ -398,20 +398,10 @@ fn evidence_of(guard: &Guard) -> Vec<&EvidenceOf> {
     let mut found = Vec::new();
     let mut pending = vec![guard];
     while let Some(guard) = pending.pop() {
-        let items: &[GuardRef] = match guard {
-            Guard::Evidence(evidence) => {
-                found.push(&evidence.of);
-                &[]
-            }
-            Guard::All(items) | Guard::Any(items) => items,
-            Guard::Not(item) => std::slice::from_ref(item.as_ref()),
-            Guard::Field(_)
-            | Guard::Output(_)
-            | Guard::Code(_)
-            | Guard::Uncancelled
-            | Guard::Expression(_) => &[],
-        };
-        pending.extend(items.iter().filter_map(in_place_of));
+        if let Guard::Evidence(evidence) = guard {
+            found.push(&evidence.of);
+        }
+        pending.extend(guard.items().iter().filter_map(in_place_of));
     }
     found
 }

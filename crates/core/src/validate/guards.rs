@@ -224,24 +224,20 @@ impl<'m> Check<'m, '_> {
     /// Reports guards that are made of more guards within each other than are evaluated.
     fn guard_depths(&mut self, leads: &[Vec<usize>]) {
         let named = &self.machine.guards;
-        let known: Vec<Option<usize>> = depths(leads, named).into_iter().map(Some).collect();
+        let depths = depths(leads, named);
         let too_deep = |depth: usize| depth >= DEPTH_MAX;
         let mut found = Vec::new();
-        for (at, (name, _)) in named.iter().enumerate() {
-            let depth_at = |at: usize| known.get(at).copied().flatten().unwrap_or_default();
+        let each = named.keys().zip(&depths).zip(leads);
+        for ((name, depth), leads) in each {
+            let mut parts = leads.iter().filter_map(|to| depths.get(*to));
             // What is made of one that is too deep is not told again.
-            let is_first = !leads
-                .get(at)
-                .into_iter()
-                .flatten()
-                .any(|to| too_deep(depth_at(*to)));
-            if too_deep(depth_at(at)) && is_first {
-                found.push((GuardRoot::Named(name.clone()).whole(), depth_at(at)));
+            if too_deep(*depth) && !parts.any(|depth| too_deep(*depth)) {
+                found.push((GuardRoot::Named(name.clone()).whole(), *depth));
             }
         }
         for (at, guard) in transition_guards(self.machine) {
             if let GuardRef::Inline(guard) = guard {
-                let depth = depth_of(guard, named, &known);
+                let depth = depth_of(guard, named, &depths);
                 if too_deep(depth) {
                     found.push((at.site, depth));
                 }
@@ -310,20 +306,11 @@ pub(super) fn stage_guards(machine: &Machine) -> Vec<(GuardSite, &GuardRef)> {
 
 /// Collects the named guards that `guard` is made of.
 fn collect_names<'g>(guard: &'g Guard, names: &mut Vec<&'g GuardName>) {
-    let mut item = |part: &'g GuardRef| match part {
+    let item = |part: &'g GuardRef| match part {
         GuardRef::Named(name) => names.push(name),
         GuardRef::Inline(guard) => collect_names(guard, names),
     };
-    match guard {
-        Guard::All(items) | Guard::Any(items) => items.iter().for_each(item),
-        Guard::Not(part) => item(part),
-        Guard::Field(_)
-        | Guard::Evidence(_)
-        | Guard::Output(_)
-        | Guard::Code(_)
-        | Guard::Uncancelled
-        | Guard::Expression(_) => {}
-    }
+    guard.items().iter().for_each(item);
 }
 
 /// Tells whether `guard` or a guard it is made of reads an output.
@@ -343,34 +330,37 @@ fn reads_output(machine: &Machine, guard: &GuardRef) -> bool {
 ///
 /// One that asks itself counts as made of none.
 fn depths(leads: &[Vec<usize>], named: &IndexMap<GuardName, Guard>) -> Vec<usize> {
-    let mut depths = vec![None; named.len()];
+    let mut depths = vec![0; named.len()];
+    let mut entered = vec![false; named.len()];
     for start in 0..named.len() {
-        // Each entry: a guard, and whether what it leads to was entered.
+        // Each entry: a guard, and whether all that it leads to is done.
         let mut open = vec![(start, false)];
-        while let Some((at, is_entered)) = open.pop() {
-            if is_entered {
-                let guard = named.get_index(at);
-                let deepest = guard.map(|(_, guard)| depth_of(guard, named, &depths));
+        while let Some((at, is_ready)) = open.pop() {
+            let Some((_, guard)) = named.get_index(at) else {
+                continue;
+            };
+            if is_ready {
+                let deepest = depth_of(guard, named, &depths);
                 if let Some(depth) = depths.get_mut(at) {
                     *depth = deepest;
                 }
-            } else if let Some(depth) = depths.get_mut(at).filter(|depth| depth.is_none()) {
-                *depth = Some(0);
+            } else if let Some(entered) = entered.get_mut(at).filter(|entered| !**entered) {
+                *entered = true;
                 open.push((at, true));
                 open.extend(leads.get(at).into_iter().flatten().map(|to| (*to, false)));
             }
         }
     }
-    depths.into_iter().map(Option::unwrap_or_default).collect()
+    depths
 }
 
 /// Returns how many guards stand below each other in `guard`, itself left out.
-fn depth_of(guard: &Guard, named: &IndexMap<GuardName, Guard>, known: &[Option<usize>]) -> usize {
+fn depth_of(guard: &Guard, named: &IndexMap<GuardName, Guard>, known: &[usize]) -> usize {
     let below = |item: &GuardRef| match item {
         GuardRef::Inline(guard) => depth_of(guard, named, known),
         GuardRef::Named(name) => {
             let at = named.get_index_of(name);
-            at.and_then(|at| *known.get(at)?).unwrap_or_default()
+            at.and_then(|at| known.get(at).copied()).unwrap_or_default()
         }
     };
     let deepest = guard.items().iter().map(below).max();

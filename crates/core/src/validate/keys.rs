@@ -93,19 +93,11 @@ fn calls(machine: &Machine) -> impl Iterator<Item = &Call> {
 }
 
 fn fields(guard: &Guard, site: &GuardSite, look: &mut impl FnMut(&FieldGuard, &GuardSite)) {
-    match guard {
-        Guard::Field(field) => look(field, site),
-        Guard::All(items) | Guard::Any(items) => {
-            for (index, item) in items.iter().enumerate() {
-                fields_of_ref(item, &site.item(index), look);
-            }
-        }
-        Guard::Not(item) => fields_of_ref(item, &site.item(0), look),
-        Guard::Evidence(_)
-        | Guard::Output(_)
-        | Guard::Code(_)
-        | Guard::Uncancelled
-        | Guard::Expression(_) => {}
+    if let Guard::Field(field) = guard {
+        look(field, site);
+    }
+    for (index, item) in guard.items().iter().enumerate() {
+        fields_of_ref(item, &site.item(index), look);
     }
 }
 
