@@ -26,7 +26,7 @@ use crate::{
     prompts, protocol, rewrite,
     served::Served,
     session::Guarded,
-    tools::{Tool, control_tool, offered_as, plain_call, tool},
+    tools::{self, control_tool, offered_as, plain_call},
 };
 
 /// Asks the run whether a call may run.
@@ -174,11 +174,11 @@ fn real_places(named: Vec<String>) -> Vec<String> {
 /// Finds the facts of a call.
 fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
     let plain = plain_call(input.client, &used.name, &used.input);
-    let (name, Tool { common, shape }, arguments) = match &plain {
+    let (name, tool, arguments) = match &plain {
         Ok(plain) => (&*plain.name, plain.tool, &*plain.input),
         Err(_) => (
             used.name.as_str(),
-            tool(input.client, &used.name),
+            tools::tool(input.client, &used.name),
             &used.input,
         ),
     };
@@ -186,14 +186,15 @@ fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
         // Every proposed call has one.
         id: used.id.clone().unwrap_or_else(|| CallId::new("")),
         tool: name,
-        common: used.common.as_deref().or(common),
-        shape,
+        common: used.common.as_deref().or(tool.common),
+        shape: tool.shape,
         input: arguments,
         doubled: used.doubled.as_deref(),
         agent: input.agent.clone(),
         branch: None,
     };
     let mut call = facts(proposal, place, &RealDisk);
+    call.foreign = tool.foreign;
     let objection = plain
         .err()
         .or_else(|| imitation(&call))

@@ -33,6 +33,8 @@ pub struct Tool {
     pub common: Option<&'static str>,
     /// How its arguments are read.
     pub shape: Shape,
+    /// Whether the client has no tool of this name, though another client has one.
+    pub foreign: bool,
 }
 
 /// The control tools that are offered, by what follows their prefix.
@@ -59,23 +61,25 @@ const CONTROL: [(&str, ControlTool); 7] = [
 /// Returns what is known of the tool that `client` calls `name`.
 ///
 /// A name that is in no table of the client but in that of Claude Code is read
-/// as that one; any other is known to do nothing in particular.
+/// as that one, and stays foreign; any other is known to do nothing in particular.
 #[must_use]
 pub fn tool(client: ClientId, name: &str) -> Tool {
     if let Some(control) = control_tool(client, name) {
         return Tool {
             common: None,
             shape: Shape::Control(control),
+            foreign: false,
         };
     }
-    let shape = find(table(client), name)
-        .or_else(|| find(claude_code::ROWS, name))
-        .unwrap_or(Shape::Other);
-    let common = all_names(name)
-        .first()
-        .copied()
-        .filter(|common| *common != name);
-    Tool { common, shape }
+    let own = find(table(client), name);
+    let names = all_names(name);
+    Tool {
+        common: names.first().copied().filter(|common| *common != name),
+        shape: own
+            .or_else(|| find(claude_code::ROWS, name))
+            .unwrap_or(Shape::Other),
+        foreign: own.is_none() && !names.is_empty(),
+    }
 }
 
 /// A call in the one form that its facts are found in.
@@ -110,12 +114,14 @@ pub fn plain_call<'a>(
         });
     }
     if editor::NAMES.contains(&name) {
-        let (name, shape) = editor::work(input)?;
+        let (work, shape) = editor::work(input)?;
+        let foreign = client != ClientId::Copilot;
         return Ok(PlainCall {
-            name: Cow::Borrowed(name),
+            name: Cow::Borrowed(if foreign { name } else { work }),
             tool: Tool {
-                common: None,
+                common: foreign.then_some(work),
                 shape,
+                foreign,
             },
             input: Cow::Borrowed(input),
         });
@@ -124,12 +130,12 @@ pub fn plain_call<'a>(
     let replaces = |field: &str| input.get(field).is_some_and(Value::is_string);
     let tool = match tool(client, name) {
         // Cursor calls every change of a file so.
-        Tool {
-            common,
+        known @ Tool {
             shape: Shape::Write { .. },
+            ..
         } if client == ClientId::Cursor && replaces("old_string") => Tool {
-            common,
             shape: EDIT,
+            ..known
         },
         known => known,
     };
@@ -179,4 +185,33 @@ fn find(table: &[Row], name: &str) -> Option<Shape> {
         .iter()
         .find(|row| row.name == name)
         .map(|row| row.shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_another_client_is_foreign() {
+        for (client, name, foreign) in [
+            (ClientId::ClaudeCode, "Read", false),
+            (ClientId::ClaudeCode, "read", true),
+            (ClientId::ClaudeCode, "run_shell_command", true),
+            (ClientId::ClaudeCode, "mcp__docs__read", false),
+            (ClientId::ClaudeCode, "Unheard", false),
+            (ClientId::Codex, "Bash", false),
+            (ClientId::Codex, "Read", true),
+            (ClientId::Gemini, "read_file", false),
+            (ClientId::Opencode, "read", false),
+            (ClientId::Copilot, "view", false),
+            (ClientId::Cursor, "read_file", true),
+        ] {
+            assert_eq!(
+                tool(client, name).foreign,
+                foreign,
+                "{} {name}",
+                client.word()
+            );
+        }
+    }
 }

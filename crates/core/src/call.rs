@@ -23,6 +23,11 @@ pub struct ToolCall {
     /// Taken as they are: such a tool is never meant by another tool's name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub served_as: Vec<String>,
+    /// Whether its client has no tool of this name, though another client has one.
+    ///
+    /// Such a call passes and proves by its own name alone, and is forbidden by every name of that tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
     /// What kind of tool it is.
     pub kind: CallKind,
     /// Of the tool's name and its arguments.
@@ -41,7 +46,16 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// Returns the names that rules may be written with.
+    /// Returns the names by which it may be listed, and by which it is evidence.
+    #[must_use]
+    pub fn listed_names(&self) -> Vec<&str> {
+        if self.foreign {
+            return vec![self.tool.as_str()];
+        }
+        self.names()
+    }
+
+    /// Returns the names by which it may be disallowed.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names = vec![self.tool.as_str()];
@@ -55,13 +69,13 @@ impl ToolCall {
     /// Where it lists nothing at all, every tool passes.
     #[must_use]
     pub fn is_listed(&self, policy: &Policy) -> bool {
-        if !self.served_as.is_empty() {
-            return policy.lists_as_written(&self.names());
+        if self.foreign || !self.served_as.is_empty() {
+            return policy.lists_as_written(&self.listed_names());
         }
         let parts = &self.facts.parts;
         let by_parts =
             || !parts.is_empty() && parts.iter().all(|part| policy.lists(&[part.as_str()]));
-        policy.lists(&self.names()) || by_parts()
+        policy.lists(&self.listed_names()) || by_parts()
     }
 
     /// Tells whether `policy` disallows the tool, or anything it does.
@@ -139,6 +153,9 @@ pub struct CallFacts {
     pub parts: Vec<String>,
     /// Lines touched by the operation: the larger of lines removed and added.
     pub edit_lines: Option<u64>,
+    /// Whether its tool does nothing but read files of this machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_reads: bool,
     /// What its shell line would do.
     pub shell: Option<ShellFacts>,
     /// Directories a shell line changes to that lie outside the project, as written.

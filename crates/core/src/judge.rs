@@ -282,7 +282,7 @@ fn started(bench: Bench<'_>) -> Check {
         .allowed_tools
         .iter()
         .flatten()
-        .any(|listed| bench.call.names().contains(&listed.as_str()));
+        .any(|listed| bench.call.listed_names().contains(&listed.as_str()));
     let is_one_of_its_kind = bench.call.kind == CallKind::Other;
     if policy.stance() == Stance::Free || named && is_one_of_its_kind {
         return Ok(());

@@ -10,6 +10,7 @@ use crate::{
     data::DataFlags,
     guard::{Guard, GuardRef},
     names::{EventName, GuardName, InterruptName, MachineId, StateName},
+    node::AgentWork,
     policy::Policy,
     text::{Form, Text},
 };
@@ -78,6 +79,9 @@ pub struct Machine {
     /// What holds where lines carry a conversation; `None`: they carry none. Only the outermost machine is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
+    /// What models of states have beside their prompts. Only the outermost machine is asked.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub agents: IndexMap<StateName, AgentWork>,
 }
 
 /// Whether an agent may end its work before the run has ended. Only the outermost machine is asked.

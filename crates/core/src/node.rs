@@ -18,7 +18,7 @@ use crate::{
     dialogue::Dialogue,
     expression::Expression,
     machine::{Machine, Object, Work},
-    names::{FramePath, StateName},
+    names::FramePath,
     run::Run,
     template::{Template, Values},
     text::Form,
@@ -62,9 +62,6 @@ pub fn is_node(kind: &str) -> bool {
     [TOOL, TRANSFORM, DOCUMENTS_TREE, RECORDS].contains(&kind)
 }
 
-/// The key of [`Machine::meta`] below which [`AgentWork`] lies, by the name of its state.
-pub const AGENTS: &str = "agents";
-
 /// What the model of a state has beside its prompt: servers of its own, folders, values for its tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -81,15 +78,6 @@ pub struct AgentWork {
     /// The integration that a tool alone gets, by the tool's name.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub integrations: IndexMap<String, String>,
-}
-
-impl AgentWork {
-    /// Finds that of a state; `None`: it has nothing.
-    #[must_use]
-    pub fn of(machine: &Machine, state: &StateName) -> Option<Self> {
-        let written = machine.meta.get(AGENTS)?.get(state.as_str())?;
-        serde_json::from_value(written.clone()).ok()
-    }
 }
 
 /// What such work is computed over: the frame as it was when the state was entered.

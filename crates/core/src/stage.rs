@@ -172,7 +172,10 @@ pub struct MessageCall {
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageCallKind {
     /// A call of a tool, to be judged when its turn comes.
-    Tool,
+    Tool {
+        /// Whether the tool does nothing but read files of this machine.
+        reads: bool,
+    },
     /// The completion tool.
     Completion(Handed),
     /// It cannot be judged at all: no such tool, or no JSON.
@@ -279,6 +282,9 @@ pub struct ActedCall {
     pub tool: String,
     /// Of its arguments.
     pub digest: Digest,
+    /// Whether its tool does nothing but read files of this machine, so that it may be judged while others like it run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads: bool,
     /// What became of it so far.
     pub fate: CallFate,
 }
@@ -382,19 +388,6 @@ pub(crate) fn is_spent(machine: &Machine, run: &Run) -> bool {
         || money.is_some_and(|spent| most(budget.pico_usd, spent))
 }
 
-/// Tools that only read, and may run beside each other.
-pub const READING_TOOLS: [&str; 9] = [
-    "Read",
-    "Grep",
-    "Glob",
-    "LS",
-    "read_file",
-    "list_files",
-    "search",
-    "search_knowledge_base",
-    "get_document_by_id",
-];
-
 impl Acting {
     fn places(&self, is: impl Fn(&CallFate) -> bool) -> Vec<usize> {
         let calls = self.calls.iter().enumerate();
@@ -416,8 +409,7 @@ impl Acting {
                 .is_some_and(|call| call.fate == CallFate::Running { reads: true })
         };
         let next = self.calls.get(next);
-        running.iter().all(reads)
-            && next.is_some_and(|call| READING_TOOLS.contains(&call.tool.as_str()))
+        running.iter().all(reads) && next.is_some_and(|call| call.reads)
     }
 }
 

@@ -69,6 +69,7 @@ fn call(id: &str) -> ToolCall {
         tool: tool.to_owned(),
         common: None,
         served_as: Vec::new(),
+        foreign: false,
         kind,
         digest: Digest::new(format!("of {id}")),
         summary: String::new(),

@@ -274,6 +274,7 @@ fn proposed(id: &CallId, tool: &str, digest: &Digest) -> ToolCall {
         tool: tool.to_owned(),
         common: None,
         served_as: Vec::new(),
+        foreign: false,
         kind: CallKind::Other,
         digest: digest.clone(),
         summary: String::new(),
@@ -288,7 +289,7 @@ fn message(calls: &[u8]) -> ModelMessage {
     let calls = calls.iter().map(|number| MessageCall {
         tool: tool(*number).to_owned(),
         digest: digest(*number),
-        kind: MessageCallKind::Tool,
+        kind: MessageCallKind::Tool { reads: false },
     });
     ModelMessage {
         digest: Digest::new("message"),
@@ -391,4 +392,34 @@ fn what_is_generated_reaches_all_that_is_checked() {
         4
     );
     check(&played);
+}
+
+/// Plays a message of two calls of `Read`, of which the first is proposed; says what comes next.
+fn after_the_first_of_two(reads: bool, only_reads: bool) -> Option<Step> {
+    let mut played = Played::begun();
+    let path = Played::path(true);
+    let mut said = message(&[0, 0]);
+    for call in &mut said.calls {
+        call.kind = MessageCallKind::Tool { reads };
+    }
+    played.ask_stage(&path, StageAsk::Message(Box::new(said)));
+    let frame = played.run.frame(&path).unwrap();
+    let first = frame.acting.as_ref().unwrap().calls[0].clone();
+    let mut call = proposed(&first.id, &first.tool, &first.digest);
+    call.facts.only_reads = only_reads;
+    played.ask_stage(&path, StageAsk::Propose(Box::new(call)));
+    step(&played.machine, &played.run, &path)
+}
+
+#[test]
+fn what_only_reads_is_told_by_its_tool_and_its_facts_and_not_by_its_name() {
+    assert_eq!(after_the_first_of_two(true, true), Some(Step::Propose(1)));
+    assert_eq!(
+        after_the_first_of_two(false, true),
+        Some(Step::Run(vec![0]))
+    );
+    assert_eq!(
+        after_the_first_of_two(true, false),
+        Some(Step::Run(vec![0]))
+    );
 }

@@ -170,6 +170,7 @@ fn call(id: &str, tool: &str, writes: bool, session: Option<&str>) -> ToolCall {
         tool: tool.to_owned(),
         common: None,
         served_as: Vec::new(),
+        foreign: false,
         kind: if writes {
             CallKind::Edit
         } else {

@@ -112,6 +112,7 @@ fn find_out(
         facts: CallFacts {
             environment_held: surroundings.environment_held,
             kernel_holds: surroundings.kernel_holds,
+            only_reads: matches!(proposal.shape, Shape::Read { .. } | Shape::Search { .. }),
             ..CallFacts::default()
         },
     };
@@ -136,6 +137,7 @@ fn find_out(
         tool: proposal.tool.to_owned(),
         common: proposal.common.map(str::to_owned),
         served_as: Vec::new(),
+        foreign: false,
         kind,
         digest: digest(proposal.tool, proposal.input),
         summary: summary::summary(proposal.shape, proposal.input),

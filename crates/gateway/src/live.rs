@@ -204,6 +204,7 @@ impl Proposed {
             tool: format!("interlock_{}", ToolText::of(self.tool).name),
             common: None,
             served_as: Vec::new(),
+            foreign: false,
             kind: CallKind::Control(self.tool),
             digest: self.digest.clone(),
             summary: self.summary.clone(),

@@ -1,6 +1,6 @@
 //! From a line's tool call to the call the engine judges.
 
-use interlock_clients::{ClientId, Tool, plain_call, tool};
+use interlock_clients::{ClientId, plain_call, tool};
 use interlock_core::{
     call::{ToolCall, WrittenPath},
     names::{AgentId, CallId},
@@ -25,21 +25,22 @@ pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn
     let client = line.client.as_deref().unwrap_or(&setting.client);
     let client = ClientId::named(client).unwrap_or(ClientId::ClaudeCode);
     let plain = plain_call(client, &line.tool, &line.input);
-    let (name, Tool { common, shape }, input) = match &plain {
+    let (name, known, input) = match &plain {
         Ok(plain) => (&*plain.name, plain.tool, &*plain.input),
         Err(_) => (line.tool.as_str(), tool(client, &line.tool), &line.input),
     };
     let proposal = Proposal {
         id: CallId::new(id),
         tool: name,
-        common,
-        shape,
+        common: known.common,
+        shape: known.shape,
         input,
         doubled: None,
         agent: line.agent.clone().map(AgentId::new),
         branch: line.branch.clone(),
     };
     let mut call = facts(proposal, &surroundings(setting).resolved(disk), disk);
+    call.foreign = known.foreign;
     if let Err(why) = plain {
         call.facts.malformed.get_or_insert(why);
     }

@@ -292,6 +292,7 @@ impl Tool {
             branch: None,
         };
         let mut call = facts(proposal, surroundings, disk);
+        call.facts.only_reads = self.deed() == Deed::Reads;
         if matches!(self, Self::Edit | Self::MultiEdit | Self::Write) {
             let mut written = call.facts.writes.iter();
             let outside = written.find_map(|write| outside(write.path.as_deref()?, surroundings));

@@ -265,6 +265,7 @@ fn gone(id: CallId) -> ToolCall {
         tool: String::new(),
         common: None,
         served_as: Vec::new(),
+        foreign: false,
         kind: CallKind::Other,
         digest: Digest::default(),
         summary: String::new(),

@@ -8,7 +8,6 @@ use interlock_core::{
     command::Ask,
     machine::{Machine, ModeRules},
     names::RunId,
-    node::AgentWork,
     run::Run,
     stage::stage_of,
 };
@@ -155,7 +154,7 @@ impl Prepared {
             let Some(frame) = run.frame(&path) else {
                 continue;
             };
-            if AgentWork::of(machine, &frame.at).is_some() {
+            if machine.agents.contains_key(&frame.at) {
                 // Its own servers are started with it.
                 continue;
             }

@@ -228,7 +228,7 @@ fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<CallProof> {
         EvidenceOf::Tool { tool, path } => {
             let named = bench
                 .call
-                .names()
+                .listed_names()
                 .iter()
                 .any(|name| wildcard_matches(tool, name));
             let touched = path.as_deref().is_none_or(|path| touches(bench, path));

@@ -8,7 +8,6 @@ use crate::{
     machine::{Activity, Mode, ModeRules},
     policy::OnDenied,
     refusal::{Code, Refusal},
-    stage::READING_TOOLS,
 };
 
 /// What a call of a stage is told.
@@ -68,9 +67,7 @@ pub(crate) fn judge_stage(bench: Bench<'_>, mode: &ModeRules) -> StageVerdict {
 
 /// Tells whether a call only reads, so that it may run beside others and again after a crash.
 pub(crate) fn only_reads(call: &ToolCall) -> bool {
-    call.served_as.is_empty()
-        && call.facts.writes.is_empty()
-        && READING_TOOLS.contains(&call.tool.as_str())
+    call.facts.only_reads && call.facts.writes.is_empty()
 }
 
 /// Tells whether a call outside the list is refused without a question.

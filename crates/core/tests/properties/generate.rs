@@ -89,6 +89,7 @@ fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
     let mut machine = Machine {
         stages: None,
         conversation: None,
+        agents: IndexMap::new(),
         id: MachineId::new(id),
         hash: String::new(),
         initial: state_name(0),
@@ -439,6 +440,7 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
         tool: tool.to_owned(),
         common: None,
         served_as: Vec::new(),
+        foreign: false,
         kind,
         digest: Digest::new(format!("d{}", dice.below(3))),
         summary: String::new(),

@@ -10,16 +10,15 @@ mod tools;
 use indexmap::IndexMap;
 use interlock_core::{
     machine::{
-        Activity, ApprovalBefore, Condensing, Conversation, Limits, Machine, Object, OnCrash,
-        Outcome, Refused, StageRules, State as Lowered,
+        Activity, ApprovalBefore, Condensing, Conversation, Limits, Machine, OnCrash, Outcome,
+        Refused, StageRules, State as Lowered,
     },
     names::{EventName, StateName},
-    node::AGENTS,
+    node::AgentWork,
     policy::Policy,
     text::Text,
     validate::Place,
 };
-use serde_json::Value;
 
 use super::{
     state::END,
@@ -83,30 +82,24 @@ pub(super) fn lower(workflow: &Workflow, id: &str, strict: bool, spans: &mut Spa
                 tokens_max: limits.tokens,
             }),
         }),
-        meta: agents(workflow),
+        agents: agents(workflow),
         ..native::empty(id)
     }
 }
 
 /// Returns what the models of states have beside their prompts, for whoever carries the states out.
-fn agents(workflow: &Workflow) -> Object {
-    let mut all = Object::new();
-    for state in &workflow.states {
-        let Some(Does::Assistant(id)) = &state.does else {
-            continue;
-        };
-        let mut assistants = workflow.assistants.iter();
-        let own = assistants.find(|one| one.id.text == id.text);
-        let work = own.and_then(works::agent).map(serde_json::to_value);
-        if let Some(Ok(work)) = work {
-            all.insert(state.id.text.clone(), work);
-        }
-    }
-    let mut meta = Object::new();
-    if !all.is_empty() {
-        meta.insert(AGENTS.to_owned(), Value::Object(all));
-    }
-    meta
+fn agents(workflow: &Workflow) -> IndexMap<StateName, AgentWork> {
+    let states = workflow.states.iter();
+    states
+        .filter_map(|state| {
+            let Some(Does::Assistant(id)) = &state.does else {
+                return None;
+            };
+            let mut assistants = workflow.assistants.iter();
+            let own = assistants.find(|one| one.id.text == id.text)?;
+            Some((StateName::new(state.id.text.clone()), works::agent(own)?))
+        })
+        .collect()
 }
 
 struct Lowering<'w> {

@@ -464,5 +464,6 @@ pub(crate) fn empty(id: &str) -> Machine {
         durable: false,
         stages: None,
         conversation: None,
+        agents: IndexMap::new(),
     }
 }

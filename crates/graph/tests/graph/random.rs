@@ -42,6 +42,7 @@ fn made(
     let mut machine = Machine {
         stages: None,
         conversation: None,
+        agents: IndexMap::new(),
         id: NAMES[states % NAMES.len()].into(),
         hash: String::new(),
         initial: name(0),

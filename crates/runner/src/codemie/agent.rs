@@ -36,7 +36,7 @@ pub(crate) fn fitted(
 ) -> Result<Option<Stages>, Failed> {
     let run = &order.told.run;
     let frame = run.frame(&order.path);
-    let found = frame.and_then(|frame| AgentWork::of(&order.machine, &frame.at));
+    let found = frame.and_then(|frame| order.machine.agents.get(&frame.at));
     let (Some(agent), Some(nodes)) = (found, around.nodes.as_deref()) else {
         return Ok(None);
     };
@@ -67,7 +67,7 @@ pub(crate) fn fitted(
         path,
         given_up: &given_up,
     };
-    for server in agent.servers.iter().chain(&configured(&agent, nodes)) {
+    for server in agent.servers.iter().chain(&configured(agent, nodes)) {
         let added = joined.add(&starting, server, &given);
         added.map_err(|failed| match is_late() {
             true => reasoned(

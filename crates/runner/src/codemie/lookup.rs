@@ -2,7 +2,7 @@
 
 use interlock_core::{
     machine::{Activity, Machine},
-    node::{AgentWork, Given, ServerStart, ServerWork, TOOL, ToolWork},
+    node::{Given, ServerStart, ServerWork, TOOL, ToolWork},
     text::Form,
 };
 use interlock_tools::Tool;
@@ -79,10 +79,10 @@ fn wanted(machine: &Machine) -> Vec<(String, String)> {
         {
             wanted.push((name.to_string(), tool.tool));
         }
-        if let Some(agent) = AgentWork::of(machine, name)
-            && agent.servers.is_empty()
-        {
-            let tools = agent.configured.into_iter();
+    }
+    for (name, agent) in &machine.agents {
+        if agent.servers.is_empty() {
+            let tools = agent.configured.iter().cloned();
             wanted.extend(tools.map(|tool| (name.to_string(), tool)));
         }
     }

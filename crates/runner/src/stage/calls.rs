@@ -91,6 +91,7 @@ pub(crate) fn unknown(id: CallId, tool: &str) -> ToolCall {
         tool: tool.to_owned(),
         common: None,
         served_as: Vec::new(),
+        foreign: false,
         kind: interlock_core::call::CallKind::Other,
         digest: Digest::default(),
         summary: String::new(),

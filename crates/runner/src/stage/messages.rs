@@ -9,7 +9,7 @@ use interlock_core::{
 };
 use interlock_formats::{answer_findings, answer_schema};
 use interlock_models::{Answer, Call};
-use interlock_tools::{Arguments, Fault};
+use interlock_tools::{Arguments, Deed, Fault, Tool};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -62,7 +62,7 @@ impl Reader<'_> {
         } else {
             self.kind(call, read.as_ref())
         };
-        let is_tool = kind == MessageCallKind::Tool;
+        let is_tool = matches!(kind, MessageCallKind::Tool { .. });
         ReadCall {
             call: MessageCall {
                 tool: call.name.clone(),
@@ -89,7 +89,10 @@ impl Reader<'_> {
         };
         let faults = arguments.faults(&schema);
         if faults.is_empty() {
-            return MessageCallKind::Tool;
+            let tool = Tool::named(&self.stages.tools, &call.name);
+            return MessageCallKind::Tool {
+                reads: tool.is_some_and(|tool| tool.deed() == Deed::Reads),
+            };
         }
         fault(Code::InvalidArguments, Fault::sentence(&faults))
     }

@@ -8,7 +8,7 @@ use interlock_core::{
     refusal::{Code, Refusal},
     stage::{Handed, MessageCall, MessageCallKind},
 };
-use interlock_tools::{Arguments, Fault, Tool};
+use interlock_tools::{Arguments, Deed, Fault, Tool};
 use serde_json::Value;
 
 use super::Simulation;
@@ -61,7 +61,10 @@ impl Simulation {
             .map(|tool| tool.faults(arguments))
             .unwrap_or_default();
         if faults.is_empty() {
-            return MessageCallKind::Tool;
+            let tool = built_in(&line.tool);
+            return MessageCallKind::Tool {
+                reads: tool.is_some_and(|tool| tool.deed() == Deed::Reads),
+            };
         }
         fault_kind(Code::InvalidArguments, Fault::sentence(&faults))
     }

@@ -152,6 +152,7 @@ pub(crate) fn propose(id: &str) -> Asked {
         tool: "Read".to_owned(),
         common: None,
         served_as: Vec::new(),
+        foreign: false,
         kind: CallKind::Other,
         digest: Digest::new(id),
         summary: id.to_owned(),

@@ -240,6 +240,7 @@ impl Work<'_> {
             id: grant.call.clone().unwrap_or_default(),
             tool: grant.tool.clone(),
             digest: grant.digest.clone(),
+            reads: false,
             fate: CallFate::Asked,
         };
         let note = note.map_or_else(String::new, |note| format!(": {note}"));

@@ -292,7 +292,7 @@ fn acted(prefix: &str, at: usize, call: &MessageCall) -> ActedCall {
             Code::TooManyCalls,
             format!("a message may have {CALLS_MAX} calls: make fewer at once"),
         )),
-        MessageCallKind::Tool => CallFate::Waiting,
+        MessageCallKind::Tool { .. } => CallFate::Waiting,
         MessageCallKind::Completion(handed) => CallFate::Completion(handed.clone()),
         MessageCallKind::Fault(refusal) => CallFate::Fault(refusal.clone()),
     };
@@ -300,6 +300,7 @@ fn acted(prefix: &str, at: usize, call: &MessageCall) -> ActedCall {
         id: CallId::new(format!("{prefix}.c{}", at + 1)),
         tool: call.tool.clone(),
         digest: call.digest.clone(),
+        reads: call.kind == MessageCallKind::Tool { reads: true },
         fate,
     }
 }
