@@ -103,8 +103,7 @@ fn names(files: &BTreeSet<PathBuf>, project: &Path) -> String {
 }
 
 fn project_of(home: &Home, log: &RunLog) -> Result<PathBuf, StoreError> {
-    let runs = home.list_runs()?;
-    let own = runs.into_iter().find(|run| run.id == *log.run());
+    let own = home.list_runs_where(|run| run == log.run())?.pop();
     Ok(match own.map(|run| run.listed) {
         Some(Listed::Known(card)) => card.project_root,
         Some(Listed::Damaged { .. }) | None => PathBuf::new(),

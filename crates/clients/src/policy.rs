@@ -149,8 +149,10 @@ fn start_for(
     // Before the bindings are held: others wait for those, and a disk takes its time.
     let prepared = setting
         .home
-        .prepare_run(&new, (Object::new(), BY), key, process)
-        .map_err(|error| error.to_string())?;
+        .prepare_run(&new, Object::new(), BY)
+        .map_err(|error| error.to_string())?
+        .for_session(key, process)
+        .map_err(said)?;
     let bindings = setting.home.lock_bindings().map_err(said)?;
     // Bound meanwhile by whoever needs no turn, such as a person.
     if let Some(binding) = bound(&bindings.look_up(key, root).map_err(said)?, ended) {

@@ -2,7 +2,7 @@
 
 use std::str::Chars;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet};
 
 /// Tells whether `path`, relative to the project root, matches `pattern`.
 ///
@@ -16,15 +16,49 @@ pub fn path_matches(pattern: &str, path: &str) -> bool {
 ///
 /// # Errors
 /// The pattern is not valid.
-pub fn compile(pattern: &str) -> Result<GlobMatcher, String> {
+pub fn compile(pattern: &str) -> Result<GlobSet, String> {
     let pattern = without_slashes_in_sets(pattern.strip_prefix("./").unwrap_or(pattern))?;
-    GlobBuilder::new(&pattern)
+    compile_plain(&pattern, true)
+}
+
+/// Compiles `pattern` as it is; `lenient`: an alternative between braces may be empty.
+///
+/// # Errors
+/// The pattern is not valid, or longer or deeper than any that means something.
+pub fn compile_plain(pattern: &str, lenient: bool) -> Result<GlobSet, String> {
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return Err(format!("it is longer than {PATTERN_BYTES_MAX} bytes"));
+    }
+    if braces_deep(pattern) > BRACES_DEEP_MAX {
+        return Err(format!("its braces are more than {BRACES_DEEP_MAX} deep"));
+    }
+    let glob = GlobBuilder::new(pattern)
         .literal_separator(true)
         .backslash_escape(true)
-        .empty_alternates(true)
-        .build()
-        .map(|glob| glob.compile_matcher())
-        .map_err(|error| error.kind().to_string())
+        .empty_alternates(lenient)
+        .build();
+    // A set says what is wrong with a pattern that cannot be compiled; a single one would panic.
+    let set = glob.and_then(|glob| GlobSet::builder().add(glob).build());
+    set.map_err(|error| error.kind().to_string())
+}
+
+/// Bytes of a pattern.
+const PATTERN_BYTES_MAX: usize = 4_096;
+/// Braces within braces.
+const BRACES_DEEP_MAX: usize = 10;
+
+fn braces_deep(pattern: &str) -> usize {
+    let mut deepest = 0;
+    let mut depth: usize = 0;
+    for letter in pattern.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// Keeps `/` out of every set of characters, which would otherwise leave its segment.

@@ -12,6 +12,7 @@ mod files;
 mod finds;
 mod git;
 mod index;
+mod known;
 mod list;
 mod processes;
 mod program;
@@ -54,6 +55,8 @@ pub(crate) enum Deed {
 pub(crate) struct Guarded<'a> {
     surroundings: &'a Surroundings,
     disk: &'a dyn Disk,
+    /// Places in the form that paths are compared in, made when first needed.
+    known: OnceCell<known::Known>,
     /// Protected files that may have other names, found when first needed.
     identities: OnceCell<Vec<((u64, u64), String)>>,
 }
@@ -68,6 +71,7 @@ impl<'a> Guarded<'a> {
         Self {
             surroundings,
             disk,
+            known: OnceCell::new(),
             identities: OnceCell::new(),
         }
     }

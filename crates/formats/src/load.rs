@@ -11,7 +11,7 @@ use crate::{
     diagnostic::{Diagnostic, Report},
     flowstate,
     native::{self, Reading, Start},
-    node::{Entry, Node},
+    node::{Entry, Node, Pointers},
     parse::{parse, parse_as_written},
     pipeline::{self, Input},
     source::{Files, Source, Span, Workflows},
@@ -82,9 +82,13 @@ pub fn check_strictly(source: &Source, others: &dyn Workflows) -> Vec<Diagnostic
 fn check_as(source: &Source, others: &dyn Workflows, strict: bool) -> Vec<Diagnostic> {
     let opened = Opened::new(source);
     let mut all = all_of(&opened, source, others, strict);
+    if all.is_empty() {
+        return all;
+    }
+    let pointers = opened.tree.as_ref().map(Pointers::of);
     for found in all.iter_mut().filter(|found| found.file == source.name) {
-        let tree = opened.tree.as_ref();
-        found.path = tree.and_then(|tree| tree.pointer_at(&found.span));
+        let pointers = pointers.as_ref();
+        found.path = pointers.and_then(|pointers| pointers.at(&found.span));
     }
     all
 }

@@ -1,11 +1,13 @@
 //! The tree that both syntaxes are read into: values, each with its place.
 
-use std::ops::Range;
-
 use interlock_core::machine::Object;
 use serde_json::{Number, Value};
 
 use crate::source::Span;
+
+mod pointers;
+
+pub(crate) use pointers::Pointers;
 
 /// A value and where it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,28 +46,6 @@ impl Node {
             Kind::Text(text) | Kind::Plain(text) => Some(text),
             _ => None,
         }
-    }
-
-    /// Returns the JSON Pointer of the innermost key or value that `span` begins in.
-    pub(crate) fn pointer_at(&self, span: &Range<usize>) -> Option<String> {
-        let covers = |own: Span| own.start <= span.start && span.start < own.end.max(own.start + 1);
-        // What is missing is told at the first byte of the map that lacks it.
-        let is_lack = span.start == self.span.start && span.len() == 1;
-        for entry in self.entries() {
-            let key = entry.key.replace('~', "~0").replace('/', "~1");
-            if covers(entry.key_span) && !(is_lack && entry.key.len() > 1) {
-                return Some(format!("/{key}"));
-            }
-            if let Some(rest) = entry.value.pointer_at(span) {
-                return Some(format!("/{key}{rest}"));
-            }
-        }
-        for (index, item) in self.items().iter().enumerate() {
-            if let Some(rest) = item.pointer_at(span) {
-                return Some(format!("/{index}{rest}"));
-            }
-        }
-        covers(self.span).then(String::new)
     }
 
     /// Turns numbers and truth values into the text they are written as.

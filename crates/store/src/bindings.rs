@@ -18,7 +18,7 @@ use crate::{
     error::StoreError,
     files::{self, Sync},
     home::Home,
-    prepared::Prepared,
+    prepared::{Prepared, PreparedFor},
     start::Started,
 };
 
@@ -209,15 +209,34 @@ impl Bindings<'_> {
     /// The session is bound otherwise, or the files cannot be read or written.
     pub fn begin(
         &self,
-        mut prepared: Prepared,
+        mut prepared: PreparedFor,
         replacing: Option<&RunId>,
     ) -> Result<(Started, Binding), BindError> {
         let mut binding = prepared.binding.clone();
         self.may_bind(&mut binding, replacing)?;
         prepared.hold(binding.clone())?;
-        let started = prepared.publish()?;
+        let started = prepared.prepared.publish()?;
         self.tell_of(&binding)?;
         Ok((started, binding))
+    }
+
+    /// Lets a prepared run be seen, and wait for sessions of its project as `hold` says.
+    ///
+    /// `replacing` is as for [`Bindings::wait_for_next`]; of a run that is refused nothing is left.
+    ///
+    /// # Errors
+    /// Another run waits or holds all, or the files cannot be read or written.
+    pub fn begin_waiting(
+        &self,
+        prepared: Prepared,
+        hold: Hold,
+        replacing: Option<&RunId>,
+    ) -> Result<Started, BindError> {
+        let root = prepared.project_root.clone();
+        self.may_wait(prepared.id(), &root, replacing)?;
+        let started = prepared.publish()?;
+        self.wait(&started.run.id, &root, hold, replacing)?;
+        Ok(started)
     }
 
     /// Checks that the session is free, and fills in what is known of it.
@@ -290,13 +309,10 @@ impl Bindings<'_> {
         hold: Hold,
         replacing: Option<&RunId>,
     ) -> Result<(), BindError> {
-        match waiting_of(&self.root, project_root)? {
-            Some(other) if other.run != *run && replacing != Some(&other.run) => {
-                return Err(BindError::OtherWaits { run: other.run });
-            }
-            // It takes the next session, too.
-            Some(other) if other.run == *run && other.hold == Hold::Every => return Ok(()),
-            _ => {}
+        let before = self.may_wait(run, project_root, replacing)?;
+        // It takes the next session, too.
+        if before.is_some_and(|before| before.run == *run && before.hold == Hold::Every) {
+            return Ok(());
         }
         let waiting = Waiting {
             run: run.clone(),
@@ -306,6 +322,21 @@ impl Bindings<'_> {
         self.home.made_place(PROJECTS)?;
         files::write(&waiting_path(&self.root, project_root), &waiting, Sync::Now)?;
         Ok(())
+    }
+
+    /// Checks that no other run waits in the project; returns what does.
+    fn may_wait(
+        &self,
+        run: &RunId,
+        project_root: &Path,
+        replacing: Option<&RunId>,
+    ) -> Result<Option<Waiting>, BindError> {
+        match waiting_of(&self.root, project_root)? {
+            Some(other) if other.run != *run && replacing != Some(&other.run) => {
+                Err(BindError::OtherWaits { run: other.run })
+            }
+            before => Ok(before),
+        }
     }
 
     /// Binds a session to the run that waits for it; `None`: it is bound to nothing.

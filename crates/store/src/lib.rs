@@ -91,7 +91,7 @@ pub use mods::ClientMod;
 pub use names::name_fault;
 pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
 pub use pin::{Durability, NewRun, SourceFile};
-pub use prepared::Prepared;
+pub use prepared::{Prepared, PreparedFor};
 pub use presence::Presence;
 pub use revision::Revision;
 pub use run_log::RunLog;

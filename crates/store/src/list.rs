@@ -13,7 +13,7 @@ use std::{
 
 use interlock_core::{
     names::{MachineId, RunId},
-    report::{Status, report},
+    report::{Status, state_paths, status},
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,7 @@ use crate::{
     files::{self, Sync, Versioned},
     home::Home,
     log::EventLog as _,
+    pin::Pin,
     run_log::FILE_NAME,
 };
 
@@ -109,6 +110,19 @@ impl RunSummary {
 }
 
 impl RunCard {
+    /// Makes that of a run of which nothing but its pin is known.
+    fn of(pin: Pin) -> Self {
+        Self {
+            workflow: MachineId::new(pin.workflow),
+            name: pin.name,
+            project_root: PathBuf::from(pin.project_root),
+            created_ms: pin.created_ms,
+            status: Status::Running,
+            state: Vec::new(),
+            events: 0,
+        }
+    }
+
     /// Tells whether the run has ended.
     #[must_use]
     pub const fn is_over(&self) -> bool {
@@ -130,8 +144,15 @@ struct Look {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    look: Look,
+    /// `None`: of the card, only what never changes is to be believed.
+    look: Option<Look>,
     card: RunCard,
+}
+
+impl Entry {
+    fn is_of_none(&self, projects: &[&Path]) -> bool {
+        !projects.contains(&self.card.project_root.as_path())
+    }
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -163,6 +184,29 @@ impl Home {
         &self,
         wanted: impl Fn(&RunId) -> bool,
     ) -> Result<Vec<RunSummary>, StoreError> {
+        self.listed(None, wanted)
+    }
+
+    /// Lists the runs of `projects` that are `wanted`, as [`Home::list_runs`] does.
+    ///
+    /// A run of another project is not read, whatever state it is in. One that is
+    /// damaged is listed: whose it is only the run itself can tell.
+    ///
+    /// # Errors
+    /// The state directory itself cannot be read.
+    pub fn list_runs_in(
+        &self,
+        projects: &[&Path],
+        wanted: impl Fn(&RunId) -> bool,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        self.listed(Some(projects), wanted)
+    }
+
+    fn listed(
+        &self,
+        projects: Option<&[&Path]>,
+        wanted: impl Fn(&RunId) -> bool,
+    ) -> Result<Vec<RunSummary>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(Vec::new());
         };
@@ -172,10 +216,17 @@ impl Home {
         let mut after = Index::default();
         let mut runs = Vec::new();
         for id in self.run_ids()? {
+            let known = before.0.get(&id).cloned();
             if !wanted(&id) {
-                let kept = before.0.get(&id).cloned();
-                after.0.extend(kept.map(|entry| (id, entry)));
+                after.0.extend(known.map(|entry| (id, entry)));
                 continue;
+            }
+            if let Some(projects) = projects {
+                let known = known.or_else(|| self.pinned(&id).ok());
+                if let Some(entry) = known.filter(|entry| entry.is_of_none(projects)) {
+                    after.0.insert(id, entry);
+                    continue;
+                }
             }
             let (listed, entry) = self.summarise(&root, &id, before.0.get(&id));
             after.0.extend(entry.map(|entry| (id.clone(), entry)));
@@ -196,17 +247,17 @@ impl Home {
     ) -> (Listed, Option<Entry>) {
         let look = Home::run_directory(root, run).and_then(|directory| Look::at(&directory));
         if let (Ok(look), Some(known)) = (&look, known)
-            && known.look == *look
+            && known.look == Some(*look)
         {
             return (Listed::Known(known.card.clone()), Some(known.clone()));
         }
         match self.card(run) {
             Ok(card) => {
-                let entry = look.ok().filter(Look::is_settled).map(|look| Entry {
-                    look,
+                let entry = Entry {
+                    look: look.ok().filter(Look::is_settled),
                     card: card.clone(),
-                });
-                (Listed::Known(card), entry)
+                };
+                (Listed::Known(card), Some(entry))
             }
             Err(error) => {
                 let why = error.to_string();
@@ -219,15 +270,21 @@ impl Home {
         let log = self.open_run(run)?;
         let pin = log.pin()?;
         let folded = log.load()?;
-        let seen = report(&log.machine()?, &folded, None);
+        let machine = log.machine()?;
         Ok(RunCard {
-            workflow: MachineId::new(pin.workflow),
-            name: pin.name,
-            project_root: PathBuf::from(pin.project_root),
-            created_ms: pin.created_ms,
-            status: seen.status,
-            state: seen.state.0,
+            status: status(&machine, &folded),
+            state: state_paths(&machine, &folded).0,
             events: folded.seq,
+            ..RunCard::of(pin)
+        })
+    }
+
+    /// Reads of a run what never changes.
+    fn pinned(&self, run: &RunId) -> Result<Entry, StoreError> {
+        let pin = self.open_run(run)?.pin()?;
+        Ok(Entry {
+            look: None,
+            card: RunCard::of(pin),
         })
     }
 }

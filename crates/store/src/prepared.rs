@@ -5,20 +5,28 @@ use std::{fs, path::PathBuf};
 use interlock_core::{Decision, names::RunId, run::Run};
 
 use crate::{
-    bindings::{Binding, HOLDER},
+    bindings::{Binding, ClientProcess, HOLDER, SessionKey},
     error::StoreError,
     files::{self, Sync},
     run_log::RunLog,
     start::Started,
 };
 
-/// A run that has begun for a session, where nobody sees it yet; dropped, it is as if it had never been.
+/// A run that has begun where nobody sees it yet; dropped, it is as if it had never been.
 #[derive(Debug)]
 pub struct Prepared {
     pub(crate) written: Written,
-    pub(crate) binding: Binding,
+    pub(crate) project_root: PathBuf,
+    pub(crate) at_ms: u64,
     pub(crate) run: Run,
     pub(crate) decision: Decision,
+}
+
+/// A run that has begun for a session, where nobody sees it yet.
+#[derive(Debug)]
+pub struct PreparedFor {
+    pub(crate) prepared: Prepared,
+    pub(crate) binding: Binding,
 }
 
 /// The files of a run, beside the place where they are to be.
@@ -36,13 +44,27 @@ impl Prepared {
         &self.written.id
     }
 
-    /// Says whose it is, where that is other than was said first.
-    pub(crate) fn hold(&mut self, binding: Binding) -> Result<(), StoreError> {
-        if self.binding != binding {
-            self.written.hold(&binding)?;
-            self.binding = binding;
-        }
-        Ok(())
+    /// Says which session it is for. `process` is that session's own, where it is known.
+    ///
+    /// # Errors
+    /// The state directory cannot be written.
+    pub fn for_session(
+        self,
+        session: &SessionKey,
+        process: Option<ClientProcess>,
+    ) -> Result<PreparedFor, StoreError> {
+        let binding = Binding {
+            run: self.id().clone(),
+            session: session.clone(),
+            project_root: self.project_root.clone(),
+            process,
+            at_ms: self.at_ms,
+        };
+        self.written.hold(&binding)?;
+        Ok(PreparedFor {
+            prepared: self,
+            binding,
+        })
     }
 
     /// Lets everybody see it.
@@ -52,6 +74,23 @@ impl Prepared {
             run: self.run,
             decision: self.decision,
         })
+    }
+}
+
+impl PreparedFor {
+    /// Returns the run's id.
+    #[must_use]
+    pub const fn id(&self) -> &RunId {
+        self.prepared.id()
+    }
+
+    /// Says whose it is, where that is other than was said first.
+    pub(crate) fn hold(&mut self, binding: Binding) -> Result<(), StoreError> {
+        if self.binding != binding {
+            self.prepared.written.hold(&binding)?;
+            self.binding = binding;
+        }
+        Ok(())
     }
 }
 

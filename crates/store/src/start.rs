@@ -20,7 +20,6 @@ use interlock_core::{
 };
 
 use crate::{
-    bindings::{Binding, ClientProcess, SessionKey},
     error::StoreError,
     files,
     home::Home,
@@ -106,35 +105,28 @@ impl Home {
         })
     }
 
-    /// Makes a run for a session where nobody sees it yet, with its first events in its log.
+    /// Makes a run where nobody sees it yet, with its first events in its log.
     ///
-    /// [`Bindings::begin`] lets it be seen. `process` is the session's own, where it is known.
+    /// To be called before the bindings are held: what a start evaluates and writes takes its
+    /// time. [`Bindings::begin`] and [`Bindings::begin_waiting`] let the run be seen.
     ///
     /// # Errors
     /// The engine refuses the input, or the state directory cannot be written.
     ///
     /// [`Bindings::begin`]: crate::Bindings::begin
+    /// [`Bindings::begin_waiting`]: crate::Bindings::begin_waiting
     pub fn prepare_run(
         &self,
         new: &NewRun<'_>,
-        (input, by): (Object, &str),
-        session: &SessionKey,
-        process: Option<ClientProcess>,
+        input: Object,
+        by: &str,
     ) -> Result<Prepared, StartError> {
         let id = id::run_id(new.at_ms)?;
         let Begun { run, decision } = Begun::with(&id, new, (input, by, None, None), None)?;
-        let binding = Binding {
-            run: id.clone(),
-            session: session.clone(),
-            project_root: new.project_root.to_owned(),
-            process,
-            at_ms: new.at_ms,
-        };
-        let written = self.write_beside(&id, new, &decision.events, &|_| Ok(()))?;
-        written.hold(&binding)?;
         Ok(Prepared {
-            written,
-            binding,
+            written: self.write_beside(&id, new, &decision.events, &|_| Ok(()))?,
+            project_root: new.project_root.to_owned(),
+            at_ms: new.at_ms,
             run,
             decision,
         })
@@ -175,7 +167,7 @@ impl Home {
     pub fn find_run(&self, wanted: Option<&str>, project_root: &Path) -> Result<RunId, StoreError> {
         let Some(wanted) = wanted else {
             let newest = self
-                .list_runs()?
+                .list_runs_in(&[project_root], |_| true)?
                 .into_iter()
                 .find(|run| run.is_of(project_root));
             return newest
@@ -232,21 +224,16 @@ impl Home {
     }
 
     fn runs_by_name(&self, wanted: &str, project_root: &Path) -> Result<Vec<RunId>, StoreError> {
-        let named: Vec<RunSummary> = self
-            .list_runs()?
-            .into_iter()
-            .filter(|run| run.is_called(wanted))
-            .collect();
-        let here: Vec<RunId> = named
-            .iter()
-            .filter(|run| run.is_of(project_root))
-            .map(|run| run.id.clone())
-            .collect();
+        let called = |runs: Vec<RunSummary>| -> Vec<RunId> {
+            let runs = runs.into_iter();
+            let fitting = runs.filter(|run| run.is_called(wanted));
+            fitting.map(|run| run.id).collect()
+        };
+        let here = called(self.list_runs_in(&[project_root], |_| true)?);
         if here.is_empty() {
-            Ok(named.into_iter().map(|run| run.id).collect())
-        } else {
-            Ok(here)
+            return Ok(called(self.list_runs()?));
         }
+        Ok(here)
     }
 
     /// Lists the ids of all runs, newest first.

@@ -2,8 +2,9 @@
 
 use std::time::UNIX_EPOCH;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobSet;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use interlock_core::glob::compile_plain;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
@@ -100,7 +101,7 @@ struct Chosen {
 
 enum Pattern {
     Regex(Regex),
-    Glob(GlobMatcher),
+    Glob(GlobSet),
 }
 
 impl Chosen {
@@ -124,9 +125,7 @@ impl Chosen {
             Some(text) => Some(match Regex::new(text) {
                 Ok(regex) => Pattern::Regex(regex),
                 Err(_) => {
-                    let glob = GlobBuilder::new(text).literal_separator(true).build();
-                    let glob = glob.map_err(|error| wrong(text, error.to_string()))?;
-                    Pattern::Glob(glob.compile_matcher())
+                    Pattern::Glob(compile_plain(text, false).map_err(|why| wrong(text, why))?)
                 }
             }),
         };

@@ -1,6 +1,6 @@
 //! `runs`: one line a run; `list`: the workflows of steps by name before them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use interlock_core::{
     names::RunId,
@@ -33,8 +33,13 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> Done {
 pub(crate) fn runs(app: &App, args: &ListArgs) -> Done {
     let home = app.home()?;
     let roots = [app.project(), app.flow_project()];
-    let of_here = |run: &RunSummary| roots.iter().any(|root| run.is_of(root));
-    for run in home.list_runs()? {
+    let here: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+    let of_here = |run: &RunSummary| here.iter().any(|root| run.is_of(root));
+    let runs = match args.all {
+        true => home.list_runs()?,
+        false => home.list_runs_in(&here, |_| true)?,
+    };
+    for run in runs {
         let wanted = match &run.listed {
             Listed::Damaged { .. } => !args.paused,
             Listed::Known(card) => {

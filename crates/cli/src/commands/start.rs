@@ -25,14 +25,10 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     app.library()
         .check_trust(&loaded.machine, &source.name, &project, &person)?;
     let home = app.home()?;
-    let bindings = home.lock_bindings()?;
     // Looked at before anything is made, so that a refusal leaves nothing behind.
     let key = args.session.as_ref().map(SessionKey::of_any_client);
-    let replaced = occupant(
-        &home,
-        key.as_ref(),
-        &bindings.look_up(&free_key(key.as_ref()), &project)?,
-    )?;
+    let found = home.look_up(&free_key(key.as_ref()), &project)?;
+    let replaced = occupant(&home, key.as_ref(), &found)?;
     let config = Config::of_project(&project)?;
     let holds_all = args.project || args.session.is_none() && config.hold == Hold::Project;
     let at_ms = live::now_ms();
@@ -48,20 +44,20 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         at_ms,
     };
     let by = authority::name();
+    // Whatever takes its time comes before the bindings are held: everybody's hooks wait for those.
+    let prepared = home.prepare_run(&new, input, &by)?;
     let started = match &key {
         Some(session) => {
-            let prepared = home.prepare_run(&new, (input, &by), session, None)?;
-            bindings.begin(prepared, replaced.as_ref())?.0
+            let prepared = prepared.for_session(session, None)?;
+            home.lock_bindings()?.begin(prepared, replaced.as_ref())?.0
         }
         None => {
-            let started = home.start_run(&new, input, &by)?;
-            let (run, replaced) = (&started.run.id, replaced.as_ref());
-            if holds_all {
-                bindings.hold_every(run, &project, replaced)?;
-            } else {
-                bindings.wait_for_next(run, &project, replaced)?;
-            }
-            started
+            let hold = match holds_all {
+                true => interlock_store::Hold::Every,
+                false => interlock_store::Hold::Next,
+            };
+            let bindings = home.lock_bindings()?;
+            bindings.begin_waiting(prepared, hold, replaced.as_ref())?
         }
     };
     let id = started.log.run().clone();

@@ -1,5 +1,7 @@
 //! Protected things that are not as they were when an open run of the project began.
 
+use std::path::{Path, PathBuf};
+
 use interlock_facts::{Baseline, RealDisk};
 use interlock_store::{BASELINE, EventLog as _, Home, Listed, RunSummary, StoreError};
 
@@ -11,21 +13,19 @@ const WHAT: &str = "protected";
 /// Reports each change, run by run; changes nothing itself.
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     let home = Home::at(&examination.state);
-    let runs = match home.list_runs() {
+    let root = &examination.site.project_root;
+    let real = root.canonicalize();
+    let roots: Vec<&Path> = [Some(root), real.as_ref().ok()]
+        .into_iter()
+        .flatten()
+        .map(PathBuf::as_path)
+        .collect();
+    let runs = match home.list_runs_in(&roots, |_| true) {
         Ok(runs) => runs,
         Err(error) => return vec![unreadable(&error)],
     };
-    let root = &examination.site.project_root;
-    let real = root.canonicalize();
-    let roots = [Some(root), real.as_ref().ok()];
     let ours = |run: &RunSummary| match &run.listed {
-        Listed::Known(card) => {
-            !card.is_over()
-                && roots
-                    .iter()
-                    .flatten()
-                    .any(|root| card.project_root == **root)
-        }
+        Listed::Known(card) => !card.is_over() && roots.contains(&card.project_root.as_path()),
         Listed::Damaged { .. } => false,
     };
     let open = runs.into_iter().filter(ours);

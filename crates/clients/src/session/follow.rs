@@ -116,7 +116,7 @@ fn newest_held(
     input: &Input,
     root: &Path,
 ) -> Result<Option<Binding>, StoreError> {
-    for run in setting.home.list_runs()? {
+    for run in setting.home.list_runs_in(&[root], |_| true)? {
         if !run.is_of(root) || matches!(&run.listed, Listed::Known(card) if card.is_over()) {
             continue;
         }

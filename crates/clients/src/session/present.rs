@@ -155,7 +155,7 @@ fn runs_of_main(home: &Home, root: &Path) -> Result<Vec<(RunId, PathBuf)>, Store
         return Ok(Vec::new());
     };
     let mut runs: Vec<(RunId, PathBuf)> = Vec::new();
-    for run in home.list_runs()? {
+    for run in home.list_runs_in(&[&main], |_| true)? {
         let is_over = matches!(&run.listed, Listed::Known(card) if card.is_over());
         if run.is_of(&main) && !is_over {
             runs.push((run.id, main.clone()));

@@ -34,14 +34,13 @@ impl Check<'_, '_> {
 
     fn warn_of_loop(&mut self, members: &[StateName]) {
         let Some(first) = members.first() else { return };
-        let named: Vec<String> = members.iter().map(|name| format!("`{name}`")).collect();
-        let message = match named.as_slice() {
+        let message = match members {
             [only] => format!(
-                "{only} leads to itself and has no `max_iterations`: nothing bounds the loop"
+                "`{only}` leads to itself and has no `max_iterations`: nothing bounds the loop"
             ),
-            named => format!(
+            _ => format!(
                 "nothing bounds the loop of {}: none of them has `max_iterations`",
-                named.join(", ")
+                listed(members)
             ),
         };
         self.warning(
@@ -78,5 +77,18 @@ impl Check<'_, '_> {
             Activity::Final { .. } | Activity::Stage(_) => true,
             _ => node.state.policy.iterations_max.is_some(),
         }
+    }
+}
+
+/// Names shown of a loop; of more, how many there are.
+const SHOWN_MAX: usize = 12;
+
+fn listed(members: &[StateName]) -> String {
+    let shown = members.iter().take(SHOWN_MAX);
+    let named: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
+    let named = named.join(", ");
+    match members.len().saturating_sub(SHOWN_MAX) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }

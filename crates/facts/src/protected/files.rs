@@ -2,7 +2,7 @@
 
 use super::{
     Deed, Guarded, folded,
-    list::{bases, config_bases},
+    known::Known,
     named,
     table::{FILES, Row, Under},
 };
@@ -71,11 +71,13 @@ impl Guarded<'_> {
             .iter()
             .filter(|row| row.under == Under::Any)
             .map(|row| join(directory, row.names));
-        self.anchors()
-            .into_iter()
-            .chain(here)
-            .find(|anchor| could_be(anchor))
-            .map(|anchor| named("may be meant", &anchor))
+        let anchors = self.known().anchors.iter();
+        let anchor = anchors
+            .filter(|anchor| anchor.folded.starts_with(&text))
+            .map(|anchor| anchor.path.clone())
+            .chain(here.filter(|here| could_be(here)))
+            .next()?;
+        Some(named("may be meant", &anchor))
     }
 
     /// Looks at a directory whose files would be shown, all of them.
@@ -90,8 +92,10 @@ impl Guarded<'_> {
     pub(super) fn walked(&self, path: &str) -> Option<String> {
         let state = self.surroundings.state_directory.as_deref()?;
         let found = folded(path);
-        let holds = is_within(&folded(state), &found) && self.disk.look(state).is_some();
-        let is_project = found == folded(&self.surroundings.project_root);
+        let known = self.known();
+        let folded_state = known.state.as_deref()?;
+        let holds = is_within(folded_state, &found) && self.disk.look(state).is_some();
+        let is_project = found == known.project;
         (holds && !is_project).then(|| {
             format!(
                 "{}, which holds Interlock's state: name what is to be read in it",
@@ -128,20 +132,20 @@ impl Guarded<'_> {
     }
 
     pub(super) fn in_state_directory(&self, found: &str) -> bool {
-        let state = self.surroundings.state_directory.as_deref();
-        state.is_some_and(|state| is_within(found, &folded(state)))
+        let state = self.known().state.as_deref();
+        state.is_some_and(|state| is_within(found, state))
     }
 
     /// Looks at what is Interlock's by a setting.
     fn own(&self, found: &str) -> Option<&'static str> {
-        let config = self.surroundings.config_directory.as_deref();
-        if config.is_some_and(|config| is_within(found, &folded(config))) {
+        let known = self.known();
+        let config = known.config.as_deref();
+        if config.is_some_and(|config| is_within(found, config)) {
             return Some("the person's Interlock configuration");
         }
-        let programs = &self.surroundings.programs;
+        let mut programs = known.programs.iter();
         programs
-            .iter()
-            .any(|program| folded(program) == found)
+            .any(|program| program == found)
             .then_some("Interlock's program")
     }
 
@@ -151,10 +155,9 @@ impl Guarded<'_> {
 
     /// Tells whether a variable puts the row's thing at this path.
     fn is_moved(&self, row: &Row, found: &str) -> bool {
-        let name = || row.names.join("/");
-        self.surroundings.moved.iter().any(|(standard, actual)| {
-            *standard == name()
-                && relative(found, &folded(actual)).is_some_and(|below| {
+        self.known().moved.iter().any(|(standard, actual)| {
+            standard.split('/').eq(row.names.iter().copied())
+                && relative(found, actual).is_some_and(|below| {
                     let first = below.split('/').next().unwrap_or_default();
                     below.is_empty() || row.deep && !row.but.contains(&first)
                 })
@@ -182,12 +185,14 @@ impl Guarded<'_> {
         match row.under {
             Under::Root => row.fits(found.strip_prefix('/').unwrap_or(found)),
             Under::Home => {
-                let home = self.surroundings.home.as_deref().map(folded);
-                home.is_some_and(|home| relative(found, &home).is_some_and(|below| row.fits(below)))
+                let home = self.known().home.as_deref();
+                home.is_some_and(|home| relative(found, home).is_some_and(|below| row.fits(below)))
             }
-            Under::Config => config_bases(self.surroundings)
+            Under::Config => self
+                .known()
+                .config_bases
                 .iter()
-                .any(|base| relative(found, &folded(base)).is_some_and(|below| row.fits(below))),
+                .any(|base| relative(found, base).is_some_and(|below| row.fits(below))),
             Under::Any => {
                 let mut rest = found;
                 while let Some((_, below)) = rest.split_once('/') {
@@ -206,11 +211,11 @@ impl Guarded<'_> {
     /// The project, home and everything above them are left to the rule about
     /// whole places, which refuses them wherever anything is refused.
     fn held_by(&self, path: &str, found: &str) -> Option<String> {
-        let surroundings = self.surroundings;
-        let whole = [Some(&surroundings.project_root), surroundings.home.as_ref()]
+        let known = self.known();
+        let whole = [Some(&known.project), known.home.as_ref()]
             .into_iter()
             .flatten()
-            .any(|root| is_within(&folded(root), found));
+            .any(|root| is_within(root, found));
         if whole {
             return None;
         }
@@ -219,37 +224,26 @@ impl Guarded<'_> {
 
     /// The same of any directory.
     pub(super) fn held(&self, path: &str) -> Option<String> {
+        // Only a directory holds anything.
+        self.disk
+            .look(path)
+            .filter(|seen| seen.kind != Kind::File)?;
         let found = folded(path);
         let here = FILES
             .iter()
             .filter(|row| row.under == Under::Any)
             .map(|row| join(path, row.names));
-        self.anchors()
-            .into_iter()
-            .filter(|anchor| is_within(&folded(anchor), &found))
+        let anchors = self.known().anchors.iter();
+        anchors
+            .filter(|anchor| is_within(&anchor.folded, &found))
+            .map(|anchor| anchor.path.clone())
             .chain(here)
             .find(|anchor| self.disk.look(anchor).is_some())
             .map(|anchor| format!("`{anchor}`"))
     }
 
-    /// Returns every protected path whose place is known, there or not.
-    fn anchors(&self) -> Vec<String> {
-        let surroundings = self.surroundings;
-        let mut anchors: Vec<String> = FILES
-            .iter()
-            .flat_map(|row| {
-                let bases = bases(row.under, surroundings);
-                bases.into_iter().map(|base| join(&base, row.names))
-            })
-            .collect();
-        anchors.extend(surroundings.moved.iter().map(|(_, actual)| actual.clone()));
-        let own = [
-            &surroundings.state_directory,
-            &surroundings.config_directory,
-        ];
-        anchors.extend(own.into_iter().flatten().cloned());
-        anchors.extend(surroundings.programs.iter().cloned());
-        anchors
+    fn known(&self) -> &Known {
+        self.known.get_or_init(|| Known::of(self.surroundings))
     }
 
     /// Finds the protected file that is the same file under another name.
@@ -268,7 +262,8 @@ impl Guarded<'_> {
 
     fn identities(&self) -> Vec<((u64, u64), String)> {
         let mut found = Vec::new();
-        let mut level = self.anchors();
+        let anchors = self.known().anchors.iter();
+        let mut level: Vec<String> = anchors.map(|anchor| anchor.path.clone()).collect();
         // Files of directories in protected directories are far enough.
         for _ in 0..3 {
             let mut below = Vec::new();

@@ -311,7 +311,8 @@ impl Control {
         wanted: impl Fn(Holder) -> bool,
     ) -> Result<Vec<(RunId, Holder)>, Refused> {
         let home = &self.settings.home;
-        let runs = home.list_runs_where(|run| wanted(self.holder_of(run)))?;
+        let projects = [self.project_root.as_path()];
+        let runs = home.list_runs_in(&projects, |run| wanted(self.holder_of(run)))?;
         let open = runs.into_iter().filter(|run| match &run.listed {
             Listed::Known(card) => card.project_root == self.project_root && !card.is_over(),
             // Whose it is the run itself cannot tell; it troubles nobody else.

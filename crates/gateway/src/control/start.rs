@@ -1,19 +1,10 @@
 //! `start`: a run that holds the session that asks for it.
 
-use std::path::Path;
-
-use interlock_core::{
-    call::ControlTool,
-    command::{Ask, Command},
-    machine::Object,
-    names::RunId,
-    refusal::Code,
-};
+use interlock_core::{call::ControlTool, machine::Object, names::RunId, refusal::Code};
 use interlock_formats::Source;
 use interlock_project::Config;
 use interlock_store::{
-    Bindings, Durability, Home, Lookup, NewRun, Note, SessionKey, SourceFile, StartError, Started,
-    submit,
+    BindError, Durability, Hold, Lookup, NewRun, Note, SessionKey, SourceFile, StartError, Started,
 };
 
 use super::{
@@ -27,12 +18,12 @@ use crate::{
     refused::{Refused, Word},
 };
 
-/// What stands in the way of a new run.
-enum InTheWay {
-    /// Nothing, or a run that has ended and is replaced.
-    Ended(Option<RunId>),
-    /// A run that is open.
-    Open(RunId),
+/// What a start came to.
+enum Begun {
+    /// The run that began.
+    Run(Box<Started>),
+    /// An open run stands in its way.
+    Beside(RunId),
 }
 
 impl Control {
@@ -60,16 +51,6 @@ impl Control {
         self.library(&caller)
             .check_trust(&machine, &source.name, &root, &person)
             .map_err(|error| Refused::new(Word::Engine(Code::Protected), error.to_string()))?;
-        let home = &self.settings.home;
-        let bindings = home.lock_bindings()?;
-        // Looked at again, now that nobody else can bind: a refusal leaves nothing behind.
-        let replaced = match self.in_the_way(&bindings, caller.note.as_ref(), &root)? {
-            InTheWay::Ended(run) => run,
-            InTheWay::Open(run) => {
-                drop(bindings);
-                return self.open_run_answer(&run, &caller, incoming);
-            }
-        };
         let new = NewRun {
             machine: &machine,
             source: &source_file(source),
@@ -79,9 +60,9 @@ impl Control {
             at_ms: incoming.at_ms,
         };
         let input = arguments.object("input");
-        let started = match caller.note {
-            Some(note) => begin_for(&bindings, home, &new, input, &note, replaced.as_ref())?,
-            None => begin_for_next(&bindings, home, &new, input, replaced.as_ref())?,
+        let started = match self.begin(&new, input, caller.note.as_ref())? {
+            Begun::Run(started) => *started,
+            Begun::Beside(run) => return self.open_run_answer(&run, &caller, incoming),
         };
         let live = Live::begun(started.log, machine, started.run);
         self.started = Some(live.id().clone());
@@ -129,25 +110,53 @@ impl Control {
         })
     }
 
-    fn in_the_way(
+    /// Begins a run for the session a hook has told of, or for the project's next one; a refusal leaves nothing behind.
+    fn begin(
         &self,
-        bindings: &Bindings<'_>,
+        new: &NewRun<'_>,
+        input: Object,
         note: Option<&Note>,
-        root: &Path,
-    ) -> Result<InTheWay, Refused> {
+    ) -> Result<Begun, Refused> {
+        let home = &self.settings.home;
         // Without a session, only what waits for the next one is asked for: no session has this key.
         let nobody = SessionKey::new("", "");
         let key = note.map_or(&nobody, |note| &note.session);
-        let run = match bindings.look_up(key, root)? {
-            Lookup::Unbound => return Ok(InTheWay::Ended(None)),
-            Lookup::Waiting(run) | Lookup::Project(run) => run,
-            Lookup::Bound(binding) => binding.run,
+        let found = in_the_way(&home.look_up(key, new.project_root)?);
+        if let Some(run) = &found
+            && !self.open(run)?.run.is_over()
+        {
+            return Ok(Begun::Beside(run.clone()));
+        }
+        let replaced = found.as_ref();
+        let prepared = home.prepare_run(new, input, AGENT).map_err(not_started)?;
+        // The bindings are held for as long as it takes to be seen: everybody's hooks wait for them.
+        let begun = match note {
+            Some(note) => {
+                let prepared = prepared.for_session(&note.session, note.process.clone())?;
+                let begun = home.lock_bindings()?.begin(prepared, replaced);
+                begun.map(|(started, _)| started)
+            }
+            None => home
+                .lock_bindings()?
+                .begin_waiting(prepared, Hold::Next, replaced),
         };
-        Ok(if self.open(&run)?.run.is_over() {
-            InTheWay::Ended(Some(run))
-        } else {
-            InTheWay::Open(run)
-        })
+        match begun {
+            Ok(started) => Ok(Begun::Run(Box::new(started))),
+            // Another one was first.
+            Err(BindError::SessionBound { run, .. } | BindError::OtherWaits { run }) => {
+                Ok(Begun::Beside(run))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Returns the run that a session or project has.
+fn in_the_way(found: &Lookup) -> Option<RunId> {
+    match found {
+        Lookup::Unbound => None,
+        Lookup::Waiting(run) | Lookup::Project(run) => Some(run.clone()),
+        Lookup::Bound(binding) => Some(binding.run.clone()),
     }
 }
 
@@ -162,44 +171,6 @@ fn by_policy(config: &Config, name: &str) -> Result<(), Refused> {
         )),
         _ => Ok(()),
     }
-}
-
-/// Begins a run that holds the session a hook has told of.
-fn begin_for(
-    bindings: &Bindings<'_>,
-    home: &Home,
-    new: &NewRun<'_>,
-    input: Object,
-    note: &Note,
-    replaced: Option<&RunId>,
-) -> Result<Started, Refused> {
-    let process = note.process.clone();
-    let prepared = home
-        .prepare_run(new, (input, AGENT), &note.session, process)
-        .map_err(not_started)?;
-    Ok(bindings.begin(prepared, replaced)?.0)
-}
-
-/// Begins a run that waits for the project's next session.
-fn begin_for_next(
-    bindings: &Bindings<'_>,
-    home: &Home,
-    new: &NewRun<'_>,
-    input: Object,
-    replaced: Option<&RunId>,
-) -> Result<Started, Refused> {
-    let mut started = home.start_run(new, input, AGENT).map_err(not_started)?;
-    if let Err(error) = bindings.wait_for_next(&started.run.id, new.project_root, replaced) {
-        // A run that holds nobody would be in everybody's way.
-        let by = "interlock".to_owned();
-        let command = Command {
-            at_ms: new.at_ms,
-            ask: Ask::Cancel { by },
-        };
-        let _ = submit(&mut started.log, new.machine, &mut started.run, &command);
-        return Err(error.into());
-    }
-    Ok(started)
 }
 
 fn source_file(source: Source) -> SourceFile {

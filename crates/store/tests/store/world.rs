@@ -13,7 +13,7 @@ use interlock_core::{
     names::{CallId, Digest, RunId},
 };
 use interlock_store::{
-    Durability, EventLog as _, Home, NewRun, Prepared, RunLog, SessionKey, SourceFile,
+    Durability, EventLog as _, Home, NewRun, PreparedFor, RunLog, SessionKey, SourceFile,
 };
 use rusqlite::Connection;
 use serde_json::json;
@@ -66,7 +66,7 @@ impl World {
     }
 
     /// Makes a run for a session, not to be seen yet.
-    pub(crate) fn prepared(&self, session: &SessionKey) -> Prepared {
+    pub(crate) fn prepared(&self, session: &SessionKey) -> PreparedFor {
         let (machine, source) = (machine(1), source());
         let new = NewRun {
             machine: &machine,
@@ -77,7 +77,9 @@ impl World {
             at_ms: NOW,
         };
         self.home
-            .prepare_run(&new, (Object::new(), "ana"), session, None)
+            .prepare_run(&new, Object::new(), "ana")
+            .unwrap()
+            .for_session(session, None)
             .unwrap()
     }
 

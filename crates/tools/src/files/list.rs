@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobSet;
+use interlock_core::glob::compile_plain;
 use rustix::fs::FileType;
 use serde_json::{Value, json};
 
@@ -52,17 +53,13 @@ fn names_version_control(pattern: &str, real: &str) -> bool {
     named(pattern) || named(real)
 }
 
-fn matcher(pattern: &str) -> Result<GlobMatcher, Failure> {
+fn matcher(pattern: &str) -> Result<GlobSet, Failure> {
     let wrong = |why: String| Failure::new(Code::InvalidArguments, format!("`pattern`: {why}"));
     if pattern.starts_with(['/', '~']) || pattern.split('/').any(|part| part == "..") {
         let why = "it counts from the directory: name another one with `path`";
         return Err(wrong(why.to_owned()));
     }
-    GlobBuilder::new(pattern.strip_prefix("./").unwrap_or(pattern))
-        .literal_separator(true)
-        .build()
-        .map(|glob| glob.compile_matcher())
-        .map_err(|error| wrong(error.kind().to_string()))
+    compile_plain(pattern.strip_prefix("./").unwrap_or(pattern), false).map_err(wrong)
 }
 
 /// Returns the directory that a call names, without links; the project root without one.
@@ -94,7 +91,7 @@ struct Files {
 fn files(
     real: &str,
     left: Left<'_>,
-    matcher: Option<&GlobMatcher>,
+    matcher: Option<&GlobSet>,
     max: usize,
     around: &Around<'_>,
 ) -> Result<Files, Failure> {
@@ -108,7 +105,7 @@ fn files(
             return Err(Trouble::Cancelled.of(real, Aim::Read));
         }
         let path = entry.path();
-        let fits = |matcher: &GlobMatcher| matcher.is_match(walk::below(path, real));
+        let fits = |matcher: &GlobSet| matcher.is_match(walk::below(path, real));
         if !is_shown(&entry) || !matcher.is_none_or(fits) {
             continue;
         }
