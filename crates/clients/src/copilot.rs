@@ -214,7 +214,7 @@ impl Protocol for Copilot {
         let seen = ["textResultForLlm", "text_result_for_llm"]
             .iter()
             .find_map(|key| response.get(key));
-        protocol::text_bytes(seen.unwrap_or(response))
+        protocol::shown_bytes(seen.unwrap_or(response))
     }
 
     fn proves(&self, used: &ToolUse) -> bool {

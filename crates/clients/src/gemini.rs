@@ -142,7 +142,7 @@ impl Protocol for Gemini {
 
     fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
         let seen = response.get("llmContent").unwrap_or(response);
-        protocol::text_bytes(seen)
+        protocol::shown_bytes(seen)
     }
 }
 

@@ -186,7 +186,7 @@ impl Protocol for Opencode {
     }
 
     fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
-        response.get("output").map_or(0, protocol::text_bytes)
+        response.get("output").map_or(0, protocol::shown_bytes)
     }
 }
 

@@ -155,7 +155,7 @@ pub(crate) trait Protocol: Sync {
 
     /// Counts the bytes of a result that the model sees.
     fn result_bytes(&self, _used: &ToolUse, response: &Value) -> u64 {
-        text_bytes(response)
+        shown_bytes(response)
     }
 
     /// Tells whether the exit code of a carried line counts: not of one that goes on in the background.
@@ -216,13 +216,24 @@ pub(crate) fn other_event(named: &str, before: &[&str]) -> Result<Event, String>
     }
 }
 
-/// Counts the bytes of every text in a value.
-pub(crate) fn text_bytes(value: &Value) -> u64 {
+/// Counts the bytes of a result that a model may read: its texts, keys, numbers and words.
+///
+/// Of an item of content that is text, the text alone.
+pub(crate) fn shown_bytes(value: &Value) -> u64 {
+    let bytes = |text: &str| u64::try_from(text.len()).unwrap_or(u64::MAX);
     match value {
-        Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
-        Value::Array(items) => items.iter().map(text_bytes).sum(),
-        Value::Object(object) => object.values().map(text_bytes).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => bytes(text),
+        Value::Array(items) => items.iter().map(shown_bytes).sum(),
+        Value::Object(object) => match (object.get("type"), object.get("text")) {
+            (Some(Value::String(kind)), Some(Value::String(text))) if kind == "text" => bytes(text),
+            _ => {
+                let entries = object.iter();
+                entries
+                    .map(|(key, value)| bytes(key).saturating_add(shown_bytes(value)))
+                    .sum()
+            }
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => bytes(&value.to_string()),
     }
 }
 

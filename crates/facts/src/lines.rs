@@ -31,11 +31,26 @@ pub(crate) fn wide(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
+/// Takes a text apart at every end of a line that some editor or language knows: LF, CR, VT, FF,
+/// NEL and the separators of Unicode.
+///
+/// Each line keeps its end, other than LF.
 fn split(text: &str) -> Vec<&str> {
-    let mut lines: Vec<&str> = text.split('\n').collect();
-    if lines.last().is_some_and(|last| last.is_empty()) {
-        lines.pop();
+    let mut lines = Vec::new();
+    let mut start = 0;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let after = at + letter.len_utf8();
+        let end = match letter {
+            '\n' => at,
+            '\r' if letters.peek().is_some_and(|(_, next)| *next == '\n') => continue,
+            '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => after,
+            _ => continue,
+        };
+        lines.extend(text.get(start..end));
+        start = after;
     }
+    lines.extend(text.get(start..).filter(|rest| !rest.is_empty()));
     lines
 }
 
@@ -128,6 +143,11 @@ mod tests {
             ("a\nb\n", "b\na\n", 1),
             ("x\nx\nx\n", "x\n", 2),
             ("a\n", "b\na\nb\n", 2),
+            ("", "a\rb\rc", 3),
+            ("", "a\r\nb\r\n", 2),
+            ("a\nb\n", "a\r\nb\r\n", 2),
+            ("", "a\u{2028}b\u{2029}c\u{b}d\u{c}e\u{85}f", 6),
+            ("a\rb\rc\r", "a\rx\rc\r", 1),
         ];
         for (old, new, lines) in rows {
             assert_eq!(touched(old, new), lines, "{old:?} -> {new:?}");

@@ -1,6 +1,6 @@
 //! Patches in the form of `apply_patch`, which name their files.
 
-use crate::lines::wide;
+use crate::lines::{count, wide};
 
 /// What a patch does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,13 +90,19 @@ impl PatchedFile {
         }
         let changes = matches!(self.fate, Fate::Changed | Fate::Moved(_));
         match line.chars().next() {
-            Some('+') if self.fate != Fate::Deleted => self.added += 1,
-            Some('-') if changes => self.removed += 1,
+            Some('+') if self.fate != Fate::Deleted => self.added += lines_of(line),
+            Some('-') if changes => self.removed += lines_of(line),
             Some(' ' | '@') | None if changes => {}
             _ => return changes && line == "*** End of File",
         }
         true
     }
+}
+
+/// Counts the lines that one line of a patch holds: some editors see more ends than a patch does.
+fn lines_of(line: &str) -> u64 {
+    let content = line.get(1..).unwrap_or_default();
+    count(content).max(1)
 }
 
 /// Returns the common names of the tools that would do the same.
@@ -159,6 +165,14 @@ mod tests {
         );
         assert_eq!(touched_lines(&files, |_| 0), 4);
         assert_eq!(touched_lines(&files, |_| 9), 10);
+    }
+
+    #[test]
+    fn a_line_of_a_patch_may_hold_several() {
+        let text = "*** Begin Patch\n*** Update File: a\n-one\u{2028}two\n+1\r2\r3\n+\n*** End Patch";
+        let files = read(text).unwrap();
+        let file = files.first().unwrap();
+        assert_eq!((file.removed, file.added), (2, 4));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     input::{ToolUse, is_set},
-    protocol::text_bytes,
+    protocol::shown_bytes,
 };
 
 /// Programs whose exit code 1 Claude Code takes for no failure.
@@ -105,9 +105,19 @@ pub(super) fn result_bytes(tool: &str, response: &Value) -> u64 {
         })
         .unwrap_or_default();
     if parts.is_empty() {
-        return text_bytes(response);
+        return shown_bytes(response);
     }
     parts.into_iter().map(text_bytes).sum()
+}
+
+/// Counts the bytes of every text in a value.
+fn text_bytes(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(object) => object.values().map(text_bytes).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }
 
 #[cfg(test)]

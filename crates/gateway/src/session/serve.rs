@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock_core::machine::Object;
+use interlock_core::{machine::Object, visible::visible};
 use serde_json::{Value, json};
 
 use super::{Asking, Session};
@@ -85,6 +85,19 @@ fn known(method: &str) -> Method {
     found.map_or(Method::Unknown, |(_, known)| *known)
 }
 
+/// Returns the method that `method` is spelled nearly as; a server that is lenient would take it for that one.
+fn imitated(method: &str) -> Option<&'static str> {
+    let letters = |text: &str| -> String {
+        let seen = interlock_core::tools::looks(text);
+        seen.chars().filter(char::is_ascii_alphanumeric).collect()
+    };
+    let spelled = letters(method);
+    let near = METHODS
+        .iter()
+        .find(|(name, _)| *name != method && letters(name) == spelled);
+    near.map(|(name, _)| *name)
+}
+
 impl Session {
     /// Answers any request.
     pub(super) async fn answer(
@@ -148,6 +161,13 @@ impl Session {
 
     /// Passes on a request nobody here knows: to the only server, else to whoever knows it.
     pub(super) async fn pass_on(&self, asking: &Asking, request: Request, extra: Object) -> Reply {
+        if let Some(meant) = imitated(&request.method) {
+            let message = format!(
+                "there is no method `{}`: it is called `{meant}`",
+                visible(&request.method)
+            );
+            return own(Outcome::error(METHOD_NOT_FOUND, &message));
+        }
         let servers = asking.side.upstreams.clone();
         let unknown = |outcome: &Outcome| outcome.error_code() == Some(METHOD_NOT_FOUND);
         self.first_of(asking, &servers, request, extra, None, unknown)
@@ -338,4 +358,26 @@ fn again() -> Reply {
 /// Returns a text of parameters by its name.
 pub(super) fn text<'a>(params: Option<&'a Object>, name: &str) -> Option<&'a str> {
     params?.get(name).and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::imitated;
+
+    #[test]
+    fn a_method_that_is_spelled_nearly_as_a_judged_one_is_not_passed_on() {
+        for (method, meant) in [
+            ("tools/call", None),
+            ("tools/call ", Some("tools/call")),
+            ("Tools/Call", Some("tools/call")),
+            ("tools/ca\u{200b}ll", Some("tools/call")),
+            ("t\u{43e}ols/call", Some("tools/call")),
+            ("tools//call", Some("tools/call")),
+            ("resources/read\n", Some("resources/read")),
+            ("vendor/call", None),
+            ("tools/calls", None),
+        ] {
+            assert_eq!(imitated(method), meant, "{method:?}");
+        }
+    }
 }

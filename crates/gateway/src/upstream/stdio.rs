@@ -138,15 +138,7 @@ async fn read_all(
             Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
             Ok(Line::Whole) => match read_printed(&line) {
                 Some(parcels) => parcels,
-                None => {
-                    let text = String::from_utf8_lossy(&line);
-                    let start: String = text.chars().take(200).collect();
-                    around.notes.tell(&format!(
-                        "interlock: {} printed a line that is no message: {start}",
-                        around.label
-                    ));
-                    continue;
-                }
+                None => no_message(&line, around),
             },
             Ok(Line::TooLong) => too_long(&line, around),
         };
@@ -172,8 +164,31 @@ fn too_long(ends: &[u8], around: &Surroundings) -> Vec<Parcel> {
         around.label, around.bytes_max
     );
     around.notes.tell(&format!("interlock: {what}"));
-    let id = answered_number(ends).map(Id::from);
-    let answer = |id| Parcel::response(id, Outcome::error(INTERNAL_ERROR, &what));
+    failed(ends, &what)
+}
+
+/// Answers a request in the place of a line that cannot be read, where it is meant as an answer.
+fn no_message(line: &[u8], around: &Surroundings) -> Vec<Parcel> {
+    let text = String::from_utf8_lossy(line);
+    let start: String = text.chars().take(200).collect();
+    around.notes.tell(&format!(
+        "interlock: {} printed a line that is no message: {start}",
+        around.label
+    ));
+    let answers = ["\"result\"", "\"error\""];
+    if !answers.iter().any(|key| text.contains(key)) {
+        return Vec::new();
+    }
+    failed(
+        line,
+        &format!("{} answered with what is no JSON", around.label),
+    )
+}
+
+/// Fails the request that a text without a meaning answers; none: it names no request.
+fn failed(text: &[u8], what: &str) -> Vec<Parcel> {
+    let id = answered_number(text).map(Id::from);
+    let answer = |id| Parcel::response(id, Outcome::error(INTERNAL_ERROR, what));
     id.map(answer).into_iter().collect()
 }
 
@@ -251,7 +266,7 @@ fn signal(_group: Option<u32>, _signal: Signal) {}
 
 #[cfg(test)]
 mod tests {
-    use super::read_printed;
+    use super::{failed, read_printed};
 
     #[test]
     fn an_answer_with_bytes_that_are_no_text_is_an_answer() {
@@ -259,5 +274,25 @@ mod tests {
         let read = format!("{:?}", read_printed(line));
         assert!(read.contains("a\u{fffd}\u{fffd}b"), "{read}");
         assert!(read_printed(b"starting \xff").is_none());
+    }
+
+    #[test]
+    fn an_answer_that_is_no_json_fails_its_request() {
+        let deep = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}",
+            "[".repeat(100_000)
+        );
+        let rows = [
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"n\":NaN}}",
+            "{\"result\":{\"n\":NaN},\"id\":7}",
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"text\":\"a\0b\"}}",
+            deep.as_str(),
+        ];
+        for row in rows {
+            assert!(read_printed(row.as_bytes()).is_none(), "{row:.60}");
+            let answer = format!("{:?}", failed(row.as_bytes(), "no JSON"));
+            assert!(answer.contains('7') && answer.contains("no JSON"), "{answer}");
+        }
+        assert!(failed(b"{\"method\":\"x\"", "no JSON").is_empty());
     }
 }
