@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_line_of_a_patch_may_hold_several() {
-        let text = "*** Begin Patch\n*** Update File: a\n-one\u{2028}two\n+1\r2\r3\n+\n*** End Patch";
+        let text =
+            "*** Begin Patch\n*** Update File: a\n-one\u{2028}two\n+1\r2\r3\n+\n*** End Patch";
         let files = read(text).unwrap();
         let file = files.first().unwrap();
         assert_eq!((file.removed, file.added), (2, 4));

@@ -105,8 +105,6 @@ pub struct Parcel {
     ///
     /// Of a response it is the request it answers, and may be left out.
     pub about: Option<Id>,
-    /// Fields beside `jsonrpc`, `id`, `method`, `params`, `result` and `error`.
-    pub extra: Object,
 }
 
 impl From<Message> for Parcel {
@@ -114,7 +112,6 @@ impl From<Message> for Parcel {
         Self {
             message,
             about: None,
-            extra: Object::new(),
         }
     }
 }

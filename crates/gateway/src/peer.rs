@@ -18,7 +18,6 @@ use crate::{
 };
 
 /// What a request came to, with the fields of the answer that nobody knows.
-pub(crate) type Reply = (Outcome, Object);
 
 /// The other side of a connection.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ struct Inner {
 
 #[derive(Debug)]
 struct UnderWay {
-    reply: oneshot::Sender<Reply>,
+    reply: oneshot::Sender<Outcome>,
     tag: Tag,
 }
 
@@ -96,9 +95,9 @@ impl Peer {
         tag: Tag,
         method: &str,
         params: Option<Object>,
-    ) -> Result<Reply, Gone> {
+    ) -> Result<Outcome, Gone> {
         let mut flight = self.begin(tag);
-        flight.send(method, params, Object::new(), None).await?;
+        flight.send(method, params, None).await?;
         flight.reply().await
     }
 
@@ -115,7 +114,7 @@ impl Peer {
     }
 
     /// Gives an answer to the request that waits for it; `false`: none does.
-    pub(crate) fn answered(&self, id: &Id, reply: Reply) -> bool {
+    pub(crate) fn answered(&self, id: &Id, reply: Outcome) -> bool {
         let waiting = number(id).and_then(|number| self.lock().under_way.remove(&number));
         waiting.is_some_and(|waiting| waiting.reply.send(reply).is_ok())
     }
@@ -173,7 +172,7 @@ fn number(id: &Id) -> Option<u64> {
 pub(crate) struct InFlight {
     peer: Arc<Peer>,
     number: u64,
-    answer: oneshot::Receiver<Reply>,
+    answer: oneshot::Receiver<Outcome>,
     sent: bool,
     done: bool,
 }
@@ -189,7 +188,6 @@ impl InFlight {
         &mut self,
         method: &str,
         params: Option<Object>,
-        extra: Object,
         about: Option<Id>,
     ) -> Result<(), Gone> {
         let request = Request {
@@ -200,14 +198,13 @@ impl InFlight {
         let parcel = Parcel {
             message: Message::Request(request),
             about,
-            extra,
         };
         self.sent = method != "initialize";
         self.peer.send(parcel).await
     }
 
     /// Waits for its answer.
-    pub(crate) async fn reply(&mut self) -> Result<Reply, Gone> {
+    pub(crate) async fn reply(&mut self) -> Result<Outcome, Gone> {
         let reply = (&mut self.answer).await.map_err(|_| Gone);
         self.done = true;
         reply

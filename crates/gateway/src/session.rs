@@ -38,7 +38,7 @@ use crate::{
     governor_queue::GovernorQueue,
     message::{INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Parcel, Request, Response},
     origin::{Origin, Told},
-    peer::{Gone, Peer, Reply, Tag},
+    peer::{Gone, Peer, Tag},
     upstream::kept::Upstream,
 };
 
@@ -191,7 +191,7 @@ impl Session {
 
     fn receive(self: &Arc<Self>, parcel: Parcel, tasks: &mut JoinSet<()>) {
         match parcel.message {
-            Message::Request(request) => self.begin(request, parcel.extra, tasks),
+            Message::Request(request) => self.begin(request, tasks),
             Message::Notification(notification) => {
                 if notification.method == "notifications/cancelled" {
                     return self.cancel(notification.params.unwrap_or_default());
@@ -202,7 +202,7 @@ impl Session {
             }
             Message::Response(Response { id, outcome }) => {
                 if let Some(id) = id {
-                    self.client.answered(&id, (outcome, parcel.extra));
+                    self.client.answered(&id, outcome);
                 }
             }
         }
@@ -219,24 +219,28 @@ impl Session {
     }
 
     /// Begins to answer a request.
-    fn begin(self: &Arc<Self>, request: Request, extra: Object, tasks: &mut JoinSet<()>) {
+    fn begin(self: &Arc<Self>, request: Request, tasks: &mut JoinSet<()>) {
         let session = Arc::clone(self);
         let id = request.id.clone();
         match self.seat(&request) {
             Ok((asking, told)) => {
                 let greeting = Greeting::begin(self, &request, asking.is_none());
                 tasks.spawn(async move {
-                    let origin = Arc::clone(asking.as_ref().map_or(&told.0, |asking| &asking.origin));
+                    let origin =
+                        Arc::clone(asking.as_ref().map_or(&told.0, |asking| &asking.origin));
                     let reply = tokio::select! {
                         biased;
                         // The first words cannot be taken back.
                         () = origin.cancelled(), if greeting.is_none() => None,
-                        reply = Arc::clone(&session).answer(asking, request, extra, told.1) => Some(reply),
+                        reply = Arc::clone(&session).answer(asking, request, told.1) => Some(reply),
                     };
                     session.state().under_way.remove(&id);
-                    if let Some((outcome, extra)) = reply {
-                        let parcel = Parcel { extra, ..Parcel::response(id, outcome) };
-                        session.client.send(parcel).await.ok();
+                    if let Some(outcome) = reply {
+                        session
+                            .client
+                            .send(Parcel::response(id, outcome))
+                            .await
+                            .ok();
                     }
                     drop(greeting);
                 });
@@ -347,9 +351,8 @@ impl Session {
         server: &Arc<Peer>,
         method: &str,
         mut params: Option<Object>,
-        extra: Object,
         about: Option<Id>,
-    ) -> Result<Reply, Gone> {
+    ) -> Result<Outcome, Gone> {
         self.wait_greeted().await;
         let token = take_token(&mut params);
         let asked = token.is_some();
@@ -357,7 +360,7 @@ impl Session {
         if asked {
             put_token(&mut params, json!(flight.number()));
         }
-        flight.send(method, params, extra, about).await?;
+        flight.send(method, params, about).await?;
         flight.reply().await
     }
 

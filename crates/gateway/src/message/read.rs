@@ -143,7 +143,6 @@ fn parcel(value: Value) -> Result<Parcel, Malformed> {
     Ok(Parcel {
         message,
         about: None,
-        extra: object,
     })
 }
 
@@ -186,7 +185,6 @@ struct Envelope<'a> {
     params: Option<Value>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    extra: Object,
 }
 
 impl<'a> Envelope<'a> {
@@ -232,7 +230,6 @@ impl<'a> Envelope<'a> {
         Ok(Parcel {
             message,
             about: None,
-            extra: self.extra,
         })
     }
 }
@@ -263,11 +260,8 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
                 "params" => envelope.params = Some(map.next_value()?),
                 "result" => envelope.result = Some(map.next_value()?),
                 "error" => envelope.error = Some(map.next_value()?),
-                other => {
-                    let other = other.to_owned();
-                    let value = map.next_value()?;
-                    envelope.extra.insert(other, value);
-                }
+                // Means nothing here, and something perhaps to whoever would get it.
+                _ => drop(map.next_value::<IgnoredAny>()?),
             }
             // Whose answer it is must be plain.
             if !seen.insert(key.clone()) {

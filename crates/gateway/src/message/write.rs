@@ -36,9 +36,6 @@ impl Parcel {
                 on_one_line(out, start);
             }
         }
-        for (name, value) in &self.extra {
-            field(out, name, value);
-        }
         out.push(b'}');
     }
 }

@@ -5,11 +5,7 @@ use std::sync::Arc;
 use interlock_core::machine::Object;
 use serde_json::{Value, json};
 
-use super::{
-    Asking, Session,
-    names::qualified,
-    serve::{invalid, own},
-};
+use super::{Asking, Session, names::qualified, serve::invalid};
 use crate::{
     era::Era,
     govern::{
@@ -18,7 +14,6 @@ use crate::{
     governor_queue::{GovernorQueue, unavailable},
     message::{INTERNAL_ERROR, Id, Outcome, Request, raw},
     now_ms,
-    peer::Reply,
     tools::control_tool,
     upstream::{kept::Upstream, shelf::Kind},
 };
@@ -46,28 +41,23 @@ enum Ruled {
 
 impl Session {
     /// Answers a call of any tool.
-    pub(super) async fn call(
-        self: &Arc<Self>,
-        asking: Asking,
-        request: Request,
-        extra: Object,
-    ) -> Reply {
+    pub(super) async fn call(self: &Arc<Self>, asking: Asking, request: Request) -> Outcome {
         let Some(name) = request.text("name").map(str::to_owned) else {
-            return own(invalid("`name` of `tools/call` must be a text"));
+            return invalid("`name` of `tools/call` must be a text");
         };
         let mut params = request.params.unwrap_or_default();
         if params
             .get("arguments")
             .is_some_and(|arguments| !arguments.is_object() && !arguments.is_null())
         {
-            return own(invalid("`arguments` of `tools/call` must be an object"));
+            return invalid("`arguments` of `tools/call` must be an object");
         }
         if self.is_own(&name).await {
-            return own(self.call_own(&asking, name, Arc::new(params)).await);
+            return self.call_own(&asking, name, Arc::new(params)).await;
         }
         let target = match self.target(&asking, &name).await {
             Ok(target) => target,
-            Err(outcome) => return own(outcome),
+            Err(outcome) => return outcome,
         };
         // Judged and sent is the same value; it is not copied where nobody kept it.
         let shared = Arc::new(params);
@@ -75,27 +65,24 @@ impl Session {
             Ruled::Passes(ticket) => ticket,
             Ruled::Answered(value) => {
                 let outcome = Outcome::result(&value);
-                return own(self.in_words_of(&asking.origin, "tools/call", outcome));
+                return self.in_words_of(&asking.origin, "tools/call", outcome);
             }
         };
         params = Arc::unwrap_or_clone(shared);
         params.insert("name".to_owned(), json!(target.name));
         let mut passed = Passed::new(&self.governor, ticket);
         let reply = self
-            .forward(&asking, &target.upstream, "tools/call", Some(params), extra)
+            .forward(&asking, &target.upstream, "tools/call", Some(params))
             .await;
         let Some(ticket) = passed.ticket.take() else {
             return reply;
         };
-        match self.task_of(&reply.0, &asking, &target.upstream) {
+        match self.task_of(&reply, &asking, &target.upstream) {
             Some(task) => {
                 self.hold(task, ticket);
                 reply
             }
-            None => {
-                let (outcome, extra) = reply;
-                (self.end(&asking, ticket, outcome).await, extra)
-            }
+            None => self.end(&asking, ticket, reply).await,
         }
     }
 

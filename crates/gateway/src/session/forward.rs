@@ -6,13 +6,13 @@ use interlock_core::machine::Object;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::{Asking, Session, Side, put_token, serve::own, take_token};
+use super::{Asking, Session, Side, put_token, take_token};
 use crate::{
     asks::{self, Asker},
     era::{Era, LOG_KEY, request_to_legacy, result_to_legacy},
     fields::Fields,
     message::{INTERNAL_ERROR, Outcome, Request},
-    peer::{Reply, Tag},
+    peer::Tag,
     upstream::kept::{Live, Upstream},
 };
 
@@ -36,31 +36,23 @@ impl Session {
         upstream: &Arc<Upstream>,
         method: &str,
         params: Option<Object>,
-        extra: Object,
-    ) -> Reply {
+    ) -> Outcome {
         let work = async {
             let live = match upstream.live().await {
                 Ok(live) => live,
-                Err(outcome) => return own(outcome),
+                Err(outcome) => return outcome,
             };
             match (asking.origin.era, live.era) {
-                (Era::Legacy, Era::Legacy) => {
-                    send(asking, upstream, &live, method, params, extra).await
-                }
+                (Era::Legacy, Era::Legacy) => send(asking, upstream, &live, method, params).await,
                 (Era::Modern, Era::Modern) => {
-                    let (outcome, extra) =
-                        send(asking, upstream, &live, method, params, extra).await;
-                    (
-                        asks::marked_result(&upstream.server.asker(), outcome),
-                        extra,
-                    )
+                    let outcome = send(asking, upstream, &live, method, params).await;
+                    asks::marked_result(&upstream.server.asker(), outcome)
                 }
                 (Era::Modern, Era::Legacy) => {
                     self.set_level_for(asking, upstream, &live).await;
                     let params = request_to_legacy(params);
-                    let (outcome, extra) =
-                        send(asking, upstream, &live, method, params, extra).await;
-                    (self.in_words_of(&asking.origin, method, outcome), extra)
+                    let outcome = send(asking, upstream, &live, method, params).await;
+                    self.in_words_of(&asking.origin, method, outcome)
                 }
                 (Era::Legacy, Era::Modern) => {
                     self.forward_in_rounds(asking, upstream, &live, method, params)
@@ -77,7 +69,7 @@ impl Session {
                 upstream.server.label(),
                 time.as_millis()
             );
-            own(Outcome::away(&message))
+            Outcome::away(&message)
         })
     }
 
@@ -87,10 +79,8 @@ impl Session {
         asking: &Asking,
         upstream: &Arc<Upstream>,
         request: &Request,
-        extra: &Object,
-    ) -> Reply {
-        let (params, extra) = (request.params.clone(), extra.clone());
-        self.forward(asking, upstream, &request.method, params, extra)
+    ) -> Outcome {
+        self.forward(asking, upstream, &request.method, request.params.clone())
             .await
     }
 
@@ -102,7 +92,7 @@ impl Session {
         live: &Arc<Live>,
         method: &str,
         params: Option<Object>,
-    ) -> Reply {
+    ) -> Outcome {
         let mut more = Object::new();
         for _ in 0..ROUNDS_MAX {
             let mut whole = params.clone().unwrap_or_default();
@@ -112,8 +102,8 @@ impl Session {
             if let (Some(level), Some(Value::Object(meta))) = (level, whole.get_mut("_meta")) {
                 meta.insert(LOG_KEY.to_owned(), json!(level));
             }
-            let reply = send(asking, upstream, live, method, Some(whole), Object::new()).await;
-            let Outcome::Result(result) = &reply.0 else {
+            let reply = send(asking, upstream, live, method, Some(whole)).await;
+            let Outcome::Result(result) = &reply else {
                 return reply;
             };
             let wanted = Fields::of(result)
@@ -121,31 +111,29 @@ impl Session {
                 .map(|fields| (fields.value("inputRequests"), fields.value("requestState")));
             let Some((requests, state)) = wanted else {
                 return match reply {
-                    (Outcome::Result(result), extra) => {
-                        (Outcome::Result(result_to_legacy(result)), extra)
-                    }
+                    Outcome::Result(result) => Outcome::Result(result_to_legacy(result)),
                     reply => reply,
                 };
             };
             let Some(Value::Object(requests)) = requests.or_else(|| Some(json!({}))) else {
-                return own(Outcome::error(
+                return Outcome::error(
                     INTERNAL_ERROR,
                     "`inputRequests` of the server is no object",
-                ));
+                );
             };
             let asker = upstream.server.asker();
             match self.gather_inputs(asking, &asker, requests).await {
                 Ok(responses) => more.insert("inputResponses".to_owned(), Value::Object(responses)),
-                Err(outcome) => return own(outcome),
+                Err(outcome) => return outcome,
             };
             if let Some(state) = state {
                 more.insert("requestState".to_owned(), state);
             }
         }
-        own(Outcome::error(
+        Outcome::error(
             INTERNAL_ERROR,
             &format!("the server asked for more {ROUNDS_MAX} times and did not answer"),
-        ))
+        )
     }
 
     /// Puts a server's questions to a client of the legacy era.
@@ -199,11 +187,8 @@ impl Session {
         }
         let mut flight = self.client.begin(Tag::Own);
         let about = Some(asking.origin.id());
-        flight
-            .send(method, params, Object::new(), about)
-            .await
-            .ok()?;
-        flight.reply().await.ok().map(|(outcome, _)| outcome)
+        flight.send(method, params, about).await.ok()?;
+        flight.reply().await.ok()
     }
 
     /// Lets a server of the legacy era log as this request wants it.
@@ -229,18 +214,17 @@ async fn send(
     live: &Arc<Live>,
     method: &str,
     mut params: Option<Object>,
-    extra: Object,
-) -> Reply {
+) -> Outcome {
     let mut flight = live.peer.begin(Tag::Origin(Arc::clone(&asking.origin)));
     asks::hide_from_request(upstream.server.asks, &mut params);
     if take_token(&mut params).is_some() {
         put_token(&mut params, json!(flight.number()));
     }
-    if flight.send(method, params, extra, None).await.is_err() {
-        return own(upstream.gone(live));
+    if flight.send(method, params, None).await.is_err() {
+        return upstream.gone(live);
     }
     match flight.reply().await {
         Ok(reply) => reply,
-        Err(_) => own(upstream.gone(live)),
+        Err(_) => upstream.gone(live),
     }
 }

@@ -169,14 +169,14 @@ impl Session {
             let tag = Tag::Origin(Arc::clone(&asking.origin));
             let asked = live.peer.request(tag, "subscriptions/listen", params);
             match asked.await {
-                Ok((outcome @ Outcome::Error(_), _)) => {
+                Ok(outcome @ Outcome::Error(_)) => {
                     if let Some(grant) = grant.take() {
                         grant.send(Granted::Refused(outcome)).await.ok();
                         return;
                     }
                     sleep(REST).await;
                 }
-                Ok((Outcome::Result(_), _)) => sleep(REST).await,
+                Ok(Outcome::Result(_)) => sleep(REST).await,
                 Err(_) => upstream.over(&live).await,
             }
             // Acknowledged once is enough for the client.
@@ -280,7 +280,7 @@ impl Subscription {
                 .request(Tag::Own, "resources/subscribe", Some(params));
             let granted = asked
                 .await
-                .is_ok_and(|(outcome, _)| matches!(outcome, Outcome::Result(_)));
+                .is_ok_and(|outcome| matches!(outcome, Outcome::Result(_)));
             return granted.then_some(subscription);
         }
         Some(subscription)

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use interlock_core::machine::Object;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
     Asking, Session,
     names::qualified,
-    serve::{Read, invalid, not_found, own, text},
+    serve::{Read, invalid, not_found, text},
 };
 use crate::{
     fields::Fields,
     govern::ListedTool,
     message::{Outcome, Request},
-    peer::Reply,
     tools::control_tool,
     upstream::{
         kept::Upstream,
@@ -41,11 +39,10 @@ impl Session {
         kind: Kind,
         asking: &Asking,
         request: Request,
-        extra: Object,
     ) -> Outcome {
         let outcome = match asking.side.only() {
             Some(only) => {
-                self.list_of_one(kind, asking, &Arc::clone(only), request, extra)
+                self.list_of_one(kind, asking, &Arc::clone(only), request)
                     .await
             }
             None => self.list_of_all(kind, asking, &request).await,
@@ -59,7 +56,6 @@ impl Session {
         asking: &Asking,
         only: &Arc<Upstream>,
         request: Request,
-        extra: Object,
     ) -> Outcome {
         let first = text(request.params.as_ref(), "cursor").is_none();
         let live = only.live().await;
@@ -78,9 +74,7 @@ impl Session {
             Some(page) => page,
             None => {
                 let method = kind.method();
-                let (outcome, _) = self
-                    .forward(asking, only, method, request.params, extra)
-                    .await;
+                let outcome = self.forward(asking, only, method, request.params).await;
                 let Outcome::Result(result) = outcome else {
                     return outcome;
                 };
@@ -195,18 +189,15 @@ impl Session {
         self: &Arc<Self>,
         asking: Asking,
         request: Request,
-        extra: Object,
-    ) -> Reply {
+    ) -> Outcome {
         match asking.side.only() {
             Some(only) => {
                 let only = Arc::clone(only);
-                self.forward(&asking, &only, &request.method, request.params, extra)
+                self.forward(&asking, &only, &request.method, request.params)
                     .await
             }
-            None if !self.any_can(&asking, "prompts").await => own(not_found(&request.method)),
-            None => own(self
-                .list_named(Kind::Prompts, &asking, request, extra)
-                .await),
+            None if !self.any_can(&asking, "prompts").await => not_found(&request.method),
+            None => self.list_named(Kind::Prompts, &asking, request).await,
         }
     }
 
@@ -215,10 +206,9 @@ impl Session {
         self: &Arc<Self>,
         asking: &Asking,
         mut request: Request,
-        extra: Object,
-    ) -> Reply {
+    ) -> Outcome {
         let Some(name) = request.text("name") else {
-            return own(invalid("`name` must be given"));
+            return invalid("`name` must be given");
         };
         let arguments = request.params.as_ref();
         let arguments = arguments.and_then(|params| params.get("arguments"));
@@ -226,28 +216,22 @@ impl Session {
         if let Some(only) = asking.side.only() {
             let reading = Read::Prompt(name.to_owned(), arguments);
             if let Some(outcome) = self.unread(only, &reading).await {
-                return own(outcome);
+                return outcome;
             }
-            return self.pass_on(asking, request, extra).await;
+            return self.pass_on(asking, request).await;
         }
         let Some(named) = self.named(Kind::Prompts, asking, name).await else {
-            return own(invalid(&format!("no prompt is called `{name}`")));
+            return invalid(&format!("no prompt is called `{name}`"));
         };
         let reading = Read::Prompt(named.name.clone(), arguments);
         if let Some(outcome) = self.unread(&named.upstream, &reading).await {
-            return own(outcome);
+            return outcome;
         }
         if let Some(params) = &mut request.params {
             params.insert("name".to_owned(), json!(named.name));
         }
-        self.forward(
-            asking,
-            &named.upstream,
-            &request.method,
-            request.params,
-            extra,
-        )
-        .await
+        self.forward(asking, &named.upstream, &request.method, request.params)
+            .await
     }
 
     /// Tells whether any server declared a capability.
@@ -265,18 +249,17 @@ impl Session {
         self: &Arc<Self>,
         asking: &Asking,
         request: Request,
-        extra: Object,
         what: (&'static str, &'static str),
-    ) -> Reply {
+    ) -> Outcome {
         if asking.side.only().is_some() {
-            return self.pass_on(asking, request, extra).await;
+            return self.pass_on(asking, request).await;
         }
         let (field, capability) = what;
         if !self.any_can(asking, capability).await {
-            return own(not_found(&request.method));
+            return not_found(&request.method);
         }
         let Some(wanted) = self.pages_wanted(asking, &request, capability).await else {
-            return own(invalid("`cursor` is none that was given out"));
+            return invalid("`cursor` is none that was given out");
         };
         let (mut entries, mut next, mut failed) = (Vec::new(), Vec::new(), None);
         for (at, upstream, cursor) in wanted {
@@ -290,9 +273,9 @@ impl Session {
                 (None, None) => {}
             }
             let reply = self
-                .forward(asking, &upstream, &request.method, params, extra.clone())
+                .forward(asking, &upstream, &request.method, params)
                 .await;
-            let Outcome::Result(result) = &reply.0 else {
+            let Outcome::Result(result) = &reply else {
                 failed.get_or_insert(reply);
                 continue;
             };
@@ -314,7 +297,7 @@ impl Session {
         if let (Value::Object(page), false) = (&mut page, next.is_empty()) {
             page.insert("nextCursor".to_owned(), json!(cursor_of(&next)));
         }
-        own(self.in_words_of(&asking.origin, &request.method, Outcome::result(&page)))
+        self.in_words_of(&asking.origin, &request.method, Outcome::result(&page))
     }
 
     /// Returns which page of which server is wanted; `None`: the cursor is none of ours.

@@ -11,14 +11,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{
-    Asking, Session,
-    serve::{invalid, own},
-};
+use super::{Asking, Session, serve::invalid};
 use crate::{
     message::{INTERNAL_ERROR, Outcome, Request},
     origin::{Need, Origin, Told},
-    peer::Reply,
 };
 
 /// How long a client may take to come back.
@@ -28,7 +24,7 @@ const WAITING_MAX: usize = 1_000;
 /// How a state of ours begins; one of a server is passed on.
 const PREFIX: &str = "interlock-state-";
 
-type Future = Pin<Box<dyn std::future::Future<Output = Reply> + Send>>;
+type Future = Pin<Box<dyn std::future::Future<Output = Outcome> + Send>>;
 
 /// Requests that wait for their client.
 #[derive(Debug, Default)]
@@ -75,11 +71,10 @@ impl Session {
         self: Arc<Self>,
         asking: Asking,
         request: Request,
-        extra: Object,
         told: Told,
-    ) -> Reply {
+    ) -> Outcome {
         if !may_need_input(&request.method) {
-            return self.respond(asking, request, extra, Some(told)).await;
+            return self.respond(asking, request, Some(told)).await;
         }
         let digest = digest(&request);
         if let Some(state) = request
@@ -91,15 +86,15 @@ impl Session {
                 Some(parked) if parked.digest == digest && parked.until > Instant::now() => {
                     self.resume(parked, &asking.origin, &request).await
                 }
-                Some(_) | None => own(invalid(
-                    "`requestState` is not one that waits for this request: begin it anew",
-                )),
+                Some(_) | None => {
+                    invalid("`requestState` is not one that waits for this request: begin it anew")
+                }
             };
         }
         let origin = Arc::clone(&asking.origin);
         let session = Arc::clone(&self);
         let work = Work {
-            future: Box::pin(async move { session.respond(asking, request, extra, None).await }),
+            future: Box::pin(async move { session.respond(asking, request, None).await }),
             needed: told.needs,
             origin,
         };
@@ -107,7 +102,7 @@ impl Session {
     }
 
     /// Gives the answers of the client to what waits for them.
-    async fn resume(&self, parked: Parked, origin: &Arc<Origin>, request: &Request) -> Reply {
+    async fn resume(&self, parked: Parked, origin: &Arc<Origin>, request: &Request) -> Outcome {
         let Parked {
             work,
             needs,
@@ -133,7 +128,7 @@ impl Session {
     }
 
     /// Works on a request until it is answered or its client is needed.
-    async fn go_on(&self, mut work: Work, digest: String) -> Reply {
+    async fn go_on(&self, mut work: Work, digest: String) -> Outcome {
         let need = tokio::select! {
             biased;
             reply = &mut work.future => return reply,
@@ -150,7 +145,7 @@ impl Session {
     }
 
     /// Lets a request wait for its client.
-    fn park(&self, work: Work, needs: Vec<(String, Need)>, digest: String) -> Reply {
+    fn park(&self, work: Work, needs: Vec<(String, Need)>, digest: String) -> Outcome {
         let mut requests = Object::new();
         for (name, need) in &needs {
             let mut request = Object::new();
@@ -161,17 +156,17 @@ impl Session {
             requests.insert(name.clone(), Value::Object(request));
         }
         let Some(name) = secret() else {
-            return own(Outcome::error(
+            return Outcome::error(
                 INTERNAL_ERROR,
                 "the system gives no random numbers, so the client cannot be asked",
-            ));
+            );
         };
         let mut state = self.state();
         state.parked.expire();
         if state.parked.parked.len() >= WAITING_MAX {
             let message =
                 format!("{WAITING_MAX} requests wait for their client, which is the most");
-            return own(Outcome::error(INTERNAL_ERROR, &message));
+            return Outcome::error(INTERNAL_ERROR, &message);
         }
         let parked = Parked {
             work,
@@ -180,11 +175,11 @@ impl Session {
             until: Instant::now() + WAIT_TIME,
         };
         state.parked.parked.insert(name.clone(), parked);
-        own(Outcome::result(&json!({
+        Outcome::result(&json!({
             "resultType": "input_required",
             "inputRequests": requests,
             "requestState": name,
-        })))
+        }))
     }
 }
 

@@ -8,13 +8,13 @@ use tokio::task::AbortHandle;
 
 use super::{
     Asking, Session,
-    serve::{Read, invalid, own},
+    serve::{Read, invalid},
 };
 use crate::{
     era::Era,
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request},
     origin::Origin,
-    peer::{Reply, Tag},
+    peer::Tag,
     upstream::{kept::Upstream, shelf::Kind},
 };
 
@@ -83,19 +83,18 @@ impl Session {
         self: &Arc<Self>,
         asking: &Asking,
         request: Request,
-        extra: Object,
-    ) -> Reply {
+    ) -> Outcome {
         let Some(uri) = request.text("uri").map(str::to_owned) else {
-            return own(invalid("`uri` must be given"));
+            return invalid("`uri` must be given");
         };
         let servers = self.servers_for(asking, &uri).await;
         let reading = Read::Resource(uri);
         if servers.is_empty()
             && let Some(outcome) = self.unread_by_any(asking, &reading).await
         {
-            return own(outcome);
+            return outcome;
         }
-        self.first_of(asking, &servers, request, extra, Some(&reading), not_there)
+        self.first_of(asking, &servers, request, Some(&reading), not_there)
             .await
     }
 
@@ -122,42 +121,37 @@ impl Session {
     }
 
     /// Subscribes a client of the legacy era to a resource.
-    pub(super) async fn subscribe(
-        self: &Arc<Self>,
-        asking: &Asking,
-        request: Request,
-        extra: Object,
-    ) -> Reply {
+    pub(super) async fn subscribe(self: &Arc<Self>, asking: &Asking, request: Request) -> Outcome {
         let Some(uri) = request.text("uri").map(str::to_owned) else {
-            return self.pass_on(asking, request, extra).await;
+            return self.pass_on(asking, request).await;
         };
-        let mut last = own(super::serve::not_found(&request.method));
+        let mut last = super::serve::not_found(&request.method);
         let servers = self.servers_for(asking, &uri).await;
         if servers.is_empty()
             && let Some(outcome) = self
                 .unread_by_any(asking, &Read::Resource(uri.clone()))
                 .await
         {
-            return own(outcome);
+            return outcome;
         }
         for server in servers {
             if let Some(outcome) = self.unread(&server, &Read::Resource(uri.clone())).await {
-                return own(outcome);
+                return outcome;
             }
             let live = match server.live().await {
                 Ok(live) => live,
-                Err(outcome) => return own(outcome),
+                Err(outcome) => return outcome,
             };
             if live.era == Era::Modern {
                 self.listen_to(asking, &server, &uri);
-                return own(Outcome::result(&json!({})));
+                return Outcome::result(&json!({}));
             }
             let first = server.subscribe(&uri);
             if server.server.shared && !first {
-                return own(Outcome::result(&json!({})));
+                return Outcome::result(&json!({}));
             }
-            last = self.forward_copy(asking, &server, &request, &extra).await;
-            if matches!(last.0, Outcome::Result(_)) {
+            last = self.forward_copy(asking, &server, &request).await;
+            if matches!(last, Outcome::Result(_)) {
                 return last;
             }
             server.unsubscribe(&uri);
@@ -177,23 +171,22 @@ impl Session {
         self: &Arc<Self>,
         asking: &Asking,
         request: Request,
-        extra: Object,
-    ) -> Reply {
+    ) -> Outcome {
         let Some(uri) = request.text("uri").map(str::to_owned) else {
-            return self.pass_on(asking, request, extra).await;
+            return self.pass_on(asking, request).await;
         };
         if let Some(listening) = self.state().routes.listened.remove(&uri) {
             listening.abort();
-            return own(Outcome::result(&json!({})));
+            return Outcome::result(&json!({}));
         }
         let servers = self.servers_for(asking, &uri).await;
-        let mut last = own(super::serve::not_found(&request.method));
+        let mut last = super::serve::not_found(&request.method);
         for server in servers {
             if !server.unsubscribe(&uri) && server.server.shared {
-                return own(Outcome::result(&json!({})));
+                return Outcome::result(&json!({}));
             }
-            last = self.forward_copy(asking, &server, &request, &extra).await;
-            if matches!(last.0, Outcome::Result(_)) {
+            last = self.forward_copy(asking, &server, &request).await;
+            if matches!(last, Outcome::Result(_)) {
                 return last;
             }
         }
@@ -220,7 +213,7 @@ impl Session {
                 let asked = live.peer.request(tag, "subscriptions/listen", params);
                 if asked
                     .await
-                    .is_ok_and(|(outcome, _)| matches!(outcome, Outcome::Error(_)))
+                    .is_ok_and(|outcome| matches!(outcome, Outcome::Error(_)))
                 {
                     return;
                 }
@@ -242,49 +235,35 @@ impl Session {
         self: &Arc<Self>,
         asking: &Asking,
         mut request: Request,
-        extra: Object,
-    ) -> Reply {
+    ) -> Outcome {
         let reading = completed(request.params.as_ref()).map(Read::Resource);
         if let Some(only) = asking.side.only() {
             // What would complete an address shows what lies there.
             if let Some(outcome) = self.unread_of(only, reading.as_ref()).await {
-                return own(outcome);
+                return outcome;
             }
-            return self.pass_on(asking, request, extra).await;
+            return self.pass_on(asking, request).await;
         }
         let reference = request.params.as_ref().and_then(|params| params.get("ref"));
         let part = |name: &str| reference.and_then(|reference| reference.get(name)?.as_str());
         if let Some(uri) = part("uri").map(str::to_owned) {
             let servers = self.servers_of(asking, &uri).await;
             return self
-                .first_of(
-                    asking,
-                    &servers,
-                    request,
-                    extra,
-                    reading.as_ref(),
-                    not_there,
-                )
+                .first_of(asking, &servers, request, reading.as_ref(), not_there)
                 .await;
         }
         let Some(name) = part("name").map(str::to_owned) else {
-            return own(invalid("`ref` must name a prompt or a resource"));
+            return invalid("`ref` must name a prompt or a resource");
         };
         let Some(named) = self.named(Kind::Prompts, asking, &name).await else {
-            return own(invalid(&format!("no prompt is called `{name}`")));
+            return invalid(&format!("no prompt is called `{name}`"));
         };
         let params = request.params.as_mut();
         if let Some(Value::Object(reference)) = params.and_then(|params| params.get_mut("ref")) {
             reference.insert("name".to_owned(), json!(named.name));
         }
-        self.forward(
-            asking,
-            &named.upstream,
-            &request.method,
-            request.params,
-            extra,
-        )
-        .await
+        self.forward(asking, &named.upstream, &request.method, request.params)
+            .await
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Outcome, Request},
     now_ms,
     origin::{Origin, Told},
-    peer::{Reply, Tag},
+    peer::Tag,
     upstream::{kept::Upstream, shelf::Kind},
 };
 
@@ -104,21 +104,20 @@ impl Session {
         self: Arc<Self>,
         asking: Option<Asking>,
         request: Request,
-        extra: Object,
         told: Told,
-    ) -> Reply {
+    ) -> Outcome {
         let Some(asking) = asking else {
             let outcome = match request.method.as_str() {
                 "initialize" => self.initialize(request).await,
                 "ping" => Outcome::result(&json!({})),
                 _ => uninitialized(),
             };
-            return (outcome, Object::new());
+            return outcome;
         };
         match asking.origin.era {
             Era::Legacy if request.method == "initialize" => again(),
-            Era::Legacy => self.respond(asking, request, extra, Some(told)).await,
-            Era::Modern => self.in_rounds(asking, request, extra, told).await,
+            Era::Legacy => self.respond(asking, request, Some(told)).await,
+            Era::Modern => self.in_rounds(asking, request, told).await,
         }
     }
 
@@ -127,50 +126,48 @@ impl Session {
         self: &Arc<Self>,
         asking: Asking,
         request: Request,
-        extra: Object,
         told: Option<Told>,
-    ) -> Reply {
+    ) -> Outcome {
         let modern = asking.origin.era == Era::Modern;
         if modern && REMOVED.contains(&request.method.as_str()) {
-            return own(not_found(&request.method));
+            return not_found(&request.method);
         }
         match known(&request.method) {
-            Method::Ping if !modern => own(Outcome::result(&json!({}))),
-            Method::Discover if modern => own(self.discover(&asking).await),
+            Method::Ping if !modern => Outcome::result(&json!({})),
+            Method::Discover if modern => self.discover(&asking).await,
             Method::Listen if modern => match told {
-                Some(told) => own(self.listen(asking, request, told).await),
-                None => own(not_found(&request.method)),
+                Some(told) => self.listen(asking, request, told).await,
+                None => not_found(&request.method),
             },
-            Method::ListTools => own(self.list_named(Kind::Tools, &asking, request, extra).await),
-            Method::ListPrompts => self.list_prompts(asking, request, extra).await,
-            Method::CallTool => self.call(asking, request, extra).await,
-            Method::GetPrompt => self.get_prompt(&asking, request, extra).await,
+            Method::ListTools => self.list_named(Kind::Tools, &asking, request).await,
+            Method::ListPrompts => self.list_prompts(asking, request).await,
+            Method::CallTool => self.call(asking, request).await,
+            Method::GetPrompt => self.get_prompt(&asking, request).await,
             Method::List(field, capability) => {
-                self.list_pages(&asking, request, extra, (field, capability))
-                    .await
+                self.list_pages(&asking, request, (field, capability)).await
             }
-            Method::Resource => self.with_resource(&asking, request, extra).await,
-            Method::Subscribe if !modern => self.subscribe(&asking, request, extra).await,
-            Method::Unsubscribe if !modern => self.unsubscribe(&asking, request, extra).await,
-            Method::Complete => self.complete(&asking, request, extra).await,
-            Method::LogLevel if !modern => self.set_log_level(&asking, request, extra).await,
-            Method::Task => self.with_task(&asking, request, extra).await,
-            _ => self.pass_on(&asking, request, extra).await,
+            Method::Resource => self.with_resource(&asking, request).await,
+            Method::Subscribe if !modern => self.subscribe(&asking, request).await,
+            Method::Unsubscribe if !modern => self.unsubscribe(&asking, request).await,
+            Method::Complete => self.complete(&asking, request).await,
+            Method::LogLevel if !modern => self.set_log_level(&asking, request).await,
+            Method::Task => self.with_task(&asking, request).await,
+            _ => self.pass_on(&asking, request).await,
         }
     }
 
     /// Passes on a request nobody here knows: to the only server, else to whoever knows it.
-    pub(super) async fn pass_on(&self, asking: &Asking, request: Request, extra: Object) -> Reply {
+    pub(super) async fn pass_on(&self, asking: &Asking, request: Request) -> Outcome {
         if let Some(meant) = imitated(&request.method) {
             let message = format!(
                 "there is no method `{}`: it is called `{meant}`",
                 visible(&request.method)
             );
-            return own(Outcome::error(METHOD_NOT_FOUND, &message));
+            return Outcome::error(METHOD_NOT_FOUND, &message);
         }
         let servers = asking.side.upstreams.clone();
         let unknown = |outcome: &Outcome| outcome.error_code() == Some(METHOD_NOT_FOUND);
-        self.first_of(asking, &servers, request, extra, None, unknown)
+        self.first_of(asking, &servers, request, None, unknown)
             .await
     }
 
@@ -202,34 +199,30 @@ impl Session {
         asking: &Asking,
         servers: &[Arc<Upstream>],
         request: Request,
-        extra: Object,
         reading: Option<&Read>,
         declined: impl Fn(&Outcome) -> bool,
-    ) -> Reply {
-        let mut last = own(not_found(&request.method));
+    ) -> Outcome {
+        let mut last = not_found(&request.method);
         let Some((end, before)) = servers.split_last() else {
             return last;
         };
         for server in before {
             if let Some(outcome) = self.unread_of(server, reading).await {
-                return own(outcome);
+                return outcome;
             }
-            last = self.forward_copy(asking, server, &request, &extra).await;
-            if !declined(&last.0) {
+            last = self.forward_copy(asking, server, &request).await;
+            if !declined(&last) {
                 return last;
             }
         }
         if let Some(outcome) = self.unread_of(end, reading).await {
-            return own(outcome);
+            return outcome;
         }
         let reply = self
-            .forward(asking, end, &request.method, request.params, extra)
+            .forward(asking, end, &request.method, request.params)
             .await;
         // The first that had something to say about it knows best.
-        if declined(&reply.0)
-            && !before.is_empty()
-            && reply.0.error_code() == Some(METHOD_NOT_FOUND)
-        {
+        if declined(&reply) && !before.is_empty() && reply.error_code() == Some(METHOD_NOT_FOUND) {
             return last;
         }
         reply
@@ -243,7 +236,7 @@ impl Session {
         self.unread(server, reading?).await
     }
 
-    async fn set_log_level(&self, asking: &Asking, request: Request, extra: Object) -> Reply {
+    async fn set_log_level(&self, asking: &Asking, request: Request) -> Outcome {
         let level = request.text("level").map(str::to_owned);
         *asking.side.level() = level;
         let mut last = None;
@@ -256,20 +249,14 @@ impl Session {
             }
             let params = request.params.clone();
             let reply = self
-                .forward(
-                    asking,
-                    server,
-                    &request.method,
-                    params.clone(),
-                    extra.clone(),
-                )
+                .forward(asking, server, &request.method, params.clone())
                 .await;
-            if matches!(reply.0, Outcome::Result(_)) {
+            if matches!(reply, Outcome::Result(_)) {
                 server.wish_logged(params.unwrap_or_default());
             }
             last = Some(reply);
         }
-        last.unwrap_or_else(|| own(Outcome::result(&json!({}))))
+        last.unwrap_or_else(|| Outcome::result(&json!({})))
     }
 
     /// Passes on what the client says to nobody in particular.
@@ -327,11 +314,6 @@ impl Session {
     }
 }
 
-/// An answer of ours.
-pub(super) fn own(outcome: Outcome) -> Reply {
-    (outcome, Object::new())
-}
-
 pub(super) fn not_found(method: &str) -> Outcome {
     Outcome::error(METHOD_NOT_FOUND, &format!("nobody here answers `{method}`"))
 }
@@ -348,11 +330,11 @@ fn uninitialized() -> Outcome {
     ))
 }
 
-fn again() -> Reply {
-    own(Outcome::error(
+fn again() -> Outcome {
+    Outcome::error(
         crate::message::INVALID_REQUEST,
         "the session is initialized already",
-    ))
+    )
 }
 
 /// Returns a text of parameters by its name.

@@ -4,7 +4,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use interlock_core::machine::Object;
 use serde_json::Value;
 
 use super::{Asking, Session, serve::invalid};
@@ -13,7 +12,6 @@ use crate::{
     govern::{CallEnd, Ticket},
     message::{Outcome, Request, raw},
     now_ms,
-    peer::Reply,
     upstream::kept::Upstream,
 };
 
@@ -96,38 +94,29 @@ impl Session {
     }
 
     /// Answers a request about a task, by the server that has it.
-    pub(super) async fn with_task(
-        self: &Arc<Self>,
-        asking: &Asking,
-        request: Request,
-        extra: Object,
-    ) -> Reply {
+    pub(super) async fn with_task(self: &Arc<Self>, asking: &Asking, request: Request) -> Outcome {
         let method = request.method.clone();
         let Some(task) = request.text("taskId").map(str::to_owned) else {
             if asking.side.only().is_some() {
-                return self.pass_on(asking, request, extra).await;
+                return self.pass_on(asking, request).await;
             }
-            return super::serve::own(invalid("`taskId` must be given"));
+            return invalid("`taskId` must be given");
         };
         let known = self.state().tasks.servers.get(&task).copied();
         let server = known.and_then(|at| asking.side.upstreams.get(at));
-        let (outcome, extra) = match server.or_else(|| asking.side.only()) {
+        let outcome = match server.or_else(|| asking.side.only()) {
             Some(server) => {
                 let server = Arc::clone(server);
-                self.forward(asking, &server, &method, request.params, extra)
-                    .await
+                self.forward(asking, &server, &method, request.params).await
             }
             None => {
                 let servers = asking.side.upstreams.clone();
                 let declined = |outcome: &Outcome| matches!(outcome, Outcome::Error(_));
-                self.first_of(asking, &servers, request, extra, None, declined)
+                self.first_of(asking, &servers, request, None, declined)
                     .await
             }
         };
-        (
-            self.task_answered(asking, &method, task, outcome).await,
-            extra,
-        )
+        self.task_answered(asking, &method, task, outcome).await
     }
 
     /// Looks whether an answer is the end of a call that went on as a task.

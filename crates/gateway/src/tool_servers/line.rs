@@ -111,7 +111,7 @@ impl Line {
     }
 
     async fn ask(&self, method: &str, params: Option<Object>) -> Result<Value, CallError> {
-        let (outcome, _) = self
+        let outcome = self
             .peer
             .request(Tag::Own, method, params)
             .await
@@ -157,7 +157,7 @@ async fn read(peer: Arc<Peer>, mut incoming: mpsc::Receiver<Parcel>) {
         match parcel.message {
             Message::Response(Response { id, outcome }) => {
                 if let Some(id) = id {
-                    peer.answered(&id, (outcome, parcel.extra));
+                    peer.answered(&id, outcome);
                 }
             }
             Message::Request(request) => {

@@ -24,7 +24,7 @@ use crate::{
         Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Parcel, Request, Response, raw,
     },
     origin::Origin,
-    peer::{Peer, Reply, Tag},
+    peer::{Peer, Tag},
     session::{Session, To},
 };
 
@@ -49,13 +49,13 @@ impl Upstream {
                     }
                     // Nobody waits for what was cancelled.
                     if let Some(id) = id {
-                        peer.answered(&id, (outcome, parcel.extra));
+                        peer.answered(&id, outcome);
                     }
                 }
                 Message::Notification(notification) => {
                     self.told(peer, notification, about).await;
                 }
-                Message::Request(request) => self.asks(peer, request, parcel.extra, about).await,
+                Message::Request(request) => self.asks(peer, request, about).await,
             }
         }
     }
@@ -86,7 +86,7 @@ impl Upstream {
                 } else {
                     // The server ends a subscription.
                     let over = raw(&json!({"resultType": "complete"}));
-                    peer.answered(&id, (Outcome::Result(over), Object::new()));
+                    peer.answered(&id, Outcome::Result(over));
                 }
                 return;
             }
@@ -234,13 +234,7 @@ impl Upstream {
     }
 
     /// Answers a request of the server, or lets a client answer it.
-    async fn asks(
-        self: &Arc<Self>,
-        peer: &Arc<Peer>,
-        request: Request,
-        extra: Object,
-        about: Option<Id>,
-    ) {
+    async fn asks(self: &Arc<Self>, peer: &Arc<Peer>, request: Request, about: Option<Id>) {
         if request.method == "ping" {
             let pong = Outcome::result(&json!({}));
             peer.send(Parcel::response(request.id, pong)).await.ok();
@@ -251,32 +245,22 @@ impl Upstream {
         let mut asked = lock(&self.asked);
         let asking = tokio::spawn(async move {
             let id = request.id.clone();
-            let (outcome, extra) = upstream.ask_client(&peer, request, extra, about).await;
+            let outcome = upstream.ask_client(&peer, request, about).await;
             lock(&upstream.asked).remove(&id);
-            let parcel = Parcel {
-                extra,
-                ..Parcel::response(id, outcome)
-            };
-            peer.send(parcel).await.ok();
+            peer.send(Parcel::response(id, outcome)).await.ok();
         });
         asked.insert(id, asking.abort_handle());
     }
 
-    async fn ask_client(
-        &self,
-        peer: &Arc<Peer>,
-        request: Request,
-        extra: Object,
-        about: Option<Id>,
-    ) -> Reply {
+    async fn ask_client(&self, peer: &Arc<Peer>, request: Request, about: Option<Id>) -> Outcome {
         let Request { method, params, .. } = request;
         let refuse = |why: &str| {
             let message = format!("`{method}` cannot be answered here: {why}");
-            (Outcome::error(METHOD_NOT_FOUND, &message), Object::new())
+            Outcome::error(METHOD_NOT_FOUND, &message)
         };
         let params = match asks::marked(&self.server.asker(), &method, params.clone()) {
             Ok(marked) => marked.or(params),
-            Err(refused) => return (refused, Object::new()),
+            Err(refused) => return refused,
         };
         let origin = match about.and_then(|about| peer.tag(&about)) {
             Some(Tag::Origin(origin)) => Some(origin),
@@ -297,13 +281,13 @@ impl Upstream {
                     return refuse("the client did not declare it");
                 }
                 match origin.need(&method, params).await {
-                    Some(outcome) => (outcome, Object::new()),
+                    Some(outcome) => outcome,
                     None => refuse("the client gave up"),
                 }
             }
             _ => {
                 let about = origin.map(|origin| origin.id());
-                let asked = session.ask(peer, &method, params, extra, about).await;
+                let asked = session.ask(peer, &method, params, about).await;
                 asked.unwrap_or_else(|_| refuse("the client is gone"))
             }
         }
@@ -337,8 +321,8 @@ impl Upstream {
                 let params = Some(self.greeting.to_meta(Some(params)));
                 let asked = live.peer.request(Tag::Own, "subscriptions/listen", params);
                 match asked.await {
-                    Ok((Outcome::Error(_), _)) | Err(_) => return,
-                    Ok((Outcome::Result(_), _)) => sleep(REST).await,
+                    Ok(Outcome::Error(_)) | Err(_) => return,
+                    Ok(Outcome::Result(_)) => sleep(REST).await,
                 }
             }
         };

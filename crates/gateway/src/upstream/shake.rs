@@ -87,7 +87,7 @@ impl Upstream {
             Era::Legacy => {
                 let params = self.greeting.to_initialize();
                 match peer.request(Tag::Own, "initialize", Some(params)).await {
-                    Ok((outcome, _)) => tried(outcome, "protocolVersion"),
+                    Ok(outcome) => tried(outcome, "protocolVersion"),
                     Err(_) => Tried::Broken,
                 }
             }
@@ -100,7 +100,7 @@ impl Upstream {
                     PROBE_TIME
                 };
                 match timeout(time, asked).await {
-                    Ok(Ok((outcome, _))) => tried(outcome, "supportedVersions"),
+                    Ok(Ok(outcome)) => tried(outcome, "supportedVersions"),
                     Ok(Err(_)) => Tried::Broken,
                     Err(_) => Tried::Silent,
                 }

@@ -171,7 +171,7 @@ impl Upstream {
                 .map(|cursor| Object::from_iter([("cursor".to_owned(), cursor)]));
             let params = live.addressed(params, &origin.introduced);
             let asked = live.peer.request(Tag::Own, kind.method(), params);
-            let (outcome, _) = asked.await.map_err(|_| self.gone(live))?;
+            let outcome = asked.await.map_err(|_| self.gone(live))?;
             let Outcome::Result(result) = outcome else {
                 return Err(outcome);
             };

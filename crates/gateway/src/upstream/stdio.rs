@@ -291,7 +291,10 @@ mod tests {
         for row in rows {
             assert!(read_printed(row.as_bytes()).is_none(), "{row:.60}");
             let answer = format!("{:?}", failed(row.as_bytes(), "no JSON"));
-            assert!(answer.contains('7') && answer.contains("no JSON"), "{answer}");
+            assert!(
+                answer.contains('7') && answer.contains("no JSON"),
+                "{answer}"
+            );
         }
         assert!(failed(b"{\"method\":\"x\"", "no JSON").is_empty());
     }

@@ -126,7 +126,11 @@ fn the_bytes_are_those_the_model_sees() {
             json!({"originalFile": "long", "structuredPatch": [{"lines": ["-a", "+b"]}]}),
             4,
         ),
-        ("Unknown", json!({"a": {"b": "12"}, "c": 567, "d": null}), 13),
+        (
+            "Unknown",
+            json!({"a": {"b": "12"}, "c": 567, "d": null}),
+            13,
+        ),
     ];
     for (tool, response, expected) in rows {
         assert_eq!(result_bytes(tool, &response), expected, "{tool}");
