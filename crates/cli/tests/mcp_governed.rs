@@ -137,6 +137,34 @@ fn the_list_and_the_calls_follow_the_phase() {
 }
 
 #[test]
+fn the_control_tools_stay_where_the_only_server_is_down_and_it_is_started_again() {
+    let world = World::new(&two_states(), "planning");
+    world.start();
+    let script = programs::built("interlock-testkit", "mcp-script", INTERLOCK).unwrap();
+    let settings = json!({"tools": world.tools, "log": world.room.path("server.log")});
+    let up = world.room.path("up");
+    let starts = r#"test -e "$1" || exit 3; exec "$2" "$3""#;
+    let mut command = world.room.command(INTERLOCK);
+    command.args(["gateway", "--", "sh", "-c", starts, "sh"]);
+    command.arg(&up).arg(script).arg(settings.to_string());
+    let (mut client, greeting) = Client::open(command, "2025-11-25", &json!({})).unwrap();
+    let told = greeting["result"]["instructions"].as_str().unwrap();
+    assert!(told.contains("it is being restarted"), "{greeting}");
+    let answer = client.request("tools/list", &json!({})).unwrap();
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    assert!(
+        tools
+            .iter()
+            .any(|tool| tool["name"] == "interlock_get_state")
+    );
+    let state = call(&mut client, "interlock_get_state", &json!({}));
+    assert_eq!(state["result"]["isError"], false, "{state}");
+    fs::write(up, "").unwrap();
+    client.incoming("notifications/tools/list_changed").unwrap();
+    assert_eq!(seen(&mut client), ["look"]);
+}
+
+#[test]
 fn of_twenty_calls_at_once_exactly_as_many_pass_as_are_left() {
     let states = json!({
         "planning": {"max_iterations": 7, "on": {"READY": "done"}},

@@ -187,6 +187,16 @@ impl Outcome {
         let error: Value = serde_json::from_str(error.get()).ok()?;
         error.get("code")?.as_i64()
     }
+
+    /// Returns the sentence of an error; `None`: a result, or an error without one.
+    #[must_use]
+    pub fn error_message(&self) -> Option<String> {
+        let Self::Error(error) = self else {
+            return None;
+        };
+        let error: Value = serde_json::from_str(error.get()).ok()?;
+        error.get("message")?.as_str().map(str::to_owned)
+    }
 }
 
 impl Parcel {

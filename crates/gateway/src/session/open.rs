@@ -16,8 +16,10 @@ use crate::{
     upstream::kept::{Live, Upstream},
 };
 
-/// How long several servers are waited for; one alone takes its time.
+/// How long several servers are waited for.
 pub(super) const START_TIME: Duration = Duration::from_secs(8);
+/// How long one alone is waited for: what a client is told of it is told once.
+const START_TIME_OF_ONE: Duration = Duration::from_secs(20);
 
 impl Session {
     /// Answers `initialize`.
@@ -49,32 +51,42 @@ impl Session {
         for upstream in &side.upstreams {
             upstream.join(self);
         }
-        let about = match side.only() {
-            Some(only) => match only.live().await {
-                Ok(live) => self.about_one(&live, &side).await,
-                Err(outcome) => {
-                    // It may be tried again.
-                    self.state().legacy = None;
-                    side.close();
-                    return outcome;
-                }
-            },
-            None => self.about_all(&side).await,
+        match self.about(&side).await {
+            Ok(about) => Outcome::result(&Value::Object(about)),
+            Err(outcome) => {
+                // It may be tried again.
+                self.state().legacy = None;
+                side.close();
+                outcome
+            }
+        }
+    }
+
+    /// Says what the servers of a client can do.
+    ///
+    /// The control tools are there whatever becomes of the servers. Where there are none, and
+    /// the only server is down, nothing is left to be said but why.
+    async fn about(&self, side: &Side) -> Result<Object, Outcome> {
+        let Some(only) = side.only() else {
+            return Ok(self.about_all(side, Instant::now() + START_TIME).await);
         };
-        Outcome::result(&Value::Object(about))
+        if self.own().await.tools.is_empty() {
+            let live = only.live().await?;
+            return Ok(self.about_one(&live, side).await);
+        }
+        match timeout_at(Instant::now() + START_TIME_OF_ONE, only.live()).await {
+            Ok(Ok(live)) => Ok(self.about_one(&live, side).await),
+            Ok(Err(_)) | Err(_) => Ok(self.about_all(side, Instant::now()).await),
+        }
     }
 
     /// Answers `server/discover`.
     pub(super) async fn discover(self: &Arc<Self>, asking: &Asking) -> Outcome {
         let side = &asking.side;
-        let about = match side.only() {
-            Some(only) => match only.live().await {
-                Ok(live) => self.about_one(&live, side).await,
-                Err(outcome) => return outcome,
-            },
-            None => self.about_all(side).await,
+        let mut about = match self.about(side).await {
+            Ok(about) => about,
+            Err(outcome) => return outcome,
         };
-        let mut about = about;
         about.insert("ttlMs".to_owned(), json!(0));
         about.insert("cacheScope".to_owned(), json!("private"));
         let outcome = Outcome::result(&Value::Object(about));
@@ -111,15 +123,23 @@ impl Session {
         about
     }
 
-    /// Says what the servers have together; one that is not up yet joins later.
-    async fn about_all(&self, side: &Side) -> Object {
-        let until = Instant::now() + START_TIME;
+    /// Says what the servers have together; one that is not up at `until` is named and joins later.
+    async fn about_all(&self, side: &Side, until: Instant) -> Object {
         let mut lives = Vec::new();
+        let mut down: Vec<String> = Vec::new();
         for upstream in &side.upstreams {
-            match timeout_at(until, upstream.live()).await {
-                Ok(Ok(live)) => lives.push((Arc::clone(upstream), live)),
-                Ok(Err(_)) | Err(_) => upstream.miss(),
-            }
+            let why = match timeout_at(until, upstream.live()).await {
+                Ok(Ok(live)) => {
+                    lives.push((Arc::clone(upstream), live));
+                    continue;
+                }
+                Ok(Err(outcome)) => outcome.error_message(),
+                Err(_) => None,
+            };
+            upstream.miss();
+            let name = upstream.server.label();
+            let why = why.unwrap_or_else(|| format!("{name} is not up yet"));
+            down.push(format!("{why}. Its tools appear when it is there."));
         }
         let own = self.own().await;
         let mut capabilities = Map::new();
@@ -146,6 +166,7 @@ impl Session {
                 told.push(format!("{}: {theirs}", upstream.server.name));
             }
         }
+        told.extend(down);
         told.push(own.instructions.clone());
         told.retain(|told| !told.is_empty());
         let mut about = Object::new();
