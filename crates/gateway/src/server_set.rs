@@ -1,5 +1,6 @@
 //! Which servers are behind a gateway, and how each is reached.
 
+mod borne;
 mod of_workflow;
 
 use std::{
@@ -30,6 +31,9 @@ use crate::{
     },
 };
 
+/// Sessions that are ending while others begin in their place.
+const ENDING_MAX: usize = 64;
+
 /// The servers behind a gateway, and its bounds.
 #[derive(Debug, Clone, Default)]
 pub struct ServerSet {
@@ -41,6 +45,8 @@ pub struct ServerSet {
     pub wrapped: Option<Process>,
     /// What is bounded.
     pub bounds: Bounds,
+    /// How many sessions the configuration allows at once; `None`: what the machine bears.
+    pub sessions: Option<usize>,
     /// Where it is counted what is ruled, and which servers are up.
     pub metrics: Metrics,
 }
@@ -68,8 +74,9 @@ impl ServerSet {
             bounds: Bounds {
                 message_bytes_max: bounds.message_bytes_max(),
                 calls_max: bounds.calls_max(),
-                sessions_max: bounds.sessions_max(),
+                ..Bounds::default()
             },
+            sessions: bounds.sessions_max(),
             servers: Config::servers(&person, &project),
             wrapped: None,
             metrics: Metrics::default(),
@@ -135,6 +142,16 @@ impl ServerSet {
         self
     }
 
+    /// Returns how many sessions may be open at once: as configured, else as many as the machine bears.
+    #[must_use]
+    pub fn sessions_max(&self) -> usize {
+        let starts = self.servers.values();
+        let starts = starts
+            .filter(|server| matches!(server.transport, Transport::Stdio(_)) && !server.shared);
+        let starts = starts.count() + usize::from(self.wrapped.is_some());
+        self.sessions.unwrap_or_else(|| borne::sessions(starts))
+    }
+
     /// Makes the gateway in front of them; needs a runtime of `tokio`.
     ///
     /// # Errors
@@ -173,7 +190,11 @@ impl ServerSet {
         };
         Ok(Gateway::new(
             servers,
-            self.bounds,
+            Bounds {
+                // Whoever lets clients in counts, and those that are just ending are not let in.
+                sessions_max: self.sessions_max().saturating_add(ENDING_MAX),
+                ..self.bounds
+            },
             notes,
             running,
             Arc::new(appoint),

@@ -47,23 +47,23 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
             "interlock: old tokens stay where they are: {error}\n"
         ))?;
     }
+    let behind = match wrapped(args.command.clone()) {
+        Some(process) => behind.wrapping(process),
+        None => behind,
+    };
     let serving = ServeSettings {
         listen: args.listen,
         access: access(&args)?,
         limits: Limits {
             message_bytes_max: behind.bounds.message_bytes_max,
             requests_max: behind.bounds.calls_max,
-            sessions_max: behind.bounds.sessions_max,
+            sessions_max: behind.sessions_max(),
             idle: Duration::from_secs(args.idle),
             ..Limits::default()
         },
         grace: Duration::from_secs(args.grace),
         verbose: args.verbose,
         log: None,
-    };
-    let behind = match wrapped(args.command) {
-        Some(process) => behind.wrapping(process),
-        None => behind,
     };
     let ready = |address| {
         let url = format!("http://{address}/mcp");

@@ -67,6 +67,8 @@ pub struct Limits {
     pub sessions_max: usize,
     /// How long a session may rest before it is closed.
     pub idle: Duration,
+    /// How long one must have rested to make room for a new one, where there are as many as may be.
+    pub rest: Duration,
     /// How long a client may take to send a request.
     pub request_time: Duration,
     /// How long an answer is waited for before a stream is begun.
@@ -80,6 +82,7 @@ impl Default for Limits {
             requests_max: 1_000,
             sessions_max: 10_000,
             idle: Duration::from_secs(1_800),
+            rest: Duration::from_secs(30),
             request_time: Duration::from_secs(60),
             hold: Duration::from_millis(500),
         }
@@ -206,7 +209,8 @@ impl House {
 
     /// Opens a link of its own for one client.
     fn open(&self, kind: Kind, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
-        if self.sessions.count() >= self.limits.sessions_max {
+        let is_full = self.sessions.count() >= self.limits.sessions_max;
+        if is_full && !self.sessions.make_room(self.limits.rest) {
             let what = format!(
                 "{} sessions are open already: try again later",
                 self.limits.sessions_max

@@ -383,6 +383,25 @@ async fn too_much_at_once_is_refused() {
 }
 
 #[tokio::test]
+async fn a_session_that_rests_makes_room_for_a_new_one() {
+    let world = World::with(Rules {
+        limits: Limits {
+            sessions_max: 1,
+            rest: std::time::Duration::ZERO,
+            ..Rules::default().limits
+        },
+        ..Rules::default()
+    })
+    .await;
+    let first = world.session("2025-06-18").await;
+    let second = world.session("2025-06-18").await;
+    let gone = world.post(Some(&first), &call(1, "echo")).await;
+    assert_eq!(gone.status(), 404);
+    let there = world.post(Some(&second), &call(1, "echo")).await;
+    assert_eq!(there.status(), 200);
+}
+
+#[tokio::test]
 async fn the_transport_before_2025_has_one_stream() {
     let mut world = World::new().await;
     let response = world.send(Method::GET, "/sse", &[EVENTS], "").await;

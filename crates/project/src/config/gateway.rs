@@ -31,10 +31,10 @@ impl GatewayConfig {
         bound(self.calls_max, 1_000)
     }
 
-    /// Returns how many sessions may be open: 10,000 unless set.
+    /// Returns how many sessions may be open; `None`: what the machine bears.
     #[must_use]
-    pub fn sessions_max(&self) -> usize {
-        bound(self.sessions_max, 10_000)
+    pub fn sessions_max(&self) -> Option<usize> {
+        self.sessions_max.map(|set| bound(Some(set), 0))
     }
 }
 

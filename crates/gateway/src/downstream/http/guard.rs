@@ -77,8 +77,17 @@ impl Guard {
     }
 
     /// Checks where the request believes to be, and which page sent it.
-    pub(crate) fn check_place(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    pub(crate) fn check_place(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         let forbidden = |what: &str| Err(Refused::plain(StatusCode::FORBIDDEN, what));
+        // An address that is written out counts more than the `Host` beside it.
+        if uri
+            .authority()
+            .is_some_and(|authority| !self.knows(authority))
+        {
+            return forbidden(
+                "the address of the request is not one of this server: name its host with `--allow-host`",
+            );
+        }
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
         let authority = host.and_then(|host| host.parse::<Authority>().ok());
@@ -219,7 +228,9 @@ mod tests {
     fn check(guard: &Guard, host: &str, origin: Option<&str>) -> bool {
         let mut lines = vec![("host", host)];
         lines.extend(origin.map(|origin| ("origin", origin)));
-        guard.check_place(&headers(&lines)).is_ok()
+        guard
+            .check_place(&Uri::from_static("/mcp"), &headers(&lines))
+            .is_ok()
     }
 
     fn local() -> Guard {
@@ -256,9 +267,16 @@ mod tests {
         for host in others {
             assert!(!check(&local(), host, None), "{host}");
         }
-        assert!(local().check_place(&HeaderMap::new()).is_err(), "no host");
+        let path = Uri::from_static("/mcp");
+        let none = HeaderMap::new();
+        assert!(local().check_place(&path, &none).is_err(), "no host");
         let two = headers(&[("host", "localhost"), ("host", "evil.example")]);
-        assert!(local().check_place(&two).is_err(), "two hosts");
+        assert!(local().check_place(&path, &two).is_err(), "two hosts");
+        let one = headers(&[("host", "localhost")]);
+        let whole = Uri::from_static("http://localhost/mcp");
+        assert!(local().check_place(&whole, &one).is_ok(), "written out");
+        let other = Uri::from_static("http://evil.example/mcp");
+        assert!(local().check_place(&other, &one).is_err(), "another's");
     }
 
     #[test]

@@ -56,7 +56,7 @@ async fn around(State(house): State<Arc<House>>, request: Request, next: Next) -
     let method = parts.method.clone();
     let path = shown_path(parts.uri.path());
     let page = house.guard.page(&parts.headers).cloned();
-    let mut response = match house.guard.check_place(&parts.headers) {
+    let mut response = match house.guard.check_place(&parts.uri, &parts.headers) {
         Err(refused) => refused.answer(),
         Ok(()) if method == Method::OPTIONS => empty(StatusCode::NO_CONTENT),
         Ok(()) => next.run(Request::from_parts(parts, body)).await,

@@ -103,6 +103,22 @@ impl Sessions {
         });
     }
 
+    /// Closes the session that has rested longest, and for at least `rest`; tells whether there was one.
+    pub(crate) fn make_room(&self, rest: Duration) -> bool {
+        let mut sessions = lock(&self.0);
+        let resting = sessions
+            .iter()
+            .map(|(id, session)| (session.conversation.idle(), id));
+        let longest = resting.max().filter(|(idle, _)| *idle >= rest);
+        let Some(id) = longest.map(|(_, id)| id.clone()) else {
+            return false;
+        };
+        if let Some(session) = sessions.remove(&id) {
+            session.conversation.close();
+        }
+        true
+    }
+
     /// Returns all.
     pub(crate) fn all(&self) -> Vec<Arc<Conversation>> {
         let sessions = lock(&self.0);
