@@ -71,6 +71,20 @@ pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec
             .help("keep the file as it is; a native state with `type: stage` has the same keys in snake_case");
         return Err(report.into_diagnostics(&opened.files));
     }
+    if opened.format == Format::CodeMie {
+        let mut report = Report::default();
+        let states = tree
+            .get("states")
+            .map_or(tree.span, |states| states.key_span);
+        report
+            .error(
+                states,
+                "not_native",
+                "a CodeMie file cannot be said: a native workflow has no assistants, conversation and lines of states",
+            )
+            .help("keep the file as it is: `interlock run` takes it");
+        return Err(report.into_diagnostics(&opened.files));
+    }
     let mut value = tree.to_value();
     spell_file(&mut value);
     Ok(Converted { value })

@@ -52,7 +52,7 @@ pub trait Workflows {
     /// Returns the ids that the configuration has below `table`; `None`: not known.
     ///
     /// The tables are those that CodeMie files refer to: `assistants`, `mcp_servers`,
-    /// `integrations`, `datasources`, `skills`.
+    /// `integrations`, `datasources`, `skills`, `providers` and `models`.
     fn entries(&self, table: &str) -> Option<Vec<String>> {
         let _ = table;
         None

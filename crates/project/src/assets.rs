@@ -28,6 +28,9 @@ pub struct Assets {
     skills: IndexMap<String, PathBuf>,
     /// Servers of the gateway, which may be named, too.
     of_gateway: Vec<String>,
+    providers: Vec<String>,
+    /// Other names of models.
+    models: Vec<String>,
 }
 
 /// Where an assistant is defined.
@@ -53,6 +56,12 @@ impl Assets {
         all.add(project, root, &root.join(".interlock"));
         let servers = Config::servers(person, project);
         all.of_gateway = servers.keys().map(ToString::to_string).collect();
+        for config in [person, project] {
+            let providers = config.providers.keys();
+            all.providers
+                .extend(providers.map(|name| name.as_str().to_owned()));
+            all.models.extend(config.models.keys().cloned());
+        }
         all
     }
 
@@ -100,6 +109,8 @@ impl Assets {
             "integrations" => self.integrations.keys().cloned().collect(),
             "datasources" => self.datasources.keys().cloned().collect(),
             "skills" => self.skills.keys().cloned().collect(),
+            "providers" => self.providers.clone(),
+            "models" => self.models.clone(),
             _ => return None,
         })
     }

@@ -37,6 +37,8 @@ pub(super) fn convert(value: &mut Value, schema: &Value) {
 }
 
 /// Brings a value to one of the types that its schema allows, where it is of none of them.
+///
+/// A text is read as what is wanted; what is no text never becomes one.
 pub(super) fn fit(value: &mut Value, schema: &Value) {
     let wanted: Vec<&str> = match schema.get("type") {
         Some(Value::String(word)) => vec![word],
@@ -47,7 +49,6 @@ pub(super) fn fit(value: &mut Value, schema: &Value) {
         return;
     }
     let made = wanted.iter().find_map(|word| match *word {
-        "string" => text(value),
         "integer" => integer(value),
         "number" => number(value),
         "boolean" => truth(value),

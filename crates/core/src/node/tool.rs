@@ -23,7 +23,7 @@ const TOKEN_BYTES: usize = 4;
 /// Makes the arguments of the call.
 ///
 /// `schema` is the tool's own, an object. A text that is one block alone keeps the value's type,
-/// other text gets the type that the schema names, if it parses; what is written `null` is the
+/// other text gets the type that the schema names, if it parses, and no value is made text; what is written `null` is the
 /// context key of that name, or left out. No arguments at all: parameters are filled from context
 /// keys of the same name, which is warned of. Whether they fit the schema is for the caller to say.
 ///

@@ -29,6 +29,12 @@ type Read<T> = Result<T, SyntaxError>;
 pub(super) fn parse(text: &str, file: usize) -> Read<Node> {
     let skipped = mark_len(text);
     let body = text.get(skipped..).unwrap_or_default();
+    // The parser holds a list in brackets whole before it tells of its first item.
+    let most = Scalars::Typed.values_max();
+    let mut commas = text.bytes().enumerate().filter(|(_, byte)| *byte == b',');
+    if let Some((at, _)) = commas.nth(most) {
+        return Err(too_many(at, most));
+    }
     Reader::new(body, skipped, file, Scalars::Typed)
         .whole()
         .map_err(|broken| broken.error)

@@ -18,6 +18,8 @@ use super::syntax::Pipeline;
 use crate::{diagnostic::Report, source_map::Spans};
 use flow::Flow;
 
+pub(crate) use models::PROVIDERS;
+
 /// A pipeline while it is checked.
 pub(super) struct Check<'p> {
     pub(super) pipeline: &'p Pipeline,

@@ -9,6 +9,7 @@ use crate::{
         syntax::{Does, Named, Server, Start, State, Tool, Workflow},
         tools::{BUILTINS, builtin},
     },
+    pipeline::PROVIDERS,
     source::Workflows,
 };
 
@@ -44,6 +45,7 @@ pub(super) fn check(workflow: &Workflow, others: &dyn Workflows, notes: &mut Not
         }
     }
     configured(workflow, others, notes);
+    models(workflow, others, notes);
     available(workflow, others, notes);
     started(workflow, notes);
 }
@@ -150,6 +152,42 @@ fn configured(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>
             )
             .help(format!(
                 "add `[{table}.{id_shown}]` to `.interlock/config.toml`, or to the `config.toml` of your own"
+            ));
+    }
+}
+
+/// Checks that a model which names its provider names one there is.
+fn models(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {
+    let of_assistants = workflow.assistants.iter().map(|one| &one.model);
+    let of_nodes = workflow.nodes.iter().map(|one| &one.model);
+    for model in of_assistants.chain(of_nodes).flatten() {
+        let Some((provider, _)) = model.text.split_once('/') else {
+            continue;
+        };
+        let known = |table: &str| others.entries(table).unwrap_or_default();
+        if provider.contains("{{") || known("models").contains(&model.text) {
+            continue;
+        }
+        let mut providers = known("providers");
+        providers.extend(PROVIDERS.iter().map(|name| (*name).to_owned()));
+        if providers.iter().any(|known| known == provider) {
+            continue;
+        }
+        let near = nearest(provider, providers.iter().map(String::as_str));
+        let guess = near
+            .map(|near| format!(": did you mean `{near}`?"))
+            .unwrap_or_default();
+        let listed: Vec<String> = providers.iter().map(|name| format!("`{name}`")).collect();
+        notes
+            .report
+            .error(
+                model.span,
+                "unknown_provider",
+                format!("there is no provider `{}`{guess}", shown(provider)),
+            )
+            .help(format!(
+                "there are {}; add `[providers.NAME]` or `[models]` to `config.toml`",
+                listed.join(", ")
             ));
     }
 }

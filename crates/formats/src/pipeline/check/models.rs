@@ -6,7 +6,7 @@ use super::Check;
 use crate::stage;
 
 /// The providers whose names need no configuration.
-const PROVIDERS: [&str; 5] = ["anthropic", "openai", "gemini", "google", "ollama"];
+pub(crate) const PROVIDERS: [&str; 5] = ["anthropic", "openai", "gemini", "google", "ollama"];
 
 impl Check<'_> {
     /// Warns of options that the provider of a stage's model lacks.
