@@ -40,12 +40,23 @@ pub(crate) struct Program {
     pub(crate) directory: PathBuf,
     /// Set over this process's environment, in order.
     pub(crate) environment: Vec<(String, String)>,
+    /// What variables of the environment are called in the workflow, where it is otherwise.
+    pub(crate) names: Vec<(String, String)>,
     /// What it reads.
     pub(crate) input: Input,
     /// Whether its standard error goes where its standard output goes.
     pub(crate) merged: bool,
     /// How long it may take.
     pub(crate) timeout_ms: Option<u64>,
+}
+
+impl Program {
+    /// Returns what the workflow calls a variable of the environment.
+    fn written_name(&self, variable: &str) -> String {
+        let mut names = self.names.iter();
+        let found = names.find(|(name, _)| name == variable);
+        found.map_or(variable, |(_, written)| written).to_owned()
+    }
 }
 
 /// What a program reads from its standard input.

@@ -14,6 +14,8 @@ pub(super) struct Safe {
     pub(super) command: Text,
     /// Environment variables by name.
     pub(super) env: Vec<(String, Text)>,
+    /// What the values of those variables are called in the file, where they are called anything.
+    pub(super) names: Vec<(String, String)>,
 }
 
 /// Rewrites a command; `None`: some place in it cannot be made safe.
@@ -26,6 +28,7 @@ pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
     let mut safe = Safe {
         command: Text::default(),
         env: Vec::new(),
+        names: Vec::new(),
     };
     for part in &written.template.parts {
         let expr = match &part.piece {
@@ -56,6 +59,12 @@ pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
         let text = Text {
             pieces: vec![Piece::Hole(expr.clone())],
         };
+        let written = match expr {
+            Expr::Key(key) => Some(key.clone()),
+            Expr::Value(path) => Some(path.join(".")),
+            _ => None,
+        };
+        safe.names.extend(written.map(|written| (name.clone(), written)));
         safe.env.push((name, text));
     }
     Some(safe)

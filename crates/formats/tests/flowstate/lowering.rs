@@ -111,6 +111,11 @@ fn safe_commands_carry_their_values_as_variables() {
         safe["env"],
         json!({ "object": { "Y": plain("z"), "IL_1": hole("x"), "IL_2": hole("x") } })
     );
+    // Messages call a value what the file calls it.
+    assert_eq!(
+        safe["env-names"],
+        json!({ "object": { "IL_1": plain("x"), "IL_2": plain("x") } })
+    );
     assert!(safe.get("shell-safe").is_none());
 }
 

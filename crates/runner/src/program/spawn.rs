@@ -143,7 +143,7 @@ fn check_words(program: &Program) -> Result<(), StartError> {
             continue;
         };
         return Err(StartError::Variable {
-            name: name.clone(),
+            name: program.written_name(name),
             why,
         });
     }
@@ -170,5 +170,5 @@ fn longest(program: &Program) -> String {
         .environment
         .iter()
         .max_by_key(|(_, value)| value.len())
-        .map_or_else(String::new, |(name, _)| name.clone())
+        .map_or_else(String::new, |(name, _)| program.written_name(name))
 }

@@ -167,6 +167,7 @@ fn agent(
         arguments,
         directory: project.to_owned(),
         environment,
+        names: Vec::new(),
         input,
         merged,
         timeout_ms,

@@ -31,6 +31,7 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
     let directory = directory.unwrap_or_else(|| around.places.run_dir.clone());
     let timeout_ms = fields.duration_ms("timeout")?;
     let environment = fields.variables("env")?;
+    let names = fields.variables("env-names")?;
     if command.contains('\0') {
         return Err(fields.wrong("command", "has a NUL byte"));
     }
@@ -47,6 +48,7 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
         arguments: arguments(&command, script.as_ref()),
         directory: PathBuf::from(&directory),
         environment,
+        names,
         input: Input::Rule,
         merged: false,
         timeout_ms,

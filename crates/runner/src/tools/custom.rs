@@ -69,6 +69,7 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
         directory: directory.to_owned(),
         environment,
         input,
+        names: Vec::new(),
         merged: false,
         timeout_ms,
     };

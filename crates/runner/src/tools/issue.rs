@@ -37,6 +37,7 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
         directory: project.to_owned(),
         environment,
         input: Input::Rule,
+        names: Vec::new(),
         merged: false,
         timeout_ms: fields.duration_ms("timeout")?,
     };

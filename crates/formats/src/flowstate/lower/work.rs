@@ -149,6 +149,9 @@ fn bash(flow: &Flow, given: &[(&'static str, Given)], fields: &mut Fields) {
     }
 }
 
+/// Holds, for messages, what the variables of a rewritten command are called in the file.
+const NAMES: &str = "env-names";
+
 /// Puts the rewritten command in, and its values into the environment.
 fn safe_command(command: &Written, fields: &mut Fields) {
     let env = match fields.get("env") {
@@ -168,6 +171,14 @@ fn safe_command(command: &Written, fields: &mut Fields) {
     );
     if !env.is_empty() {
         fields.insert("env".to_owned(), Form::Object(env));
+    }
+    let names: Fields = safe
+        .names
+        .into_iter()
+        .map(|(name, written)| (name, Form::Plain(written.into())))
+        .collect();
+    if !names.is_empty() {
+        fields.insert(NAMES.to_owned(), Form::Object(names));
     }
 }
 
