@@ -10,7 +10,12 @@ use interlock_core::{
 
 use crate::diagnostic::Diagnostic;
 
+/// Remarks that a person is shown at once.
+const SHOWN_MAX: usize = 100;
+
 /// Writes `diagnostics` for a person: message, place, line, and what to do.
+///
+/// Of very many only the first are written, errors before all, and how many are left.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
     let renderer = if colour {
@@ -18,10 +23,22 @@ pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
     } else {
         Renderer::plain()
     };
-    diagnostics
-        .iter()
-        .map(|diagnostic| one(&renderer, diagnostic))
-        .collect()
+    let (errors, others): (Vec<usize>, Vec<usize>) = (0..diagnostics.len()).partition(|at| {
+        let diagnostic = diagnostics.get(*at);
+        diagnostic.is_some_and(|diagnostic| diagnostic.severity == Severity::Error)
+    });
+    let mut shown: Vec<usize> = errors.into_iter().chain(others).take(SHOWN_MAX).collect();
+    shown.sort_unstable();
+    let shown = shown.iter().filter_map(|at| diagnostics.get(*at));
+    let mut text: String = shown.map(|diagnostic| one(&renderer, diagnostic)).collect();
+    match diagnostics.len().saturating_sub(SHOWN_MAX) {
+        0 => {}
+        1 => text.push_str("1 more remark is not shown: `--json` lists all\n\n"),
+        more => text.push_str(&format!(
+            "{more} more remarks are not shown: `--json` lists all\n\n"
+        )),
+    }
+    text
 }
 
 fn one(renderer: &Renderer, diagnostic: &Diagnostic) -> String {

@@ -64,7 +64,8 @@ pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
             Expr::Value(path) => Some(path.join(".")),
             _ => None,
         };
-        safe.names.extend(written.map(|written| (name.clone(), written)));
+        safe.names
+            .extend(written.map(|written| (name.clone(), written)));
         safe.env.push((name, text));
     }
     Some(safe)

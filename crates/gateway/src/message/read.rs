@@ -381,13 +381,30 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"x","method":"a"}"#,
             r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"a","params":{}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/a","params":{"_meta":{"k":null}}}"#,
-            r#"{"jsonrpc":"2.0","id":1,"method":"a","trace":{"deep":[{}]}}"#,
             r#"{"jsonrpc":"2.0","id":7,"result":{"b":1,"a":2}}"#,
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"m","data":{"x":1.50}}}"#,
         ] {
             assert_eq!(written(&one(text)), text);
             let [read] = <[Parcel; 1]>::try_from(read_server(text.as_bytes()).unwrap()).unwrap();
             assert_eq!(written(&read), text, "from a server");
+        }
+    }
+
+    #[test]
+    fn what_has_no_place_in_a_message_is_dropped() {
+        for (text, kept) in [
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"a","arguments":{"deep":[{}]}}"#,
+                r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"b":1},"note":"n"}"#,
+                r#"{"jsonrpc":"2.0","id":7,"result":{"b":1}}"#,
+            ),
+        ] {
+            assert_eq!(written(&one(text)), kept);
+            let [read] = <[Parcel; 1]>::try_from(read_server(text.as_bytes()).unwrap()).unwrap();
+            assert_eq!(written(&read), kept, "from a server");
         }
     }
 
