@@ -156,3 +156,36 @@ fn agents_with_hooks_and_agents_with_gateways_each_get_a_run() {
     let kinds: BTreeSet<u64> = calls.into_iter().collect();
     assert_eq!(kinds, [1, 3].into(), "calls of hooks and of gateways");
 }
+
+#[test]
+fn a_start_has_done_its_work_before_it_wants_what_others_wait_for() {
+    let room = Room::new().unwrap();
+    let flow = json!({"id": "w", "initial": "a", "states": {"a": {"on": {"DONE": "b"}}, "b": {"type": "final"}}});
+    room.write("flow.json", &flow.to_string()).unwrap();
+    let interlock = Interlock::new(INTERLOCK, &room);
+    interlock.start("flow.json").unwrap();
+    interlock.run(&["cancel"]).unwrap();
+    let state = room.state().join("interlock");
+    let runs = state.join("runs");
+    let unseen = || {
+        let names = std::fs::read_dir(&runs).unwrap();
+        names
+            .filter(|entry| {
+                let name = entry.as_ref().unwrap().file_name();
+                name.to_string_lossy().starts_with(".new-")
+            })
+            .count()
+    };
+    let held = interlock_store::Home::at(state);
+    let held = held.lock_bindings().unwrap();
+    let mut start = room.command(INTERLOCK);
+    start.args(["start", "flow.json"]).stdout(Stdio::null());
+    let mut start = start.spawn().unwrap();
+    while unseen() == 0 {
+        assert!(start.try_wait().unwrap().is_none(), "it has ended");
+        thread::yield_now();
+    }
+    drop(held);
+    assert!(start.wait().unwrap().success());
+    assert_eq!(unseen(), 0);
+}

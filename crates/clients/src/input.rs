@@ -168,11 +168,24 @@ impl Told {
     pub(crate) fn borrower(&self) -> Option<ClientId> {
         if self.get("conversation_id").is_some() || self.get("cursor_version").is_some() {
             Some(ClientId::Cursor)
-        } else if self.get("timestamp").is_some() {
+        } else if self.get("timestamp").is_some() && !self.is_claude_code() {
             Some(ClientId::Copilot)
         } else {
             None
         }
+    }
+
+    /// Tells whether the input has what Claude Code alone writes: the mode of its session, the
+    /// id of a use of a tool, a transcript that is called as the session is.
+    fn is_claude_code(&self) -> bool {
+        let text = |key: &str| self.get(key).and_then(Value::as_str);
+        let own = ["permission_mode", "tool_use_id"];
+        let transcript = || {
+            let (path, session) = text("transcript_path").zip(text("session_id"))?;
+            let name = path.rsplit(['/', '\\']).next()?;
+            name.strip_suffix(".jsonl").filter(|name| *name == session)
+        };
+        own.iter().any(|key| self.get(key).is_some()) || transcript().is_some()
     }
 
     /// Returns a text that must be there.
@@ -253,4 +266,51 @@ impl Told {
 /// Tells whether a flag of a client is there and set.
 pub(crate) fn is_set(flag: Option<&Value>) -> bool {
     !matches!(flag, None | Some(Value::Null | Value::Bool(false)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use serde_json::json;
+
+    use super::Told;
+    use crate::client::ClientId;
+
+    #[test]
+    fn a_hook_of_claude_code_is_told_apart_by_what_each_client_alone_writes() {
+        let time = "2026-11-22T08:34:23.140Z";
+        let rows = [
+            (json!({"session_id": "s", "tool_name": "Bash"}), None),
+            (
+                json!({"session_id": "s", "tool_name": "Bash", "timestamp": time}),
+                Some(ClientId::Copilot),
+            ),
+            (
+                json!({"session_id": "s", "transcript_path": "/h/.copilot/s/events.jsonl", "timestamp": time}),
+                Some(ClientId::Copilot),
+            ),
+            // A later version of Claude Code may well say when it was.
+            (
+                json!({"session_id": "s", "permission_mode": "default", "timestamp": time}),
+                None,
+            ),
+            (
+                json!({"session_id": "s", "tool_use_id": "t", "timestamp": time}),
+                None,
+            ),
+            (
+                json!({"session_id": "s", "transcript_path": "/h/.claude/projects/p/s.jsonl", "timestamp": time}),
+                None,
+            ),
+            (
+                json!({"session_id": "s", "conversation_id": "c", "permission_mode": "default"}),
+                Some(ClientId::Cursor),
+            ),
+        ];
+        for (input, client) in rows {
+            let told = Told::parse(input.to_string().as_bytes(), &[]).unwrap();
+            assert_eq!(told.borrower(), client, "{input}");
+        }
+    }
 }

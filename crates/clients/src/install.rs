@@ -207,18 +207,25 @@ pub fn is_set_up(site: &Site) -> bool {
     !set_up(site).is_empty()
 }
 
-/// Returns the clients whose settings name Interlock here, in this project or for this person.
+/// Returns the clients in whose settings something of Interlock stands, in this project or for this person.
+///
+/// What `init --remove` would take out is ours; a file that only speaks of Interlock is not.
 #[must_use]
 pub fn set_up(site: &Site) -> Vec<ClientId> {
+    let holds = |edit: &Edit| match read(&edit.path) {
+        Ok(Some(text)) => match edit.take(&text, site, &[]) {
+            Ok(left) => left.as_ref() != Some(&text),
+            // Whose hooks stand in a file that cannot be read nobody can say: the name decides.
+            Err(_) => text.contains("interlock"),
+        },
+        Ok(None) | Err(_) => false,
+    };
     let named = |client: &ClientId| {
-        let place = footprint(*client);
         [Scope::Project, Scope::Local, Scope::User]
-            .iter()
+            .into_iter()
             .any(|scope| {
-                [place.hook_file, place.server_file].iter().any(|file| {
-                    let text = read(&file(site, *scope));
-                    text.is_ok_and(|text| text.is_some_and(|text| text.contains("interlock")))
-                })
+                let edits = Edit::of(footprint(*client), site, scope);
+                edits.iter().take(2).any(holds)
             })
     };
     let clients = ClientId::ALL.iter().map(|(_, client)| *client);

@@ -78,9 +78,23 @@ fn server_tool(told: &Told, bare: &str) -> String {
         .any(|prefix| bare.starts_with(prefix));
     let server = told.word("command").or_else(|| told.word("url"));
     match server {
-        Some(server) if ours && !server.contains("interlock") => format!("{MCP}other:{bare}"),
+        Some(server) if ours && !is_our_server(&server) => format!("{MCP}other:{bare}"),
         _ => format!("{MCP}{bare}"),
     }
+}
+
+/// Tells whether the line that starts a server starts ours: a program of this name, as a gateway.
+fn is_our_server(line: &str) -> bool {
+    let program = line
+        .split_once(" gateway")
+        .map_or(line, |(program, _)| program);
+    let program = program.trim_matches(['"', '\'', ' ']);
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    // A folder may have a blank in its name; another word is a program of its own.
+    let is_one = ![" /", " -", "://"]
+        .iter()
+        .any(|sign| program.contains(sign));
+    is_one && name.strip_suffix(".exe").unwrap_or(name) == "interlock"
 }
 
 /// Returns the common name of a server's tool; which server it is, is not told.
@@ -112,5 +126,27 @@ pub(super) fn key(used: &ToolUse) -> Digest {
         "Shell" => interlock_facts::digest("Shell", &said(&["command"])),
         "Read" => interlock_facts::digest("Read", &said(&["file_path", "path", "target_file"])),
         name => interlock_facts::digest(name, &used.input),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_our_server;
+
+    #[test]
+    fn a_server_is_ours_by_its_program_and_not_by_a_word_in_its_line() {
+        for (line, ours) in [
+            ("/usr/bin/interlock gateway", true),
+            ("interlock gateway --name x", true),
+            ("\"/opt/a b/interlock\" gateway", true),
+            ("/opt/a b/interlock gateway", true),
+            ("/usr/bin/evil --as interlock gateway", false),
+            ("/usr/bin/evil /interlock gateway", false),
+            ("/home/me/interlock/evil gateway", false),
+            ("http://interlock", false),
+            ("interlocked gateway", false),
+        ] {
+            assert_eq!(is_our_server(line), ours, "{line}");
+        }
     }
 }

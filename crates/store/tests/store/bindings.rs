@@ -9,7 +9,7 @@ use std::{
 };
 
 use interlock_core::names::RunId;
-use interlock_store::{BindError, Binding, ClientProcess, Lookup, SessionKey, StoreError};
+use interlock_store::{BindError, Binding, ClientProcess, Hold, Lookup, SessionKey, StoreError};
 
 use crate::world::{NOW, PROJECT, World, in_parallel};
 
@@ -525,6 +525,29 @@ fn a_run_that_begins_for_a_session_is_never_seen_without_it() {
         looker.join().unwrap()
     });
     assert_eq!(seen.len(), RUNS);
+}
+
+#[test]
+fn a_run_that_would_wait_beside_another_leaves_nothing() {
+    let world = World::new();
+    let first = world.run();
+    let bindings = world.home.lock_bindings().unwrap();
+    bindings
+        .wait_for_next(&first, PROJECT.as_ref(), None)
+        .unwrap();
+    let refused = bindings.begin_waiting(world.prepared_for_all(), Hold::Next, None);
+    assert!(
+        matches!(&refused, Err(BindError::OtherWaits { run }) if *run == first),
+        "{refused:?}"
+    );
+    let runs = fs::read_dir(world.home.path().join("runs")).unwrap();
+    assert_eq!(runs.count(), 1);
+    let prepared = world.prepared_for_all();
+    let started = bindings
+        .begin_waiting(prepared, Hold::Every, Some(&first))
+        .unwrap();
+    let waiting = world.home.waiting_in(PROJECT.as_ref()).unwrap();
+    assert_eq!(waiting, Some((started.run.id, Hold::Every)));
 }
 
 #[test]

@@ -203,3 +203,24 @@ fn unfinished_and_foreign_directories_are_no_runs() {
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0].id, run);
 }
+
+#[test]
+fn a_list_of_one_project_reads_no_run_of_another() {
+    let world = World::new();
+    let own = world.named("fix", PROJECT, NOW);
+    let other = world.named("fix", OTHER, NOW + 1);
+    let ids = |runs: Vec<interlock_store::RunSummary>| -> Vec<RunId> {
+        runs.into_iter().map(|run| run.id).collect()
+    };
+    let here = || world.home.list_runs_in(&[Path::new(PROJECT)], |_| true);
+    // Whose it is has to be read once.
+    assert_eq!(ids(here().unwrap()), [own.clone()]);
+    fs::write(world.database(&other), "no database").unwrap();
+    assert_eq!(ids(here().unwrap()), [own.clone()]);
+    assert_eq!(world.home.find_run(None, PROJECT.as_ref()).unwrap(), own);
+    assert_eq!(world.find("fix").unwrap(), own);
+    let all = world.home.list_runs().unwrap();
+    let damaged = |run: &&interlock_store::RunSummary| matches!(run.listed, Listed::Damaged { .. });
+    assert_eq!(all.iter().filter(damaged).count(), 1);
+    assert_eq!(ids(all), [other, own]);
+}

@@ -13,7 +13,7 @@ use interlock_core::{
     names::{CallId, Digest, RunId},
 };
 use interlock_store::{
-    Durability, EventLog as _, Home, NewRun, PreparedFor, RunLog, SessionKey, SourceFile,
+    Durability, EventLog as _, Home, NewRun, Prepared, PreparedFor, RunLog, SessionKey, SourceFile,
 };
 use rusqlite::Connection;
 use serde_json::json;
@@ -67,6 +67,11 @@ impl World {
 
     /// Makes a run for a session, not to be seen yet.
     pub(crate) fn prepared(&self, session: &SessionKey) -> PreparedFor {
+        self.prepared_for_all().for_session(session, None).unwrap()
+    }
+
+    /// Makes a run for nobody in particular, not to be seen yet.
+    pub(crate) fn prepared_for_all(&self) -> Prepared {
         let (machine, source) = (machine(1), source());
         let new = NewRun {
             machine: &machine,
@@ -76,11 +81,7 @@ impl World {
             durability: Durability::Process,
             at_ms: NOW,
         };
-        self.home
-            .prepare_run(&new, Object::new(), "ana")
-            .unwrap()
-            .for_session(session, None)
-            .unwrap()
+        self.home.prepare_run(&new, Object::new(), "ana").unwrap()
     }
 
     /// Starts a run with `count` events.
