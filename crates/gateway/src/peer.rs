@@ -17,8 +17,6 @@ use crate::{
     origin::Origin,
 };
 
-/// What a request came to, with the fields of the answer that nobody knows.
-
 /// The other side of a connection.
 #[derive(Debug)]
 pub(crate) struct Peer {

@@ -78,7 +78,7 @@ fn server_tool(told: &Told, bare: &str) -> String {
         .any(|prefix| bare.starts_with(prefix));
     let server = told.word("command").or_else(|| told.word("url"));
     match server {
-        Some(server) if ours && !is_our_server(&server) => format!("{MCP}other:{bare}"),
+        Some(server) if ours && !is_our_server(server) => format!("{MCP}other:{bare}"),
         _ => format!("{MCP}{bare}"),
     }
 }

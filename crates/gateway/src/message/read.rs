@@ -26,10 +26,6 @@ const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 /// What one piece of text held.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every frame is one message, taken apart at once"
-)]
 pub enum Frame {
     /// One message.
     One(Parcel),

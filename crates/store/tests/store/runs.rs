@@ -214,9 +214,9 @@ fn a_list_of_one_project_reads_no_run_of_another() {
     };
     let here = || world.home.list_runs_in(&[Path::new(PROJECT)], |_| true);
     // Whose it is has to be read once.
-    assert_eq!(ids(here().unwrap()), [own.clone()]);
+    assert_eq!(ids(here().unwrap()), std::slice::from_ref(&own));
     fs::write(world.database(&other), "no database").unwrap();
-    assert_eq!(ids(here().unwrap()), [own.clone()]);
+    assert_eq!(ids(here().unwrap()), std::slice::from_ref(&own));
     assert_eq!(world.home.find_run(None, PROJECT.as_ref()).unwrap(), own);
     assert_eq!(world.find("fix").unwrap(), own);
     let all = world.home.list_runs().unwrap();
