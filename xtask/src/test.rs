@@ -1,8 +1,9 @@
 //! `test`: all that a change must pass. `.ci/run` is this and nothing else.
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{collections::BTreeSet, process::ExitCode};
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 
 use crate::{lint, setup, steps::Steps, tools};
 
@@ -64,43 +65,38 @@ fn tests(steps: &mut Steps, quick: bool) -> Result<()> {
 
 /// Names every test program but those of [`END_TO_END`].
 fn quick_targets() -> Result<Vec<String>> {
+    let mut call = tools::cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
+    let output = call.output().context("`cargo metadata` cannot be asked")?;
+    let said: Value = serde_json::from_slice(&output.stdout)
+        .context("`cargo metadata` says no JSON: is `Cargo.lock` as it should be?")?;
+    let programs = test_programs(&said);
+    if programs.is_empty() {
+        bail!("`cargo metadata` names no test program");
+    }
     let mut targets = vec!["--lib".to_owned(), "--bins".to_owned()];
-    let root = tools::root();
-    let mut places = folders(&root.join("crates"))?;
-    places.push(root.join("xtask"));
-    for place in places {
-        for name in test_programs(&place.join("tests"))? {
-            if !END_TO_END.contains(&name.as_str()) {
-                targets.extend(["--test".to_owned(), name]);
-            }
+    for name in programs {
+        if !END_TO_END.contains(&name.as_str()) {
+            targets.extend(["--test".to_owned(), name]);
         }
     }
     Ok(targets)
 }
 
-fn folders(place: &Path) -> Result<Vec<std::path::PathBuf>> {
-    let entries =
-        fs::read_dir(place).with_context(|| format!("`{}` cannot be read", place.display()))?;
-    let mut paths = Vec::new();
-    for entry in entries {
-        paths.push(entry?.path());
-    }
-    paths.sort();
-    Ok(paths)
-}
-
-/// Lists the test programs of a crate; one without any has none.
-fn test_programs(place: &Path) -> Result<Vec<String>> {
-    if !place.is_dir() {
-        return Ok(Vec::new());
-    }
-    let files = folders(place)?;
-    let programs = files
+/// Lists the test programs of all crates, whatever form their files have.
+fn test_programs(metadata: &Value) -> BTreeSet<String> {
+    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned();
+    let packages = list(metadata, "packages").unwrap_or_default();
+    let targets = packages
         .iter()
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .filter_map(|path| path.file_stem())
-        .map(|stem| stem.to_string_lossy().into_owned());
-    Ok(programs.collect())
+        .filter_map(|package| list(package, "targets"));
+    targets
+        .flatten()
+        .filter(|target| {
+            let kinds = list(target, "kind").unwrap_or_default();
+            kinds.iter().any(|kind| kind == "test")
+        })
+        .filter_map(|target| target.get("name")?.as_str().map(str::to_owned))
+        .collect()
 }
 
 /// Plays the cases through the program that the tests have built.
@@ -110,4 +106,22 @@ fn cases(steps: &mut Steps) -> Result<()> {
     call.args(CASES);
     steps.command("cases", call);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::test_programs;
+
+    #[test]
+    fn a_test_program_may_be_a_folder() {
+        let target = |kind: &str, name: &str, place: &str| json!({"kind": [kind], "name": name, "src_path": place});
+        let metadata = json!({"packages": [
+            {"targets": [target("lib", "a", "/a/src/lib.rs"), target("test", "one", "/a/tests/one.rs")]},
+            {"targets": [target("test", "many", "/b/tests/many/main.rs"), target("bench", "c", "/b/c.rs")]},
+        ]});
+        let found: Vec<String> = test_programs(&metadata).into_iter().collect();
+        assert_eq!(found, ["many", "one"]);
+    }
 }

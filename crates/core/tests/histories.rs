@@ -8,14 +8,29 @@
     reason = "the test reads recorded files, the engine does not"
 )]
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use interlock_core::{event::Event, evolve, names::RunId, run::Run};
 
+/// What the events are called, as their source says.
+fn names() -> BTreeSet<&'static str> {
+    let (_, events) = include_str!("../src/event.rs")
+        .split_once("pub enum Event {")
+        .unwrap();
+    let (events, _) = events.split_once("\n}").unwrap();
+    let lines = events.lines().filter_map(|line| line.strip_prefix("    "));
+    lines
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
+        .filter_map(|line| line.split([' ', ',', '(']).next())
+        .collect()
+}
+
 #[test]
-fn recorded_runs_replay_alike() {
+fn recorded_runs_replay_alike_and_each_event_stands_in_one() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/histories");
     let mut files = 0;
+    let mut missing = names();
+    assert!(missing.len() > 50, "{missing:?}");
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|ending| ending != "jsonl") {
@@ -26,6 +41,7 @@ fn recorded_runs_replay_alike() {
         let expected: Run = serde_json::from_str(last).unwrap();
         let replayed = events.lines().fold(Run::new(RunId::new("r")), |run, line| {
             let event: Event = serde_json::from_str(line).unwrap();
+            missing.remove(event.name());
             assert_eq!(
                 serde_json::to_string(&event).unwrap(),
                 line,
@@ -38,4 +54,8 @@ fn recorded_runs_replay_alike() {
         files += 1;
     }
     assert!(files > 0, "there are no recorded runs");
+    assert!(
+        missing.is_empty(),
+        "no recorded run has {missing:?}: see tests/histories/README.md"
+    );
 }

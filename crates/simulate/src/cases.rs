@@ -5,7 +5,10 @@ mod source;
 
 use std::{fmt, fs, path::Path};
 
-use interlock_core::machine::{Machine, Object};
+use interlock_core::{
+    event::Event,
+    machine::{Machine, Object},
+};
 use interlock_sandbox::Level;
 use serde_json::Value;
 
@@ -144,12 +147,7 @@ impl Case {
     /// Plays the case against a fresh run of `machine`.
     #[must_use]
     pub fn play(&self, machine: &Machine, setting: &Setting) -> CaseOutcome {
-        let setting = Setting {
-            input: self.input.clone(),
-            level: self.level.unwrap_or(setting.level),
-            ..setting.clone()
-        };
-        let mut simulation = Simulation::new(machine.clone(), setting);
+        let mut simulation = self.begin(machine, setting);
         let failure = self.steps.iter().enumerate().find_map(|(index, step)| {
             let differences = play_step(&mut simulation, step);
             (!differences.is_empty()).then(|| Failure {
@@ -162,6 +160,25 @@ impl Case {
             name: self.name.clone(),
             failure,
         }
+    }
+
+    /// Plays the case, and returns all that is recorded of its run.
+    #[must_use]
+    pub fn recorded(&self, machine: &Machine, setting: &Setting) -> Vec<Event> {
+        let mut simulation = self.begin(machine, setting);
+        for step in &self.steps {
+            play_step(&mut simulation, step);
+        }
+        simulation.events().to_vec()
+    }
+
+    fn begin(&self, machine: &Machine, setting: &Setting) -> Simulation {
+        let setting = Setting {
+            input: self.input.clone(),
+            level: self.level.unwrap_or(setting.level),
+            ..setting.clone()
+        };
+        Simulation::new(machine.clone(), setting)
     }
 }
 

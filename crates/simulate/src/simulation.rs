@@ -94,6 +94,8 @@ pub struct Simulation {
     stages: stages::Stages,
     /// What was noted since the last line.
     notes: Vec<String>,
+    /// All that was recorded.
+    events: Vec<Event>,
 }
 
 impl Simulation {
@@ -111,6 +113,7 @@ impl Simulation {
             commands: Vec::new(),
             stages: stages::Stages::default(),
             notes: Vec::new(),
+            events: Vec::new(),
         };
         let places = simulation.machine.durable.then(|| Places {
             run_dir: "/run".to_owned(),
@@ -129,6 +132,12 @@ impl Simulation {
         });
         simulation.begin_stages();
         simulation
+    }
+
+    /// Returns all that was recorded of the run, from its start.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
     }
 
     /// Answers one line of JSON text.
@@ -395,6 +404,7 @@ impl Simulation {
             let run = std::mem::replace(&mut self.run, Run::new(RunId::new("sim")));
             self.run = evolve(run, event);
         }
+        self.events.extend(decision.events.iter().cloned());
         decision
     }
 
