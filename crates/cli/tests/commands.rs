@@ -181,6 +181,42 @@ fn check_names_line_column_and_the_nearest_name() {
 }
 
 #[test]
+fn a_workflow_is_invoked_by_its_name_or_by_its_id() {
+    let room = room();
+    let called = "id: child-id\ninitial: x\nstates: {x: {on: {DONE: y}}, y: {type: final}}\n";
+    room.write(".interlock/workflows/file-name.yaml", called)
+        .unwrap();
+    for (name, code) in [("file-name", 0), ("child-id", 0), ("nobody", 1)] {
+        let caller = format!(
+            "id: caller\ninitial: a\nstates:\n  a: {{on: {{GO: {{invoke: {name}, on_complete: b, on_fail: b}}}}}}\n  b: {{type: final}}\n"
+        );
+        room.write("caller.yaml", &caller).unwrap();
+        let checked = call(&room, &["check", "caller.yaml"]);
+        assert_eq!(checked.status.code(), Some(code), "{name}: {checked:?}");
+    }
+}
+
+#[test]
+fn of_very_many_remarks_a_person_is_shown_the_first() {
+    let room = room();
+    let states: Vec<String> = (0..400)
+        .map(|at| format!("  s{at}: {{on: {{NEXT: s{}}}}}", (at + 1) % 400))
+        .collect();
+    let ring = format!("id: ring\ninitial: s0\nstates:\n{}\n", states.join("\n"));
+    room.write("ring.yaml", &ring).unwrap();
+    let checked = call(&room, &["check", "ring.yaml"]);
+    let said = String::from_utf8_lossy(&checked.stderr);
+    assert!(said.contains("more remarks are not shown"), "{said}");
+    // An error is shown however many warnings come before it.
+    assert!(said.contains("error["), "{said}");
+    let checked = call(&room, &["check", "ring.yaml", "--json"]);
+    let all = String::from_utf8_lossy(&checked.stdout)
+        .matches("unapproved_power")
+        .count();
+    assert_eq!(all, 400);
+}
+
+#[test]
 fn no_colour_is_printed_to_a_pipe_or_where_it_is_refused() {
     let room = room();
     room.write("bad.yaml", &FLOW.replace("allowed_tools", "alowed_tools"))

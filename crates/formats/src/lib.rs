@@ -5,6 +5,7 @@
 
 mod bundle;
 mod codemie;
+mod commands;
 mod convert;
 mod detect;
 mod diagnostic;
@@ -28,8 +29,8 @@ pub use convert::{Converted, Syntax, convert};
 pub use diagnostic::Diagnostic;
 pub use flowstate::{Misfit, fit_arguments, schema_fault};
 pub use load::{
-    Loaded, check, check_strictly, description_of, first_comment, format_of, is_of_steps, load,
-    load_strictly, may_be_workflow, parent_of, workflow_names,
+    Loaded, check, check_strictly, description_of, first_comment, format_of, id_of, is_of_steps,
+    load, load_strictly, may_be_workflow, parent_of, workflow_names,
 };
 pub use pipeline::{Input, InputKind};
 pub use render::render;

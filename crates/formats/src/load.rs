@@ -190,6 +190,16 @@ pub fn description_of(source: &Source) -> Option<String> {
     written(source, "description").filter(|text| !text.trim().is_empty())
 }
 
+/// Returns the id that a native file gives itself; `None`: it is of another format, or has none.
+#[must_use]
+pub fn id_of(source: &Source) -> Option<String> {
+    let opened = Opened::new(source);
+    let native = opened.format == Format::Native;
+    let tree = opened.tree.as_ref().filter(|_| native)?;
+    let definition = tree.get("definition").map_or(tree, |entry| &entry.value);
+    definition.get("id")?.value.text().map(str::to_owned)
+}
+
 /// Returns a text at the top level of a workflow of steps.
 fn written(source: &Source, key: &str) -> Option<String> {
     let opened = Opened::new(source);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use interlock_core::nearest::nearest;
-use interlock_formats::{Source, Workflows};
+use interlock_formats::{Source, Workflows, id_of};
 
 use crate::{assets::Assets, config::Config, places::workflow_root};
 
@@ -312,10 +312,25 @@ impl Library {
     }
 }
 
+impl Library {
+    /// Reads the nearest workflow whose file gives itself this id, whatever the file is called.
+    fn by_id(&self, id: &str) -> Option<Result<Source, NotFound>> {
+        let entries = self.list().into_iter().take(LOOKED_INTO_MAX);
+        let files = entries.filter_map(|entry| entry.path);
+        files
+            .filter_map(|path| read(&path).ok())
+            .find(|source| id_of(source).as_deref() == Some(id))
+            .map(Ok)
+    }
+}
+
+/// Files that are looked into for an id.
+const LOOKED_INTO_MAX: usize = 500;
+
 impl Workflows for Library {
     fn find(&self, id: &str) -> Option<Result<Source, String>> {
-        self.by_name(id)
-            .map(|found| found.map_err(|error| error.to_string()))
+        let found = self.by_name(id).or_else(|| self.by_id(id));
+        found.map(|found| found.map_err(|error| error.to_string()))
     }
 
     fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
@@ -326,7 +341,10 @@ impl Workflows for Library {
             let beside = file.is_file().then(|| file_of(folder, wanted)).flatten();
             return match beside {
                 Some(path) => Some(read(&path).map_err(|error| error.to_string())),
-                None => self.find(wanted),
+                None => {
+                    let named = self.by_name(wanted);
+                    named.map(|found| found.map_err(|error| error.to_string()))
+                }
             };
         }
         let path = match wanted.split_once('/') {

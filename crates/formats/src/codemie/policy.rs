@@ -1,14 +1,13 @@
 //! What tool calls a state allows, as the native format has it.
 
 use interlock_core::policy::{CommandEntry, OnDenied, Policy, Secrets};
-use interlock_shell::split_entry;
 
 use super::{
     keys::POLICY,
     notes::{Notes, shown},
     table::Fields,
 };
-use crate::{node::Node, source::Span};
+use crate::{commands, node::Node, source::Span};
 
 /// Reads a policy; `what` is what messages call it.
 pub(super) fn read(what: &str, node: &Node, notes: &mut Notes<'_>) -> Option<Policy> {
@@ -56,22 +55,8 @@ fn commands(fields: &Fields<'_>, notes: &mut Notes<'_>) -> Option<Vec<CommandEnt
     }
     let mut entries = Vec::new();
     for (text, span) in fields.texts("allowed_commands") {
-        match split_entry(text) {
-            Some(words) => entries.push(CommandEntry {
-                text: text.to_owned(),
-                words,
-            }),
-            None => {
-                notes
-                    .report
-                    .error(
-                        span,
-                        "invalid_command",
-                        format!("`{}` is not the plain beginning of one command", shown(text)),
-                    )
-                    .help("write the words of one command, without variables, pipes, redirections or `;`");
-            }
-        }
+        let entry = commands::entry(text, &shown(text), span, notes.report);
+        entries.extend(entry);
     }
     Some(entries)
 }

@@ -14,6 +14,7 @@ use super::{
     machine::{Current, Reader},
 };
 use crate::{
+    commands,
     node::Node,
     stage::{Keys, Stage, keys::of_native},
     table::Fields,
@@ -257,7 +258,7 @@ impl Reader<'_, '_> {
         let written = fields.names("allowed_commands")?;
         let mut entries = Vec::with_capacity(written.len());
         for (text, node) in written {
-            let Some(words) = self.words(text, node) else {
+            let Some(entry) = commands::entry(text, text, node.span, &mut self.report) else {
                 continue;
             };
             self.spans.note(
@@ -265,10 +266,7 @@ impl Reader<'_, '_> {
                 Place::AllowedCommand(name.clone(), entries.len()),
                 node.span,
             );
-            entries.push(CommandEntry {
-                text: text.to_owned(),
-                words,
-            });
+            entries.push(entry);
         }
         Some(entries)
     }

@@ -1,0 +1,55 @@
+//! Entries of `allowed_commands`, as people write them.
+
+use interlock_core::policy::CommandEntry;
+use interlock_shell::split_entry;
+
+use crate::{diagnostic::Report, source::Span};
+
+/// Reads an entry; reports one that is none, and warns of one that lists no command.
+///
+/// Other products write patterns: `node --test*` is read as the words before the star with
+/// anything behind them. A star that stands first or alone names no program and lists nothing.
+pub(crate) fn entry(
+    text: &str,
+    shown: &str,
+    span: Span,
+    report: &mut Report,
+) -> Option<CommandEntry> {
+    if let Some(words) = split_entry(text) {
+        return Some(CommandEntry {
+            text: text.to_owned(),
+            words,
+        });
+    }
+    let is_pattern =
+        text.contains('*') && !text.contains(['$', '`', '|', '&', ';', '<', '>', '\\', '\'', '"']);
+    let before = text.trim_end().strip_suffix('*').map(str::trim_end);
+    if let Some(words) = before.filter(|_| is_pattern).and_then(split_entry) {
+        let text = format!("{} *", words.join(" "));
+        return Some(CommandEntry { text, words });
+    }
+    if is_pattern {
+        let bare = text.trim_matches(['*', ' ']);
+        let help = match bare {
+            "" => "leave `allowed_commands` out to let every command pass that the state allows"
+                .to_owned(),
+            _ => format!("write the commands out from their first word, such as `npm {bare}`"),
+        };
+        report
+            .warning(
+                span,
+                "useless_command",
+                format!("`{shown}` lists no command: an entry begins with the name of a program, and a star may only end it"),
+            )
+            .help(help);
+        return None;
+    }
+    report
+        .error(
+            span,
+            "invalid_command",
+            format!("`{shown}` is not the plain beginning of one command"),
+        )
+        .help("write the words of one command, without variables, pipes, redirections or `;`");
+    None
+}
