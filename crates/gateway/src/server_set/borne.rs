@@ -7,9 +7,9 @@ const SESSIONS_MAX: usize = 10_000;
 /// Sessions on the smallest machine.
 const SESSIONS_MIN: usize = 8;
 /// Programs that one core carries, most of them resting.
-const PROGRAMS_A_CORE: usize = 64;
-/// Memory that a server may well take, in KiB: one of Node takes 60 MiB before it does anything.
-const PROGRAM_KIB: usize = 96 * 1024;
+const PROGRAMS_A_CORE: usize = 256;
+/// Memory that a server may well take of its own, in KiB: one of Node takes 40 MiB before it does anything.
+const PROGRAM_KIB: usize = 40 * 1024;
 
 /// Returns how many sessions may be open at once where each starts `starts` programs.
 pub(super) fn sessions(starts: usize) -> usize {
@@ -43,9 +43,9 @@ mod tests {
     fn each_session_counts_the_programs_it_starts() {
         let gib = 1024 * 1024;
         assert_eq!(of(0, 1, Some(0)), 10_000);
-        assert_eq!(of(1, 2, Some(8 * gib)), 85);
-        assert_eq!(of(1, 2, None), 128);
-        assert_eq!(of(4, 2, Some(64 * gib)), 32);
+        assert_eq!(of(1, 2, Some(8 * gib)), 204);
+        assert_eq!(of(1, 2, None), 512);
+        assert_eq!(of(4, 2, Some(64 * gib)), 128);
         assert_eq!(of(40, 2, Some(gib)), 8);
         assert_eq!(
             available("MemTotal: 9 kB\nMemAvailable:   4711 kB\n"),
