@@ -35,6 +35,7 @@ const ENGINE: &[&str] = &[
     "globset",
     "indexmap",
     "minijinja",
+    "minijinja-contrib",
     "serde",
     "serde_json",
     "sha2",
@@ -166,7 +167,16 @@ fn first_word(line: &str) -> &str {
 /// Every crate of the workspace with its direct dependencies.
 fn crates() -> Vec<Crate> {
     let mut crates: Vec<Crate> = Vec::new();
-    for line in tree(&["--workspace", "--depth", "1", "--prefix", "depth"]).lines() {
+    // A crate that stood below another one before would be listed without what it needs.
+    let all = [
+        "--workspace",
+        "--no-dedupe",
+        "--depth",
+        "1",
+        "--prefix",
+        "depth",
+    ];
+    for line in tree(&all).lines() {
         if let Some(line) = line.strip_prefix('0') {
             crates.push(Crate {
                 name: first_word(line).to_owned(),
