@@ -48,8 +48,23 @@ fn packaged(program: &Path) -> Option<String> {
 }
 
 /// Returns what a program says to `--version`.
+///
+/// It is asked in a home of its own first, where it may leave what it likes; one that finds
+/// itself only by the person's home is asked once more.
 fn said_version(program: &Path) -> Option<String> {
-    let child = Command::new(program)
+    let home = tempfile::tempdir().ok();
+    let apart = home.as_ref().and_then(|home| {
+        let (ended_well, said) = answer_of(Command::new(program).env("HOME", home.path()))?;
+        let says_a_version = said.contains(|c: char| c.is_ascii_digit());
+        (ended_well && says_a_version).then_some(said)
+    });
+    let with_home = || answer_of(&mut Command::new(program)).map(|(_, said)| said);
+    apart.or_else(with_home).filter(|said| !said.is_empty())
+}
+
+/// Returns whether a program ended well when it was asked for its version, and what it said.
+fn answer_of(program: &mut Command) -> Option<(bool, String)> {
+    let child = program
         .arg("--version")
         .env_remove(PERSONS_TOKEN)
         .stdin(Stdio::null())
@@ -57,8 +72,8 @@ fn said_version(program: &Path) -> Option<String> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let (_, text) = finish(child, Vec::new()).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    let (ended_well, text) = finish(child, Vec::new()).ok()?;
+    Some((ended_well, text.trim().to_owned()))
 }
 
 /// How often the line before a tool call is tried.
@@ -285,4 +300,31 @@ fn finish(mut child: Child, input: Vec<u8>) -> Result<(bool, String), String> {
 
 fn milliseconds(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use super::version;
+
+    #[test]
+    fn a_program_that_is_asked_for_its_version_leaves_nothing_in_the_persons_home() {
+        let room = tempfile::tempdir().unwrap();
+        let seen = room.path().join("homes");
+        let program = room.path().join("client");
+        let script = format!(
+            "#!/bin/sh\necho \"$HOME\" >> '{}'\necho left > \"$HOME/left\"\necho 1.2.3\n",
+            seen.display()
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(version(&program).as_deref(), Some("1.2.3"));
+        let homes = fs::read_to_string(&seen).unwrap();
+        let own = std::env::var("HOME").unwrap_or_default();
+        assert!(homes.lines().all(|home| home != own), "{homes}");
+        assert_eq!(homes.lines().count(), 1);
+    }
 }
