@@ -87,6 +87,19 @@ fn what_cannot_be_said_is_listed_and_nothing_is_written() {
 }
 
 #[test]
+fn a_codemie_file_is_not_printed_as_a_native_one() {
+    let room = room();
+    let flow = "assistants: [{id: a, system_prompt: x}]\nstates: [{id: s, assistant_id: a, task: t, next: {state_id: end}}]\n";
+    room.write("codemie.yaml", flow).unwrap();
+    let output = call(&room, &["convert", "codemie.yaml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("codemie.yaml:2:1"), "{said}");
+    assert!(said.contains("a CodeMie file cannot be said"), "{said}");
+}
+
+#[test]
 fn each_format_has_a_schema() {
     let room = room();
     let title = |arguments: &[&str]| {
