@@ -197,6 +197,32 @@ fn a_workflow_is_invoked_by_its_name_or_by_its_id() {
 }
 
 #[test]
+fn what_is_only_not_configured_here_may_be_a_note() {
+    let room = room();
+    let flow = "assistants:
+  - {id: a, system_prompt: x, model: elsewhere/m, tools: [{name: jira_search}], datasource_ids: [docs]}
+states:
+  - {id: s, assistant_id: a, task: t, next: {state_id: end}}
+";
+    room.write("codemie.yaml", flow).unwrap();
+    let plain = value(&call(&room, &["check", "codemie.yaml", "--json"]), 1);
+    assert_eq!(plain["errors"], 3, "{plain}");
+    let assumed = ["check", "codemie.yaml", "--assume-configured", "--json"];
+    let assumed = value(&call(&room, &assumed), 0);
+    assert_eq!(assumed["errors"], 0, "{assumed}");
+    let notes = assumed["diagnostics"].as_array().unwrap().iter();
+    assert_eq!(notes.filter(|found| found["severity"] == "note").count(), 3);
+    // What is wrong in the file itself stays an error.
+    room.write(
+        "codemie.yaml",
+        &flow.replace("assistant_id: a", "assistant_id: b"),
+    )
+    .unwrap();
+    let wrong = ["check", "codemie.yaml", "--assume-configured", "--json"];
+    assert_eq!(value(&call(&room, &wrong), 1)["errors"], 1);
+}
+
+#[test]
 fn of_very_many_remarks_a_person_is_shown_the_first() {
     let room = room();
     let states: Vec<String> = (0..400)

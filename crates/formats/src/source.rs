@@ -58,6 +58,11 @@ pub trait Workflows {
         None
     }
 
+    /// Tells whether whatever a file wants of the configuration is taken to be there.
+    fn assumes_configured(&self) -> bool {
+        false
+    }
+
     /// Returns the text that the configuration has for `id` below `table`; `None`: there is none.
     ///
     /// Of `assistants` YAML or JSON with the keys of one, of `skills` plain text. An

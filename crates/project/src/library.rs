@@ -46,6 +46,7 @@ pub struct Library {
     configured_in: (PathBuf, Option<PathBuf>),
     /// What both define for CodeMie files, once it was asked for.
     assets: OnceLock<Result<Assets, String>>,
+    assumes_configured: bool,
 }
 
 /// Who a workflow is from.
@@ -122,7 +123,15 @@ impl Library {
             path: None,
             configured_in: (project_root.to_owned(), configuration.map(Path::to_owned)),
             assets: OnceLock::new(),
+            assumes_configured: false,
         }
+    }
+
+    /// Takes whatever a file wants of the configuration to be there.
+    #[must_use]
+    pub fn assuming_configured(mut self) -> Self {
+        self.assumes_configured = true;
+        self
     }
 
     /// Returns what the configuration defines for CodeMie files, trusted or not.
@@ -372,6 +381,10 @@ impl Workflows for Library {
     fn entries(&self, table: &str) -> Option<Vec<String>> {
         // A configuration that cannot be read is said where something of it is wanted.
         self.assets().as_ref().ok()?.ids(table)
+    }
+
+    fn assumes_configured(&self) -> bool {
+        self.assumes_configured
     }
 
     fn configured(&self, table: &str, id: &str) -> Option<Result<Source, String>> {

@@ -46,6 +46,9 @@ pub(crate) struct CheckArgs {
     /// What a CodeMie file leaves in doubt is an error.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// What is only not configured here (assistants, servers, tools of servers, providers) is a note.
+    #[arg(long)]
+    pub(crate) assume_configured: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -27,11 +27,19 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let library = app.library_to_read();
     let mut all: Vec<Diagnostic> = Vec::new();
     for (name, source) in sources(app, &library, &args.files)? {
-        let found = if args.strict {
-            check_strictly(&source, &library)
-        } else {
-            check(&source, &library)
+        let checked = |library: &Library| match args.strict {
+            true => check_strictly(&source, library),
+            false => check(&source, library),
         };
+        let mut found = checked(&library);
+        if args.assume_configured {
+            let elsewhere = checked(&app.library_to_read().assuming_configured());
+            for diagnostic in &mut found {
+                if !elsewhere.contains(diagnostic) {
+                    diagnostic.severity = Severity::Note;
+                }
+            }
+        }
         if !args.json {
             show(app, &name, &found)?;
         }

@@ -44,9 +44,11 @@ pub(super) fn check(workflow: &Workflow, others: &dyn Workflows, notes: &mut Not
             targets(state, &states, notes);
         }
     }
-    configured(workflow, others, notes);
-    models(workflow, others, notes);
-    available(workflow, others, notes);
+    if !others.assumes_configured() {
+        configured(workflow, others, notes);
+        models(workflow, others, notes);
+        available(workflow, others, notes);
+    }
     started(workflow, notes);
 }
 
