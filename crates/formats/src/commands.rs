@@ -8,7 +8,7 @@ use crate::{diagnostic::Report, source::Span};
 /// Reads an entry; reports one that is none, and warns of one that lists no command.
 ///
 /// Other products write patterns: `node --test*` is read as the words before the star with
-/// anything behind them. A star that stands first or alone names no program and lists nothing.
+/// anything behind them. A star that stands first or alone, or ends the beginning of a name, lists nothing.
 pub(crate) fn entry(
     text: &str,
     shown: &str,
@@ -23,17 +23,18 @@ pub(crate) fn entry(
     }
     let is_pattern =
         text.contains('*') && !text.contains(['$', '`', '|', '&', ';', '<', '>', '\\', '\'', '"']);
-    let before = text.trim_end().strip_suffix('*').map(str::trim_end);
-    if let Some(words) = before.filter(|_| is_pattern).and_then(split_entry) {
+    let before = text.trim_end().strip_suffix('*');
+    // `./scripts/*` and `npm run test:*` mean names that begin so, and no word says which.
+    let ends_a_word = |before: &&str| before.ends_with(|c: char| c.is_alphanumeric() || c == ' ');
+    let before = before.filter(|_| is_pattern).filter(ends_a_word);
+    if let Some(words) = before.map(str::trim_end).and_then(split_entry) {
         let text = format!("{} *", words.join(" "));
         return Some(CommandEntry { text, words });
     }
     if is_pattern {
-        let bare = text.trim_matches(['*', ' ']);
-        let help = match bare {
-            "" => "leave `allowed_commands` out to let every command pass that the state allows"
-                .to_owned(),
-            _ => format!("write the commands out from their first word, such as `npm {bare}`"),
+        let help = match text.trim_matches(['*', ' ']) {
+            "" => "leave `allowed_commands` out to let every command pass that the state allows",
+            _ => "write each command out from its first word, such as `npm test`",
         };
         report
             .warning(
