@@ -224,6 +224,7 @@ pub fn set_up(site: &Site) -> Vec<ClientId> {
         [Scope::Project, Scope::Local, Scope::User]
             .into_iter()
             .any(|scope| {
+                // Hooks and server come first; the files behind them do nothing without either.
                 let edits = Edit::of(footprint(*client), site, scope);
                 edits.iter().take(2).any(holds)
             })

@@ -8,8 +8,12 @@
     reason = "the test reads recorded files, the engine does not"
 )]
 
+#[path = "support/event_names.rs"]
+mod event_names;
+
 use std::{collections::BTreeSet, fs, path::Path};
 
+use event_names::event_names;
 use interlock_core::{event::Event, evolve, names::RunId, run::Run};
 
 /// Events that only a run of the built program brings about, of which none is recorded yet.
@@ -36,24 +40,11 @@ const NOT_RECORDED: &[&str] = &[
     "VariablesSet",
 ];
 
-/// What the events are called, as their source says.
-fn names() -> BTreeSet<&'static str> {
-    let (_, events) = include_str!("../src/event.rs")
-        .split_once("pub enum Event {")
-        .unwrap();
-    let (events, _) = events.split_once("\n}").unwrap();
-    let lines = events.lines().filter_map(|line| line.strip_prefix("    "));
-    lines
-        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
-        .filter_map(|line| line.split([' ', ',', '(']).next())
-        .collect()
-}
-
 #[test]
 fn recorded_runs_replay_alike_and_each_event_stands_in_one() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/histories");
     let mut files = 0;
-    let mut missing = names();
+    let mut missing = event_names();
     assert!(missing.len() > 50, "{missing:?}");
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

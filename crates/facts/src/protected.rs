@@ -10,9 +10,9 @@ mod commands;
 mod copies;
 mod files;
 mod finds;
+mod folded;
 mod git;
 mod index;
-mod known;
 mod list;
 mod processes;
 mod program;
@@ -56,7 +56,7 @@ pub(crate) struct Guarded<'a> {
     surroundings: &'a Surroundings,
     disk: &'a dyn Disk,
     /// Places in the form that paths are compared in, made when first needed.
-    known: OnceCell<known::Known>,
+    places: OnceCell<folded::FoldedPlaces>,
     /// Protected files that may have other names, found when first needed.
     identities: OnceCell<Vec<((u64, u64), String)>>,
 }
@@ -71,7 +71,7 @@ impl<'a> Guarded<'a> {
         Self {
             surroundings,
             disk,
-            known: OnceCell::new(),
+            places: OnceCell::new(),
             identities: OnceCell::new(),
         }
     }

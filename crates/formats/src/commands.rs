@@ -45,6 +45,20 @@ pub(crate) fn entry(
             .help(help);
         return None;
     }
+    no_command(shown, span, report);
+    None
+}
+
+/// Splits the beginning of a command into words, all of which must be literal; reports what is none.
+pub(crate) fn words(text: &str, span: Span, report: &mut Report) -> Option<Vec<String>> {
+    let words = split_entry(text);
+    if words.is_none() {
+        no_command(text, span, report);
+    }
+    words
+}
+
+fn no_command(shown: &str, span: Span, report: &mut Report) {
     report
         .error(
             span,
@@ -52,5 +66,4 @@ pub(crate) fn entry(
             format!("`{shown}` is not the plain beginning of one command"),
         )
         .help("write the words of one command, without variables, pipes, redirections or `;`");
-    None
 }

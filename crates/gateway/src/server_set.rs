@@ -1,6 +1,6 @@
 //! Which servers are behind a gateway, and how each is reached.
 
-mod borne;
+mod capacity;
 mod of_workflow;
 
 use std::{
@@ -149,7 +149,7 @@ impl ServerSet {
         let starts = starts
             .filter(|server| matches!(server.transport, Transport::Stdio(_)) && !server.shared);
         let starts = starts.count() + usize::from(self.wrapped.is_some());
-        self.sessions.unwrap_or_else(|| borne::sessions(starts))
+        self.sessions.unwrap_or_else(|| capacity::sessions(starts))
     }
 
     /// Makes the gateway in front of them; needs a runtime of `tokio`.

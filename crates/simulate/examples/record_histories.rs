@@ -9,13 +9,16 @@
     reason = "a chore for developers"
 )]
 
+#[path = "../../core/tests/support/event_names.rs"]
+mod event_names;
+
 use std::{
-    collections::BTreeSet,
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
 };
 
+use event_names::event_names;
 use interlock_core::{event::Event, evolve, names::RunId, run::Run};
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{
@@ -29,7 +32,7 @@ const VERSION: u32 = 2;
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let histories = root.join("tests/histories");
-    let mut missing: BTreeSet<String> = names(&root);
+    let mut missing = event_names();
     for event in recorded(&histories) {
         missing.remove(event.name());
     }
@@ -41,13 +44,13 @@ fn main() {
     }
     // Short ones are read and replayed sooner.
     runs.sort_by_key(Vec::len);
-    while let Some(name) = missing.first().cloned() {
+    while let Some(name) = missing.first().copied() {
         let Some(run) = runs
             .iter()
             .find(|run| run.iter().any(|event| event.name() == name))
         else {
             println!("no case brings about {name}");
-            missing.remove(&name);
+            missing.remove(name);
             continue;
         };
         for event in run {
@@ -57,22 +60,6 @@ fn main() {
         fs::write(&path, written(run)).expect("the history can be written");
         println!("{}", path.display());
     }
-}
-
-/// Reads from the source of the events what they are called.
-fn names(root: &Path) -> BTreeSet<String> {
-    let source = fs::read_to_string(root.join("crates/core/src/event.rs"));
-    let source = source.expect("the events can be read");
-    let (_, events) = source
-        .split_once("pub enum Event {")
-        .expect("there are events");
-    let (events, _) = events.split_once("\n}").expect("they end");
-    let lines = events.lines().filter_map(|line| line.strip_prefix("    "));
-    lines
-        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
-        .filter_map(|line| line.split([' ', ',', '(']).next())
-        .map(str::to_owned)
-        .collect()
 }
 
 fn recorded(histories: &Path) -> Vec<Event> {

@@ -2,7 +2,7 @@
 
 use super::{
     Deed, Guarded, folded,
-    known::Known,
+    folded::FoldedPlaces,
     named,
     table::{FILES, Row, Under},
 };
@@ -71,7 +71,7 @@ impl Guarded<'_> {
             .iter()
             .filter(|row| row.under == Under::Any)
             .map(|row| join(directory, row.names));
-        let anchors = self.known().anchors.iter();
+        let anchors = self.places().anchors.iter();
         let anchor = anchors
             .filter(|anchor| anchor.folded.starts_with(&text))
             .map(|anchor| anchor.path.clone())
@@ -92,10 +92,10 @@ impl Guarded<'_> {
     pub(super) fn walked(&self, path: &str) -> Option<String> {
         let state = self.surroundings.state_directory.as_deref()?;
         let found = folded(path);
-        let known = self.known();
-        let folded_state = known.state.as_deref()?;
+        let places = self.places();
+        let folded_state = places.state.as_deref()?;
         let holds = is_within(folded_state, &found) && self.disk.look(state).is_some();
-        let is_project = found == known.project;
+        let is_project = found == places.project;
         (holds && !is_project).then(|| {
             format!(
                 "{}, which holds Interlock's state: name what is to be read in it",
@@ -132,18 +132,18 @@ impl Guarded<'_> {
     }
 
     pub(super) fn in_state_directory(&self, found: &str) -> bool {
-        let state = self.known().state.as_deref();
+        let state = self.places().state.as_deref();
         state.is_some_and(|state| is_within(found, state))
     }
 
     /// Looks at what is Interlock's by a setting.
     fn own(&self, found: &str) -> Option<&'static str> {
-        let known = self.known();
-        let config = known.config.as_deref();
+        let places = self.places();
+        let config = places.config.as_deref();
         if config.is_some_and(|config| is_within(found, config)) {
             return Some("the person's Interlock configuration");
         }
-        let mut programs = known.programs.iter();
+        let mut programs = places.programs.iter();
         programs
             .any(|program| program == found)
             .then_some("Interlock's program")
@@ -155,7 +155,7 @@ impl Guarded<'_> {
 
     /// Tells whether a variable puts the row's thing at this path.
     fn is_moved(&self, row: &Row, found: &str) -> bool {
-        self.known().moved.iter().any(|(standard, actual)| {
+        self.places().moved.iter().any(|(standard, actual)| {
             standard.split('/').eq(row.names.iter().copied())
                 && relative(found, actual).is_some_and(|below| {
                     let first = below.split('/').next().unwrap_or_default();
@@ -185,11 +185,11 @@ impl Guarded<'_> {
         match row.under {
             Under::Root => row.fits(found.strip_prefix('/').unwrap_or(found)),
             Under::Home => {
-                let home = self.known().home.as_deref();
+                let home = self.places().home.as_deref();
                 home.is_some_and(|home| relative(found, home).is_some_and(|below| row.fits(below)))
             }
             Under::Config => self
-                .known()
+                .places()
                 .config_bases
                 .iter()
                 .any(|base| relative(found, base).is_some_and(|below| row.fits(below))),
@@ -211,8 +211,8 @@ impl Guarded<'_> {
     /// The project, home and everything above them are left to the rule about
     /// whole places, which refuses them wherever anything is refused.
     fn held_by(&self, path: &str, found: &str) -> Option<String> {
-        let known = self.known();
-        let whole = [Some(&known.project), known.home.as_ref()]
+        let places = self.places();
+        let whole = [Some(&places.project), places.home.as_ref()]
             .into_iter()
             .flatten()
             .any(|root| is_within(root, found));
@@ -233,7 +233,7 @@ impl Guarded<'_> {
             .iter()
             .filter(|row| row.under == Under::Any)
             .map(|row| join(path, row.names));
-        let anchors = self.known().anchors.iter();
+        let anchors = self.places().anchors.iter();
         anchors
             .filter(|anchor| is_within(&anchor.folded, &found))
             .map(|anchor| anchor.path.clone())
@@ -242,8 +242,9 @@ impl Guarded<'_> {
             .map(|anchor| format!("`{anchor}`"))
     }
 
-    fn known(&self) -> &Known {
-        self.known.get_or_init(|| Known::of(self.surroundings))
+    fn places(&self) -> &FoldedPlaces {
+        self.places
+            .get_or_init(|| FoldedPlaces::of(self.surroundings))
     }
 
     /// Finds the protected file that is the same file under another name.
@@ -262,7 +263,7 @@ impl Guarded<'_> {
 
     fn identities(&self) -> Vec<((u64, u64), String)> {
         let mut found = Vec::new();
-        let anchors = self.known().anchors.iter();
+        let anchors = self.places().anchors.iter();
         let mut level: Vec<String> = anchors.map(|anchor| anchor.path.clone()).collect();
         // Files of directories in protected directories are far enough.
         for _ in 0..3 {

@@ -11,6 +11,7 @@ use super::{
     machine::{Current, Reader},
 };
 use crate::{
+    commands,
     node::{Kind, Node},
     table::Fields,
 };
@@ -242,7 +243,7 @@ impl Reader<'_, '_> {
         self.refuse_evidence_field(fields, "path", "tool");
         let node = fields.get("command")?;
         let text = node.text()?;
-        let words = self.words(text, node)?;
+        let words = commands::words(text, node.span, &mut self.report)?;
         let exit = match fields.get("exit").map(|node| &node.kind) {
             Some(Kind::Number(number)) => number.as_i64()?,
             _ => 0,

@@ -7,7 +7,6 @@ use interlock_core::{
     policy::{CommandEntry, OnDenied, Policy, Secrets},
     validate::Place,
 };
-use interlock_shell::split_entry;
 
 use super::{
     fields::{STAGE, STATE},
@@ -276,27 +275,10 @@ impl Reader<'_, '_> {
         let entry = |(text, node): (&str, &Node)| {
             Some(CommandEntry {
                 text: text.to_owned(),
-                words: self.words(text, node)?,
+                words: commands::words(text, node.span, &mut self.report)?,
             })
         };
         written.into_iter().filter_map(entry).collect()
-    }
-
-    /// Splits the beginning of a command into words, all of which must be literal.
-    pub(super) fn words(&mut self, text: &str, node: &Node) -> Option<Vec<String>> {
-        let words = split_entry(text);
-        if words.is_none() {
-            self.report
-                .error(
-                    node.span,
-                    "invalid_command",
-                    format!("`{text}` is not the plain beginning of one command"),
-                )
-                .help(
-                    "write the words of one command, without variables, pipes, redirections or `;`",
-                );
-        }
-        words
     }
 
     fn blocked_env(&mut self, fields: &Fields<'_>) -> Vec<String> {

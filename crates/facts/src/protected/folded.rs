@@ -10,7 +10,7 @@ use crate::surroundings::Surroundings;
 
 /// Places of one person and one project, each folded.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct FoldedPlaces {
     pub(super) project: String,
     pub(super) home: Option<String>,
     /// Where Interlock's state lies.
@@ -34,7 +34,7 @@ pub(super) struct Anchor {
     pub(super) folded: String,
 }
 
-impl Known {
+impl FoldedPlaces {
     pub(super) fn of(surroundings: &Surroundings) -> Self {
         let maybe = |path: &Option<String>| path.as_deref().map(folded);
         let all = |paths: &[String]| paths.iter().map(|path| folded(path)).collect();
