@@ -8,6 +8,7 @@ use interlock_core::{
     command::ActivityOutcome,
     event::{Cause, Passing, ProbedCommand},
     machine::Object,
+    names::CallId,
 };
 use serde_json::Value;
 
@@ -23,8 +24,12 @@ pub enum InputLine {
     Tool(ToolLine),
     /// A model says something.
     Message(MessageLine),
-    /// The outcome of the last allowed call.
+    /// The outcome of a call: the one with its id, or the last allowed one.
     Result(ResultLine),
+    /// `interlock exec` has started the line of a call, by the call's id.
+    LineStarted(String),
+    /// `interlock exec` saw the line of a call end.
+    LineEnded(LineEndLine),
     /// The agent asks for a transition.
     Transition(TransitionLine),
     /// A person says yes.
@@ -64,6 +69,10 @@ pub struct ToolLine {
     pub client: Option<String>,
     /// The current text of files, by path.
     pub files: Vec<(String, String)>,
+    /// Its id: such a call stays open until a line with the id ends it.
+    pub id: Option<String>,
+    /// Whether the client asks its user about it in a prompt of its own.
+    pub asked: bool,
 }
 
 /// A message of a model.
@@ -78,6 +87,8 @@ pub struct MessageLine {
 /// The outcome of an allowed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultLine {
+    /// The id of the call; `None`: the last one that was allowed.
+    pub id: Option<String>,
     /// Whether it succeeded.
     pub ok: bool,
     /// The exit code of a shell line.
@@ -88,6 +99,21 @@ pub struct ResultLine {
     pub wrote: Vec<String>,
     /// How commands of a shell line ended, each by itself.
     pub commands: Vec<CommandEnd>,
+}
+
+/// What was seen of a line that `interlock exec` ran, at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineEndLine {
+    /// The id of its call.
+    pub id: String,
+    /// Its exit code; `None`: a signal ended it.
+    pub exit: Option<i64>,
+    /// Paths it was seen to write, as given.
+    pub wrote: Vec<String>,
+    /// How its commands ended, each by itself.
+    pub commands: Vec<CommandEnd>,
+    /// Whether the files were not compared, so that `wrote` says nothing.
+    pub unseen: bool,
 }
 
 /// How one command of a shell line ended.
@@ -104,6 +130,7 @@ pub struct CommandEnd {
 impl Default for ResultLine {
     fn default() -> Self {
         Self {
+            id: None,
             ok: true,
             exit: Some(0),
             bytes: 0,
@@ -118,7 +145,7 @@ impl ResultLine {
     #[must_use]
     pub fn into_result(self, wrote: Vec<WrittenPath>, commands: Vec<ProbedCommand>) -> CallResult {
         CallResult {
-            id: None,
+            id: self.id.map(CallId::new),
             ok: self.ok,
             exit: self.exit,
             bytes: self.bytes,
@@ -180,9 +207,14 @@ pub struct BadLine {
 }
 
 /// The key that makes a line what it is, and the keys it may have beside it.
-const SHAPES: [(&str, &[&str]); 14] = [
-    ("tool", &["input", "branch", "agent", "client", "files"]),
+const SHAPES: [(&str, &[&str]); 16] = [
+    (
+        "tool",
+        &["input", "branch", "agent", "client", "files", "id", "asked"],
+    ),
     ("result", &[]),
+    ("line_started", &[]),
+    ("line_ended", &[]),
     ("transition", &["data", "branch", "agent"]),
     ("stopped", &[]),
     ("finish", &[]),
@@ -228,6 +260,7 @@ impl InputLine {
                 agent: fields.optional_text("agent")?,
             }),
             "stopped" => Self::Stopped(fields.text("stopped")?),
+            "line_started" => Self::LineStarted(fields.text("line_started")?),
             "advance" => Self::Advance(duration::parse_ms(&fields.text("advance")?)?),
             "message" => Self::Message(MessageLine {
                 calls: message(fields.optional("message"))?,
@@ -281,6 +314,7 @@ fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> 
     let mut fields = Fields::new(outer.object(shape)?, shape);
     let line = match shape {
         "result" => InputLine::Result(result(&mut fields)?),
+        "line_ended" => InputLine::LineEnded(line_end(&mut fields)?),
         "approve" => InputLine::Approve(AnswerLine {
             by: fields.text("by")?,
             data: fields.optional_object("data")?,
@@ -355,6 +389,8 @@ fn tool(fields: &mut Fields) -> Result<ToolLine, String> {
         agent: fields.optional_text("agent")?,
         client: fields.optional_text("client")?,
         files,
+        id: fields.optional_text("id")?,
+        asked: fields.optional_bool("asked")?.unwrap_or(false),
     })
 }
 
@@ -365,19 +401,44 @@ fn result(fields: &mut Fields) -> Result<ResultLine, String> {
     let bytes = fields.optional_integer("bytes")?.unwrap_or(0);
     let ok = ok.unwrap_or(exit.unwrap_or(0) == 0);
     Ok(ResultLine {
+        id: fields.optional_text("id")?,
         ok,
         exit: exit.or(if ok { Some(0) } else { None }),
         bytes: u64::try_from(bytes).map_err(|_| "`bytes` is less than 0".to_owned())?,
         wrote: fields.optional_texts("wrote")?,
-        commands: fields
-            .optional_list("commands")?
-            .into_iter()
-            .map(command_end)
-            .collect::<Result<_, _>>()?,
+        commands: command_ends(fields)?,
     })
 }
 
-/// Reads how one command ended: with 0 where nothing is said, by a signal where it is null.
+/// Reads what was seen of a line at its end.
+fn line_end(fields: &mut Fields) -> Result<LineEndLine, String> {
+    Ok(LineEndLine {
+        id: fields.text("id")?,
+        exit: exit_code(fields.optional("exit"), "a line")?,
+        wrote: fields.optional_texts("wrote")?,
+        commands: command_ends(fields)?,
+        unseen: fields.optional_bool("unseen")?.unwrap_or(false),
+    })
+}
+
+fn command_ends(fields: &mut Fields) -> Result<Vec<CommandEnd>, String> {
+    let ends = fields.optional_list("commands")?.into_iter();
+    ends.map(command_end).collect()
+}
+
+/// Reads an exit code: 0 where nothing is said, `None`, which is a signal, where it is null.
+fn exit_code(value: Option<Value>, of: &str) -> Result<Option<i64>, String> {
+    match value {
+        None => Ok(Some(0)),
+        Some(Value::Null) => Ok(None),
+        Some(value) => value
+            .as_i64()
+            .map(Some)
+            .ok_or_else(|| format!("`exit` of {of}: wanted an integer or null")),
+    }
+}
+
+/// Reads how one command ended.
 fn command_end(value: Value) -> Result<CommandEnd, String> {
     let Value::Object(object) = value else {
         return Err(
@@ -387,15 +448,7 @@ fn command_end(value: Value) -> Result<CommandEnd, String> {
     };
     let mut fields = Fields::new(object, "commands");
     let text = fields.text("command")?;
-    let exit = match fields.optional("exit") {
-        None => Some(0),
-        Some(Value::Null) => None,
-        Some(value) => Some(
-            value
-                .as_i64()
-                .ok_or("`exit` of a command: wanted an integer or null")?,
-        ),
-    };
+    let exit = exit_code(fields.optional("exit"), "a command")?;
     fields.finish()?;
     let words = interlock_shell::split_entry(&text)
         .ok_or_else(|| format!("`{text}` is no command: write plain words"))?;

@@ -1,6 +1,7 @@
 //! Feeds the engine line by line and keeps what it says.
 
 mod ended;
+mod named;
 mod proposals;
 mod stages;
 mod talk;
@@ -91,6 +92,7 @@ pub struct Simulation {
     open_call: bool,
     /// The commands of the last shell line that was proposed.
     commands: Vec<SimpleCommand>,
+    named: named::NamedCalls,
     stages: stages::Stages,
     /// What was noted since the last line.
     notes: Vec<String>,
@@ -111,6 +113,7 @@ impl Simulation {
             calls: 0,
             open_call: false,
             commands: Vec::new(),
+            named: named::NamedCalls::default(),
             stages: stages::Stages::default(),
             notes: Vec::new(),
             events: Vec::new(),
@@ -166,11 +169,27 @@ impl Simulation {
     /// # Errors
     /// Says what is not known and what is.
     pub fn check(&self, line: InputLine) -> Result<InputLine, String> {
-        if let InputLine::Tool(tool) = &line {
-            calls::known_client(tool.client.as_deref().unwrap_or(&self.setting.client))?;
-        }
-        if let InputLine::Result(result) = &line {
-            ended::known(&result.commands, &self.commands)?;
+        match &line {
+            InputLine::Tool(tool) => {
+                calls::known_client(tool.client.as_deref().unwrap_or(&self.setting.client))?;
+                if let Some(id) = &tool.id {
+                    self.may_begin(id)?;
+                }
+            }
+            InputLine::Result(result) => {
+                let commands = match &result.id {
+                    Some(id) => &self.named.get(id)?.commands,
+                    None => &self.commands,
+                };
+                ended::known(&result.commands, commands)?;
+            }
+            InputLine::LineStarted(id) => {
+                self.named.get(id)?;
+            }
+            InputLine::LineEnded(end) => {
+                ended::known(&end.commands, &self.named.get(&end.id)?.commands)?;
+            }
+            _ => {}
         }
         Ok(line)
     }
@@ -317,15 +336,29 @@ impl Simulation {
                 self.answer(Ask::Advance, said, false)
             }
             InputLine::Result(result) => self.record(result),
+            InputLine::LineStarted(id) => self.line_started(&id),
+            InputLine::LineEnded(end) => self.line_ended(&end),
             InputLine::State => self.output(true, String::new(), Vec::new(), None),
         }
     }
 
     fn propose(&mut self, line: &ToolLine) -> OutputLine {
         self.calls += 1;
-        let id = format!("call-{}", self.calls);
-        let call = calls::call(&self.setting, line, id);
-        self.judge(call)
+        let id = line
+            .id
+            .clone()
+            .unwrap_or_else(|| format!("call-{}", self.calls));
+        let mut call = calls::call(&self.setting, line, id.clone());
+        call.prompts_in = line.asked.then(|| self.setting.client.clone());
+        if line.id.is_none() {
+            return self.judge(call);
+        }
+        let before = self.commands.clone();
+        let output = self.judge(call);
+        let commands = std::mem::replace(&mut self.commands, before);
+        self.open_call = false;
+        self.named.begin(id, commands, &self.run);
+        output
     }
 
     /// Answers a proposed call.
@@ -369,16 +402,23 @@ impl Simulation {
         {
             return output;
         }
-        self.open_call = false;
-        // A path that is none cannot have been written.
-        let wrote: Vec<WrittenPath> = result
-            .wrote
-            .iter()
-            .filter_map(|path| calls::written(&self.setting, path).ok())
-            .collect();
-        let commands = ended::probed(&result.commands, &self.commands);
+        let line = match result.id.as_ref().map(|id| self.named.get(id)) {
+            Some(Ok(named)) => &named.commands,
+            _ => &self.commands,
+        };
+        let commands = ended::probed(&result.commands, line);
+        if result.id.is_none() {
+            self.open_call = false;
+        }
+        let wrote = self.written(&result.wrote);
         let ask = Ask::Record(result.into_result(wrote, commands));
         self.answer(ask, "the outcome is recorded".to_owned(), false)
+    }
+
+    /// Finds the paths that a call was seen to write; one that is no path cannot have been written.
+    fn written(&self, paths: &[String]) -> Vec<WrittenPath> {
+        let found = paths.iter().map(|path| calls::written(&self.setting, path));
+        found.filter_map(Result::ok).collect()
     }
 
     /// Takes an outcome that no line gave for success, now that something else is asked.

@@ -33,6 +33,18 @@ fn what_is_none_of_the_shapes_is_refused_with_a_reason() {
         (r#"{"message": [1]}"#, "a call of a"),
         (r#"{"message": [{"tool": "A", "x": 1}]}"#, "unknown key `x`"),
         (r#"{"pause": null}"#, "wanted an object"),
+        (r#"{"tool": "A", "id": 1}"#, "wanted text"),
+        (r#"{"tool": "A", "asked": "yes"}"#, "`asked`"),
+        (
+            r#"{"message": [{"tool": "A", "id": "a"}]}"#,
+            "unknown key `id`",
+        ),
+        (r#"{"line_started": {"id": "a"}}"#, "wanted text"),
+        (r#"{"line_ended": {"exit": 0}}"#, "needs `id`"),
+        (
+            r#"{"line_ended": {"id": "a", "exit": "0"}}"#,
+            "`exit` of a line",
+        ),
     ] {
         let said = InputLine::parse(text).unwrap_err();
         assert!(said.contains(reason), "{text}: {said}");
