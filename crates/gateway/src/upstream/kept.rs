@@ -76,6 +76,21 @@ struct Wishes {
     missed: bool,
 }
 
+impl Wishes {
+    fn known(&self) -> Known {
+        Known {
+            log_level: self.log_level.clone(),
+            subscribed: self.subscribed.keys().cloned().collect(),
+        }
+    }
+}
+
+/// What was wished for when a server came up.
+struct Known {
+    log_level: Option<Object>,
+    subscribed: Vec<String>,
+}
+
 /// A server that is connected and introduced.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -407,31 +422,28 @@ impl Upstream {
     /// Brings a server that has just come up to where it was.
     async fn settle(self: &Arc<Self>, live: &Arc<Live>, was_up: &mut bool) {
         self.initialized(live).await;
+        // Whoever finds it up subscribes by itself: only what was wished for before is told again.
+        let known = lock(&self.wishes).known();
         self.standing.send_replace(Standing::Up(Arc::clone(live)));
         let again = std::mem::replace(was_up, true);
         let missed = std::mem::take(&mut lock(&self.wishes).missed);
         self.tools.spoil();
         self.prompts.spoil();
         // These wait for answers, which are read only after this.
-        tokio::spawn(Arc::clone(self).remind(Arc::clone(live), again || missed));
+        tokio::spawn(Arc::clone(self).remind(Arc::clone(live), known, again || missed));
         if live.era == Era::Modern {
             tokio::spawn(Arc::clone(self).listen_for_changes(Arc::clone(live)));
         }
     }
 
     /// Tells a server that started anew what it was told before, and the clients that it is back.
-    async fn remind(self: Arc<Self>, live: Arc<Live>, announce: bool) {
-        let (level, uris) = {
-            let wishes = lock(&self.wishes);
-            let uris: Vec<String> = wishes.subscribed.keys().cloned().collect();
-            (wishes.log_level.clone(), uris)
-        };
+    async fn remind(self: Arc<Self>, live: Arc<Live>, known: Known, announce: bool) {
         if live.era == Era::Legacy {
-            if let Some(level) = level {
+            if let Some(level) = known.log_level {
                 let asked = live.peer.request(Tag::Own, "logging/setLevel", Some(level));
                 asked.await.ok();
             }
-            for uri in uris {
+            for uri in known.subscribed {
                 let params = Object::from_iter([("uri".to_owned(), json!(uri))]);
                 let asked = live
                     .peer
