@@ -7,6 +7,8 @@
 
 #[path = "properties/generate.rs"]
 mod generate;
+#[path = "properties/history.rs"]
+mod history;
 #[path = "properties/reference.rs"]
 mod reference;
 
@@ -14,7 +16,7 @@ use generate::{Dice, command, machine};
 use interlock_core::{decide, evolve, names::RunId, run::Run};
 use reference::Reference;
 
-const SEQUENCES: u64 = 100_000;
+const SEQUENCES: u64 = 50_000;
 const COMMANDS_MAX: u64 = 24;
 
 #[expect(
@@ -46,10 +48,13 @@ fn play(seed: u64) {
             reference.check(&run, event).unwrap_or_else(|wrong| {
                 panic!("seed {seed} step {step}: {wrong}\ncommand {command:?}\nevent {event:?}\nmachine {machine:#?}")
             });
+            reference.follow(&run, event);
             run = evolve(run, event);
-            reference.follow(event);
         }
         events.extend(decision.events);
+        reference.check_standing(&run).unwrap_or_else(|wrong| {
+            panic!("seed {seed} step {step}: {wrong}\ncommand {command:?}\nevents {events:#?}\nrun {run:#?}\nmachine {machine:#?}")
+        });
     }
     let replayed = events.iter().fold(Run::new(RunId::new("r")), evolve);
     assert_eq!(replayed, run, "seed {seed}: the replayed run differs");

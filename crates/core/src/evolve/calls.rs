@@ -153,8 +153,10 @@ pub(super) fn end_line(run: &mut Run, id: &CallId, mut line: Line) {
     let seq = run.seq;
     let wrote = !line.wrote.is_empty();
     if let Some(index) = run.calls.iter().position(|call| call.id == *id)
+        && !run.calls.get(index).is_some_and(OpenCall::line_has_ended)
         && let Some(mut call) = run.calls.remove(index)
     {
+        // A line ends once: what is told of it later is only what it was seen to write.
         line.settles = call.line.as_ref().is_some_and(|line| line.settles);
         line.ended_seq = line.settles.then_some(seq);
         if line.settles {

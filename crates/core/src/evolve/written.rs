@@ -5,10 +5,14 @@ use crate::{call::WrittenPath, names::CallId, run::Run};
 /// Counts the files of the project that an open call was seen to write, where it was allowed.
 pub(super) fn count(run: &mut Run, call: &CallId, wrote: &[WrittenPath]) {
     let open = run.calls.iter().find(|open| open.id == *call);
-    let Some(path) = open.map(|open| open.path.clone()) else {
+    let Some((path, entered_seq)) = open.map(|open| (open.path.clone(), open.entered_seq)) else {
         return;
     };
-    if let Some(frame) = run.frame_mut(&path) {
+    // What an earlier stay began is none of this one's files.
+    if let Some(frame) = run
+        .frame_mut(&path)
+        .filter(|frame| frame.entered_seq == entered_seq)
+    {
         let inside = wrote.iter().filter(|file| file.relative.is_some());
         frame
             .used

@@ -3,14 +3,19 @@
 use indexmap::IndexMap;
 use interlock_core::{
     call::{CallFacts, CallKind, CallResult, ControlTool, FileWrite, Place, ToolCall, WrittenPath},
-    command::{ActivityOutcome, Answer, Ask, Command, Consent, TransitionRequest},
+    command::{
+        ActivityOutcome, Answer, Ask, Command, Consent, LineEnd, LineStart, TransitionRequest,
+    },
     event::Cause,
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
     machine::{
         Activity, ApprovalRule, Branch, Call, Fork, Interrupt, Join, Machine, Object, Outcome,
         Rule, State, Target, Transition, Work,
     },
-    names::{AgentId, CallId, Digest, EventName, GuardName, InterruptName, MachineId, StateName},
+    names::{
+        AgentId, CallId, Digest, EventName, FramePath, GuardName, InterruptName, MachineId,
+        StateName,
+    },
     policy::{OnDenied, Policy},
     text::Form,
 };
@@ -141,6 +146,10 @@ fn guards(dice: &mut Dice) -> IndexMap<GuardName, Guard> {
         GuardName::new("not"),
         Guard::Not(Box::new(GuardRef::Named(GuardName::new("g0")))),
     );
+    for (name, of) in [("unseen", "seen"), ("unknown", "missing")] {
+        let of = GuardRef::Named(GuardName::new(of));
+        guards.insert(GuardName::new(name), Guard::Not(Box::new(of)));
+    }
     guards.insert(
         GuardName::new("seen"),
         Guard::Evidence(EvidenceGuard {
@@ -224,9 +233,9 @@ fn rule(dice: &mut Dice, count: u64) -> Rule {
 
 fn transition(dice: &mut Dice, count: u64) -> Transition {
     let guards = if dice.one_in(3) {
-        vec![GuardRef::Named(GuardName::new(
-            *dice.pick(&["g0", "g1", "not", "seen", "missing"]),
-        ))]
+        vec![GuardRef::Named(GuardName::new(*dice.pick(&[
+            "g0", "g1", "not", "seen", "seen", "seen", "unseen", "missing", "unknown",
+        ])))]
     } else {
         Vec::new()
     };
@@ -318,7 +327,20 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
             opening: None,
         }
     } else {
-        match dice.below(20) {
+        match dice.below(24) {
+            20..22 => Ask::StartLine(LineStart {
+                call: earlier(dice, step),
+                level: "files".to_owned(),
+                not_held: Vec::new(),
+            }),
+            22..24 => Ask::EndLine(LineEnd {
+                call: earlier(dice, step),
+                path: FramePath::root(),
+                exit: *dice.pick(&[Some(0), Some(1), None]),
+                wrote: wrote(dice),
+                commands: Vec::new(),
+                unseen: dice.one_in(4),
+            }),
             0..8 => Ask::Transition(request(dice, machine)),
             8..13 => Ask::Propose(Box::new(call(dice, step))),
             13..15 => Ask::Record(result(dice, step)),
@@ -410,7 +432,12 @@ fn agent(dice: &mut Dice) -> Option<AgentId> {
 }
 
 fn call(dice: &mut Dice, step: u64) -> ToolCall {
-    let tool = *dice.pick(&TOOLS);
+    // What was seen of calls is asked of these two.
+    let tool = if dice.one_in(2) {
+        *dice.pick(&["Read", "Edit"])
+    } else {
+        *dice.pick(&TOOLS)
+    };
     let kind = match tool {
         "Edit" => CallKind::Edit,
         "Task" => CallKind::SubAgent,
@@ -451,24 +478,29 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
     }
 }
 
+/// Names a call that may have been proposed before.
+fn earlier(dice: &mut Dice, step: u64) -> CallId {
+    CallId::new(format!("c{}", dice.below(step + 1)))
+}
+
+fn wrote(dice: &mut Dice) -> Vec<WrittenPath> {
+    if !dice.one_in(6) {
+        return Vec::new();
+    }
+    let file = *dice.pick(&FILES);
+    vec![WrittenPath {
+        path: format!("/p/{file}"),
+        relative: Some(file.to_owned()),
+    }]
+}
+
 fn result(dice: &mut Dice, step: u64) -> CallResult {
-    let wrote = if dice.one_in(6) {
-        let file = *dice.pick(&FILES);
-        vec![WrittenPath {
-            path: format!("/p/{file}"),
-            relative: Some(file.to_owned()),
-        }]
-    } else {
-        Vec::new()
-    };
     CallResult {
-        id: dice
-            .one_in(2)
-            .then(|| CallId::new(format!("c{}", dice.below(step + 1)))),
+        id: dice.one_in(2).then(|| earlier(dice, step)),
         ok: !dice.one_in(4),
         exit: None,
         bytes: dice.below(80),
-        wrote,
+        wrote: wrote(dice),
         commands: Vec::new(),
     }
 }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
     event::{AllowSource, Event, How},
-    glob::path_matches,
-    guard::{Guard, GuardRef, Op},
+    guard::{FieldGuard, Guard, GuardRef, Op},
     machine::{Machine, Object, Target, Transition},
     names::FramePath,
-    policy::wildcard_matches,
+    report,
     run::{Frame, Run},
 };
 use serde_json::Value;
+
+use crate::history::{History, stay};
 
 /// What the reference remembers beside the run: yeses and counts, by frame.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub(crate) struct Reference<'a> {
     machine: &'a Machine,
     yes: BTreeSet<FramePath>,
     calls: BTreeMap<FramePath, u64>,
+    history: History,
     over: bool,
 }
 
@@ -30,6 +32,7 @@ impl<'a> Reference<'a> {
             machine,
             yes: BTreeSet::new(),
             calls: BTreeMap::new(),
+            history: History::default(),
             over: false,
         }
     }
@@ -104,17 +107,20 @@ impl<'a> Reference<'a> {
                     frame.handling.is_none() && frame.parked.is_none(),
                     "an interrupt inside a handler or while parked",
                 )?;
-                ensure(
-                    path_matches(&rule.file_pattern, file),
-                    "the file does not match",
-                )
+                ensure(is_like(&rule.file_pattern, file), "the file does not match")
             }
             Event::CallAllowed {
                 path,
                 call,
                 source,
                 marks,
-            } => self.check_call(run, path, &call.tool, *source, marks.counts),
+            } => {
+                self.check_call(run, path, &call.tool, *source, marks.counts)?;
+                if marks.counts {
+                    self.check_limits(run, path, &marks.files)?;
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -140,7 +146,8 @@ impl<'a> Reference<'a> {
             .get(&frame.at)
             .ok_or("an unknown state")?
             .policy;
-        let has = |list: &[String]| list.iter().any(|pattern| wildcard_matches(pattern, tool));
+        // No name of the generator's has a star.
+        let has = |list: &[String]| list.iter().any(|name| name == tool);
         let listed = policy.allowed_tools.as_ref().is_none_or(|list| has(list));
         let into_a_fork = tool == "Task" && !path.is_root();
         ensure(
@@ -155,8 +162,58 @@ impl<'a> Reference<'a> {
         )
     }
 
-    /// Remembers what later checks need.
-    pub(crate) fn follow(&mut self, event: &Event) {
+    fn check_limits(&self, run: &Run, path: &FramePath, files: &[String]) -> Checked {
+        let (frame, machine) = self.stand(run, path)?;
+        let state = machine.states.get(&frame.at).ok_or("an unknown state")?;
+        let stay = stay(run, path);
+        let bytes = self.history.bytes(&stay);
+        let (count, grew) = self.history.files_with(&stay, files);
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        let policy = &state.policy;
+        ensure(
+            policy.result_bytes_max.is_none_or(|limit| bytes < limit),
+            "a call over the budget",
+        )?;
+        ensure(
+            !grew || policy.files_max.is_none_or(|limit| count <= limit),
+            "a file over the limit",
+        )
+    }
+
+    /// Checks what the run says of the ways on from each of its leaves, and of what was used there.
+    pub(crate) fn check_standing(&self, run: &Run) -> Checked {
+        for path in run.open_leaves() {
+            let (frame, machine) = self.stand(run, &path)?;
+            let state = machine.states.get(&frame.at).ok_or("an unknown state")?;
+            for way in report(self.machine, run, Some(&path)).events {
+                let rule = state.on.get(&way.event).ok_or("an unknown event")?;
+                let open = |one: &Transition| {
+                    let returns = one.target == Target::Return;
+                    (!returns || frame.handling.is_some())
+                        && self.guards_hold(machine, frame, &one.guards)
+                };
+                ensure(
+                    way.ready == rule.transitions.iter().any(open),
+                    "what its guards say is otherwise",
+                )?;
+            }
+            let stay = stay(run, &path);
+            ensure(
+                frame.used.bytes == self.history.bytes(&stay),
+                "the bytes of the stay are otherwise",
+            )?;
+            let files = self.history.files(&stay);
+            ensure(
+                files.is_none_or(|files| *files == frame.used.files),
+                "the files of the stay are otherwise",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Remembers what later checks need; `run` is as it was before.
+    pub(crate) fn follow(&mut self, run: &Run, event: &Event) {
+        self.history.follow(run, event);
         match event {
             Event::ApprovalGranted { path, .. } => {
                 self.yes.insert(path.clone());
@@ -192,42 +249,48 @@ impl<'a> Reference<'a> {
     fn guards_hold(&self, machine: &Machine, frame: &Frame, guards: &[GuardRef]) -> bool {
         guards
             .iter()
-            .all(|guard| holds(machine, &frame.context, guard))
+            .all(|guard| self.holds(machine, frame, guard) == Some(true))
+    }
+
+    /// Evaluates the generator's guards; `None`: that cannot be done.
+    fn holds(&self, machine: &Machine, frame: &Frame, guard: &GuardRef) -> Option<bool> {
+        let guard = match guard {
+            GuardRef::Inline(guard) => guard.as_ref(),
+            GuardRef::Named(name) => machine.guards.get(name)?,
+        };
+        match guard {
+            Guard::Not(inner) => self.holds(machine, frame, inner).map(|holds| !holds),
+            Guard::Evidence(guard) => Some(self.history.has_read(guard.since, frame.entered_seq)),
+            Guard::Field(field) => Some(field_holds(&frame.context, field)),
+            _ => None,
+        }
     }
 }
 
-/// Evaluates the generator's guards; evidence is taken for true, it has tests of its own.
-fn holds(machine: &Machine, context: &Object, guard: &GuardRef) -> bool {
-    let guard = match guard {
-        GuardRef::Inline(guard) => guard.as_ref(),
-        GuardRef::Named(name) => match machine.guards.get(name) {
-            Some(guard) => guard,
-            None => return false,
-        },
-    };
-    match guard {
-        Guard::Not(inner) => !holds(machine, context, inner),
-        Guard::Evidence(_) => true,
-        Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled | Guard::Expression(_) => false,
-        Guard::Field(field) => {
-            let seen = context.get(&field.field).filter(|value| !value.is_null());
-            let number = seen.and_then(Value::as_i64);
-            let wanted = field.value.as_ref().and_then(Value::as_i64);
-            match field.op {
-                Op::Exists => seen.is_some(),
-                Op::NotExists => seen.is_none(),
-                Op::Eq => number.is_some() && number == wanted,
-                Op::Neq => number.is_some() && number != wanted,
-                Op::Gt => number
-                    .zip(wanted)
-                    .is_some_and(|(seen, wanted)| seen > wanted),
-                Op::Lte => number
-                    .zip(wanted)
-                    .is_some_and(|(seen, wanted)| seen <= wanted),
-                _ => false,
-            }
-        }
-        Guard::All(_) | Guard::Any(_) => false,
+fn field_holds(context: &Object, field: &FieldGuard) -> bool {
+    let seen = context.get(&field.field).filter(|value| !value.is_null());
+    let number = seen.and_then(Value::as_i64);
+    let wanted = field.value.as_ref().and_then(Value::as_i64);
+    match field.op {
+        Op::Exists => seen.is_some(),
+        Op::NotExists => seen.is_none(),
+        Op::Eq => number.is_some() && number == wanted,
+        Op::Neq => number.is_some() && number != wanted,
+        Op::Gt => number
+            .zip(wanted)
+            .is_some_and(|(seen, wanted)| seen > wanted),
+        Op::Lte => number
+            .zip(wanted)
+            .is_some_and(|(seen, wanted)| seen <= wanted),
+        _ => false,
+    }
+}
+
+/// Tells whether a file is one of the generator's two kinds.
+fn is_like(pattern: &str, file: &str) -> bool {
+    match pattern {
+        "db/**" => file.starts_with("db/"),
+        _ => file.starts_with("docs/") && file.ends_with(".md") && file.matches('/').count() == 1,
     }
 }
 
