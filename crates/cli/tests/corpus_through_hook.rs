@@ -159,7 +159,9 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
         && case.steps.iter().all(|step| match &step.line {
             InputLine::Tool(line) => {
                 let control = line.tool.starts_with("mcp__interlock__");
+                // One call at a time is told here.
                 line.branch.is_none()
+                    && line.id.is_none()
                     && !control
                     && line
                         .client
@@ -179,6 +181,8 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
             | InputLine::Advance(_)
             | InputLine::Message(_)
             | InputLine::Finish
+            | InputLine::LineStarted(_)
+            | InputLine::LineEnded(_)
             | InputLine::Stopped(_) => false,
         })
 }

@@ -1,6 +1,6 @@
 //! Rules that no single file shows.
 
-use interlock_formats::{NoWorkflows, Source, check, codemie_schema};
+use interlock_formats::{NoWorkflows, Source, check, codemie_schema, load};
 use serde_json::json;
 
 use crate::said;
@@ -64,4 +64,31 @@ fn the_schema_accepts_what_is_read_and_refuses_what_is_not() {
     ] {
         assert!(!schema.is_valid(&wrong), "{wrong}");
     }
+}
+
+#[test]
+fn every_key_of_a_policy_arrives() {
+    let policy = "policy: {allowed_tools: [read_file], disallowed_tools: [Glob], on_denied: ask, max_iterations: 3, \
+        max_edit_lines: 4, max_files_per_state: 5, context_budget_bytes: 6, allowed_commands: [npm test], \
+        blocked_env: [SECRET], env_overrides: {CI: '1'}}";
+    let text = SOUND
+        .replace("task: Work", &format!("task: Work, {policy}"))
+        .replace("Help", "Help, tools: [{name: read_file}]");
+    let loaded = load(&Source::new("case.yaml", text), None, &NoWorkflows).unwrap();
+    let state = loaded.machine.states.get("a").unwrap();
+    assert_eq!(
+        serde_json::to_value(&state.policy).unwrap(),
+        json!({
+            "allowed_tools": ["read_file"],
+            "disallowed_tools": ["Glob"],
+            "on_denied": "ask",
+            "iterations_max": 3,
+            "edit_lines_max": 4,
+            "files_max": 5,
+            "result_bytes_max": 6,
+            "allowed_commands": [{"text": "npm test"}],
+            "blocked_env": ["SECRET"],
+            "env_overrides": {"CI": "1"},
+        })
+    );
 }
