@@ -9,16 +9,17 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
+    call::{CallFacts, CallKind, ToolCall},
     command::{ActivityOutcome, Answer, Ask, Command},
     decide,
     dialogue::Opening,
     event::{Cause, Event, Passing},
     evolve,
     machine::Machine,
-    names::{Digest, FramePath, RunId},
+    names::{CallId, Digest, FramePath, RunId},
     refusal::Code,
     run::{Phase, Run},
-    stage::{StageAsk, Step, Usage, step},
+    stage::{Finish, MessageCall, MessageCallKind, ModelMessage, StageAsk, Step, Usage, step},
     stage_task,
     text::Places,
 };
@@ -428,4 +429,61 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
         .map(|said| said.text.as_str())
         .collect();
     assert_eq!(said, ["go", "begun", "from b", "corrected"]);
+}
+
+/// A call of a server's tool, which mode `yolo` lets pass.
+fn proposed(id: &CallId, tool: &str, digest: &str) -> StageAsk {
+    StageAsk::Propose(Box::new(ToolCall {
+        id: id.clone(),
+        tool: tool.to_owned(),
+        common: None,
+        served_as: vec![tool.to_owned()],
+        foreign: false,
+        kind: CallKind::Other,
+        digest: Digest::new(digest),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        prompts_in: None,
+        facts: CallFacts::default(),
+    }))
+}
+
+#[test]
+fn only_the_call_of_the_message_is_judged_by_its_id_its_tool_and_its_arguments() {
+    let states = json!({ "a": stage(true, json!(null)), "end": end() });
+    let mut machine = machine("a", false, states);
+    machine["stages"] = json!({ "mode": "yolo" });
+    let mut driven = Driven::begin(machine, "go");
+    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    driven.stage(call());
+    let said = |tool: &str, digest: &str| MessageCall {
+        tool: tool.to_owned(),
+        digest: Digest::new(digest),
+        kind: MessageCallKind::Tool { reads: false },
+    };
+    driven.stage(StageAsk::Message(Box::new(ModelMessage {
+        digest: Digest::new("m"),
+        finish: Finish::ToolCalls,
+        calls: vec![said("s__one", "d1"), said("s__two", "d2")],
+        answer: None,
+        usage: Usage::default(),
+        ms: 0,
+    })));
+    let acting = driven.run.root.acting.clone().unwrap();
+    let (first, second) = (&acting.calls[0].id, &acting.calls[1].id);
+    for (id, tool, digest) in [
+        (first, "s__one", "d2"),
+        (first, "s__two", "d1"),
+        (second, "s__one", "d1"),
+        (second, "s__two", "d2"),
+    ] {
+        let reply = driven.stage(proposed(id, tool, digest));
+        assert!(
+            matches!(&reply, Reply::Refused(refusal) if refusal.code == Code::NothingPending),
+            "{id} {tool} {digest}: {reply:?}"
+        );
+    }
+    let reply = driven.stage(proposed(first, "s__one", "d1"));
+    assert_eq!(reply, Reply::Accepted);
 }

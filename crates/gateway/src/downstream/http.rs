@@ -3,6 +3,7 @@
 //! Knows headers, streams and who asks; what a message means is the session's.
 
 mod answer;
+mod believed;
 mod body;
 mod conversation;
 mod events;
@@ -27,6 +28,7 @@ use axum::http::{HeaderMap, StatusCode};
 use interlock_core::names::RunId;
 
 use self::{
+    believed::Believed,
     conversation::{Conversation, Counted, Kind},
     guard::{Guard, Shown},
     refuse::Refused,
@@ -35,9 +37,6 @@ use self::{
 use crate::{govern::Caller, link::Link, metrics::Metrics, notes::Notes};
 
 pub(crate) use self::routes::router;
-
-/// How long it is believed that a credential is still good.
-const BELIEVED_TIME: Duration = Duration::from_secs(2);
 
 /// Opens sessions, and knows the credentials of runs.
 pub trait Door: Send + Sync + 'static {
@@ -124,7 +123,7 @@ pub(crate) struct House {
     /// By the run whose credential they show; `None`: they show none.
     shared: Mutex<BTreeMap<Option<RunId>, Arc<Conversation>>>,
     /// Credentials that were good a moment ago, by their hashes.
-    believed: Mutex<BTreeMap<[u8; 32], (RunId, Instant)>>,
+    believed: Mutex<Believed>,
     /// One line a request.
     log: Option<Notes>,
 }
@@ -179,22 +178,19 @@ impl House {
 
     async fn run_of(self: Arc<Self>, credential: String) -> Result<Caller, Refused> {
         let key = guard::hash(&credential);
-        if let Some((run, since)) = lock(&self.believed).get(&key)
-            && since.elapsed() < BELIEVED_TIME
-        {
-            return Ok(Caller::Run(run.clone()));
+        if let Some(run) = lock(&self.believed).run(&key, Instant::now()) {
+            return Ok(Caller::Run(run));
         }
         let door = Arc::clone(&self.door);
         let found = tokio::task::spawn_blocking(move || door.run_of(&credential)).await;
         let mut believed = lock(&self.believed);
         match found {
             Ok(Ok(Some(run))) => {
-                believed.retain(|_, (_, since)| since.elapsed() < BELIEVED_TIME);
-                believed.insert(key, (run.clone(), Instant::now()));
+                believed.keep(key, run.clone(), Instant::now());
                 Ok(Caller::Run(run))
             }
             Ok(Ok(None)) => {
-                believed.remove(&key);
+                believed.forget(&key);
                 Err(Refused::unauthorized(
                     "the token is not one of this server, or not any more",
                 ))

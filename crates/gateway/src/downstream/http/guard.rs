@@ -215,6 +215,8 @@ fn is_loopback(host: &str) -> bool {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
+    use interlock_core::names::RunId;
+
     use super::*;
 
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
@@ -313,5 +315,47 @@ mod tests {
         }
         assert!(check(&wide(), "localhost", Some("https://console.example")));
         assert!(!check(&wide(), "localhost", Some("http://console.example")));
+    }
+
+    /// Finds the run of a credential of these tests, such as `a` of `a1`.
+    async fn run_of(credential: String) -> Result<Caller, Refused> {
+        match credential.as_str() {
+            "a1" | "a2" => Ok(Caller::Run(RunId::new("a"))),
+            "b1" => Ok(Caller::Run(RunId::new("b"))),
+            _ => Err(Refused::unauthorized("not known")),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_path_and_a_bearer_are_of_one_run() {
+        let nobody = Caller::Nobody;
+        let run = |name: &str| Caller::Run(RunId::new(name));
+        for (path, bearer, wanted) in [
+            (Some("a1"), Some("a2"), Some(run("a"))),
+            (Some("a1"), Some("t"), Some(run("a"))),
+            (Some("a1"), None, Some(run("a"))),
+            (None, Some("b1"), Some(run("b"))),
+            (None, Some("t"), Some(nobody)),
+            (Some("a1"), Some("b1"), None),
+            (Some("b1"), Some("a1"), None),
+            (Some("a1"), Some("unknown"), None),
+            (Some("unknown"), Some("a1"), None),
+            (Some("unknown"), Some("t"), None),
+            (Some("t"), None, None),
+            (None, None, None),
+        ] {
+            let given = bearer.map(|given| format!("Bearer {given}"));
+            let lines: Vec<(&str, &str)> = given
+                .iter()
+                .map(|given| ("authorization", given.as_str()))
+                .collect();
+            let headers = headers(&lines);
+            let shown = Shown {
+                headers: &headers,
+                path_token: path,
+            };
+            let found = wide().caller(&shown, run_of).await.ok();
+            assert_eq!(found, wanted, "{path:?} {bearer:?}");
+        }
     }
 }
