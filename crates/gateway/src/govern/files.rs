@@ -74,11 +74,14 @@ impl Files {
 
     /// Finds what a reading would show.
     pub(super) fn reading(&self, reading: &Reading<'_>, who: Identity) -> ToolCall {
-        let (method, input) = match reading.of {
-            ReadingOf::Resource(uri) => (RESOURCE, serde_json::json!({"uri": uri})),
+        let (method, input, sure) = match reading.of {
+            ReadingOf::Resource(uri) => {
+                let input = serde_json::json!({"uri": uri});
+                (RESOURCE, input, names_a_file(uri))
+            }
             ReadingOf::Prompt(name, arguments) => {
                 let input = serde_json::json!({"name": name, "arguments": arguments});
-                (PROMPT, input)
+                (PROMPT, input, false)
             }
         };
         let mut names = served_names(reading.server, method);
@@ -86,6 +89,7 @@ impl Files {
         names.rotate_right(1);
         let files = FileUse {
             reads: vec!["uri".to_owned()],
+            sure,
             ..FileUse::default()
         };
         let around = self.around_of(reading.server);
@@ -138,4 +142,11 @@ fn proposal<'a>(names: &'a [String], input: &'a Value, who: Identity) -> Proposa
 /// Tells whether a server says that a tool changes nothing.
 pub(super) fn says_read_only(definition: &Value) -> bool {
     definition.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
+}
+
+/// Tells whether an address is one of a file: then it has to lead somewhere that can be judged.
+fn names_a_file(uri: &str) -> bool {
+    let uri = uri.trim_start();
+    let scheme = uri.get(.."file:".len());
+    uri.starts_with('/') || scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }

@@ -404,7 +404,7 @@ fn a_call_that_succeeded_is_evidence_and_a_task_only_when_it_is_done() {
 #[test]
 fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
     let world = World::with(
-        "{id: w, initial: a, states: {a: {max_iterations: 2, on: {GO: b}}, b: {type: final}}}",
+        "{id: w, initial: a, states: {a: {max_iterations: 5, on: {GO: b}}, b: {type: final}}}",
     );
     let run = started(&world);
     let mut session = Session::new(&world);
@@ -419,13 +419,21 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
         "{again:?}"
     );
     assert_eq!(world.run(&run).root.used.calls, 1);
+    // The same with another state, or with none, is another call.
+    for state in [json!("another"), json!(null), json!({"opaque": "opaque"})] {
+        let other = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
+        assert!(
+            !matches!(&other, Ruling::Pass(same) if *same == ticket),
+            "{state}: {other:?}"
+        );
+    }
     // Another call with that state is another call.
     let other = session.resumed("web", "look", &json!({"q": 2}), Some(&state));
     assert!(
         matches!(&other, Ruling::Pass(new) if *new != ticket),
         "{other:?}"
     );
-    assert_eq!(world.run(&run).root.used.calls, 2);
+    assert_eq!(world.run(&run).root.used.calls, 5);
     // Nor does it go on in another phase, or while the run stands still.
     let by = "ana".to_owned();
     world.ask(
@@ -558,6 +566,11 @@ fn an_address_of_a_protected_file_is_known_in_every_way_of_writing_it() {
     for uri in &ways {
         let read = session.reads(ReadingOf::Resource(uri));
         assert_eq!(read.as_deref(), Some("protected"), "{uri:?}");
+    }
+    // One that leads nowhere that could be judged is not read either.
+    for uri in ["file:///a\0b", "file:///%zz", "FILE://%00"] {
+        let read = session.reads(ReadingOf::Resource(uri));
+        assert_eq!(read.as_deref(), Some("invalid_arguments"), "{uri:?}");
     }
     for uri in ["memory://notes/1", "https://example.org/run.db", "note:x"] {
         assert_eq!(session.reads(ReadingOf::Resource(uri)), None, "{uri}");

@@ -5,7 +5,7 @@ use std::{fs, sync::Barrier};
 use crate::governed_session::{Session, WORK, said, transition};
 use crate::world::{World, session};
 use interlock_core::{command::Ask, names::RunId};
-use interlock_gateway::govern::{Caller, Governor};
+use interlock_gateway::govern::{Caller, Governor, Ruling};
 use interlock_project::Servers;
 use interlock_store::NotedTool;
 use serde_json::json;
@@ -211,24 +211,26 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
     transition(&world, &run, "READY");
     let mut at_gateway = Session::new(&world);
     let input = json!({"path": "a.sql", "content": "x"});
-    let judged = Ask::Propose(Box::new(interlock_core::call::ToolCall {
-        id: interlock_core::names::CallId::new("toolu_1"),
-        tool: "mcp__interlock__write_file".to_owned(),
-        common: None,
-        served_as: vec!["write_file".to_owned()],
-        foreign: false,
-        kind: interlock_core::call::CallKind::Edit,
-        digest: interlock_core::names::Digest::new("1"),
-        summary: String::new(),
-        agent: None,
-        branch: None,
-        prompts_in: None,
-        facts: interlock_core::call::CallFacts {
-            edit_lines: Some(1),
-            ..interlock_core::call::CallFacts::default()
-        },
-    }));
-    world.ask(&run, judged);
+    let judged = |id: &str| {
+        Ask::Propose(Box::new(interlock_core::call::ToolCall {
+            id: interlock_core::names::CallId::new(id),
+            tool: "mcp__interlock__write_file".to_owned(),
+            common: None,
+            served_as: vec!["write_file".to_owned()],
+            foreign: false,
+            kind: interlock_core::call::CallKind::Edit,
+            digest: interlock_core::names::Digest::new("1"),
+            summary: String::new(),
+            agent: None,
+            branch: None,
+            prompts_in: None,
+            facts: interlock_core::call::CallFacts {
+                edit_lines: Some(1),
+                ..interlock_core::call::CallFacts::default()
+            },
+        }))
+    };
+    world.ask(&run, judged("toolu_1"));
     let leave = |judged: &str| {
         world.note(
             interlock_core::call::ControlTool::Pause,
@@ -254,6 +256,8 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
     // Nor does any verdict of a hook open what the gateway knows to be protected.
     at_gateway.shown(&[("fs", "write_file")]);
     at_gateway.definition["description"] = json!("another tool");
+    world.ask(&run, judged("toolu_2"));
+    leave("toolu_2");
     assert_eq!(at_gateway.denied("fs", "write_file", &input).0, "protected");
 }
 
@@ -295,4 +299,51 @@ fn a_credential_takes_the_notes_of_its_run_alone() {
     // Whoever else reaches the port takes nobody's note.
     let mut anybody = Session::of(&world, Caller::Nobody, "");
     assert_eq!(anybody.denied("web", "look", &json!({})).0, "several_runs");
+}
+
+#[test]
+fn a_call_that_a_person_was_asked_about_passes_where_their_own_client_makes_it() {
+    let world = World::with(
+        "{id: w, initial: a, states: {a: {allowed_tools: [other], on_denied: ask, on: {GO: b}}, b: {type: final}}}",
+    );
+    let run = world.started_for("s1");
+    let mut at_gateway = Session::new(&world);
+    let (own, other) = (crate::world::process(77), crate::world::process(500));
+    for (number, (asked, process, passes)) in [
+        (true, Some(other), false),
+        (true, None, false),
+        // The hook has left no question with the client.
+        (false, Some(own.clone()), false),
+        (true, Some(own), true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = interlock_core::names::CallId::new(format!("toolu_{number}"));
+        let proposed = interlock_core::call::ToolCall {
+            id: id.clone(),
+            tool: "mcp__interlock__look".to_owned(),
+            common: None,
+            served_as: vec!["look".to_owned()],
+            foreign: false,
+            kind: interlock_core::call::CallKind::Other,
+            digest: interlock_core::names::Digest::new(format!("{number}")),
+            summary: String::new(),
+            agent: None,
+            branch: None,
+            prompts_in: None,
+            facts: interlock_core::call::CallFacts::default(),
+        };
+        world.ask(&run, Ask::Propose(Box::new(proposed)));
+        world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
+            note.tool = NotedTool::served("look");
+            note.judged = Some(id.clone());
+            note.asked = asked;
+            note.process = process;
+        });
+        let ruling = at_gateway.call("web", "look", &json!({}));
+        let same = matches!(&ruling, Ruling::Pass(ticket) if ticket.call.as_ref() == Some(&id));
+        assert_eq!(same, passes, "{number}: {ruling:?}");
+        assert!(passes || !matches!(ruling, Ruling::Pass(_)), "{number}");
+    }
 }
