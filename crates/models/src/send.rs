@@ -28,22 +28,24 @@ const REFUSAL_BYTES_MAX: usize = 64 << 10;
 /// Connections to any provider; each kind of them is made when it is first needed.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
+    plain: Pair,
+    secure: Pair,
+}
+
+/// Connections to this machine, which no proxy stands before, and to others.
+#[derive(Debug, Default)]
+struct Pair {
     here: OnceLock<Result<Client, String>>,
-    plain: OnceLock<Result<Client, String>>,
-    secure: OnceLock<Result<Client, String>>,
+    elsewhere: OnceLock<Result<Client, String>>,
 }
 
 impl Connections {
     pub(crate) fn to(&self, url: &Url) -> Result<&Client, Failure> {
         let is_secure = url.scheme() == "https";
         let is_here = is_loopback(url);
-        let made = if is_secure {
-            self.secure.get_or_init(|| client(true, is_here))
-        } else if is_here {
-            self.here.get_or_init(|| client(false, true))
-        } else {
-            self.plain.get_or_init(|| client(false, false))
-        };
+        let pair = if is_secure { &self.secure } else { &self.plain };
+        let made = if is_here { &pair.here } else { &pair.elsewhere };
+        let made = made.get_or_init(|| client(is_secure, is_here));
         let broken = |why: &String| Failure::lasting(format!("no connection can be made: {why}"));
         made.as_ref().map_err(broken)
     }

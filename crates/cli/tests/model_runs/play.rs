@@ -135,6 +135,9 @@ impl Place {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.room.command(INTERLOCK);
         command.args(arguments).stdin(Stdio::null());
+        // Nobody is there: no proxy stands between here and a model of this machine.
+        command.env("HTTP_PROXY", "http://127.0.0.1:9");
+        command.env("ALL_PROXY", "http://127.0.0.1:9");
         let url = self.server.url();
         match self.provider {
             Provider::Anthropic => command

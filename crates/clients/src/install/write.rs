@@ -177,3 +177,41 @@ fn stage(path: &Path, text: &str) -> io::Result<(tempfile::NamedTempFile, PathBu
     file.as_file().sync_all()?;
     Ok((file, path))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_before_a_file_that_cannot_be_is_put_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let change = |name: &str, before: Option<&str>, after: Option<&str>| FileChange {
+            path: path(name),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        };
+        fs::write(path("kept"), "before").unwrap();
+        fs::write(path("gone"), "before").unwrap();
+        let plan = Plan {
+            changes: vec![
+                change("kept", Some("before"), Some("after")),
+                change("gone", Some("before"), None),
+                change("new", None, Some("after")),
+                // The file below it makes this a directory, which no file takes the place of.
+                change("place", None, Some("after")),
+                change("place/below", None, Some("after")),
+            ],
+            ..Plan::default()
+        };
+        let refused = apply(&plan);
+        assert!(
+            matches!(&refused, Err(InstallError::Io { path: at, .. }) if *at == path("place")),
+            "{refused:?}"
+        );
+        assert_eq!(read(&path("kept")).unwrap().as_deref(), Some("before"));
+        assert_eq!(read(&path("gone")).unwrap().as_deref(), Some("before"));
+        assert_eq!(read(&path("new")).unwrap(), None);
+    }
+}

@@ -89,3 +89,23 @@ impl Control {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_gently_takes_no_kill_back() {
+        let control = Control::new().unwrap();
+        assert_eq!(control.stopped(), None);
+        for (asked, then) in [
+            (Stop::Gently, Stop::Gently),
+            (Stop::AtOnce, Stop::AtOnce),
+            (Stop::Gently, Stop::AtOnce),
+        ] {
+            control.stop(asked);
+            assert_eq!(control.stopped(), Some(then), "{asked:?}");
+        }
+    }
+}

@@ -141,3 +141,44 @@ impl Drop for Noted {
         let _ = fs::remove_file(&self.path);
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use std::{
+        io::Read as _,
+        os::unix::process::CommandExt as _,
+        process::{Command, Stdio},
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_group_is_ended_whose_leader_has_ended_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let records = GroupRecords::beside(directory.path());
+        let mut leader = Command::new("sh")
+            .args(["-c", "read -r _; sleep 600 >/dev/null 2>&1 &"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let group = Pid::from_child(&leader);
+        // As a runner leaves it that is killed.
+        std::mem::forget(records.note(group).unwrap());
+        drop(leader.stdin.take());
+        let mut rest = String::new();
+        leader
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut rest)
+            .unwrap();
+        leader.wait().unwrap();
+        assert!(group::is_alive(group), "what it started goes on");
+        records.end_all().unwrap();
+        assert!(!group::is_alive(group));
+        assert_eq!(fs::read_dir(&records.directory).unwrap().count(), 0);
+    }
+}

@@ -201,3 +201,23 @@ impl Drop for Timer {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stopped_it_stays_stopped() {
+        let brake = Brake::new().unwrap();
+        assert_eq!(brake.pulled(), None);
+        for (pulled, then) in [
+            (Why::Late, Why::Late),
+            (Why::Stopped, Why::Stopped),
+            (Why::Late, Why::Stopped),
+        ] {
+            brake.pull(pulled);
+            assert_eq!(brake.pulled(), Some(then), "{pulled:?}");
+        }
+    }
+}

@@ -82,6 +82,31 @@ fn an_append_where_another_writer_was_first_changes_nothing() {
 }
 
 #[test]
+fn an_event_that_would_read_back_otherwise_is_not_recorded() {
+    let world = World::new();
+    let mut log = world.start(1);
+    // What a library writes a number as, taken for one when it is read.
+    let mimic = serde_json::json!({"$serde_json::private::Number": "1"});
+    let noted = Event::ActivityEnded {
+        path: interlock_core::names::FramePath::root(),
+        output: mimic,
+        error: None,
+        key: None,
+        stderr: String::new(),
+    };
+    let refused = log.append(1, NOW, &[noted]);
+    assert!(
+        matches!(
+            &refused,
+            Err(AppendError::Store(StoreError::Unwritable { .. }))
+        ),
+        "{refused:?}"
+    );
+    assert_eq!(log.count().unwrap(), 1);
+    assert_eq!(log.verify().unwrap(), 1);
+}
+
+#[test]
 fn several_events_are_appended_whole_or_not_at_all() {
     let world = World::new();
     let mut log = world.start(1);

@@ -170,4 +170,17 @@ mod tests {
             assert_eq!(secrets.masked(text), wanted, "{text}");
         }
     }
+
+    #[test]
+    fn a_secret_within_a_longer_one_leaves_nothing_of_it() {
+        let short = "battery-staple".to_owned();
+        let long = "correct-battery-staple-horse".to_owned();
+        for known in [[short.clone(), long.clone()], [long, short]] {
+            let secrets = Secrets::known(known);
+            assert_eq!(
+                secrets.masked_known("a correct-battery-staple-horse and a battery-staple"),
+                "a [secret] and a [secret]"
+            );
+        }
+    }
 }
