@@ -14,7 +14,7 @@ use interlock_core::{
     machine::{Ending, Machine, ModelStage, Retry},
     names::CallId,
     node::NodeAsk,
-    stage::{ActedCall, Acting, StageAsk, Step, stage_of, step},
+    stage::{ActedCall, Acting, MessageCall, StageAsk, Step, stage_of, step},
     stage_task, stage_text,
 };
 use interlock_store::refuse_for_token;
@@ -340,8 +340,7 @@ impl<'a> Attempt<'a> {
         let said = said.and_then(|kept| kept.answer.calls().nth(at));
         let said = said.ok_or_else(|| broken("the message of the model is not there"))?;
         let read = self.reader().call(said);
-        // INVARIANT: what runs is what was judged, to the last byte of its arguments.
-        if read.call.tool != acted.tool || read.call.digest != acted.digest {
+        if !is_as_judged(&acted, &read.call) {
             return Err(broken(format!("`{}` is not the call in the log", acted.id)));
         }
         match read.arguments {
@@ -501,4 +500,43 @@ fn now_ms() -> u64 {
     since.map_or(0, |since| {
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     })
+}
+
+/// Tells whether a call of a message is the one that was judged.
+///
+/// INVARIANT: what runs is what was judged, to the last byte of its arguments.
+fn is_as_judged(acted: &ActedCall, said: &MessageCall) -> bool {
+    said.tool == acted.tool && said.digest == acted.digest
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock_core::{
+        names::Digest,
+        stage::{CallFate, MessageCallKind},
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_the_judged_one_by_its_tool_and_its_arguments() {
+        let acted = ActedCall {
+            id: CallId::new("c1"),
+            tool: "Edit".to_owned(),
+            digest: Digest::new("d1"),
+            reads: false,
+            fate: CallFate::Waiting,
+        };
+        let is = |tool: &str, digest: &str| {
+            let said = MessageCall {
+                tool: tool.to_owned(),
+                digest: Digest::new(digest),
+                kind: MessageCallKind::Tool { reads: false },
+            };
+            is_as_judged(&acted, &said)
+        };
+        assert!(is("Edit", "d1"));
+        assert!(!is("Edit", "d2"));
+        assert!(!is("Write", "d1"));
+    }
 }
