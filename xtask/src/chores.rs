@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use crate::{bench, conformance, docs, fuzz, journeys, lint, setup, soak, test, wasm};
+use crate::{bench, conformance, docs, fuzz, journeys, lint, mutants, setup, soak, test, wasm};
 
 /// Wrong use, as everywhere in the project.
 const USAGE: u8 = 2;
@@ -77,6 +77,12 @@ const CHORES: &[Chore] = &[
         arguments: "[SECONDS [TARGET]]",
         about: "look for inputs that panic, hang or take too much memory; outside CI",
         run: fuzz::run,
+    },
+    Chore {
+        name: "mutants",
+        arguments: "[AREA] [--shard K/N] [--in-diff REVISION]",
+        about: "change the code that decides, place by place: which changes does no test notice? outside CI",
+        run: mutants::run,
     },
     Chore {
         name: "wasm",

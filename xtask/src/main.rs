@@ -12,6 +12,7 @@ mod docs;
 mod fuzz;
 mod journeys;
 mod lint;
+mod mutants;
 mod npm;
 mod pip;
 mod setup;
