@@ -65,14 +65,15 @@ fn writable(plan: &Plan) -> Vec<PathBuf> {
         .collect()
 }
 
-fn fetches() -> ShellFacts {
+fn reaches(directions: &[NetworkDirection]) -> ShellFacts {
+    let reach = |direction: &NetworkDirection| NetworkUse {
+        direction: *direction,
+        host: None,
+        by: "curl".to_owned(),
+        command: None,
+    };
     ShellFacts {
-        network: vec![NetworkUse {
-            direction: NetworkDirection::Get,
-            host: None,
-            by: "curl".to_owned(),
-            command: None,
-        }],
+        network: directions.iter().map(reach).collect(),
         ..ShellFacts::default()
     }
 }
@@ -109,8 +110,17 @@ fn a_no_write_state_writes_nothing_and_reaches_nothing() {
 
 #[test]
 fn a_line_that_fetches_may_connect() {
-    let plan = plan(&policy(&["Read", "Bash"]), &fetches(), &[]);
-    assert_eq!(plan.confinement.unwrap().network, Network::Fetch);
+    use NetworkDirection::{Get, Local, Send};
+    let network = |directions: &[NetworkDirection]| {
+        let plan = plan(&policy(&["Read", "Bash"]), &reaches(directions), &[]);
+        plan.confinement.unwrap().network
+    };
+    assert_eq!(network(&[Get]), Network::Fetch);
+    assert_eq!(network(&[Get, Get]), Network::Fetch);
+    // What was judged to fetch does nothing else.
+    for others in [&[Send][..], &[Get, Send], &[Send, Get], &[Get, Local]] {
+        assert_eq!(network(others), Network::Off, "{others:?}");
+    }
 }
 
 #[test]
@@ -142,6 +152,8 @@ fn a_covered_program_writes_what_it_is_known_to_need() {
     assert_eq!(confinement.network, Network::On);
     assert_eq!(confinement.calls, Calls::Working);
     assert_eq!(confinement.left_over, LeftOver::End);
+    assert!(confinement.own_directory);
+    assert!(plan.environment.in_own_directory.contains_key("TMPDIR"));
     let target = Path::new("/home/me/project/target");
     let target = confinement
         .writable
@@ -207,7 +219,11 @@ fn what_the_person_allows_is_not_held_but_compared() {
 
 #[test]
 fn a_plan_survives_a_ticket() {
-    let plan = plan(&policy(&["Read", "Edit", "Bash"]), &fetches(), &[]);
+    let plan = plan(
+        &policy(&["Read", "Edit", "Bash"]),
+        &reaches(&[NetworkDirection::Get]),
+        &[],
+    );
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
     let damaged = text.replacen("\"network\"", "\"net\"", 1);
