@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
@@ -11,7 +12,9 @@ use std::{
 };
 
 use interlock_core::event::ProtectedFate;
-use interlock_facts::{Baseline, Comparison, Quiet, RealDisk, Surroundings};
+use interlock_facts::{
+    Baseline, Comparison, Disk, DiskError, Quiet, RealDisk, Seen, Stamp, Surroundings,
+};
 
 /// Long after every file of a test was written.
 const LATER_MS: u64 = 9_000_000_000_000;
@@ -359,4 +362,62 @@ fn a_stamp_as_young_as_the_look_itself_proves_nothing() {
     let text = serde_json::to_string(&early).unwrap();
     assert!(!text.contains("numbers"), "{text}");
     assert_eq!(room.changed(&early), []);
+}
+
+/// A disk on which one file is written while it is looked at first, and whose stamp is then as before.
+struct Restless {
+    path: String,
+    reads: Cell<u32>,
+    stamp: Option<Stamp>,
+}
+
+impl Disk for Restless {
+    fn read(&self, path: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, DiskError> {
+        if path == self.path {
+            self.reads.set(self.reads.get() + 1);
+        }
+        RealDisk.read(path, bytes_max)
+    }
+
+    fn real(&self, path: &str) -> Result<String, DiskError> {
+        RealDisk.real(path)
+    }
+
+    fn look(&self, path: &str) -> Option<Seen> {
+        RealDisk.look(path)
+    }
+
+    fn stamp(&self, path: &str) -> Option<Stamp> {
+        if path != self.path {
+            return RealDisk.stamp(path);
+        }
+        let mut stamp = self.stamp.clone()?;
+        if self.reads.get() == 1 {
+            self.reads.set(2);
+            stamp.numbers[2] += 1;
+        }
+        Some(stamp)
+    }
+
+    fn names(&self, directory: &str, max: usize) -> Vec<String> {
+        RealDisk.names(directory, max)
+    }
+}
+
+#[test]
+fn a_file_that_was_written_while_it_was_read_is_read_again() {
+    let room = Room::new();
+    let surroundings = room.surroundings();
+    let agent = fs::canonicalize(room.path("p/.claude/agents/a.md")).unwrap();
+    let path = agent.to_str().unwrap().to_owned();
+    let disk = Restless {
+        stamp: RealDisk.stamp(&path),
+        path,
+        reads: Cell::new(0),
+    };
+    let baseline = Baseline::take(&surroundings, &disk, LATER_MS);
+    room.write("p/.claude/agents/a.md", "b");
+    let found = baseline.compare(&surroundings, &BTreeMap::new(), &disk, LATER_MS);
+    let changed: Vec<&str> = found.changes.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(changed, [disk.path.as_str()]);
 }

@@ -34,6 +34,8 @@ mod notes;
 mod runs;
 #[path = "store/tampering.rs"]
 mod tampering;
+#[path = "store/tickets.rs"]
+mod tickets;
 #[path = "store/world.rs"]
 mod world;
 #[path = "store/writers.rs"]

@@ -713,3 +713,15 @@ fn what_a_tool_does_with_files_can_be_set() {
     session.ended(&ticket, &said("ok"));
     assert_eq!(world.run(&run).root.at.as_str(), "checking");
 }
+
+#[test]
+fn a_write_whose_size_nobody_says_is_over_every_limit() {
+    let world = World::with(WORK);
+    let run = started(&world);
+    transition(&world, &run, "READY");
+    let servers = "[mcp.web]\ncommand = \"x\"\n[mcp.web.tools.look]\nwrites = [\"q\"]\n";
+    let mut session = Session::of(&world, Caller::Stdio, servers);
+    let (code, text) = session.denied("web", "look", &json!({"q": "a.rs"}));
+    assert_eq!(code, "edit_too_large", "{text}");
+    assert_eq!(world.run(&run).root.used.calls, 0);
+}
