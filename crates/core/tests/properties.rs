@@ -3,7 +3,12 @@
 //! Every run prints its seed on failure; `INTERLOCK_SEED` and
 //! `INTERLOCK_SEQUENCES` choose another seed and another number of sequences.
 
-#![expect(clippy::panic, clippy::expect_used, reason = "a failed test panics")]
+#![expect(
+    clippy::panic,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
 
 #[path = "properties/generate.rs"]
 mod generate;
