@@ -18,6 +18,7 @@ use interlock_store::{EventLog as _, Home, submit};
 use interlock_testkit::{
     interlock::{Interlock, before_tool},
     room::Room,
+    terminal::Terminal,
 };
 use serde_json::{Value, json};
 
@@ -166,6 +167,28 @@ fn an_answer_to_the_stay_before_opens_nothing() {
     let late = scene.says(&["approve", &scene.run, &first]);
     assert_eq!(late["code"], "nothing_pending", "{late}");
     assert_eq!(scene.status()["status"], "awaiting_approval");
+}
+
+#[test]
+fn what_is_asked_while_a_person_looks_is_not_answered_with_it() {
+    let scene = Scene::new();
+    scene.send("SHIP");
+    let first = scene.waiting();
+    let mut command = scene.room.command(INTERLOCK);
+    command.args(["approve", &scene.run]);
+    let mut looking = Terminal::start(&command, 24, 100).unwrap();
+    looking
+        .wait_for("the question", |screen| screen.contains("approve?"))
+        .unwrap();
+    scene.says(&["reject", &scene.run, &first]);
+    scene.send("SHIP");
+    let second = scene.waiting();
+    assert_ne!(second, first);
+    looking.press("y\r").unwrap();
+    assert!(!looking.end().unwrap().success());
+    assert_eq!(scene.waiting(), second);
+    assert_eq!(scene.status()["status"], "awaiting_approval");
+    assert_eq!(scene.events("ApprovalGranted"), Vec::<Value>::new());
 }
 
 #[test]

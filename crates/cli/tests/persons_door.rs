@@ -492,3 +492,38 @@ fn a_session_without_a_run_leaves_no_mark_and_one_whose_run_is_over_is_free() {
     let told = before_tool(&world.room, SESSION, "2", "Bash", &line);
     assert!(world.hook(&told, &[]).status.success());
 }
+
+/// Runs a line below a client whose hook has been called before; returns what it says.
+fn below_a_client(world: &World, line: &str) -> String {
+    let line = format!("{}; {line}", calls_its_hook(world));
+    let mut command = world.room.command("find");
+    command
+        .args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"])
+        .stdin(Stdio::null());
+    let output = command.output().unwrap();
+    stderr(&output)
+}
+
+#[test]
+fn an_agent_is_no_person_with_a_token_that_was_made_before_it() {
+    let world = World::free();
+    let other = world.interlock().start("workflow.json").unwrap();
+    let pauses = format!("INTERLOCK_TOKEN={} {INTERLOCK} pause {other}", world.token);
+    let said = below_a_client(&world, &pauses);
+    assert!(said.contains("below an agent"), "{said}");
+    // The person's own shell is below nobody.
+    assert!(world.by_token(&["pause", &other]).status.success());
+}
+
+#[test]
+fn an_agent_whose_run_cannot_be_read_is_no_person_either() {
+    let world = World::free();
+    let other = world.interlock().start("workflow.json").unwrap();
+    let runs = world.room.state().join("interlock/runs");
+    let database = runs.join(&world.run).join("run.db");
+    assert!(database.is_file());
+    let damages = format!("printf damaged > {}", database.display());
+    let pauses = format!("INTERLOCK_TOKEN={} {INTERLOCK} pause {other}", world.token);
+    let said = below_a_client(&world, &format!("{damages}; {pauses}"));
+    assert!(said.contains("below an agent"), "{said}");
+}

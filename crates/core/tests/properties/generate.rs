@@ -150,17 +150,38 @@ fn guards(dice: &mut Dice) -> IndexMap<GuardName, Guard> {
         let of = GuardRef::Named(GuardName::new(of));
         guards.insert(GuardName::new(name), Guard::Not(Box::new(of)));
     }
-    guards.insert(
-        GuardName::new("seen"),
-        Guard::Evidence(EvidenceGuard {
-            of: EvidenceOf::Tool {
-                tool: "Read".to_owned(),
-                path: None,
-            },
-            since: *dice.pick(&[Since::LastEdit, Since::StateEntry, Since::RunStart]),
-        }),
-    );
+    let since = *dice.pick(&[Since::LastEdit, Since::StateEntry, Since::RunStart]);
+    guards.insert(GuardName::new("seen"), seen(since));
     guards
+}
+
+fn seen(since: Since) -> Guard {
+    Guard::Evidence(EvidenceGuard {
+        of: EvidenceOf::Tool {
+            tool: "Read".to_owned(),
+            path: None,
+        },
+        since,
+    })
+}
+
+/// Events that nobody asks for: whether they are ready tells what evidence there is.
+fn probes(on: &mut IndexMap<EventName, Rule>) {
+    for (name, since) in [
+        ("edit?", Since::LastEdit),
+        ("entry?", Since::StateEntry),
+        ("start?", Since::RunStart),
+    ] {
+        let rule = Rule {
+            branched: false,
+            transitions: vec![Transition {
+                guards: vec![GuardRef::Inline(Box::new(seen(since)))],
+                target: Target::State(state_name(0)),
+                approval: None,
+            }],
+        };
+        on.insert(EventName::new(name), rule);
+    }
 }
 
 fn state(dice: &mut Dice, count: u64, last: bool) -> State {
@@ -179,6 +200,7 @@ fn state(dice: &mut Dice, count: u64, last: bool) -> State {
     {
         on.insert(EventName::new(*event), rule(dice, count));
     }
+    probes(&mut on);
     let activity = if dice.one_in(8) {
         on.insert(EventName::new("done"), rule(dice, count));
         on.insert(EventName::new("error"), rule(dice, count));
