@@ -363,9 +363,9 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
                 commands: Vec::new(),
                 unseen: dice.one_in(4),
             }),
-            0..8 => Ask::Transition(request(dice, machine)),
-            8..13 => Ask::Propose(Box::new(call(dice, step))),
-            13..15 => Ask::Record(result(dice, step)),
+            0..5 => Ask::Transition(request(dice, machine)),
+            5..12 => Ask::Propose(Box::new(call(dice, step))),
+            12..15 => Ask::Record(result(dice, step)),
             15 => Ask::Approve(answer(dice)),
             16 => Ask::Reject(answer(dice)),
             17 => Ask::EndActivity {
