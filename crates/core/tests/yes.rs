@@ -1,0 +1,144 @@
+//! What a person's yes to one call opens, and what it does not.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
+#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
+
+#[path = "support/started.rs"]
+mod started;
+
+use interlock_core::{
+    Reply,
+    call::{CallFacts, CallKind, ToolCall},
+    command::{Answer, Ask, Command},
+    decide, evolve,
+    machine::Machine,
+    names::{AgentId, CallId, Digest},
+    refusal::Code,
+    run::Run,
+};
+use serde_json::json;
+use started::started;
+
+fn machine() -> Machine {
+    serde_json::from_value(json!({
+        "id": "m", "initial": "a",
+        "limits": interlock_core::machine::Limits::default(),
+        "states": {
+            "a": {
+                "policy": {"allowed_tools": ["Read"], "on_denied": "ask", "edit_lines_max": 5},
+                "on": {"DONE": {"branched": false, "transitions": [{"target": {"state": "b"}, "guards": []}]}},
+            },
+            "b": {"activity": {"final": {"outcome": "success"}}},
+        },
+    }))
+    .unwrap()
+}
+
+/// An edit of one file by the main agent, the same each time but for its id.
+fn edit(id: &str) -> ToolCall {
+    let facts = json!({
+        "edit_lines": 3,
+        "writes": [{"path": "/p/a", "relative": "a", "place": "project", "by": "Edit", "removes": false, "recursive": false, "lines": 3, "before": null}],
+    });
+    let mut all = json!(CallFacts::default());
+    for (key, value) in facts.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    ToolCall {
+        id: CallId::new(id),
+        tool: "Edit".to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        foreign: false,
+        kind: CallKind::Edit,
+        digest: Digest::new("d"),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        prompts_in: None,
+        facts: serde_json::from_value(all).unwrap(),
+    }
+}
+
+/// A run in which a person has said yes to [`edit`].
+struct Allowed {
+    machine: Machine,
+    run: Run,
+}
+
+impl Allowed {
+    fn new() -> Self {
+        let machine = machine();
+        let run = started(&machine);
+        let mut allowed = Self { machine, run };
+        assert!(matches!(allowed.proposes(edit("asked")), Reply::Ask(_)));
+        let yes = Answer {
+            by: "ana".to_owned(),
+            ..Answer::default()
+        };
+        assert_eq!(allowed.ask(Ask::Approve(yes)), Reply::Accepted);
+        allowed
+    }
+
+    fn ask(&mut self, ask: Ask) -> Reply {
+        let command = Command { at_ms: 1_000, ask };
+        let decision = decide(&self.machine, &self.run, &command);
+        self.run = decision.events.iter().fold(self.run.clone(), evolve);
+        decision.reply
+    }
+
+    fn proposes(&mut self, call: ToolCall) -> Reply {
+        self.ask(Ask::Propose(Box::new(call)))
+    }
+
+    #[track_caller]
+    fn denies(&mut self, call: ToolCall, code: Code) {
+        match self.proposes(call) {
+            Reply::Refused(refusal) => assert_eq!(refusal.code, code),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn it_is_used_up_by_the_call_that_it_was_for() {
+    let mut allowed = Allowed::new();
+    assert_eq!(allowed.proposes(edit("1")), Reply::Accepted);
+    assert!(matches!(allowed.proposes(edit("2")), Reply::Ask(_)));
+}
+
+#[test]
+fn it_opens_nothing_that_has_come_to_be_more_than_the_person_saw() {
+    let mut allowed = Allowed::new();
+    let mut call = edit("1");
+    call.facts.protected = Some("the state directory".to_owned());
+    allowed.denies(call, Code::Protected);
+    let mut call = edit("2");
+    call.facts.edit_lines = Some(6);
+    allowed.denies(call, Code::EditTooLarge);
+    let mut call = edit("3");
+    call.facts.malformed = Some("it leads in a circle".to_owned());
+    allowed.denies(call, Code::InvalidArguments);
+    // What was refused has not used it up.
+    assert_eq!(allowed.proposes(edit("4")), Reply::Accepted);
+}
+
+#[test]
+fn it_is_for_whom_it_was_asked_and_for_these_arguments() {
+    let mut allowed = Allowed::new();
+    let mut call = edit("1");
+    call.agent = Some(AgentId::new("helper"));
+    assert!(matches!(allowed.proposes(call), Reply::Ask(_)));
+    let mut call = edit("2");
+    call.digest = Digest::new("e");
+    assert!(matches!(allowed.proposes(call), Reply::Ask(_)));
+    assert_eq!(allowed.proposes(edit("3")), Reply::Accepted);
+}
+
+#[test]
+fn it_is_for_the_stay_in_which_it_was_asked_whatever_else_forgets_it() {
+    let mut allowed = Allowed::new();
+    allowed.run.root.entered_seq += 1;
+    assert!(matches!(allowed.proposes(edit("1")), Reply::Ask(_)));
+    allowed.run.root.entered_seq -= 1;
+    assert_eq!(allowed.proposes(edit("2")), Reply::Accepted);
+}
