@@ -20,6 +20,7 @@ mod shell;
 mod stages;
 mod table;
 mod workflow;
+mod worst;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("reader", reader::bounds),
     ("load", log::load),
     ("check", check::check),
+    ("worst", worst::inputs),
     ("hook", process::hook),
     ("exec", process::exec),
     ("memory", memory::peak),

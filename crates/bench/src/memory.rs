@@ -1,14 +1,18 @@
-//! The most memory that a process has at any time.
+//! What a process takes: the most memory that it has at any time, and the time of the processor.
 
 use std::{
     env,
     fs::{self, File},
     process::{Command, ExitCode, Stdio},
+    time::Duration,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use interlock_testkit::room::Room;
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeValLike as _,
+};
 
 use crate::{
     arguments::Arguments,
@@ -18,6 +22,8 @@ use crate::{
 
 /// Makes this program the parent of exactly one other.
 const PARENT_OF: &str = "--parent-of";
+/// Set where the child must end well.
+const ENDS_WELL: &str = "INTERLOCK_BENCH_ENDS_WELL";
 const TIMES: usize = 5;
 const TARGET_KILOBYTES: u32 = 20 * 1024;
 
@@ -46,13 +52,36 @@ pub(crate) fn parent_of(room: &Room, call: &[&str]) -> Result<Command> {
     Ok(parent)
 }
 
-/// Runs such a process and returns the peak of its child in KiB.
+/// What a process took.
+pub(crate) struct Peak {
+    /// The most memory it had, in KiB.
+    pub(crate) kilobytes: u32,
+    /// The time of the processor.
+    pub(crate) time: Duration,
+}
+
+/// Runs such a process and returns the peak of its child in KiB; the child must end well.
 pub(crate) fn reported(parent: &mut Command) -> Result<u32> {
+    parent.env(ENDS_WELL, "1");
+    Ok(peak_of(parent)?.kilobytes)
+}
+
+/// Runs such a process and returns what its child took, however that ended by itself.
+pub(crate) fn peak_of(parent: &mut Command) -> Result<Peak> {
     let output = parent.output()?;
     ensure!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout)?;
-    let kilobytes = text.trim().parse();
-    kilobytes.with_context(|| format!("`{text}` is no size"))
+    let numbers: Option<Vec<u64>> = text
+        .split_whitespace()
+        .map(|word| word.parse().ok())
+        .collect();
+    let Some([kilobytes, microseconds]) = numbers.as_deref() else {
+        bail!("`{text}` is no size and time");
+    };
+    Ok(Peak {
+        kilobytes: u32::try_from(*kilobytes)?,
+        time: Duration::from_micros(*microseconds),
+    })
 }
 
 /// Returns the call whose memory this process is to report.
@@ -68,18 +97,17 @@ pub(crate) fn asked_for(words: &[String]) -> Option<&[String]> {
 pub(crate) fn report(call: &[String]) -> Result<ExitCode> {
     let (program, arguments) = call.split_first().context("a program is missing")?;
     let mut command = Command::new(program);
-    command.args(arguments).stdout(Stdio::null());
+    command
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let status = command.status()?;
-    ensure!(status.success(), "`{program}` ended with {status}");
-    let most = getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss();
+    let well = status.success() || env::var_os(ENDS_WELL).is_none() && status.code().is_some();
+    ensure!(well, "`{program}` ended with {status}");
+    let used = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     // Bytes on macOS, kilobytes elsewhere.
-    println!(
-        "{}",
-        if cfg!(target_os = "macos") {
-            most / 1024
-        } else {
-            most
-        }
-    );
+    let scale = if cfg!(target_os = "macos") { 1024 } else { 1 };
+    let time = used.user_time() + used.system_time();
+    println!("{} {}", used.max_rss() / scale, time.num_microseconds());
     Ok(ExitCode::SUCCESS)
 }
