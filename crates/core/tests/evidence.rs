@@ -232,6 +232,10 @@ fn the_end_of_a_carried_line_counts_whatever_its_client_says() {
             "+line1 >line1 <line1:0 -line1 +line2 >line2 <line2:2",
             false,
         ),
+        // A line ends once.
+        ("+line1 >line1 <line1:1 <line1:0", false),
+        ("+line1 >line1 <line1:0 <line1:1", true),
+        ("+line1 >line1 <line1:1 <line1:0 -line1", false),
         // In the background: the client tells of its start alone.
         ("+line1 >line1 -line1", false),
         ("+line1 >line1 -line1 <line1:0", true),

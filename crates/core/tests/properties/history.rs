@@ -20,6 +20,8 @@ pub(crate) struct History {
     calls: Vec<Played>,
     /// When something was edited.
     edits: Vec<u64>,
+    /// Calls that ran, by the stay in which they were let run.
+    counts: BTreeMap<Stay, u64>,
     /// Bytes of results, and files, by the stay in which their call began.
     bytes: BTreeMap<Stay, u64>,
     files: BTreeMap<Stay, BTreeSet<String>>,
@@ -145,6 +147,9 @@ impl History {
             return;
         }
         let now = stay(run, &call.stay.0);
+        if call.tool != CONTROL {
+            *self.counts.entry(now.clone()).or_default() += 1;
+        }
         let files = self.files.entry(now).or_default();
         files.extend(call.files.iter().cloned());
         if call.is_edit() {
@@ -225,6 +230,11 @@ impl History {
             }
         };
         !newer_runs && late_enough
+    }
+
+    /// Returns how many calls ran in a stay.
+    pub(crate) fn calls(&self, stay: &Stay) -> u64 {
+        self.counts.get(stay).copied().unwrap_or(0)
     }
 
     /// Returns the bytes of results of a stay.

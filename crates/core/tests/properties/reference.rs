@@ -199,6 +199,10 @@ impl<'a> Reference<'a> {
             }
             let stay = stay(run, &path);
             ensure(
+                frame.used.calls == self.history.calls(&stay),
+                "the calls of the stay are otherwise",
+            )?;
+            ensure(
                 frame.used.bytes == self.history.bytes(&stay),
                 "the bytes of the stay are otherwise",
             )?;
