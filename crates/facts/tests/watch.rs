@@ -416,6 +416,7 @@ fn a_file_that_was_written_while_it_was_read_is_read_again() {
         reads: Cell::new(0),
     };
     let baseline = Baseline::take(&surroundings, &disk, LATER_MS);
+    disk.reads.set(2);
     room.write("p/.claude/agents/a.md", "b");
     let found = baseline.compare(&surroundings, &BTreeMap::new(), &disk, LATER_MS);
     let changed: Vec<&str> = found.changes.iter().map(|one| one.path.as_str()).collect();

@@ -36,6 +36,23 @@ pub(super) const DEAD: &[(&str, Option<&str>)] = &[
     ("meta_next_state_id", None),
 ];
 
+/// Keys that files of others have in a map of this name, that do nothing here, and what to do instead.
+pub(super) const FOREIGN: &[(&str, &str, &str)] = &[
+    (
+        "workflow",
+        "limit_tool_output_tokens",
+        "write it at each assistant, whose results it cuts",
+    ),
+    (
+        "state",
+        "output_format",
+        "leave it out: an output is text, and JSON where the state has an `output_schema`",
+    ),
+];
+
+/// What makes a workflow, or the package around it, one that is led by a model.
+pub(super) const SUPERVISED: &str = "supervisor_prompt";
+
 /// Keys that are accepted at any level, and do nothing.
 pub(super) const SILENT: &[&str] = &["type", "verbose", "trace", "max_iteration_key_output_limit"];
 

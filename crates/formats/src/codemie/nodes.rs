@@ -212,9 +212,9 @@ static TREE: Table = Table {
         key("datasource_ids", Kind::Texts, Optional, "Several of them."),
         key(
             "documents_filter",
-            Kind::Texts,
+            Kind::Lines,
             Optional,
-            "Patterns as in a gitignore file, or paths.",
+            "Patterns as in a gitignore file, or paths: a list, or a text with one a line.",
         ),
         key(
             "documents_filtering_pattern",

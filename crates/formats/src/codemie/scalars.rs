@@ -17,6 +17,7 @@ pub(super) fn check(kind: Kind, name: &str, node: &Node, notes: &mut Notes<'_>) 
     match kind {
         Kind::Any => true,
         Kind::Texts => items(name, node, notes),
+        Kind::Lines => node.text().is_some() || items(name, node, notes),
         Kind::TextMap => texts(name, node, notes),
         Kind::Map | Kind::One(_) => is_map(name, node, notes),
         Kind::List(_) => is_list(name, "a list", node, notes),

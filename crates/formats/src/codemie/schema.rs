@@ -103,6 +103,7 @@ fn kind(kind: Kind) -> Value {
         Kind::Decimal(from, to) => json!({ "type": "number", "minimum": from, "maximum": to }),
         Kind::Word(words) => json!({ "enum": words }),
         Kind::Texts => json!({ "type": "array", "items": text }),
+        Kind::Lines => json!({ "anyOf": [text, { "type": "array", "items": text }] }),
         Kind::TextMap => json!({
             "type": "object",
             "additionalProperties": { "type": ["string", "number", "boolean", "null"] },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use interlock_core::nearest::nearest;
 
 use super::{
-    keys::{DEAD, SILENT, TABLES},
+    keys::{DEAD, FOREIGN, SILENT, SUPERVISED, TABLES},
     notes::{Notes, shown},
     scalars,
 };
@@ -57,6 +57,8 @@ pub(super) enum Kind {
     /// One of these words.
     Word(&'static [&'static str]),
     Texts,
+    /// The same, or one text with an entry a line.
+    Lines,
     /// Texts by name.
     TextMap,
     /// Any map.
@@ -147,6 +149,17 @@ impl Table {
             notes.wrong_type(what, "a map", node);
             return None;
         }
+        if let Some(entry) = self.supervised(node) {
+            notes
+                .report
+                .error(
+                    entry.key_span,
+                    "supervised",
+                    format!("a workflow that a model leads by its `{SUPERVISED}` is not carried out: that mode is deprecated"),
+                )
+                .help("write `states` that say who works when, and remove it");
+            return None;
+        }
         let mut fields = Fields {
             node,
             found: BTreeMap::new(),
@@ -166,9 +179,29 @@ impl Table {
         Some(fields)
     }
 
+    /// Finds what says that a model leads the workflow, of which nothing else would be carried out.
+    fn supervised<'n>(&self, node: &'n Node) -> Option<&'n Entry> {
+        let leads = matches!(self.key, "package" | "workflow");
+        let mut entries = node.entries().iter();
+        entries.find(|entry| leads && entry.key == SUPERVISED)
+    }
+
     fn unknown(&'static self, what: &str, entry: &Entry, notes: &mut Notes<'_>) {
         let name = entry.key.as_str();
         if SILENT.contains(&name) {
+            return;
+        }
+        let foreign = FOREIGN
+            .iter()
+            .find(|(table, key, _)| *table == self.key && *key == name);
+        if let Some((.., help)) = foreign {
+            notes
+                .doubt(
+                    entry.key_span,
+                    "dead_key",
+                    format!("`{name}` in {what} has no effect"),
+                )
+                .help(*help);
             return;
         }
         let in_case = (name == "iter_key" && self.key == "case").then_some(&None);

@@ -186,7 +186,7 @@ pub(super) fn tree(config: &Value) -> TreeNode {
     }
     TreeNode {
         datasources,
-        filter: texts(config, "documents_filter"),
+        filter: lines(config, "documents_filter"),
         pattern: text(config, "documents_filtering_pattern"),
         output_key: text(config, "output_key").unwrap_or_else(|| "documents_tree".to_owned()),
         content: flag("include_content"),
@@ -228,6 +228,14 @@ fn value<'v>(config: &'v Value, name: &str) -> Option<&'v Value> {
 /// Returns a text; a number or a truth value as it is written.
 fn text(config: &Value, name: &str) -> Option<String> {
     value(config, name).map(Dialogue::text_of)
+}
+
+/// Returns the texts of a list, or the lines of a text.
+fn lines(config: &Value, name: &str) -> Vec<String> {
+    match value(config, name) {
+        Some(Value::String(text)) => text.lines().map(str::to_owned).collect(),
+        _ => texts(config, name),
+    }
 }
 
 fn texts(config: &Value, name: &str) -> Vec<String> {

@@ -3,7 +3,7 @@
 use interlock_formats::{NoWorkflows, Source, check, codemie_schema, load};
 use serde_json::json;
 
-use crate::said;
+use crate::{Configuration, said};
 
 const SOUND: &str = "assistants: [{id: x, system_prompt: Help}]\n\
     states:\n  - {id: a, assistant_id: x, task: Work, next: {state_id: end}}\n";
@@ -91,4 +91,20 @@ fn every_key_of_a_policy_arrives() {
             "env_overrides": {"CI": "1"},
         })
     );
+}
+
+#[test]
+fn a_filter_may_be_a_text_with_an_entry_a_line() {
+    let machine = |filter: &str| {
+        let text = format!(
+            "custom_nodes: [{{id: n, custom_node_id: generate_documents_tree, \
+             config: {{datasource_id: handbook, documents_filter: {filter}}}}}]\n\
+             states: [{{id: t, custom_node_id: n, next: {{state_id: end}}}}]\n"
+        );
+        let loaded = load(&Source::new("case.yaml", text), None, &Configuration).unwrap();
+        serde_json::to_value(&loaded.machine.states).unwrap()
+    };
+    let listed = machine(r#"["*.md", "!draft.md"]"#);
+    assert_eq!(machine(r#""*.md\n!draft.md""#), listed);
+    assert_ne!(machine(r#""*.md""#), listed);
 }
