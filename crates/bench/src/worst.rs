@@ -117,7 +117,7 @@ fn all() -> Result<Vec<Bad>> {
 
 /// A workflow with these guards, the last of which holds its only way on.
 fn guarded(guards: Map<String, Value>) -> String {
-    let last = guards.keys().last().cloned().unwrap_or_default();
+    let last = guards.keys().next_back().cloned().unwrap_or_default();
     json!({
         "id": "w", "initial": "a", "guards": guards,
         "states": {"a": {"on": {"DONE": {"target": "b", "guard": last}}}, "b": {"type": "final"}},

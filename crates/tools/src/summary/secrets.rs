@@ -183,4 +183,12 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_value_is_masked_from_the_length_on_that_no_word_has() {
+        let known = ["12345678".to_owned(), "1234567".to_owned()];
+        let secrets = Secrets::known(known);
+        assert_eq!(secrets.masked_known("a 12345678 b"), "a [secret] b");
+        assert_eq!(secrets.masked_known("a 1234567 b"), "a 1234567 b");
+    }
 }
