@@ -49,6 +49,15 @@ pub(crate) fn inputs(arguments: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
+/// A flow whose variable is twice as long each time, until that has a name.
+const DOUBLED_VARIABLE: &str = r#"start-at: a
+tools:
+  twice: {command: [cat], stdin: "{{ v }}{{ v }}", arguments: {type: object, properties: {v: {type: string}}}}
+states:
+  a: {tool: bash, arguments: {command: echo 0123456789}, output: var(v), next: b}
+  b: {tool: twice, arguments: {v: "{{ v }}"}, output: var(v), next: b}
+"#;
+
 fn all() -> Result<Vec<Bad>> {
     let mut all = Vec::new();
     let mut checked = |what, name: &'static str, text: String| {
@@ -101,6 +110,13 @@ fn all() -> Result<Vec<Bad>> {
         "w.yaml",
         format!("id: w\n{}: 1\n", "k".repeat(4 << 20)),
     );
+    all.push(Bad {
+        what: "run: a variable that doubles itself",
+        file: ("flow.yaml", DOUBLED_VARIABLE.to_owned()),
+        arguments: ["run", "flow.yaml", "--headless"]
+            .map(str::to_owned)
+            .to_vec(),
+    });
     for (what, line) in lines() {
         let room = json!({"id": "w", "initial": "a", "states": {
             "a": {"allowed_tools": ["Read", "Bash"], "on": {"DONE": "b"}}, "b": {"type": "final"},

@@ -12,8 +12,8 @@ use crate::{
     template::{Left, Missing, Rendered, Template, Values},
 };
 
-/// Bytes that one filled text may have.
-const BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes that one filled text may have: one variable at its longest, and half of that beside it.
+const BYTES_MAX: usize = 24 * 1024 * 1024;
 
 /// The error that was handled last, as texts name its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,17 +148,23 @@ pub(super) fn text(text: &Text, sources: &Sources<'_>) -> Result<String, Lack> {
     let mut filled = String::new();
     for piece in &text.pieces {
         match piece {
-            Piece::Plain(plain) => filled.push_str(plain),
-            Piece::Hole(expr) => filled.push_str(&value(expr, sources)?),
-        }
-        if filled.len() > BYTES_MAX {
-            return Err(Lack::wrong(format!(
-                "the text grows over {} MiB",
-                BYTES_MAX / 1024 / 1024
-            )));
+            Piece::Plain(plain) => push(&mut filled, plain)?,
+            Piece::Hole(expr) => push(&mut filled, &value(expr, sources)?)?,
         }
     }
     Ok(filled)
+}
+
+/// Puts a part behind what is there, as far as a text may grow.
+fn push(filled: &mut String, part: &str) -> Result<(), Lack> {
+    if filled.len().saturating_add(part.len()) > BYTES_MAX {
+        return Err(Lack::wrong(format!(
+            "the text grows over {} MiB",
+            BYTES_MAX / 1024 / 1024
+        )));
+    }
+    filled.push_str(part);
+    Ok(())
 }
 
 fn value(expr: &Expr, sources: &Sources<'_>) -> Result<String, Lack> {
@@ -320,5 +326,13 @@ mod tests {
                 "{bad}"
             );
         }
+    }
+
+    #[test]
+    fn a_text_ends_before_it_is_too_long() {
+        let mut filled = "x".repeat(BYTES_MAX - 1);
+        assert!(push(&mut filled, "y").is_ok());
+        assert!(push(&mut filled, "z").is_err());
+        assert_eq!(filled.len(), BYTES_MAX);
     }
 }
