@@ -272,7 +272,7 @@ fn integer(text: String) -> Result<String, Lack> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Lack, integer, of_path, quote};
+    use super::{BYTES_MAX, Lack, integer, of_path, push, quote};
 
     #[test]
     fn a_path_leads_into_objects_and_lists() {
