@@ -264,7 +264,13 @@ fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
         assert!(played.run.prompts.is_empty());
         asked
     };
-    let all: [&dyn Fn(&mut Played) -> Digest; 5] = [&never, &by_another, &closed, &rejected, &left];
+    // It is open, and the person answered another.
+    let of_another = |played: &mut Played| {
+        played.asks("s", None, "t1");
+        Digest::new("another")
+    };
+    let all: [&dyn Fn(&mut Played) -> Digest; 6] =
+        [&never, &by_another, &closed, &rejected, &left, &of_another];
     for (number, forge) in all.into_iter().enumerate() {
         let mut played = Played::new();
         let asked = forge(&mut played);

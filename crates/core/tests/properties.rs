@@ -18,7 +18,7 @@ mod history;
 mod reference;
 
 use generate::{Dice, command, machine};
-use interlock_core::{decide, evolve, names::RunId, run::Run};
+use interlock_core::{Reply, command::Ask, decide, event::Event, evolve, names::RunId, run::Run};
 use reference::Reference;
 
 const SEQUENCES: u64 = 50_000;
@@ -48,6 +48,16 @@ fn play(seed: u64) {
             decision,
             decide(&machine, &run, &command),
             "seed {seed} step {step}: same inputs, other decision"
+        );
+        let refused = matches!(
+            (&command.ask, &decision.reply),
+            (Ask::Transition(_), Reply::Refused(_))
+        );
+        let moved =
+            |event: &Event| matches!(event, Event::TransitionTaken { by, .. } if by == "agent");
+        assert!(
+            !(refused && decision.events.iter().any(moved)),
+            "seed {seed} step {step}: a transition that was refused moved the run\n{decision:#?}"
         );
         for event in &decision.events {
             reference.check(&run, event).unwrap_or_else(|wrong| {

@@ -143,3 +143,19 @@ fn a_failed_run_goes_on_within_the_item_and_the_called_machine() {
     });
     assert_eq!(running_paths(&driven), ["list/0/call/second"]);
 }
+
+#[test]
+fn more_branches_than_may_be_are_the_error_of_their_fork() {
+    let on = json!({ "done": to("handler"), "error": to("handler") });
+    for (most, opened) in [(3, 3), (2, 0)] {
+        let mut fork = fork("settle", 3, &on);
+        fork["limits"] = json!(interlock_core::machine::Limits::default());
+        fork["limits"]["branches_max"] = json!(most);
+        let driven = Driven::start(fork);
+        let branches = running_paths(&driven)
+            .iter()
+            .filter(|path| path.starts_with("par/"))
+            .count();
+        assert_eq!(branches, opened, "{most}: {:?}", running_paths(&driven));
+    }
+}

@@ -67,6 +67,10 @@ pub(crate) fn machine(dice: &mut Dice) -> Machine {
         let mut called = plain_machine(dice, name, false);
         if dice.one_in(2) {
             add_call(dice, &mut called);
+            // Calls that begin with calls may have no end.
+            if dice.one_in(3) {
+                called.initial = StateName::new("call");
+            }
         }
         root.machines.insert(MachineId::new(name), called);
     }
