@@ -152,3 +152,36 @@ fn json_bytes(value: &Value) -> u64 {
         u64::try_from(text.len()).unwrap_or(u64::MAX)
     })
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::Outcome;
+
+    #[test]
+    fn the_larger_of_text_and_structured_content_counts() {
+        for (result, bytes) in [
+            (r#"{"content": [{"type": "text", "text": "four"}]}"#, 4),
+            (
+                r#"{"content": [{"type": "text", "text": "four"}], "structuredContent": {}}"#,
+                4,
+            ),
+            (
+                r#"{"content": [{"type": "text", "text": "a"}], "structuredContent": {"k": "12345"}}"#,
+                13,
+            ),
+            (
+                r#"{"content": [], "structuredContent": {"k": "12345"}}"#,
+                13,
+            ),
+            (
+                r#"{"content": [{"type": "text", "text": "ab"}, {"type": "image", "data": "cdef"}]}"#,
+                6,
+            ),
+            (r#"{"content": "no list"}"#, 9),
+            ("{}", 0),
+        ] {
+            assert_eq!(Outcome::read(result).unwrap().bytes(), bytes, "{result}");
+        }
+    }
+}
