@@ -87,6 +87,19 @@ fn those_of_a_session_are_dropped_with_it() {
 }
 
 #[test]
+fn those_too_old_to_count_go_with_those_of_any_session() {
+    let world = World::new();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = u64::try_from(now.as_millis()).unwrap();
+    let old = world.home.give_ticket(&ticket("old", now)).unwrap();
+    let other = SessionKey::new("claude-code", "other");
+    let later = now + TICKET_AGE_MAX_MS + 60_000;
+    world.home.drop_tickets(&other, later).unwrap();
+    let taken = world.home.take_ticket(&old, LINE, now);
+    assert!(matches!(taken, Err(TicketError::Unknown)), "{taken:?}");
+}
+
+#[test]
 fn a_name_that_leads_elsewhere_is_not_known() {
     let world = World::new();
     let name = world.home.give_ticket(&ticket("s", NOW)).unwrap();
@@ -104,4 +117,22 @@ fn a_name_that_leads_elsewhere_is_not_known() {
         );
     }
     assert!(world.home.take_ticket(&name, LINE, NOW).is_ok());
+}
+
+#[test]
+fn a_name_as_long_as_a_tickets_leads_out_of_their_directory_no_more_than_another() {
+    let world = World::new();
+    let name = world.home.give_ticket(&ticket("s", NOW)).unwrap();
+    let given = world
+        .home
+        .path()
+        .join("tickets")
+        .join(format!("{name}.json"));
+    // Beside the directory of the tickets, under a name of the right length.
+    let outside = "a".repeat(29);
+    let beside = world.home.path().join(format!("{outside}.json"));
+    std::fs::copy(given, &beside).unwrap();
+    let taken = world.home.take_ticket(&format!("../{outside}"), LINE, NOW);
+    assert!(matches!(taken, Err(TicketError::Unknown)), "{taken:?}");
+    assert!(beside.is_file());
 }
