@@ -4,7 +4,7 @@
 //! stopped goes on where it was, and `--shard K/N` gives each of several machines its part.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -125,7 +125,7 @@ struct Wanted {
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let wanted = wanted(arguments)?;
-    let reasons = reasons(&tools::read(&tools::root().join(SURVIVORS))?)?;
+    let mut reasons = reasons(&tools::read(&tools::root().join(SURVIVORS))?)?;
     let installed = tools::answer(&mut tools::cargo(&["mutants", "--version"]));
     let is_pinned = installed.is_some_and(|said| said.ends_with(VERSION));
     ensure!(
@@ -137,19 +137,19 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         let named = wanted.area.as_deref();
         named.is_none_or(|named| named == area.name)
     });
-    let mut unexplained = BTreeSet::new();
-    let mut seen = 0;
+    let mut unexplained = Vec::new();
+    let mut tried = 0;
     for area in areas {
         println!("== {}: {}", area.name, area.files.join(", "));
         let output = output_of(area, &wanted);
         mutate(area, &wanted, diff.as_deref(), &output)?;
         let outcomes = output.join("mutants.out");
-        seen += lines(&outcomes.join("caught.txt"))?.len();
+        tried += lines(&outcomes.join("caught.txt"))?.len();
         for line in lines(&outcomes.join("missed.txt"))? {
-            seen += 1;
-            let mutant = without_place(&line);
-            if !reasons.contains_key(&mutant) {
-                unexplained.insert(mutant);
+            tried += 1;
+            match reasons.get_mut(&without_place(&line)) {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => unexplained.push(line),
             }
         }
     }
@@ -157,7 +157,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         println!("no test notices: {mutant}");
     }
     println!(
-        "{seen} mutants, {} that no test notices and `{SURVIVORS}` has no reason for",
+        "{tried} mutants tried, {} that no test notices and `{SURVIVORS}` has no reason for",
         unexplained.len()
     );
     if unexplained.is_empty() {
@@ -273,14 +273,14 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Reads `FILE: WHAT # REASON` lines, by mutant.
-fn reasons(text: &str) -> Result<BTreeMap<String, String>> {
+/// Reads `FILE: WHAT # REASON` lines; returns how often each mutant has a reason, for each line excuses one.
+fn reasons(text: &str) -> Result<BTreeMap<String, usize>> {
     let mut reasons = BTreeMap::new();
     for (at, line) in text.lines().enumerate() {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
-        let (mutant, reason) = line
+        let (mutant, _) = line
             .split_once(" # ")
             .filter(|(_, reason)| !reason.trim().is_empty())
             .with_context(|| {
@@ -289,7 +289,7 @@ fn reasons(text: &str) -> Result<BTreeMap<String, String>> {
                     at + 1
                 )
             })?;
-        reasons.insert(mutant.trim_end().to_owned(), reason.trim().to_owned());
+        *reasons.entry(mutant.trim_end().to_owned()).or_default() += 1;
     }
     Ok(reasons)
 }
@@ -309,11 +309,9 @@ mod tests {
 
     #[test]
     fn a_survivor_has_a_reason() -> Result<()> {
-        let read = reasons("# about\n\na.rs: replace x with y # it cannot be seen\n")?;
-        assert_eq!(
-            read.get("a.rs: replace x with y").map(String::as_str),
-            Some("it cannot be seen")
-        );
+        let line = "a.rs: replace x with y # it cannot be seen\n";
+        let read = reasons(&format!("# about\n\n{line}{line}"))?;
+        assert_eq!(read.get("a.rs: replace x with y"), Some(&2));
         for bare in ["a.rs: replace x with y", "a.rs: replace x with y # "] {
             assert!(reasons(bare).is_err(), "{bare}");
         }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{steps::Steps, tools};
 
-/// Sequences of the engine's test; ten times what a test run plays.
+/// Sequences of the engine's test; twenty times what a test run plays.
 const SEQUENCES: u64 = 1_000_000;
 /// Seeds of two days lie further apart than any number of sequences.
 const SEEDS_A_DAY: u64 = 1_000_000_000;

@@ -229,16 +229,21 @@ fn calls_its_hook(world: &World) -> String {
     )
 }
 
+/// A client that calls its hook and then runs a line.
+fn client(world: &World, line: &str) -> Command {
+    let line = format!("{}; {line}", calls_its_hook(world));
+    // A shell is not taken for a client.
+    let mut command = world.room.command("find");
+    command.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
+    command
+}
+
 /// A client whose process lives until it is dropped; its hook has been called once.
 struct Client(Child);
 
 impl Client {
     fn start(world: &World) -> Self {
-        let line = format!("{}; echo heard; exec cat", calls_its_hook(world));
-        // A shell is not taken for a client.
-        let mut command = world.room.command("find");
-        command.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
-        let mut child = command
+        let mut child = client(world, "echo heard; exec cat")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -495,12 +500,7 @@ fn a_session_without_a_run_leaves_no_mark_and_one_whose_run_is_over_is_free() {
 
 /// Runs a line below a client whose hook has been called before; returns what it says.
 fn below_a_client(world: &World, line: &str) -> String {
-    let line = format!("{}; {line}", calls_its_hook(world));
-    let mut command = world.room.command("find");
-    command
-        .args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"])
-        .stdin(Stdio::null());
-    let output = command.output().unwrap();
+    let output = client(world, line).stdin(Stdio::null()).output().unwrap();
     stderr(&output)
 }
 

@@ -1,6 +1,6 @@
 //! A deliberately simple second opinion on every event.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use interlock_core::{
     event::{AllowSource, Event, How},
@@ -14,12 +14,11 @@ use serde_json::Value;
 
 use crate::history::{History, stay};
 
-/// What the reference remembers beside the run: yeses and counts, by frame.
+/// What the reference remembers beside the run: yeses by frame, and the history of its calls.
 #[derive(Debug)]
 pub(crate) struct Reference<'a> {
     machine: &'a Machine,
     yes: BTreeSet<FramePath>,
-    calls: BTreeMap<FramePath, u64>,
     history: History,
     over: bool,
 }
@@ -31,7 +30,6 @@ impl<'a> Reference<'a> {
         Self {
             machine,
             yes: BTreeSet::new(),
-            calls: BTreeMap::new(),
             history: History::default(),
             over: false,
         }
@@ -155,7 +153,7 @@ impl<'a> Reference<'a> {
             "a tool the state does not list",
         )?;
         ensure(!has(&policy.disallowed_tools), "a tool the state disallows")?;
-        let used = self.calls.get(path).copied().unwrap_or(0);
+        let used = self.history.calls(&stay(run, path));
         ensure(
             policy.iterations_max.is_none_or(|limit| used < limit),
             "a call over the limit",
@@ -224,13 +222,6 @@ impl<'a> Reference<'a> {
             }
             Event::TransitionTaken { path, .. } | Event::InterruptRaised { path, .. } => {
                 self.yes.remove(path);
-                self.calls.retain(|known, _| !path.holds(known));
-            }
-            Event::ForkStarted { path, .. } | Event::MachineCalled { path, .. } => {
-                self.calls.retain(|known, _| !path.holds(known));
-            }
-            Event::CallAllowed { path, marks, .. } if marks.counts => {
-                *self.calls.entry(path.clone()).or_default() += 1;
             }
             Event::RunEnded { .. } | Event::RunCancelled { .. } => self.over = true,
             _ => {}

@@ -186,31 +186,28 @@ impl Table {
         entries.find(|entry| leads && entry.key == SUPERVISED)
     }
 
+    /// Says what to write in the place of a key that has no effect; `None`: it is none of those.
+    fn instead_of_dead(&self, name: &str) -> Option<String> {
+        let foreign = FOREIGN
+            .iter()
+            .find(|(table, key, _)| *table == self.key && *key == name);
+        if let Some((.., help)) = foreign {
+            return Some((*help).to_owned());
+        }
+        let in_case = (name == "iter_key" && self.key == "case").then_some(&None);
+        let dead = DEAD.iter().find(|(dead, _)| *dead == name);
+        Some(match dead.map(|(_, right)| right).or(in_case)? {
+            Some(right) => format!("write `{right}`"),
+            None => "remove it".to_owned(),
+        })
+    }
+
     fn unknown(&'static self, what: &str, entry: &Entry, notes: &mut Notes<'_>) {
         let name = entry.key.as_str();
         if SILENT.contains(&name) {
             return;
         }
-        let foreign = FOREIGN
-            .iter()
-            .find(|(table, key, _)| *table == self.key && *key == name);
-        if let Some((.., help)) = foreign {
-            notes
-                .doubt(
-                    entry.key_span,
-                    "dead_key",
-                    format!("`{name}` in {what} has no effect"),
-                )
-                .help(*help);
-            return;
-        }
-        let in_case = (name == "iter_key" && self.key == "case").then_some(&None);
-        let dead = DEAD.iter().find(|(dead, _)| *dead == name);
-        if let Some(right) = dead.map(|(_, right)| right).or(in_case) {
-            let help = match right {
-                Some(right) => format!("write `{right}`"),
-                None => "remove it".to_owned(),
-            };
+        if let Some(help) = self.instead_of_dead(name) {
             notes
                 .doubt(
                     entry.key_span,

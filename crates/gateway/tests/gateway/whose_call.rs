@@ -4,7 +4,11 @@ use std::{fs, sync::Barrier};
 
 use crate::governed_session::{Session, WORK, said, transition};
 use crate::world::{World, session};
-use interlock_core::{command::Ask, names::RunId};
+use interlock_core::{
+    call::{CallFacts, CallKind, ToolCall},
+    command::Ask,
+    names::{CallId, Digest, RunId},
+};
 use interlock_gateway::govern::{Caller, Governor, Ruling};
 use interlock_project::Servers;
 use interlock_store::NotedTool;
@@ -204,6 +208,24 @@ fn a_policy_that_cannot_be_read_denies() {
     assert!(world.runs().is_empty());
 }
 
+/// A call of a tool that the gateway serves, as a hook proposes it.
+fn served(id: &str, tool: &str) -> ToolCall {
+    ToolCall {
+        id: CallId::new(id),
+        tool: format!("mcp__interlock__{tool}"),
+        common: None,
+        served_as: vec![tool.to_owned()],
+        foreign: false,
+        kind: CallKind::Other,
+        digest: Digest::new(id),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        prompts_in: None,
+        facts: CallFacts::default(),
+    }
+}
+
 #[test]
 fn a_call_that_a_hook_has_judged_is_counted_once() {
     let world = World::with(WORK);
@@ -212,22 +234,13 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
     let mut at_gateway = Session::new(&world);
     let input = json!({"path": "a.sql", "content": "x"});
     let judged = |id: &str| {
-        Ask::Propose(Box::new(interlock_core::call::ToolCall {
-            id: interlock_core::names::CallId::new(id),
-            tool: "mcp__interlock__write_file".to_owned(),
-            common: None,
-            served_as: vec!["write_file".to_owned()],
-            foreign: false,
-            kind: interlock_core::call::CallKind::Edit,
-            digest: interlock_core::names::Digest::new("1"),
-            summary: String::new(),
-            agent: None,
-            branch: None,
-            prompts_in: None,
-            facts: interlock_core::call::CallFacts {
+        Ask::Propose(Box::new(ToolCall {
+            kind: CallKind::Edit,
+            facts: CallFacts {
                 edit_lines: Some(1),
-                ..interlock_core::call::CallFacts::default()
+                ..CallFacts::default()
             },
+            ..served(id, "write_file")
         }))
     };
     world.ask(&run, judged("toolu_1"));
@@ -237,7 +250,7 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
             &input.to_string(),
             |note| {
                 note.tool = NotedTool::served("write_file");
-                note.judged = Some(interlock_core::names::CallId::new(judged));
+                note.judged = Some(CallId::new(judged));
             },
         );
     };
@@ -265,28 +278,13 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
 fn a_credential_takes_the_notes_of_its_run_alone() {
     let world = World::with(WORK);
     let (first, second) = (world.started_for("s1"), world.started_for("s2"));
-    let look = |id: &str| {
-        Ask::Propose(Box::new(interlock_core::call::ToolCall {
-            id: interlock_core::names::CallId::new(id),
-            tool: "mcp__interlock__look".to_owned(),
-            common: None,
-            served_as: vec!["look".to_owned()],
-            foreign: false,
-            kind: interlock_core::call::CallKind::Other,
-            digest: interlock_core::names::Digest::new("1"),
-            summary: String::new(),
-            agent: None,
-            branch: None,
-            prompts_in: None,
-            facts: interlock_core::call::CallFacts::default(),
-        }))
-    };
+    let look = |id: &str| Ask::Propose(Box::new(served(id, "look")));
     let leave = |run: &RunId, id: &str| {
         world.ask(run, look(id));
         world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
             note.tool = NotedTool::served("look");
             note.run = Some(run.clone());
-            note.judged = Some(interlock_core::names::CallId::new(id));
+            note.judged = Some(CallId::new(id));
         });
     };
     let mut of_second = Session::of(&world, Caller::Run(second.clone()), "");
@@ -319,30 +317,17 @@ fn a_call_that_a_person_was_asked_about_passes_where_their_own_client_makes_it()
     .into_iter()
     .enumerate()
     {
-        let id = interlock_core::names::CallId::new(format!("toolu_{number}"));
-        let proposed = interlock_core::call::ToolCall {
-            id: id.clone(),
-            tool: "mcp__interlock__look".to_owned(),
-            common: None,
-            served_as: vec!["look".to_owned()],
-            foreign: false,
-            kind: interlock_core::call::CallKind::Other,
-            digest: interlock_core::names::Digest::new(format!("{number}")),
-            summary: String::new(),
-            agent: None,
-            branch: None,
-            prompts_in: None,
-            facts: interlock_core::call::CallFacts::default(),
-        };
+        let id = format!("toolu_{number}");
+        let proposed = served(&id, "look");
         world.ask(&run, Ask::Propose(Box::new(proposed)));
         world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
             note.tool = NotedTool::served("look");
-            note.judged = Some(id.clone());
+            note.judged = Some(CallId::new(&id));
             note.asked = asked;
             note.process = process;
         });
         let ruling = at_gateway.call("web", "look", &json!({}));
-        let same = matches!(&ruling, Ruling::Pass(ticket) if ticket.call.as_ref() == Some(&id));
+        let same = matches!(&ruling, Ruling::Pass(ticket) if ticket.call.as_ref().is_some_and(|call| call.as_str() == id));
         assert_eq!(same, passes, "{number}: {ruling:?}");
         assert!(passes || !matches!(ruling, Ruling::Pass(_)), "{number}");
     }
