@@ -62,6 +62,9 @@ pub(crate) fn absolute(path: &str, base: &str, home: Option<&str>) -> Result<Str
 
 /// Takes `.`, `..` and doubled slashes out of an absolute path.
 pub(crate) fn plain(path: &str) -> String {
+    if is_plain(path) {
+        return path.to_owned();
+    }
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
         match name {
@@ -73,6 +76,15 @@ pub(crate) fn plain(path: &str) -> String {
         }
     }
     format!("/{}", names.join("/"))
+}
+
+/// Tells whether nothing would be taken out of a path; a no may be wrong.
+fn is_plain(path: &str) -> bool {
+    let bends = |three: &[u8]| matches!(three, [b'/', b'/', _] | [b'/', b'.', b'/' | b'.']);
+    path.starts_with('/')
+        && !path.ends_with('/')
+        && !path.ends_with("/.")
+        && !path.as_bytes().windows(3).any(bends)
 }
 
 /// Tells whether `path` is `directory` or lies below it; both plain.

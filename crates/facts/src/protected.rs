@@ -279,6 +279,10 @@ fn named(what: &str, path: &str) -> String {
 
 /// Makes a path comparable: lower case, without characters that are not seen.
 fn folded(path: &str) -> String {
+    // Most are plain, and each call folds all protected ones.
+    if path.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return plain(&path.to_ascii_lowercase());
+    }
     let seen = path
         .chars()
         .filter(|c| !interlock_core::visible::steers(*c));

@@ -25,8 +25,6 @@ pub struct ProtectedPath {
     pub but: &'static [&'static str],
     /// How it is compared with the run's start.
     pub compared: Compared,
-    /// What stands there; `None`: nothing does.
-    pub kind: Option<Kind>,
 }
 
 /// How a protected thing is compared with the run's start.
@@ -64,46 +62,21 @@ pub struct Part {
 /// be resolved.
 #[must_use]
 pub fn protected_paths(surroundings: &Surroundings, disk: &dyn Disk) -> Vec<ProtectedPath> {
-    let mut found = places(surroundings, disk);
+    let mut list = List::new(disk);
+    list.of(surroundings);
     // Not compared with the run's start: the working directory is another each time.
-    let here = Surroundings::of_project(surroundings.working_directory.clone());
-    for place in places(&here, disk) {
-        if found.iter().all(|known| known.path != place.path) {
-            found.push(place);
-        }
+    if surroundings.working_directory != surroundings.project_root {
+        list.of(&Surroundings::of_project(
+            surroundings.working_directory.clone(),
+        ));
     }
-    for place in &mut found {
-        place.kind = disk.look(&place.path).map(|seen| seen.kind);
-    }
-    found
+    list.found
 }
 
-/// About as many as there are, so that the list need not grow.
-const PLACES: usize = 256;
-
-/// The same without a look at each: its kind is not known.
+/// The same without those of the working directory.
 pub(crate) fn places(surroundings: &Surroundings, disk: &dyn Disk) -> Vec<ProtectedPath> {
-    let mut list = List {
-        disk,
-        known: HashSet::with_capacity(PLACES),
-        found: Vec::with_capacity(PLACES),
-    };
-    let bases = [Under::Any, Under::Home, Under::Config, Under::Root]
-        .map(|under| (under, bases(under, surroundings)));
-    for row in FILES {
-        let below = bases.iter().filter(|(under, _)| *under == row.under);
-        for base in below.flat_map(|(_, bases)| bases) {
-            list.row(row, base);
-        }
-    }
-    for (standard, actual) in &surroundings.moved {
-        let rows = FILES.iter().filter(|row| row.names.join("/") == *standard);
-        for row in rows {
-            list.add(actual.clone(), row);
-        }
-    }
-    list.version_control(surroundings);
-    list.own(surroundings);
+    let mut list = List::new(disk);
+    list.of(surroundings);
     list.found
 }
 
@@ -144,7 +117,38 @@ struct List<'a> {
     found: Vec<ProtectedPath>,
 }
 
-impl List<'_> {
+/// About as many as there are, so that the list need not grow.
+const PLACES: usize = 256;
+
+impl<'a> List<'a> {
+    fn new(disk: &'a dyn Disk) -> Self {
+        Self {
+            disk,
+            known: HashSet::with_capacity(PLACES),
+            found: Vec::with_capacity(PLACES),
+        }
+    }
+
+    /// Adds those of one project and one person that are not listed yet.
+    fn of(&mut self, surroundings: &Surroundings) {
+        let bases = [Under::Any, Under::Home, Under::Config, Under::Root]
+            .map(|under| (under, bases(under, surroundings)));
+        for row in FILES {
+            let below = bases.iter().filter(|(under, _)| *under == row.under);
+            for base in below.flat_map(|(_, bases)| bases) {
+                self.row(row, base);
+            }
+        }
+        for (standard, actual) in &surroundings.moved {
+            let rows = FILES.iter().filter(|row| row.names.join("/") == *standard);
+            for row in rows {
+                self.add(actual.clone(), row);
+            }
+        }
+        self.version_control(surroundings);
+        self.own(surroundings);
+    }
+
     fn row(&mut self, row: &Row, base: &str) {
         let path = join(base, row.names);
         // The one row with an open end has two names.
@@ -169,7 +173,6 @@ impl List<'_> {
         }
         self.found.push(ProtectedPath {
             path,
-            kind: None,
             what,
             deep,
             but,
