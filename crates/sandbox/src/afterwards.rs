@@ -78,7 +78,11 @@ impl Before {
         if !self.known.insert(path.as_os_str().to_owned()) {
             return;
         }
-        let tree = Tree::read(&path, &one.free, Some(room));
+        let tree = if links.is_absent(&path) {
+            Tree::empty(&path)
+        } else {
+            Tree::read(&path, &one.free, Some(room))
+        };
         if !tree.is_empty() {
             self.ancestors.hold(&path);
         }

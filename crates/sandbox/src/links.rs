@@ -16,12 +16,35 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     /// By the path as it is written: to compare paths part by part takes longer than to look.
-    known: RefCell<BTreeMap<OsString, Option<PathBuf>>>,
+    known: RefCell<BTreeMap<OsString, Found>>,
+}
+
+/// What there is at a path.
+#[derive(Debug, Clone)]
+enum Found {
+    /// Something, there without links.
+    At(PathBuf),
+    /// Nothing, not even a link.
+    Nothing,
+    /// A link to nothing, or something that cannot be looked at.
+    Unknown,
 }
 
 impl Links {
     /// Returns `path` without links; `None`: it is not there or cannot be looked at.
     pub(crate) fn real(&self, path: &Path) -> Option<PathBuf> {
+        match self.find(path) {
+            Found::At(real) => Some(real),
+            Found::Nothing | Found::Unknown => None,
+        }
+    }
+
+    /// Tells whether there is nothing at `path`, not even a link.
+    pub(crate) fn is_absent(&self, path: &Path) -> bool {
+        matches!(self.find(path), Found::Nothing)
+    }
+
+    fn find(&self, path: &Path) -> Found {
         if let Some(known) = self.known.borrow().get(path.as_os_str()) {
             return known.clone();
         }
@@ -32,19 +55,24 @@ impl Links {
         found
     }
 
-    fn look(&self, path: &Path) -> Option<PathBuf> {
+    fn look(&self, path: &Path) -> Found {
+        let whole = |path: &Path| path.canonicalize().map_or(Found::Unknown, Found::At);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return path.canonicalize().ok();
+            return whole(path);
         };
         if parent.as_os_str().is_empty() {
-            return path.canonicalize().ok();
+            return whole(path);
         }
-        let here = self.real(parent)?.join(name);
-        match fs::read_link(&here) {
-            Ok(_) => here.canonicalize().ok(),
+        let here = match self.find(parent) {
+            Found::At(parent) => parent.join(name),
+            not_there => return not_there,
+        };
+        match fs::read_link(&here).map_err(|error| error.kind()) {
+            Ok(_) => whole(&here),
             // There, and no link.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Some(here),
-            Err(_) => None,
+            Err(io::ErrorKind::InvalidInput) => Found::At(here),
+            Err(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Found::Nothing,
+            Err(_) => Found::Unknown,
         }
     }
 
@@ -91,6 +119,8 @@ mod tests {
         ] {
             let path = room.join(path);
             assert_eq!(links.real(&path), path.canonicalize().ok(), "{path:?}");
+            let is_absent = path.symlink_metadata().is_err() && !path.ends_with("broken/x");
+            assert_eq!(links.is_absent(&path), is_absent, "{path:?}");
         }
         assert_eq!(
             links.real_above(&room.join("link/none")),

@@ -18,7 +18,7 @@ use seccompiler::BpfProgram;
 
 use crate::level::{Level, NotHeld, Reach};
 use crate::links::Links;
-use crate::plan::{Calls, Column, Confinement, Free, LeftOver, Network, Place, Plan, Protected};
+use crate::plan::{Calls, Column, Confinement, Free, LeftOver, Network, Plan, Protected};
 use crate::run::{Exit, RunError, Told};
 
 pub mod behind;
@@ -486,7 +486,7 @@ pub(crate) fn places(
     let mut writable: Vec<_> = confinement
         .writable
         .iter()
-        .filter_map(Place::resolved)
+        .filter_map(|place| place.resolved(links))
         .collect();
     writable.extend(own.map(Path::to_path_buf));
     let hidden = confinement

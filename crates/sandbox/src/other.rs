@@ -70,7 +70,9 @@ pub(crate) fn carry_out(
 fn without_links(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     if let Some(confinement) = &mut plan.confinement {
-        let places = confinement.writable.iter().filter_map(Place::resolved);
+        let links = Links::default();
+        let places = confinement.writable.iter();
+        let places = places.filter_map(|place| place.resolved(&links));
         confinement.writable = places.map(Place::at).collect();
     }
     plan

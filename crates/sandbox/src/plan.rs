@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::level::Level;
+use crate::links::Links;
 
 pub mod derive;
 mod environment;
@@ -136,28 +137,26 @@ impl Place {
     }
 
     /// Resolves the links of the place, as far as they may be followed.
-    pub(crate) fn resolved(&self) -> Option<PathBuf> {
-        self.resolve(&self.path)
+    pub(crate) fn resolved(&self, links: &Links) -> Option<PathBuf> {
+        self.resolve(&self.path, links)
     }
 
     /// Tells whether the place is to be made, and may be.
-    pub(crate) fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self, links: &Links) -> bool {
         let (Some(beside), Some(parent)) = (&self.made_beside, self.path.parent()) else {
             return false;
         };
-        self.resolve(parent)
+        self.resolve(parent, links)
             .is_some_and(|real| real.join(beside).exists())
     }
 
-    fn resolve(&self, path: &Path) -> Option<PathBuf> {
-        // Most places are not there, and to be told so takes one look.
-        path.metadata().ok()?;
-        let real = path.canonicalize().ok()?;
+    fn resolve(&self, path: &Path, links: &Links) -> Option<PathBuf> {
+        let real = links.real(path)?;
         let Some(within) = &self.within else {
             return Some(real);
         };
         let below = path.strip_prefix(within).ok()?;
-        let expected = within.canonicalize().ok()?;
+        let expected = links.real(within)?;
         // Joining nothing would add a slash, which counts in no comparison of paths.
         (real == expected.join(below)).then_some(real)
     }

@@ -7,6 +7,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::level::{Level, NotHeld, Reach};
+use crate::links::Links;
 use crate::own_directory::OwnDirectory;
 use crate::plan::{Plan, Start};
 use crate::system;
@@ -227,8 +228,9 @@ fn own_directory(plan: &Plan) -> Result<Option<OwnDirectory>, RunError> {
 /// Makes the writable places that are to be made, and returns them.
 fn made_places(plan: &Plan) -> Vec<PathBuf> {
     let mut made = Vec::new();
+    let links = Links::default();
     for place in plan.confinement.iter().flat_map(|one| &one.writable) {
-        if place.is_wanted() && std::fs::create_dir(&place.path).is_ok() {
+        if place.is_wanted(&links) && std::fs::create_dir(&place.path).is_ok() {
             made.push(place.path.clone());
         }
     }

@@ -1,6 +1,7 @@
 //! A file or directory as it stood, with its contents where there was room.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -33,7 +34,8 @@ impl Default for Room {
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     root: PathBuf,
-    entries: BTreeMap<PathBuf, Entry>,
+    /// By the path as it is written: to compare paths part by part takes longer.
+    entries: BTreeMap<OsString, Entry>,
 }
 
 #[derive(Debug)]
@@ -78,12 +80,17 @@ impl Stamp {
 }
 
 impl Tree {
-    /// Reads what is at `path`; keeps contents as far as `room` goes.
-    pub(super) fn read(path: &Path, free: &Free, room: Option<&mut Room>) -> Self {
-        let mut tree = Self {
+    /// What is read where nothing is.
+    pub(super) fn empty(path: &Path) -> Self {
+        Self {
             root: path.to_path_buf(),
             entries: BTreeMap::new(),
-        };
+        }
+    }
+
+    /// Reads what is at `path`; keeps contents as far as `room` goes.
+    pub(super) fn read(path: &Path, free: &Free, room: Option<&mut Room>) -> Self {
+        let mut tree = Self::empty(path);
         let left_out: Vec<PathBuf> = match free {
             Free::Below(names) => names.iter().map(|name| path.join(name)).collect(),
             _ => Vec::new(),
@@ -123,7 +130,7 @@ impl Tree {
         let is_directory = kind == Kind::Directory;
         let stamp = Stamp::of(&about);
         self.entries
-            .insert(path.to_path_buf(), Entry { stamp, kind });
+            .insert(path.as_os_str().to_owned(), Entry { stamp, kind });
         if is_directory {
             for entry in fs::read_dir(path).into_iter().flatten().flatten() {
                 self.add(&entry.path(), left_out, room.as_deref_mut(), depth + 1);
@@ -139,7 +146,7 @@ impl Tree {
     /// Tells whether the thing itself is a link.
     pub(super) fn is_link(&self) -> bool {
         matches!(
-            self.entries.get(&self.root),
+            self.entries.get(self.root.as_os_str()),
             Some(Entry {
                 kind: Kind::Link(_),
                 ..
@@ -149,7 +156,7 @@ impl Tree {
 
     /// Returns the bytes kept of the file at `path`.
     pub(super) fn bytes(&self, path: &Path) -> &[u8] {
-        match self.entries.get(path) {
+        match self.entries.get(path.as_os_str()) {
             Some(Entry {
                 kind: Kind::File(Some(bytes)),
                 ..
@@ -162,10 +169,11 @@ impl Tree {
     pub(super) fn changes(&self, now: &Self) -> Vec<(PathBuf, Change)> {
         let mut changes = Vec::new();
         for (path, entry) in &self.entries {
+            let at = || PathBuf::from(path);
             match now.entries.get(path) {
-                None => changes.push((path.clone(), Change::Removed)),
-                Some(other) if entry.differs(other, path) => {
-                    changes.push((path.clone(), Change::Altered));
+                None => changes.push((at(), Change::Removed)),
+                Some(other) if entry.differs(other, Path::new(path)) => {
+                    changes.push((at(), Change::Altered));
                 }
                 Some(_) => {}
             }
@@ -174,7 +182,7 @@ impl Tree {
             .entries
             .keys()
             .filter(|path| !self.entries.contains_key(*path));
-        changes.extend(new.map(|path| (path.clone(), Change::Appeared)));
+        changes.extend(new.map(|path| (path.into(), Change::Appeared)));
         changes
     }
 
@@ -185,7 +193,7 @@ impl Tree {
         change: Change,
         aside: &Aside,
     ) -> io::Result<Answer> {
-        let entry = self.entries.get(path);
+        let entry = self.entries.get(path.as_os_str());
         match (change, entry) {
             (Change::Appeared, _) | (_, None) => aside.take(path).map(Answer::MovedAside),
             (_, Some(entry)) => {

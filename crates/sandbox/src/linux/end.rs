@@ -273,24 +273,30 @@ pub(super) struct LeftOvers {
 }
 
 /// Waits a moment for what ends by itself, such as the reader of a pipe that has been closed.
-fn wait_for_left_over(known: &BTreeSet<i32>) {
+///
+/// Tells whether nothing is left.
+fn wait_for_left_over(known: &BTreeSet<i32>) -> bool {
     let until = Instant::now() + GRACE;
     loop {
-        let Some(mut left) = children() else {
-            return;
+        let Some(left) = children() else {
+            return false;
         };
-        left.retain(|process| !known.contains(process));
-        left.retain(|process| {
-            let flags = Some(WaitPidFlag::WNOHANG);
-            matches!(
-                waitpid(Pid::from_raw(*process), flags),
-                Ok(WaitStatus::StillAlive)
-            )
-        });
+        let left: Vec<_> = left.difference(known).copied().map(Pid::from_raw).collect();
+        // Whoever is not waited for stays in the list, and so does what it would hand on.
+        if left.is_empty() {
+            return true;
+        }
+        let mut reaped = false;
+        for process in left {
+            let status = waitpid(process, Some(WaitPidFlag::WNOHANG));
+            reaped |= !matches!(status, Ok(WaitStatus::StillAlive));
+        }
+        if Instant::now() >= until {
+            return false;
+        }
         // One that has ended may have handed on its own children.
-        let none = left.is_empty() && children().is_none_or(|left| left.is_subset(known));
-        if none || Instant::now() >= until {
-            return;
+        if reaped {
+            continue;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -301,10 +307,13 @@ fn wait_for_left_over(known: &BTreeSet<i32>) {
 /// This process is the one that orphans come to; each one that ends brings its own
 /// children here, until none is left.
 pub(super) fn end_left_over(known: &BTreeSet<i32>, may_end_itself: bool) -> LeftOvers {
-    if may_end_itself {
-        wait_for_left_over(known);
-    }
     let mut ended = 0;
+    if may_end_itself && wait_for_left_over(known) {
+        return LeftOvers {
+            ended,
+            remain: false,
+        };
+    }
     let remain = |ended| LeftOvers {
         ended,
         remain: true,

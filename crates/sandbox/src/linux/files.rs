@@ -1,8 +1,11 @@
 //! The rules of the file system and of TCP, for Landlock.
 
-use std::fs::{self, FileType};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsStr};
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +14,11 @@ use landlock::{
     RulesetCreatedAttr, Scope,
 };
 
+use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2};
 
+use super::raw;
 use crate::plan::{Calls, Confinement, Network};
 
 /// More entries beside hidden directories than this are not given one rule each.
@@ -74,15 +79,13 @@ pub(super) fn rules(
     ] {
         rules = handled.add_stream(rules, stream).map_err(|e| say(&e))?;
     }
-    for (path, kind) in beside.into_iter().flatten() {
-        rules = handled
-            .add_known(rules, &path, kind, AccessFs::ReadFile.into())
-            .map_err(|e| say(&e))?;
+    let ruleset: Option<OwnedFd> = rules.into();
+    if let Some(ruleset) = &ruleset {
+        for beside in beside.iter().flatten() {
+            beside.let_read(ruleset.as_fd()).map_err(|e| say(&e))?;
+        }
     }
-    Ok(Rules {
-        ruleset: rules.into(),
-        hides,
-    })
+    Ok(Rules { ruleset, hides })
 }
 
 /// Which rights the rules speak of.
@@ -134,20 +137,9 @@ impl Handled {
         path: &Path,
         rights: BitFlags<AccessFs>,
     ) -> Result<RulesetCreated, landlock::RulesetError> {
-        match fs::symlink_metadata(path) {
-            Ok(about) => self.add_known(rules, path, about.file_type(), rights),
-            Err(_) => Ok(rules),
-        }
-    }
-
-    /// The same, where the kind is known.
-    fn add_known(
-        &self,
-        rules: RulesetCreated,
-        path: &Path,
-        kind: FileType,
-        rights: BitFlags<AccessFs>,
-    ) -> Result<RulesetCreated, landlock::RulesetError> {
+        let Ok(kind) = fs::symlink_metadata(path).map(|about| about.file_type()) else {
+            return Ok(rules);
+        };
         let rights = if kind.is_dir() {
             rights & self.rights
         } else if kind.is_symlink() || kind.is_socket() {
@@ -158,7 +150,7 @@ impl Handled {
         if rights.is_empty() {
             return Ok(rules);
         }
-        match open_in_place(path) {
+        match open_in_place(AT_FDCWD, path, OFlag::O_PATH) {
             Ok(opened) => rules.add_rule(PathBeneath::new(opened, rights)),
             Err(_) => Ok(rules),
         }
@@ -183,11 +175,15 @@ impl Handled {
 }
 
 /// Opens what is at `path`, which has no links: one that was laid meanwhile is not followed.
-fn open_in_place(path: &Path) -> Result<OwnedFd, Errno> {
+fn open_in_place<P: nix::NixPath + ?Sized>(
+    directory: BorrowedFd<'_>,
+    path: &P,
+    flags: OFlag,
+) -> Result<OwnedFd, Errno> {
     let how = OpenHow::new()
-        .flags(OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC)
+        .flags(flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC)
         .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
-    openat2(AT_FDCWD, path, how)
+    openat2(directory, path, how)
 }
 
 /// Tells whether `stream` is a file or terminal opened for writing.
@@ -203,27 +199,58 @@ fn writes(stream: BorrowedFd<'_>) -> bool {
         && (kind == libc::S_IFREG && about.st_nlink > 0 || stream.is_terminal())
 }
 
-/// Lists all that may be read so that nothing of `hidden` can: what lies beside it.
+/// A directory above hidden ones, and all in it that is not hidden and leads to nothing hidden.
+struct Beside {
+    directory: Dir,
+    names: Vec<CString>,
+}
+
+impl Beside {
+    /// Reads the directory at `path`; `None`: it cannot be read.
+    fn look(path: &Path, on_the_way: &BTreeSet<&OsStr>) -> Option<Self> {
+        let opened = open_in_place(AT_FDCWD, path, OFlag::O_RDONLY | OFlag::O_DIRECTORY).ok()?;
+        let mut directory = Dir::from_fd(opened).ok()?;
+        let mut names = Vec::new();
+        for entry in directory.iter() {
+            let entry = entry.ok()?;
+            let name = entry.file_name();
+            let is_itself = matches!(name.to_bytes(), b"." | b"..");
+            // Nothing is read through these: what they lead to counts.
+            let leads_on = matches!(entry.file_type(), Some(Type::Symlink | Type::Socket));
+            if !is_itself && !leads_on && !on_the_way.contains(OsStr::from_bytes(name.to_bytes())) {
+                names.push(name.to_owned());
+            }
+        }
+        Some(Self { directory, names })
+    }
+
+    /// Lets all of it be read; what is gone meanwhile needs no leave.
+    fn let_read(&self, ruleset: BorrowedFd<'_>) -> Result<(), Errno> {
+        let open = |name: &CStr| open_in_place(self.directory.as_fd(), name, OFlag::O_PATH);
+        for opened in self.names.iter().flat_map(|name| open(name)) {
+            raw::allow_beneath(ruleset, opened.as_fd(), AccessFs::ReadFile as u64)?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds all that may be read so that nothing of `hidden` can: what lies beside it.
 ///
 /// Landlock has no rule that takes a right away, so everything else gets it. `None`: too much.
-fn beside(hidden: &[PathBuf]) -> Option<Vec<(PathBuf, FileType)>> {
+fn beside(hidden: &[PathBuf]) -> Option<Vec<Beside>> {
     let mut found = Vec::new();
+    let mut left = SIBLINGS_MAX;
     let mut open = vec![PathBuf::from("/")];
-    while let Some(directory) = open.pop() {
-        for entry in fs::read_dir(&directory).ok()?.flatten() {
-            let path = entry.path();
-            if hidden.contains(&path) {
-                continue;
-            }
-            if hidden.iter().any(|one| one.starts_with(&path)) {
-                open.push(path);
-            } else if let Ok(kind) = entry.file_type() {
-                found.push((path, kind));
-            }
-        }
-        if found.len() > SIBLINGS_MAX {
-            return None;
-        }
+    while let Some(path) = open.pop() {
+        let on_the_way: BTreeSet<&OsStr> = hidden
+            .iter()
+            .filter_map(|one| one.strip_prefix(&path).ok()?.iter().next())
+            .collect();
+        let beside = Beside::look(&path, &on_the_way)?;
+        left = left.checked_sub(beside.names.len())?;
+        found.push(beside);
+        let above = on_the_way.iter().map(|name| path.join(name));
+        open.extend(above.filter(|path| !hidden.contains(path)));
     }
     Some(found)
 }

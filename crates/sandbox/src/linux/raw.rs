@@ -54,6 +54,38 @@ pub(super) fn restrict_self(rules: BorrowedFd<'_>) -> Result<(), Errno> {
     Errno::result(answer).map(drop)
 }
 
+/// What the kernel reads of a rule about a file or directory.
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed_access: u64,
+    parent_fd: RawFd,
+}
+
+const LANDLOCK_PATH_BENEATH: libc::c_ulong = 1;
+
+/// Adds to `rules` that `rights` are had on what is open as `place`, and below it.
+pub(super) fn allow_beneath(
+    rules: BorrowedFd<'_>,
+    place: BorrowedFd<'_>,
+    rights: u64,
+) -> Result<(), Errno> {
+    let rule = PathBeneath {
+        allowed_access: rights,
+        parent_fd: place.as_raw_fd(),
+    };
+    // SAFETY: the kernel reads one live structure of its layout; both descriptors are open.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            rules.as_raw_fd(),
+            LANDLOCK_PATH_BENEATH,
+            std::ptr::from_ref(&rule),
+            NOTHING,
+        )
+    };
+    Errno::result(answer).map(drop)
+}
+
 /// Marks every descriptor from 3 on as closed at the next exec.
 pub(super) fn close_others() -> Result<(), Errno> {
     // SAFETY: no memory is passed; nothing is closed before exec.
@@ -146,9 +178,14 @@ pub(super) fn capabilities() -> Result<u64, Errno> {
 pub(super) fn keep_capabilities(kept: u64) -> Result<(), Errno> {
     for capability in 0..64 {
         if kept & (1 << capability) == 0 {
-            // SAFETY: no memory is passed. Past the last capability, and for one who has none
-            // to give up, the answer is an error without effect.
-            unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, NOTHING, NOTHING, NOTHING) };
+            // SAFETY: no memory is passed.
+            let answer = unsafe {
+                libc::prctl(libc::PR_CAPBSET_DROP, capability, NOTHING, NOTHING, NOTHING)
+            };
+            // Past the last capability, or for one who may drop none: so it is for the rest.
+            if answer == -1 && matches!(Errno::last(), Errno::EINVAL | Errno::EPERM) {
+                break;
+            }
         }
     }
     // SAFETY: no memory is passed; a kernel without ambient capabilities has none to clear.
