@@ -1,17 +1,22 @@
 //! Looks programs up in the tables.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+use foldhash::{HashMap, HashMapExt as _};
 
 use crate::tables::programs::{ASKS, BUILTINS, LOADS_FOR_HELP, PROGRAMS, Row, WITH_SUBCOMMANDS};
 use crate::tables::wrappers::{WRAPPERS, Wrapper};
 use crate::value::Arg;
 
-static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Row>> = LazyLock::new(|| {
-    PROGRAMS
-        .iter()
-        .flat_map(|row| row.names.iter().map(move |name| (*name, row)))
-        .collect()
+/// More than there are names, so that the table need not grow.
+const NAMES: usize = 800;
+
+static BY_NAME: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
+    let mut by_name = HashMap::with_capacity(NAMES);
+    for row in PROGRAMS {
+        by_name.extend(row.names.iter().map(|name| (*name, row)));
+    }
+    by_name
 });
 
 /// Returns the row of a program.
