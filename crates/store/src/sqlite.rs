@@ -22,8 +22,9 @@ pub(crate) type Rest = fn(i32) -> bool;
 const BUSY_WAIT: Duration = Duration::from_millis(1_500);
 /// Bytes in the write-ahead log after which an append carries them over.
 ///
-/// A process that opens the run alone reads that log once, so it stays small.
-pub(crate) const LOG_BYTES_MAX: u64 = 512 * 1024;
+/// A process that opens the run alone reads all of that log first: every call waits for it, and
+/// only every fortieth for the carrying over.
+pub(crate) const LOG_BYTES_MAX: u64 = 160 * 1024;
 /// The same for a process that keeps the run open: whoever comes meanwhile need not read it.
 pub(crate) const KEPT_LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// KiB of pages that a connection keeps in memory: what an append touches, and some more.
