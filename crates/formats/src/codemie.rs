@@ -31,7 +31,7 @@ use crate::{
     native,
     node::Node,
     source::{Files, Workflows},
-    source_map::Spans,
+    spans::Spans,
 };
 use notes::Notes;
 

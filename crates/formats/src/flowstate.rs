@@ -24,7 +24,6 @@ use crate::{
     diagnostic::Report,
     node::Node,
     source::{Files, Workflows},
-    source_map::Spans,
 };
 use check::Check;
 use reader::Reader;
@@ -44,7 +43,6 @@ pub(crate) struct Reading {
     pub(crate) variables: Vec<String>,
     pub(crate) files: Files,
     pub(crate) report: Report,
-    pub(crate) spans: Spans,
 }
 
 /// Reads a file and everything it names.
@@ -54,7 +52,6 @@ pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workf
     let Reader {
         files,
         mut report,
-        mut spans,
         flows,
         guards,
         ..
@@ -65,7 +62,7 @@ pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workf
         others,
     }
     .run();
-    let machine = (!report.has_errors()).then(|| lower::lower(&flows, &guards, &mut spans));
+    let machine = (!report.has_errors()).then(|| lower::lower(&flows, &guards));
     let name = flows.first().map(|flow| flow.name.clone());
     Reading {
         machine,
@@ -73,6 +70,5 @@ pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workf
         variables: flows.first().map(check::names).unwrap_or_default(),
         files,
         report,
-        spans,
     }
 }

@@ -18,7 +18,7 @@ mod pipeline;
 mod render;
 mod schema;
 mod source;
-mod source_map;
+mod spans;
 mod stage;
 mod table;
 mod yaml_text;
@@ -36,6 +36,5 @@ pub use pipeline::{Input, InputKind};
 pub use render::render;
 pub use schema::{codemie_schema, flowstate_schema, pipeline_schema, schema};
 pub use source::{NoWorkflows, Source, Workflows};
-pub use source_map::{Position, SourceMap};
 
 pub use interlock_core::validate::{Location, Place, Severity};

@@ -15,7 +15,6 @@ use crate::{
     parse::{parse, parse_as_written},
     pipeline::{self, Input},
     source::{Files, Source, Span, Workflows},
-    source_map::SourceMap,
     table::Fields,
 };
 
@@ -24,8 +23,6 @@ use crate::{
 pub struct Loaded {
     /// The machine, sealed.
     pub machine: Machine,
-    /// Where each part of it was written.
-    pub source_map: SourceMap,
     /// Warnings and notes, in the order of the file.
     pub warnings: Vec<Diagnostic>,
     /// The name it has in a gateway configuration.
@@ -357,7 +354,6 @@ impl Opened {
         match reading.machine.filter(|_| !failed) {
             Some(machine) => Ok(Loaded {
                 machine: machine.seal(),
-                source_map: reading.spans.into_map(&self.files),
                 warnings: diagnostics,
                 name: None,
                 upstream_servers: None,
@@ -389,11 +385,10 @@ impl Opened {
             others,
         };
         let reading = native::read(start, self.files.clone(), report);
-        let (machine, source_map, warnings) = finish(reading)?;
+        let (machine, warnings) = finish(reading)?;
         let inputs = inputs_of(&machine);
         Ok(Loaded {
             machine,
-            source_map,
             warnings,
             name: chosen.name.map(str::to_owned),
             upstream_servers: chosen.upstream_servers.map(Node::to_value),
@@ -425,7 +420,6 @@ impl Opened {
         match reading.machine.filter(|_| !failed) {
             Some(machine) => Ok(Loaded {
                 machine: machine.seal(),
-                source_map: reading.spans.into_map(&reading.files),
                 warnings: diagnostics,
                 name: None,
                 upstream_servers: None,
@@ -458,7 +452,6 @@ impl Opened {
         match reading.machine.filter(|_| !failed) {
             Some(machine) => Ok(Loaded {
                 machine: machine.seal(),
-                source_map: reading.spans.into_map(&reading.files),
                 warnings: diagnostics,
                 name: None,
                 upstream_servers: None,
@@ -652,18 +645,14 @@ fn start_of(node: &Node) -> Span {
     }
 }
 
-fn finish(mut reading: Reading) -> Result<(Machine, SourceMap, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn finish(mut reading: Reading) -> Result<(Machine, Vec<Diagnostic>), Vec<Diagnostic>> {
     native::add_findings(&mut reading);
     let failed = reading.report.has_errors();
     let diagnostics = reading.report.into_diagnostics(&reading.files);
     if failed {
         return Err(diagnostics);
     }
-    Ok((
-        reading.machine.seal(),
-        reading.spans.into_map(&reading.files),
-        diagnostics,
-    ))
+    Ok((reading.machine.seal(), diagnostics))
 }
 
 /// Returns what a native workflow of stages is started with: every key of its context, each with its first value.

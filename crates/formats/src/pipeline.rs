@@ -23,7 +23,6 @@ use crate::{
     native::{self, Reader},
     node::Node,
     source::{Files, Workflows},
-    source_map::Spans,
     table::Table,
 };
 use check::Check;
@@ -43,7 +42,6 @@ pub(crate) struct Reading {
     pub(crate) inputs: Vec<Input>,
     pub(crate) files: Files,
     pub(crate) report: Report,
-    pub(crate) spans: Spans,
 }
 
 /// What the checks of every machine say of one that is no pipeline: the checks here say it in
@@ -82,7 +80,6 @@ pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workf
             inputs: Vec::new(),
             files,
             report,
-            spans,
         };
     };
     let inside: HashSet<&str> = Check {
@@ -104,6 +101,5 @@ pub(crate) fn read(tree: &Node, files: Files, report: Report, others: &dyn Workf
         inputs: read.inputs,
         files,
         report,
-        spans,
     }
 }

@@ -14,8 +14,8 @@ use interlock_core::{
     names::{MachineId, StateName},
 };
 use interlock_formats::{
-    Diagnostic, Loaded, Location, NoWorkflows, Place, Severity, Source, Workflows, check, load,
-    render, schema, workflow_names,
+    Diagnostic, Loaded, NoWorkflows, Severity, Source, Workflows, check, load, render, schema,
+    workflow_names,
 };
 use serde_json::{Value, json};
 
@@ -417,25 +417,6 @@ fn the_hash_is_of_the_content_alone() {
         hash
     );
     assert_ne!(loaded(&yaml.replace("id: x", "id: y")).machine.hash, hash);
-}
-
-#[test]
-fn the_source_map_knows_where_things_were_written() {
-    let map = loaded(CALLER).source_map;
-    let at = |machine: Option<&str>, place: Place| {
-        let location = Location {
-            machine: machine.map(MachineId::new),
-            place,
-        };
-        map.position(&location)
-            .map(|position| (position.line, position.column))
-    };
-    assert_eq!(at(None, Place::State(StateName::new("a"))), Some((14, 3)));
-    assert_eq!(
-        at(Some("suite"), Place::State(StateName::new("x"))),
-        Some((8, 7))
-    );
-    assert_eq!(at(None, Place::State(StateName::new("nix"))), None);
 }
 
 #[test]

@@ -25,7 +25,7 @@ use super::{
     syntax::{Does, State, Workflow},
     works,
 };
-use crate::{native, source_map::Spans};
+use crate::{native, spans::Spans};
 use routes::{Routes, only, to};
 
 /// Bytes of all that is in the context.

@@ -12,7 +12,6 @@ use interlock_core::{
         State as Lowered, Target, Test, Transition,
     },
     names::{EventName, MachineId, StateName},
-    validate::Place,
 };
 use serde_json::{Map, Value};
 
@@ -21,7 +20,6 @@ use super::{
     reader::Flow,
     syntax::{Action, Doing, ForEach, Handler, Output, Parallel, State, SubFlow},
 };
-use crate::source_map::Spans;
 
 /// Tasks of one `parallel` that run at the same time, where it does not say.
 const AT_ONCE: usize = 64;
@@ -30,15 +28,10 @@ const AT_ONCE: usize = 64;
 const CONTEXT_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Makes machines of flows, the first one outermost.
-pub(super) fn lower(
-    flows: &[Flow],
-    guards: &HashMap<(usize, String), String>,
-    spans: &mut Spans,
-) -> Machine {
+pub(super) fn lower(flows: &[Flow], guards: &HashMap<(usize, String), String>) -> Machine {
     let mut lowering = Lowering {
         flows,
         guards,
-        spans,
         machines: IndexMap::new(),
         taken: HashSet::new(),
         keys: HashMap::new(),
@@ -50,7 +43,6 @@ pub(super) struct Lowering<'f> {
     flows: &'f [Flow],
     /// What guards named by path are called.
     guards: &'f HashMap<(usize, String), String>,
-    spans: &'f mut Spans,
     machines: IndexMap<MachineId, Machine>,
     taken: HashSet<String>,
     /// The key of each flow that is called.
@@ -60,7 +52,6 @@ pub(super) struct Lowering<'f> {
 /// The machine that is being made.
 struct Building<'f> {
     flow: &'f Flow,
-    key: Option<MachineId>,
     states: IndexMap<StateName, Lowered>,
     generated: IndexMap<StateName, Lowered>,
     /// Names of the states around a body, for the keys of bodies.
@@ -101,13 +92,13 @@ impl<'f> Lowering<'f> {
         for (at, flow) in flows.iter().enumerate() {
             let key = self.keys.get(&at).cloned();
             if at == 0 {
-                let machine = self.flow(flow, None);
+                let machine = self.flow(flow);
                 if let Some(key) = key {
                     self.machines.insert(key, machine.clone());
                 }
                 root = Some(machine);
             } else if let Some(key) = key {
-                let machine = self.flow(flow, Some(key.clone()));
+                let machine = self.flow(flow);
                 self.machines.insert(key, machine);
             }
         }
@@ -127,8 +118,7 @@ impl<'f> Lowering<'f> {
         MachineId::new(key)
     }
 
-    fn flow(&mut self, flow: &'f Flow, key: Option<MachineId>) -> Machine {
-        self.spans.note(key.as_ref(), Place::Machine, flow.span);
+    fn flow(&mut self, flow: &'f Flow) -> Machine {
         let context = flow
             .variables
             .iter()
@@ -140,16 +130,11 @@ impl<'f> Lowering<'f> {
         }
         let mut building = Building {
             flow,
-            key,
             states: IndexMap::new(),
             generated: IndexMap::new(),
             path: flow.name.clone(),
         };
         self.states(&mut building, &flow.states);
-        if let Some(start) = &flow.start {
-            self.spans
-                .note(building.key.as_ref(), Place::Initial, start.span);
-        }
         let start = flow.start.as_ref().map(|start| start.text.clone());
         Machine {
             initial: StateName::new(start.unwrap_or_default()),
@@ -171,11 +156,6 @@ impl<'f> Lowering<'f> {
                 shown_as: None,
                 on_crash: state.on_crash,
             };
-            self.spans.note(
-                building.key.as_ref(),
-                Place::State(making.name.clone()),
-                state.span,
-            );
             let exits = exits(state);
             let lowered = self.state(
                 building,
@@ -258,8 +238,6 @@ impl<'f> Lowering<'f> {
         let mut branches = IndexMap::new();
         for task in &parallel.tasks {
             let name = StateName::new(format!("{}/{}", making.name, task.name));
-            self.spans
-                .note(building.key.as_ref(), Place::State(name.clone()), task.span);
             let task_making = Making {
                 name: name.clone(),
                 shown_as: Some(StateName::new("")),
@@ -305,7 +283,7 @@ impl<'f> Lowering<'f> {
     ) -> Lowered {
         let path = format!("{}/{}", building.path, making.name);
         let key = self.free_key(&path);
-        let body = self.body(building.flow, making, each, key.clone(), path);
+        let body = self.body(building.flow, making, each, path);
         self.machines.insert(key.clone(), body);
         let name = StateName::new(format!("{}/each", making.name));
         let loop_state = Lowered {
@@ -342,12 +320,10 @@ impl<'f> Lowering<'f> {
         flow: &'f Flow,
         making: &Making,
         each: &'f ForEach,
-        key: MachineId,
         path: String,
     ) -> Machine {
         let mut building = Building {
             flow,
-            key: Some(key),
             states: IndexMap::new(),
             generated: IndexMap::new(),
             path,

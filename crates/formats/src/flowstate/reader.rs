@@ -11,7 +11,6 @@ use crate::{
     node::{Kind, Node},
     parse,
     source::{Files, Span, Workflows},
-    source_map::Spans,
 };
 
 /// Parents of parents that are followed.
@@ -25,7 +24,6 @@ pub(super) struct Reader<'w> {
     pub(super) files: Files,
     pub(super) report: Report,
     pub(super) others: &'w dyn Workflows,
-    pub(super) spans: Spans,
     /// What was read; the first is the file itself.
     pub(super) flows: Vec<Flow>,
     /// The flow of each file that was called.
@@ -62,7 +60,6 @@ impl<'w> Reader<'w> {
             files,
             report,
             others,
-            spans: Spans::default(),
             flows: Vec::new(),
             by_file: HashMap::new(),
             found: HashMap::new(),

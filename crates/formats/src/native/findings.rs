@@ -3,7 +3,7 @@
 use interlock_core::validate::{Finding, FindingCode, Location, Severity, validate};
 
 use super::machine::Reading;
-use crate::{diagnostic::Report, source::Span, source_map::Spans};
+use crate::{diagnostic::Report, source::Span, spans::Spans};
 
 /// What cannot be told of a machine of which a part could not be read.
 const NEEDS_THE_WHOLE: &[FindingCode] = &[

@@ -20,7 +20,7 @@ use crate::{
     diagnostic::Report,
     node::{Entry, Node},
     source::{Files, Span, Workflows},
-    source_map::Spans,
+    spans::Spans,
     stage::{Names, Use},
     table::{Fields, Table},
 };

@@ -15,7 +15,7 @@ use indexmap::IndexMap;
 use interlock_core::{guard::Guard, names::GuardName, nearest::nearest};
 
 use super::syntax::Pipeline;
-use crate::{diagnostic::Report, source_map::Spans};
+use crate::{diagnostic::Report, spans::Spans};
 use flow::Flow;
 
 pub(crate) use models::PROVIDERS;

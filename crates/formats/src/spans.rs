@@ -7,32 +7,7 @@ use interlock_core::{
     validate::{GuardRoot, Location, Place},
 };
 
-use crate::source::{Files, Span};
-
-/// Where in which file each part of a machine was written.
-#[derive(Debug, Clone, Default)]
-pub struct SourceMap {
-    positions: HashMap<Location, Position>,
-}
-
-/// A place in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Position {
-    /// The name of the file.
-    pub file: String,
-    /// Counted from 1.
-    pub line: usize,
-    /// Counted from 1, in characters.
-    pub column: usize,
-}
-
-impl SourceMap {
-    /// Returns where `location` was written; `None`: nowhere.
-    #[must_use]
-    pub fn position(&self, location: &Location) -> Option<&Position> {
-        self.positions.get(location)
-    }
-}
+use crate::source::Span;
 
 /// The spans of a machine while it is being read.
 #[derive(Debug, Default)]
@@ -62,24 +37,6 @@ impl Spans {
             at = outer(location);
         }
         None
-    }
-
-    /// Ties every span to its line.
-    pub(crate) fn into_map(self, files: &Files) -> SourceMap {
-        let position = |span| {
-            let line = files.line(span)?;
-            Some(Position {
-                file: line.file.to_owned(),
-                line: line.number,
-                column: line.column,
-            })
-        };
-        let positions = self
-            .spans
-            .into_iter()
-            .filter_map(|(at, span)| Some((at, position(span)?)))
-            .collect();
-        SourceMap { positions }
     }
 }
 
