@@ -23,7 +23,7 @@ struct Target {
     seeds: fn() -> Result<Vec<String>>,
 }
 
-const TARGETS: [Target; 3] = [
+const TARGETS: [Target; 5] = [
     Target {
         name: "shell",
         length_max: "-max_len=8192",
@@ -33,6 +33,16 @@ const TARGETS: [Target; 3] = [
         name: "workflow",
         length_max: "-max_len=16384",
         seeds: workflows,
+    },
+    Target {
+        name: "template",
+        length_max: "-max_len=4096",
+        seeds: templates,
+    },
+    Target {
+        name: "play",
+        length_max: "-max_len=16384",
+        seeds: test_files,
     },
     Target {
         name: "hook_input",
@@ -114,6 +124,23 @@ fn workflows() -> Result<Vec<String>> {
         }
     }
     Ok(texts)
+}
+
+/// Values of workflow files that hold a block.
+fn templates() -> Result<Vec<String>> {
+    let texts = workflows()?;
+    let lines = texts.iter().flat_map(|text| text.lines());
+    let blocks = lines.filter(|line| ["{{", "{%", "{#"].iter().any(|mark| line.contains(mark)));
+    Ok(blocks.map(|line| line.trim().to_owned()).collect())
+}
+
+/// Test files that hold their workflow.
+fn test_files() -> Result<Vec<String>> {
+    let texts = files(&tools::root().join("tests/cases"), "yaml")?;
+    let texts = texts.iter().map(|file| tools::read(file));
+    let texts: Vec<String> = texts.collect::<Result<_>>()?;
+    let plays = |text: &String| text.contains("\ncases:");
+    Ok(texts.into_iter().filter(plays).collect())
 }
 
 /// Calls of every tool, with the shell lines of the case files in them.
