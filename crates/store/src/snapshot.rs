@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::{chain::ChainHash, error::StoreError, sqlite};
 
 /// Events between two snapshots at least.
-pub(crate) const EVERY: u64 = 32;
+pub(crate) const EVERY: u64 = 16;
 /// The same where the log stays open from append to append.
 pub(crate) const EVERY_KEPT: u64 = 256;
 /// What a snapshot was folded by; another engine may fold otherwise.

@@ -183,14 +183,14 @@ fn snapshots(world: &World, log: &RunLog) -> Vec<i64> {
 }
 
 #[test]
-fn a_snapshot_is_made_every_32_events_and_two_are_kept() {
+fn a_snapshot_is_made_every_16_events_and_two_are_kept() {
     let world = World::new();
     let cases: [(u64, &[i64]); 5] = [
-        (31, &[]),
-        (32, &[32]),
-        (33, &[32]),
-        (64, &[32, 64]),
-        (100, &[64, 96]),
+        (15, &[]),
+        (16, &[16]),
+        (17, &[16]),
+        (32, &[16, 32]),
+        (100, &[80, 96]),
     ];
     for (events, expected) in cases {
         let log = world.start_with_events(events);
@@ -202,20 +202,20 @@ fn a_snapshot_is_made_every_32_events_and_two_are_kept() {
 #[test]
 fn a_large_run_is_written_again_only_when_as_much_has_come() {
     let world = World::new();
-    let mut log = world.start_with_events(31);
+    let mut log = world.start_with_events(15);
     let large = |text: &str| Event::VariablesSet {
         values: Object::from_iter([("large".to_owned(), json!(text.repeat(100_000)))]),
         by: "ana".to_owned(),
     };
-    log.append(31, NOW, &[large("a")]).unwrap();
-    for seq in 32..200 {
+    log.append(15, NOW, &[large("a")]).unwrap();
+    for seq in 16..200 {
         log.append(seq, NOW, &[pause(seq)]).unwrap();
     }
-    assert_eq!(snapshots(&world, &log), [32]);
+    assert_eq!(snapshots(&world, &log), [16]);
     // Opened anew it knows as well how much has come.
     let mut log = world.home.open_run(log.run()).unwrap();
     log.append(200, NOW, &[large("b")]).unwrap();
-    assert_eq!(snapshots(&world, &log), [32, 201]);
+    assert_eq!(snapshots(&world, &log), [16, 201]);
     assert_eq!(log.load().unwrap(), folded(&log));
 }
 
