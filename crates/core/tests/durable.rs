@@ -13,3 +13,5 @@ mod driven;
 mod effects;
 #[path = "durable/items.rs"]
 mod items;
+#[path = "durable/limits.rs"]
+mod limits;

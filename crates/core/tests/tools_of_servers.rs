@@ -43,9 +43,13 @@ fn ask(run: Run, ask: Ask) -> (Run, Vec<&'static str>, Reply) {
 }
 
 fn report(found: &str) -> Ask {
+    report_of("look", found)
+}
+
+fn report_of(tool: &str, found: &str) -> Ask {
     Ask::ReportTool(ToolChange {
         server: "web".to_owned(),
-        tool: "look".to_owned(),
+        tool: tool.to_owned(),
         pinned: Digest::new("0"),
         found: Digest::new(found),
         parts: vec!["description".to_owned()],
@@ -85,6 +89,22 @@ fn what_is_accepted_is_the_definition_reported_last() {
     assert_eq!(events, ["ToolChanged"], "the earlier one was not accepted");
     let (run, _, _) = ask(run, accept("look"));
     assert_eq!(run.tools_accepted.len(), 1);
+}
+
+#[test]
+fn one_accepted_tool_leaves_the_others_of_its_server_reported() {
+    let (run, _, _) = ask(started(), report("1"));
+    let (run, _, _) = ask(run, report_of("find", "7"));
+    assert_eq!(run.tools_changed.len(), 2);
+    let (run, _, _) = ask(run, accept("look"));
+    let left: Vec<_> = run
+        .tools_changed
+        .iter()
+        .map(|one| one.tool.as_str())
+        .collect();
+    assert_eq!(left, ["find"]);
+    let (run, _, _) = ask(run, accept("find"));
+    assert_eq!(run.tools_accepted.len(), 2, "each has its own");
 }
 
 #[test]

@@ -114,6 +114,42 @@ fn tries_follow_each_other_after_growing_waits() {
 }
 
 #[test]
+fn no_try_begins_while_the_run_is_paused() {
+    let retry =
+        json!({ "retry": { "attempts": 2, "wait_ms": 100, "backoff": "1", "wait_max_ms": 100 } });
+    let states = json!({ "one": task(&plain("a"), &json!({ "done": end() }), &retry) });
+    let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
+    driven.failed("one", 5, "");
+    driven.accept(Ask::Pause {
+        by: "ana".to_owned(),
+        reason: None,
+    });
+    driven.at_ms += 1_000;
+    driven.accept(Ask::Advance);
+    assert!(driven.running().is_empty(), "it waits for the person");
+    driven.accept(Ask::Resume {
+        by: "ana".to_owned(),
+    });
+    driven.accept(Ask::Advance);
+    assert_eq!(driven.effects().first().unwrap().attempt, 2);
+    assert_eq!(driven.running().len(), 1);
+}
+
+#[test]
+fn only_a_run_of_steps_goes_on_after_its_end() {
+    let guarded = json!({ "id": "m", "initial": "a", "states": { "a": {} } });
+    let mut driven = Driven::start(guarded);
+    driven.accept(Ask::Cancel {
+        by: "ana".to_owned(),
+    });
+    assert_eq!(driven.run.phase, Phase::Cancelled);
+    let again = driven.ask(Ask::Reopen {
+        by: "ana".to_owned(),
+    });
+    assert!(matches!(again, Reply::Refused(_)), "{again:?}");
+}
+
+#[test]
 fn a_lost_effect_follows_the_rule_of_its_state() {
     let rule = |rule: &str| {
         let states = json!({

@@ -116,6 +116,18 @@ fn between_two_of_its_items_a_loop_can_be_cancelled_and_gone_on_with() {
 }
 
 #[test]
+fn what_a_person_cancels_is_no_failed_item_that_others_follow() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    let on = json!({ "done": to("after"), "error": on_codes(&[(130, "handler")], None) });
+    let mut driven = Driven::start(each(true, &body, &on));
+    driven.done("list", "a\nb");
+    driven.accept(Ask::Cancel {
+        by: "ana".to_owned(),
+    });
+    assert_eq!(driven.running().pop().unwrap().0, "handler");
+}
+
+#[test]
 fn a_failed_list_has_code_1_whether_it_is_handled_or_not() {
     let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
     let code = json!([{ "hole": { "error": "code" } }, { "hole": { "error": "stderr" } }]);

@@ -1,0 +1,119 @@
+//! Limits: as many as may be pass, and one more does not; what a test compares.
+
+use interlock_core::{
+    command::{ActivityOutcome, Ask},
+    event::{Cause, Passing},
+    machine::Limits,
+    run::Phase,
+};
+use serde_json::{Value, json};
+
+use crate::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
+
+/// The same machine with one limit of its own.
+fn limited(mut machine: Value, limit: &str, most: usize) -> Value {
+    machine["limits"] = serde_json::to_value(Limits::default()).unwrap();
+    machine["limits"][limit] = json!(most);
+    machine
+}
+
+/// States that lead on by themselves, one after the other, and then a task.
+fn chain(tests: usize) -> Value {
+    let mut states = serde_json::Map::new();
+    for number in 0..tests {
+        let next = to(&format!("s{}", number + 1));
+        let activity = json!({ "test": { "left": plain("x"), "op": "value" } });
+        states.insert(
+            format!("s{number}"),
+            json!({ "activity": activity, "on": { "done": next } }),
+        );
+    }
+    let last = task(&plain("last"), &json!({ "done": end() }), &json!({}));
+    states.insert(format!("s{tests}"), last);
+    machine(&json!({}), &Value::Object(states), &json!({}))
+}
+
+#[test]
+fn so_many_states_follow_each_other_in_one_command_and_no_more() {
+    let run = |tests: usize, steps_max: usize| {
+        Driven::start(limited(chain(tests), "steps_max", steps_max))
+    };
+    assert_eq!(run(4, 4).running().len(), 1);
+    let stopped = run(4, 3);
+    assert!(stopped.running().is_empty(), "it never gets there");
+    assert!(stopped.run.is_over());
+}
+
+#[test]
+fn calls_nest_so_deep_and_no_deeper() {
+    let call = |machine: &str, error: &Value| {
+        json!({
+            "in": {
+                "activity": { "call": { "machine": machine } },
+                "on": { "done": end(), "error": error },
+            },
+            "handler": task(&plain("too deep"), &json!({ "done": end() }), &json!({})),
+        })
+    };
+    let handled = on_codes(&[], Some("handler"));
+    let run = |depth_max: usize| {
+        let work = json!({ "work": task(&plain("work"), &json!({ "done": end() }), &json!({})) });
+        let machines = json!({
+            "outer": called("outer", &call("inner", &handled)),
+            "inner": called("inner", &work),
+        });
+        let whole = machine(&json!({}), &call("outer", &handled), &machines);
+        let driven = Driven::start(limited(whole, "call_depth_max", depth_max));
+        driven.running().pop().unwrap().1
+    };
+    assert_eq!(run(2), "work");
+    assert_eq!(run(1), "too deep");
+}
+
+#[test]
+fn what_is_compared_has_no_blanks_around_it() {
+    let run = |left: &str, op: &str, right: &str| {
+        let states = json!({
+            "look": {
+                "activity": { "test": { "left": plain(left), "op": op, "right": plain(right) } },
+                "on": { "done": to("show") },
+                "capture": { "key": "seen" },
+            },
+            "show": task(&key("seen"), &json!({ "done": end() }), &json!({})),
+        });
+        let driven = Driven::start(machine(&json!({ "seen": "" }), &states, &json!({})));
+        driven.running().pop().unwrap().1
+    };
+    assert_eq!(run(" a\n", "equal", "a"), "true");
+    assert_eq!(run("a", "not_equal", " a "), "false");
+    assert_eq!(run("a b", "equal", "ab"), "false");
+    assert_eq!(run(" 10\n", "greater", "9"), "true");
+}
+
+#[test]
+fn how_often_something_was_tried_is_said_where_it_was_more_than_once() {
+    let message = |attempts: u32| {
+        let retry = json!({ "retry": { "attempts": attempts, "wait_ms": 1, "backoff": "1", "wait_max_ms": 1 } });
+        let states = json!({ "one": task(&plain("a"), &json!({ "done": end() }), &retry) });
+        let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
+        for _ in 0..attempts {
+            driven.at_ms += 10;
+            driven.ask(Ask::Advance);
+            driven.accept(Ask::EndActivity {
+                path: None,
+                outcome: ActivityOutcome::Failed(Cause {
+                    passing: Some(Passing::default()),
+                    ..Cause::new(5, "no answer")
+                }),
+            });
+        }
+        match driven.run.phase {
+            Phase::Ended {
+                cause: Some(cause), ..
+            } => cause.message,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(message(3).ends_with("no answer (3 attempts)"));
+    assert!(message(1).ends_with("no answer"));
+}
