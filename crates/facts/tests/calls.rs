@@ -353,4 +353,8 @@ fn a_directory_that_the_person_names_may_be_written() {
         Some(Place::Scratch)
     );
     assert_eq!(place("/home/you/notes/a.md", &[]), Some(Place::Outside));
+    assert_eq!(
+        place("/home/you/notes/a.md", &["/home/you"]),
+        Some(Place::Scratch)
+    );
 }

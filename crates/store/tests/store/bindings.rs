@@ -130,6 +130,9 @@ fn neither_session_nor_run_is_bound_twice() {
     );
     let error = world.bind(&first, key("s2"), None);
     assert!(matches!(error, Err(BindError::RunHeld { .. })), "{error:?}");
+    // A session of another client may have the same id.
+    let error = world.bind(&first, SessionKey::new("codex", "s1"), None);
+    assert!(matches!(error, Err(BindError::RunHeld { .. })), "{error:?}");
     let error = world.wait(&first, None);
     assert!(matches!(error, Err(BindError::RunHeld { .. })), "{error:?}");
 
