@@ -143,7 +143,7 @@ fn make_writes_nothing() {
         line: "make --silent check",
         files: &[(
             "Makefile",
-            "check:\n\t-touch escaped HOME/escaped ../escaped 2>/dev/null\n\t-rm -f Makefile 2>/dev/null\n\techo ok\n",
+            "check:\n\t-touch escaped \"HOME/escaped\" ../escaped 2>/dev/null\n\t-rm -f Makefile 2>/dev/null\n\techo ok\n",
         )],
         own: &[],
     });

@@ -1,9 +1,9 @@
 //! Sessions of sub-agents, and calls that are told of twice.
 
 use interlock_core::names::{CallId, Digest, RunId};
-use interlock_store::{SessionKey, StoreError, Twin};
+use interlock_store::{ClientProcess, Presence, SessionKey, StoreError, Twin};
 
-use crate::world::{NOW, World, in_parallel};
+use crate::world::{NOW, PROJECT, World, in_parallel};
 
 fn key(session: &str) -> SessionKey {
     SessionKey::new("copilot", session)
@@ -43,6 +43,56 @@ fn the_first_parent_counts_and_no_session_is_its_own() {
     home.remember_parent(&key("a"), &key("b"), NOW).unwrap();
     home.remember_parent(&key("a"), &key("c"), NOW).unwrap();
     assert_eq!(home.eldest(&key("a")).unwrap(), Some((key("b"), key("a"))));
+}
+
+#[test]
+fn of_many_sessions_only_those_are_forgotten_that_are_old() {
+    const MONTHS_MS: u64 = 61 * 24 * 3_600_000;
+    let world = World::new();
+    let home = &world.home;
+    home.lock_bindings().unwrap();
+    home.remember_parent(&key("old"), &key("top"), NOW - MONTHS_MS)
+        .unwrap();
+    for number in 0..511 {
+        home.remember_parent(&key(&format!("kid{number}")), &key("top"), NOW)
+            .unwrap();
+    }
+    assert!(home.eldest(&key("old")).unwrap().is_some(), "there is room");
+    home.remember_parent(&key("one more"), &key("top"), NOW)
+        .unwrap();
+    assert_eq!(home.eldest(&key("old")).unwrap(), None);
+    for kept in ["kid0", "kid510", "one more"] {
+        assert!(home.eldest(&key(kept)).unwrap().is_some(), "{kept}");
+    }
+}
+
+#[test]
+fn of_many_sessions_at_work_only_those_are_forgotten_whose_process_is_gone() {
+    let world = World::new();
+    let home = &world.home;
+    home.lock_bindings().unwrap();
+    let present = |number: u32| Presence {
+        session: key(&format!("s{number}")),
+        project_root: PROJECT.into(),
+        process: Some(ClientProcess {
+            pid: number,
+            started: "1".to_owned(),
+        }),
+        since_ms: NOW,
+        told: Vec::new(),
+    };
+    for number in 0..65 {
+        home.remember_presence(&present(number), |process| process.pid < 2)
+            .unwrap();
+    }
+    let kept = home.presences(std::path::Path::new(PROJECT)).unwrap();
+    let mut kept: Vec<u32> = kept
+        .iter()
+        .filter_map(|one| one.process.as_ref())
+        .map(|process| process.pid)
+        .collect();
+    kept.sort_unstable();
+    assert_eq!(kept, (2..65).collect::<Vec<u32>>());
 }
 
 #[test]

@@ -220,7 +220,14 @@ fn a_token_that_an_agent_has_seen_is_void_until_there_is_a_new_one() {
     );
     assert_eq!(home.token_made_below(&token).unwrap(), None);
     let renewed = home.make_token(Vec::new()).unwrap();
-    assert_eq!(home.token_made_below(&renewed).unwrap(), Some(Vec::new()));
+    assert_eq!(
+        home.token_standing(&renewed).unwrap(),
+        TokenStanding::Good {
+            made_below: Vec::new(),
+            not_for: Vec::new(),
+        },
+        "what was seen of another token is nothing of this one"
+    );
 }
 
 #[test]
