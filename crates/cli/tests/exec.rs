@@ -507,8 +507,8 @@ fn an_agent_calls_exec_by_no_route() {
     for line in [
         "interlock exec -- ls",
         "interlock exec --as free -- 'touch x'",
-        &format!("{INTERLOCK} exec --ticket {} -- ls", "0".repeat(32)),
-        &format!("timeout 5 {INTERLOCK} exec -- ls"),
+        &format!("'{INTERLOCK}' exec --ticket {} -- ls", "0".repeat(32)),
+        &format!("timeout 5 '{INTERLOCK}' exec -- ls"),
         // Not even the words that were made for another call.
         &carried,
     ] {

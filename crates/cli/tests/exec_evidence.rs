@@ -252,13 +252,13 @@ fn a_program_of_the_line_cannot_tell_in_place_of_a_probe() {
         "for n in $(seq 3 40); do forged >&$n; done 2>/dev/null".to_owned(),
         "for f in /proc/$PPID/fd/* /proc/self/fd/*; do forged > $f; done 2>/dev/null".to_owned(),
         // Starts the probe itself, in every position.
-        format!("{interlock} exec --probe 0:1 -- true"),
-        format!("{interlock} exec --probe 0:1 -- true 9<&0 <&10"),
-        format!("exec {interlock} exec --probe 0:1 -- true 9<&0"),
-        format!("(exec -a npm {interlock} exec --probe 0:1 -- true 9<&0)"),
-        format!("( ( {interlock} exec --probe 0:1 -- true 9<&0 ) & ); sleep 0.1"),
+        format!("'{interlock}' exec --probe 0:1 -- true"),
+        format!("'{interlock}' exec --probe 0:1 -- true 9<&0 <&10"),
+        format!("exec '{interlock}' exec --probe 0:1 -- true 9<&0"),
+        format!("(exec -a npm '{interlock}' exec --probe 0:1 -- true 9<&0)"),
+        format!("( ( '{interlock}' exec --probe 0:1 -- true 9<&0 ) & ); sleep 0.1"),
         format!(
-            "cp {interlock} ./npm-probe; ./npm-probe exec --probe 0:1 -- true 9<&0; rm npm-probe"
+            "cp '{interlock}' ./npm-probe; ./npm-probe exec --probe 0:1 -- true 9<&0; rm npm-probe"
         ),
         // Becomes a shell with the very words of the line's own.
         "readarray -d '' w < /proc/$PPID/cmdline; exec \"${w[@]}\" 20>&1".to_owned(),

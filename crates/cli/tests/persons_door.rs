@@ -224,7 +224,7 @@ fn calls_its_hook(world: &World) -> String {
     let path = world.room.path("told.json");
     fs::write(&path, told.to_string()).unwrap();
     format!(
-        "{INTERLOCK} hook claude-code < {} >/dev/null",
+        "'{INTERLOCK}' hook claude-code < {} >/dev/null",
         path.display()
     )
 }
@@ -329,7 +329,7 @@ fn a_terminal_that_a_held_client_shares_is_no_persons_where_it_may_type_there() 
     let line = format!(
         "cd {room}; mkfifo heard go
          find . -maxdepth 0 -exec sh -c '{calls}; echo > heard; exec cat go' ';' &
-         read -r _ < heard; {INTERLOCK} pause {run}; code=$?; echo > go; wait; exit $code",
+         read -r _ < heard; '{INTERLOCK}' pause {run}; code=$?; echo > go; wait; exit $code",
         calls = calls_its_hook(&world),
         room = world.room.path("").display(),
         run = world.run,
@@ -508,7 +508,10 @@ fn below_a_client(world: &World, line: &str) -> String {
 fn an_agent_is_no_person_with_a_token_that_was_made_before_it() {
     let world = World::free();
     let other = world.interlock().start("workflow.json").unwrap();
-    let pauses = format!("INTERLOCK_TOKEN={} {INTERLOCK} pause {other}", world.token);
+    let pauses = format!(
+        "INTERLOCK_TOKEN={} '{INTERLOCK}' pause {other}",
+        world.token
+    );
     let said = below_a_client(&world, &pauses);
     assert!(said.contains("below an agent"), "{said}");
     // The person's own shell is below nobody.
@@ -523,7 +526,10 @@ fn an_agent_whose_run_cannot_be_read_is_no_person_either() {
     let database = runs.join(&world.run).join("run.db");
     assert!(database.is_file());
     let damages = format!("printf damaged > {}", database.display());
-    let pauses = format!("INTERLOCK_TOKEN={} {INTERLOCK} pause {other}", world.token);
+    let pauses = format!(
+        "INTERLOCK_TOKEN={} '{INTERLOCK}' pause {other}",
+        world.token
+    );
     let said = below_a_client(&world, &format!("{damages}; {pauses}"));
     assert!(said.contains("below an agent"), "{said}");
 }

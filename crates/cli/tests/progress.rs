@@ -142,7 +142,7 @@ fn a_terminal_is_whole_after_an_interruption() {
     let flow = "start-at: a\nstates:\n  a: {tool: bash, arguments: {command: 'echo ready; stty -echo raw; sleep 600'}}\n";
     let room = room(flow, &[]);
     let mut shell = room.command("bash");
-    let line = format!("{INTERLOCK} run ./flow.yaml; echo code $?; stty -a");
+    let line = format!("'{INTERLOCK}' run ./flow.yaml; echo code $?; stty -a");
     shell.args(["-c", &line]).env("TERM", "xterm");
     let mut terminal = Terminal::start(&shell, 24, 80).unwrap();
     terminal.wait_for("program", holds(&["ready"])).unwrap();
@@ -378,7 +378,7 @@ states:
 ";
     let room = room(flow, &["pipe"]);
     let mut shell = room.command("bash");
-    let line = format!("{INTERLOCK} run ./flow.yaml > out");
+    let line = format!("'{INTERLOCK}' run ./flow.yaml > out");
     shell.args(["-c", &line]).env("TERM", "xterm");
     let mut terminal = Terminal::start(&shell, 24, 80).unwrap();
     terminal.wait_for("tree", holds(&[" a  "])).unwrap();
