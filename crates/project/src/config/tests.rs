@@ -237,3 +237,13 @@ fn a_project_defines_no_provider() {
         );
     }
 }
+
+#[test]
+fn a_project_is_trusted_by_its_own_root_alone() {
+    let config = read("[trust]\nprojects = [\"/nowhere/a\", \"relative\"]\n");
+    let trusts = |root: &str| config.trusts(std::path::Path::new(root));
+    assert!(trusts("/nowhere/a"));
+    for other in ["/nowhere/a/b", "/nowhere", "/nowhere/ab", "relative"] {
+        assert!(!trusts(other), "{other}");
+    }
+}

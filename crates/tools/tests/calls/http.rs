@@ -232,6 +232,29 @@ fn after_a_post_the_next_place_is_only_looked_at() {
 }
 
 #[test]
+fn what_is_put_is_put_where_the_server_leads() {
+    for status in [
+        "301 Moved Permanently",
+        "302 Found",
+        "307 Temporary Redirect",
+    ] {
+        let server = Server::with(&[
+            &answer(status, "location: /x\r\n", ""),
+            &answer("200 OK", "", "kept"),
+        ]);
+        let end = ask(&json!({"url": server.address, "method": "PUT", "body": "b"}));
+        assert_eq!(end.text, "kept", "{status}");
+        server.next();
+        let got = server.next();
+        assert_eq!(
+            (got.first.as_str(), got.body.as_str()),
+            ("PUT /x HTTP/1.1", "b"),
+            "{status}"
+        );
+    }
+}
+
+#[test]
 fn an_answer_has_a_bound() {
     let body = "x".repeat(10 * 1024 * 1024 + 1);
     let server = Server::with(&[&answer("200 OK", "", &body)]);
