@@ -328,14 +328,15 @@ fn a_terminal_that_a_held_client_shares_is_no_persons_where_it_may_type_there() 
     // Two programs at one terminal: a client whose hook has been called, and then the person.
     let line = format!(
         "cd {room}; mkfifo heard go
-         find . -maxdepth 0 -exec sh -c '{calls}; echo > heard; exec cat go' ';' &
+         find . -maxdepth 0 -exec sh -c \"$CALLS; echo > heard; exec cat go\" ';' &
          read -r _ < heard; '{INTERLOCK}' pause {run}; code=$?; echo > go; wait; exit $code",
-        calls = calls_its_hook(&world),
         room = world.room.path("").display(),
         run = world.run,
     );
     let mut command = world.room.command("sh");
-    command.args(["-c", &line]);
+    command
+        .args(["-c", &line])
+        .env("CALLS", calls_its_hook(&world));
     let mut terminal = Terminal::start(&command, 30, 200).unwrap();
     let ended = terminal.end().unwrap();
     let screen = terminal.screen();
