@@ -86,13 +86,17 @@ impl Before {
         if !tree.is_empty() {
             self.ancestors.hold(&path);
         }
-        let leads = tree.is_link().then(|| links.real(&path));
+        // Also where nothing is there: whoever makes that makes what is read through the link.
+        let leads = tree
+            .link()
+            .zip(path.parent())
+            .map(|(target, above)| above.join(target));
         self.watched.push(Watched {
             path,
             free: one.free.clone(),
             tree,
         });
-        if let Some(Some(path)) = leads {
+        if let Some(path) = leads {
             let target = Protected {
                 path,
                 free: one.free.clone(),

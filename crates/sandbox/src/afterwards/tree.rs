@@ -143,15 +143,15 @@ impl Tree {
         self.entries.is_empty()
     }
 
-    /// Tells whether the thing itself is a link.
-    pub(super) fn is_link(&self) -> bool {
-        matches!(
-            self.entries.get(self.root.as_os_str()),
+    /// Returns what the thing says where it is a link.
+    pub(super) fn link(&self) -> Option<&Path> {
+        match self.entries.get(self.root.as_os_str()) {
             Some(Entry {
-                kind: Kind::Link(_),
+                kind: Kind::Link(target),
                 ..
-            })
-        )
+            }) => Some(target),
+            _ => None,
+        }
     }
 
     /// Returns the bytes kept of the file at `path`.

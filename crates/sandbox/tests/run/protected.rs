@@ -138,6 +138,26 @@ fn what_appeared_is_moved_aside_and_told() {
 }
 
 #[test]
+fn what_a_link_to_nothing_leads_to_is_not_made() {
+    for user in users() {
+        for (link, line) in [
+            ("conf/npmrc", "mkdir conf && echo evil > conf/npmrc"),
+            ("./a/../conf/npmrc", "mkdir a conf && echo evil > .npmrc"),
+            ("first", "ln -s file first; echo evil > first"),
+        ] {
+            let trial = protected_trial(user);
+            std::os::unix::fs::symlink(link, trial.path("project/.npmrc")).unwrap();
+            let mut plan = trial.writing(line);
+            trial.protect(&mut plan, &[".npmrc"]);
+            let ended = trial.run(&plan, Level::Full).ended.unwrap();
+            assert_eq!(ended.changed.len(), 1, "{line}: {:?}", ended.changed);
+            let read = fs::read_to_string(trial.path("project/.npmrc"));
+            assert!(read.is_err(), "{line}: {read:?}");
+        }
+    }
+}
+
+#[test]
 fn a_place_below_a_protected_directory_stays_open() {
     for user in users() {
         for level in [Level::Full, Level::Files] {
