@@ -2,17 +2,15 @@
 
 #![no_main]
 
-use interlock_clients::{
-    ClientId,
-    claude_code::{Event, failure_stops, read},
-    tool,
-};
+use interlock_clients::{ClientId, failure_stops, input::Event, read, tool};
+use interlock_core::names::CallId;
 use interlock_facts::{GivenDisk, Proposal, Surroundings, facts};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = failure_stops(bytes);
-    let Ok(input) = read(bytes, Some("PreToolUse")) else {
+    let (client, event) = (ClientId::ClaudeCode, Some("PreToolUse"));
+    let _ = failure_stops(client, bytes, event);
+    let Ok(input) = read(client, bytes, event) else {
         return;
     };
     let (Event::BeforeTool(call) | Event::AfterTool { tool: call, .. }) = input.event else {
@@ -25,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     let known = tool(ClientId::ClaudeCode, &call.name);
     let found = facts(
         Proposal {
-            id: call.id,
+            id: call.id.unwrap_or_else(|| CallId::from("1")),
             tool: &call.name,
             common: known.common,
             shape: known.shape,

@@ -30,9 +30,15 @@ fuzz_target!(|line: &str| {
         );
         assert!(facts.commands.len() <= 2_000, "more commands than are read");
         let reason = facts.unreadable.unwrap_or_default();
-        assert!(reason.chars().count() <= 300, "a reason longer than a message");
+        assert!(
+            reason.chars().count() <= 300,
+            "a reason longer than a message"
+        );
         let proves = facts.commands.iter().any(|command| command.proves_success);
-        assert!(reason.is_empty() || !proves, "an unreadable line proves something");
+        assert!(
+            reason.is_empty() || !proves,
+            "an unreadable line proves something"
+        );
     }
     let _ = split_entry(line);
 });

@@ -45,7 +45,7 @@ enum Then {
 
 #[test]
 fn verify_names_the_first_event_that_was_changed() {
-    // 40 events: one snapshot, after event 31.
+    // 40 events: a snapshot after event 15, and one after event 31.
     let cases: &[(&str, &str, Then, Result<u64, (u64, Broken)>)] = &[
         ("nothing", "", Then::Leave, Ok(40)),
         ("a body", RENAME, Then::Leave, Err((5, Broken::Hash))),
@@ -95,7 +95,7 @@ fn verify_names_the_first_event_that_was_changed() {
             "a body, all hashes made to fit",
             RENAME,
             Then::Rechain,
-            Err((31, Broken::Snapshot)),
+            Err((15, Broken::Snapshot)),
         ),
         // What no look at the file alone can tell: see the head of `verify`.
         (
