@@ -107,12 +107,13 @@ fn how_often_something_was_tried_is_said_where_it_was_more_than_once() {
                 }),
             });
         }
-        match driven.run.phase {
-            Phase::Ended {
-                cause: Some(cause), ..
-            } => cause.message,
-            other => panic!("{other:?}"),
-        }
+        let Phase::Ended {
+            cause: Some(cause), ..
+        } = driven.run.phase
+        else {
+            unreachable!("it fails")
+        };
+        cause.message
     };
     assert!(message(3).ends_with("no answer (3 attempts)"));
     assert!(message(1).ends_with("no answer"));
