@@ -23,6 +23,9 @@ use put_back::Aside;
 use tree::Tree;
 use written::Written;
 
+/// Links followed one after the other, as Linux has it.
+const LINKS_MAX: usize = 40;
+
 /// What was found after a command.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -72,16 +75,31 @@ impl Before {
         before
     }
 
-    /// Watches one thing, and where its links lead.
+    /// Watches one thing, and where its links lead, as far as the system follows them.
     fn watch(&mut self, one: &Protected, room: &mut tree::Room, links: &Links) {
-        let path = links.real_above(&one.path);
+        let mut at = Some(one.path.clone());
+        for _ in 0..=LINKS_MAX {
+            let Some(path) = at else { return };
+            at = self.watch_one(&path, &one.free, room, links);
+        }
+    }
+
+    /// Watches what is at `path`, and returns where it leads, if it is a link.
+    fn watch_one(
+        &mut self,
+        path: &Path,
+        free: &Free,
+        room: &mut tree::Room,
+        links: &Links,
+    ) -> Option<PathBuf> {
+        let path = links.real_above(path);
         if !self.known.insert(path.as_os_str().to_owned()) {
-            return;
+            return None;
         }
         let tree = if links.is_absent(&path) {
             Tree::empty(&path)
         } else {
-            Tree::read(&path, &one.free, Some(room))
+            Tree::read(&path, free, Some(room))
         };
         if !tree.is_empty() {
             self.ancestors.hold(&path);
@@ -93,16 +111,10 @@ impl Before {
             .map(|(target, above)| above.join(target));
         self.watched.push(Watched {
             path,
-            free: one.free.clone(),
+            free: free.clone(),
             tree,
         });
-        if let Some(path) = leads {
-            let target = Protected {
-                path,
-                free: one.free.clone(),
-            };
-            self.watch(&target, room, links);
-        }
+        leads
     }
 
     /// Compares with how things stand now, and puts back what must not have changed.

@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::plan::Place;
+
 /// Paths looked up before one command starts.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
@@ -74,6 +76,31 @@ impl Links {
             Err(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Found::Nothing,
             Err(_) => Found::Unknown,
         }
+    }
+
+    /// Resolves the links of a writable place, as far as they may be followed.
+    pub(crate) fn resolved(&self, place: &Place) -> Option<PathBuf> {
+        self.real_within(place, &place.path)
+    }
+
+    /// Tells whether a writable place is to be made, and may be.
+    pub(crate) fn is_wanted(&self, place: &Place) -> bool {
+        let (Some(beside), Some(parent)) = (&place.made_beside, place.path.parent()) else {
+            return false;
+        };
+        self.real_within(place, parent)
+            .is_some_and(|real| real.join(beside).exists())
+    }
+
+    fn real_within(&self, place: &Place, path: &Path) -> Option<PathBuf> {
+        let real = self.real(path)?;
+        let Some(within) = &place.within else {
+            return Some(real);
+        };
+        let below = path.strip_prefix(within).ok()?;
+        let expected = self.real(within)?;
+        // Joining nothing would add a slash, which counts in no comparison of paths.
+        (real == expected.join(below)).then_some(real)
     }
 
     /// Resolves the links above `path`, as far as it is there; its own name is kept.

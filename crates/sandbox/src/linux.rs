@@ -486,7 +486,7 @@ pub(crate) fn places(
     let mut writable: Vec<_> = confinement
         .writable
         .iter()
-        .filter_map(|place| place.resolved(links))
+        .filter_map(|place| links.resolved(place))
         .collect();
     writable.extend(own.map(Path::to_path_buf));
     let hidden = confinement

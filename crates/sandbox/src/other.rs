@@ -72,7 +72,7 @@ fn without_links(plan: &Plan) -> Plan {
     if let Some(confinement) = &mut plan.confinement {
         let links = Links::default();
         let places = confinement.writable.iter();
-        let places = places.filter_map(|place| place.resolved(&links));
+        let places = places.filter_map(|place| links.resolved(place));
         confinement.writable = places.map(Place::at).collect();
     }
     plan

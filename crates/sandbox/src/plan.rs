@@ -2,13 +2,12 @@
 //!
 //! A plan is data alone. [`crate::run`] carries it out; nothing here asks the disk.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::level::Level;
-use crate::links::Links;
 
 pub mod derive;
 mod environment;
@@ -134,31 +133,6 @@ impl Place {
             made_beside: None,
             within: None,
         }
-    }
-
-    /// Resolves the links of the place, as far as they may be followed.
-    pub(crate) fn resolved(&self, links: &Links) -> Option<PathBuf> {
-        self.resolve(&self.path, links)
-    }
-
-    /// Tells whether the place is to be made, and may be.
-    pub(crate) fn is_wanted(&self, links: &Links) -> bool {
-        let (Some(beside), Some(parent)) = (&self.made_beside, self.path.parent()) else {
-            return false;
-        };
-        self.resolve(parent, links)
-            .is_some_and(|real| real.join(beside).exists())
-    }
-
-    fn resolve(&self, path: &Path, links: &Links) -> Option<PathBuf> {
-        let real = links.real(path)?;
-        let Some(within) = &self.within else {
-            return Some(real);
-        };
-        let below = path.strip_prefix(within).ok()?;
-        let expected = links.real(within)?;
-        // Joining nothing would add a slash, which counts in no comparison of paths.
-        (real == expected.join(below)).then_some(real)
     }
 }
 

@@ -230,7 +230,7 @@ fn made_places(plan: &Plan) -> Vec<PathBuf> {
     let mut made = Vec::new();
     let links = Links::default();
     for place in plan.confinement.iter().flat_map(|one| &one.writable) {
-        if place.is_wanted(&links) && std::fs::create_dir(&place.path).is_ok() {
+        if links.is_wanted(place) && std::fs::create_dir(&place.path).is_ok() {
             made.push(place.path.clone());
         }
     }

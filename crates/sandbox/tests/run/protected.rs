@@ -158,6 +158,23 @@ fn what_a_link_to_nothing_leads_to_is_not_made() {
 }
 
 #[test]
+fn a_long_way_of_links_is_followed_as_far_as_the_system_does() {
+    let trial = protected_trial(User::Own);
+    let link = |from: String, to: &str| {
+        std::os::unix::fs::symlink(from, trial.path("project").join(to)).unwrap();
+    };
+    link("l0".to_owned(), ".npmrc");
+    for number in 0..20_000 {
+        link(format!("l{}", number + 1), &format!("l{number}"));
+    }
+    let mut plan = trial.writing("echo evil > l20000; echo done > ok");
+    trial.protect(&mut plan, &[".npmrc"]);
+    let ended = trial.run(&plan, Level::Full).ended.unwrap();
+    assert_eq!(ended.changed, Vec::new(), "nothing is read so far");
+    assert!(trial.path("project/ok").is_file());
+}
+
+#[test]
 fn a_place_below_a_protected_directory_stays_open() {
     for user in users() {
         for level in [Level::Full, Level::Files] {
