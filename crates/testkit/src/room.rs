@@ -8,6 +8,14 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+/// Returns `directory`, or the home directory where that is below a temporary one.
+pub fn no_temporary(directory: &Path) -> PathBuf {
+    let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+    let is_temporary = temporary.iter().any(|one| directory.starts_with(one));
+    let home = std::env::home_dir().filter(|_| is_temporary);
+    home.unwrap_or_else(|| directory.to_owned())
+}
+
 /// A git project and the directories of the person who works in it; gone when dropped.
 #[derive(Debug)]
 pub struct Room {
@@ -44,12 +52,7 @@ impl Room {
 
     /// The same below `directory`, or below the home directory where that is a temporary one.
     pub fn new_in_no_temporary(directory: &Path) -> io::Result<Room> {
-        let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-        let is_temporary = temporary.iter().any(|one| directory.starts_with(one));
-        match std::env::home_dir().filter(|_| is_temporary) {
-            Some(home) => Room::new_in(&home),
-            None => Room::new_in(directory),
-        }
+        Room::new_in(&no_temporary(directory))
     }
 
     /// The project directory, a git repository.

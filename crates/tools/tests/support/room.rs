@@ -16,6 +16,7 @@ use interlock_core::{
 };
 use interlock_facts::{RealDisk, Surroundings};
 use interlock_sandbox::{Level, Plan};
+use interlock_testkit::room::no_temporary;
 use interlock_tools::{Arguments, Around, Cancel, Carrier, Datasource, Seen, Tool, ToolEnd};
 use serde_json::Value;
 
@@ -33,20 +34,12 @@ pub(crate) struct Room {
     pub(crate) result_bytes_max: usize,
 }
 
-/// A place that is no temporary one: there every line may write.
-fn no_temporary() -> PathBuf {
-    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-    let is_temporary = temporary.iter().any(|one| own.starts_with(one));
-    let home = std::env::home_dir().filter(|_| is_temporary);
-    home.unwrap_or_else(|| own.to_owned())
-}
-
 impl Room {
     pub(crate) fn new() -> Self {
         let kept = tempfile::Builder::new()
             .prefix("room")
-            .tempdir_in(no_temporary())
+            // Every line may write in a temporary place.
+            .tempdir_in(no_temporary(Path::new(env!("CARGO_TARGET_TMPDIR"))))
             .unwrap();
         let path = kept.path().canonicalize().unwrap();
         for name in ["p", "out", "tmp", "docs", "state", "home"] {
