@@ -1,16 +1,22 @@
 //! Puts a file where it is wanted: whole, or the old one stays.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File, OpenOptions},
     io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::{
+    fs::{Mode, OFlags, open},
+    io::Errno,
 };
 
 use super::OutputError;
 
-/// Tells files of this process apart.
-static NEXT: AtomicU64 = AtomicU64::new(0);
+/// More names than that are not tried: so many write the same file at once.
+const TRIES_MAX: usize = 1_000;
 
 /// Copies `source` to `target`, written beside it and renamed; no source is an empty file.
 ///
@@ -35,12 +41,8 @@ fn put(source: Option<&Path>, target: &Path) -> io::Result<()> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     fs::create_dir_all(directory)?;
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let own = std::process::id();
-    // A name as long as the system takes leaves no room for another beside it.
-    let short: String = name.to_string_lossy().chars().take(40).collect();
-    let beside = directory.join(format!(".{short}.{own}-{number}.new"));
-    let written = write(source, &beside, target).and_then(|()| fs::rename(&beside, target));
+    let (beside, file) = begun(directory, name)?;
+    let written = write(source, file, target).and_then(|_held| fs::rename(&beside, target));
     if written.is_err() {
         // Only our own unfinished file; the error that counts is the first.
         let _ = fs::remove_file(&beside);
@@ -48,16 +50,69 @@ fn put(source: Option<&Path>, target: &Path) -> io::Result<()> {
     written
 }
 
-fn write(source: Option<&Path>, beside: &Path, target: &Path) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(beside)?;
+/// Makes the file that is written beside the one wanted, and locks it.
+///
+/// What a killed process left under such a name is taken away: nobody holds its lock.
+fn begun(directory: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
+    // A name as long as the system takes leaves no room for another beside it.
+    let short: String = name.to_string_lossy().chars().take(40).collect();
+    let mut number = 0;
+    for _ in 0..TRIES_MAX {
+        let beside = directory.join(format!(".{short}.{number}.new"));
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&beside)
+        {
+            Ok(file) => {
+                // Where files cannot be locked, nothing takes another's away either.
+                let _ = file.lock();
+                if same(&file, &beside) {
+                    return Ok((beside, file));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if !removed(&beside) {
+                    number += 1;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Removes a file that nobody writes any more; `false` where somebody does, or where it is none of ours.
+fn removed(beside: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match open(beside, flags, Mode::empty()) {
+        // It was renamed while this looked.
+        Err(error) => error == Errno::NOENT,
+        Ok(file) => {
+            let file = File::from(file);
+            let ours = file.metadata().is_ok_and(|found| found.is_file());
+            // Under its lock the name stays what it is: who made it renames it only while it holds the lock.
+            ours && file.try_lock().is_ok()
+                && (!same(&file, beside) || fs::remove_file(beside).is_ok())
+        }
+    }
+}
+
+/// Returns whether `path` still names `file`.
+fn same(file: &File, path: &Path) -> bool {
+    let (Ok(one), Ok(other)) = (file.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Writes it, and returns it: it stays locked until it is renamed.
+fn write(source: Option<&Path>, mut file: File, target: &Path) -> io::Result<File> {
     copy(source, &mut file)?;
     if let Ok(before) = fs::metadata(target) {
         file.set_permissions(before.permissions())?;
     }
-    Ok(())
+    Ok(file)
 }
 
 fn copy(source: Option<&Path>, file: &mut File) -> io::Result<()> {
@@ -96,6 +151,49 @@ mod tests {
         assert_eq!(mode & 0o777, 0o640);
         place(None, &at("a/b/empty")).unwrap();
         assert_eq!(fs::read_to_string(at("a/b/empty")).unwrap(), "");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_taken_away_and_what_another_writes_is_not() {
+        let room = tempfile::tempdir().unwrap();
+        let at = |name: &str| room.path().join(name);
+        fs::write(at("source"), "new").unwrap();
+        fs::write(at(".file.0.new"), "another writes th").unwrap();
+        fs::write(at(".file.1.new"), "half of a kil").unwrap();
+        std::os::unix::fs::symlink("source", at(".other.0.new")).unwrap();
+        let another = fs::File::open(at(".file.0.new")).unwrap();
+        another.lock().unwrap();
+        place(Some(&at("source")), &at("file")).unwrap();
+        place(None, &at("other")).unwrap();
+        assert_eq!(fs::read_to_string(at("file")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(at("source")).unwrap(), "new");
+        assert!(at(".file.0.new").exists());
+        assert!(at(".other.0.new").is_symlink());
+        assert!(!at(".file.1.new").exists());
+    }
+
+    #[test]
+    fn files_written_at_once_are_each_whole() {
+        let room = tempfile::tempdir().unwrap();
+        let at = |name: &str| room.path().join(name);
+        let texts = ["a".repeat(100_000), "b".repeat(70_000)];
+        for (number, text) in texts.iter().enumerate() {
+            fs::write(at(&number.to_string()), text).unwrap();
+        }
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let source = at(&(number % 2).to_string());
+                let target = at("file");
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        place(Some(&source), &target).unwrap();
+                    }
+                });
+            }
+        });
+        let found = fs::read_to_string(at("file")).unwrap();
+        assert!(texts.contains(&found));
+        assert_eq!(fs::read_dir(room.path()).unwrap().count(), 3);
     }
 
     #[test]
