@@ -534,3 +534,18 @@ fn an_agent_whose_run_cannot_be_read_is_no_person_either() {
     let said = below_a_client(&world, &format!("{damages}; {pauses}"));
     assert!(said.contains("below an agent"), "{said}");
 }
+
+#[test]
+fn the_mark_of_a_run_kept_elsewhere_is_looked_up_where_it_is_kept() {
+    let world = World::free();
+    let line = json!({ "command": "ls" });
+    assert_eq!(reason(&world.proposes("1", "Bash", &line)), "");
+    let elsewhere = world.room.path("another-state");
+    let elsewhere = [("XDG_STATE_HOME", elsewhere.to_str().unwrap())];
+    let told = |session: &str| before_tool(&world.room, session, "2", "Bash", &line);
+    // The run is there, and does not hold this conversation.
+    let free = world.hook(&told("another"), &elsewhere);
+    assert!(free.status.success(), "{free:?}");
+    let held = world.hook(&told(SESSION), &elsewhere);
+    assert_eq!(held.status.code(), Some(2), "{held:?}");
+}

@@ -18,7 +18,7 @@ use interlock_core::{
     machine::Machine,
     names::{CallId, Digest, FramePath, RunId},
     refusal::Code,
-    run::{Phase, Run},
+    run::{Phase, Run, RunningAt},
     stage::{Finish, MessageCall, MessageCallKind, ModelMessage, StageAsk, Step, Usage, step},
     stage_task,
     text::Places,
@@ -486,4 +486,38 @@ fn only_the_call_of_the_message_is_judged_by_its_id_its_tool_and_its_arguments()
     }
     let reply = driven.stage(proposed(first, "s__one", "d1"));
     assert_eq!(reply, Reply::Accepted);
+}
+
+#[test]
+fn a_stage_whose_writing_call_was_cut_off_waits_for_a_person_and_another_begins_again() {
+    for (reads, again) in [(true, true), (false, false)] {
+        let states = json!({ "a": stage(true, json!(null)), "end": end() });
+        let mut machine = machine("a", false, states);
+        machine["stages"] = json!({ "mode": "yolo" });
+        let mut driven = Driven::begin(machine, "go");
+        driven.stage(StageAsk::Begin { tools: Vec::new() });
+        driven.stage(call());
+        driven.stage(StageAsk::Message(Box::new(ModelMessage {
+            digest: Digest::new("m"),
+            finish: Finish::ToolCalls,
+            calls: vec![MessageCall {
+                tool: "s__one".to_owned(),
+                digest: Digest::new("d1"),
+                kind: MessageCallKind::Tool { reads },
+            }],
+            answer: None,
+            usage: Usage::default(),
+            ms: 0,
+        })));
+        let acting = driven.run.root.acting.clone().unwrap();
+        let mut proposed = proposed(&acting.calls[0].id, "s__one", "d1");
+        if let StageAsk::Propose(call) = &mut proposed {
+            call.facts.only_reads = reads;
+        }
+        assert_eq!(driven.stage(proposed), Reply::Accepted);
+        assert_eq!(driven.ask(Ask::LoseEffects), Reply::Accepted);
+        let effect = driven.run.root.effect.as_ref().unwrap();
+        let started = effect.at == RunningAt::Started;
+        assert_eq!(started, again, "{effect:?}");
+    }
 }

@@ -37,6 +37,7 @@ fn disk() -> GivenDisk {
         .with("/p", "a.py", "x\nkeep\nx\nkeep\nx\n")
         .with("/p", "big.rs", "1\n2\n3\n4\n")
         .with("/p", "lib/mod.rs", "")
+        .with("/etc", "conf/a", "")
         .with(
             "/p",
             "n.ipynb",
@@ -231,6 +232,8 @@ fn a_shell_line_writes_where_the_disk_says() {
                 "project -lib/mod.rs",
             ],
         ),
+        // What lies outside is copied along, and not listed.
+        ("cp -r /etc/conf new", &["project new"]),
         ("touch *.rs", &["project big.rs 0"]),
         ("rm l*/*.rs", &["project -lib/mod.rs"]),
         ("touch *.none", &["project *.none 0"]),

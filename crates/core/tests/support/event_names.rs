@@ -11,5 +11,10 @@ pub(crate) fn event_names() -> BTreeSet<&'static str> {
     lines
         .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
         .filter_map(|line| line.split([' ', ',', '(']).next())
+        // The end of a run is called by its outcome.
+        .flat_map(|name| match name {
+            "RunEnded" => vec!["RunCompleted", "RunFailed"],
+            name => vec![name],
+        })
         .collect()
 }
