@@ -1,4 +1,5 @@
-//! The official conformance suite against a server directly and through the gateway: the same scenarios pass.
+//! The official conformance suite against a server directly and through the gateway: the same scenarios pass; and
+//! against the gateway as a client of the suite's own servers.
 //!
 //! A scenario counts as passed with the number of its checks, so that a check that is skipped only through the gateway
 //! is a difference too.
@@ -6,7 +7,7 @@
 #![expect(clippy::panic, reason = "a test may end at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a command has a first word")]
 
-use std::{collections::BTreeMap, fmt::Write as _, process::Command, thread};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, process::Command, thread};
 
 use interlock_testkit::{mcp::listening::Listening, programs, room::Room};
 use serde_json::json;
@@ -290,4 +291,65 @@ fn server_everything_passes_the_same_scenarios_through_the_gateway() {
     compare(Server::Everything, &sample, |(_, words), name| {
         words.contains(&"2026-07-28") || OF_THE_TRANSPORT.contains(&name)
     });
+}
+
+/// A scenario for a client, and who asks through the gateway: a client of the legacy era, of the modern one.
+const CLIENT_SCENARIOS: [(&str, &[&str]); 11] = [
+    ("initialize", &["legacy"]),
+    ("tools_call", &["legacy", "modern"]),
+    ("elicitation-sep1034-client-defaults", &["legacy"]),
+    ("sse-retry", &["legacy"]),
+    // A client of the legacy era is spoken for in its own words first.
+    ("request-metadata", &["modern"]),
+    ("sep-2322-client-request-state", &["legacy", "modern"]),
+    // The server of these answers `initialize` too, and then wants what only the modern era has.
+    ("http-standard-headers", &["modern"]),
+    ("http-custom-headers", &["legacy", "modern"]),
+    ("http-invalid-tool-headers", &["legacy", "modern"]),
+    ("json-schema-ref-no-deref", &["legacy", "modern"]),
+    ("json-schema-2020-12-preservation", &["legacy", "modern"]),
+];
+
+/// Returns what the suite says of a scenario that did not pass whole.
+fn client_fails(scenario: &str, era: &str) -> Option<String> {
+    let room = Room::new().unwrap();
+    let script = programs::installed(PACKAGES, "conformance-0.2/dist/index.js").unwrap();
+    let node = programs::node(PACKAGES);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let client = root.join(PACKAGES).join("client.mjs");
+    // The suite gives its line to a shell.
+    let line = "\"$CLIENT_NODE\" \"$CLIENT_SCRIPT\"";
+    let mut command: Command = room.command(&node);
+    command
+        .arg(script)
+        .args(["client", "--command", line, "--scenario", scenario])
+        .env("CLIENT_NODE", &node)
+        .env("CLIENT_SCRIPT", client)
+        .env("CLIENT_ERA", era)
+        .env("INTERLOCK", INTERLOCK);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let whole = output.status.success() && said.contains(" 0 failed, 0 warnings");
+    (!whole).then(|| format!("{scenario} for a {era} client:\n{said}"))
+}
+
+#[test]
+fn the_gateway_is_a_client_as_the_suite_wants_one() {
+    let failed: Vec<String> = thread::scope(|scope| {
+        let halves: Vec<_> = ["legacy", "modern"]
+            .into_iter()
+            .map(|era| {
+                let mine = CLIENT_SCENARIOS
+                    .iter()
+                    .filter(move |(_, eras)| eras.contains(&era));
+                scope.spawn(move || {
+                    mine.filter_map(|(scenario, _)| client_fails(scenario, era))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let joined = halves.into_iter().map(|half| half.join().unwrap());
+        joined.flatten().collect()
+    });
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }

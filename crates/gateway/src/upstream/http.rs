@@ -28,7 +28,7 @@ use reqwest::{
 };
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio::{sync::mpsc, task::AbortHandle};
+use tokio::{sync::mpsc, task::AbortHandle, time::timeout};
 
 use self::reached::Near;
 use super::{Connection, Dial, Dialing, Fate, Surroundings};
@@ -42,6 +42,8 @@ use crate::{
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// How long a goodbye may take.
 const GOODBYE_TIME: Duration = Duration::from_secs(2);
+/// How long the first call waits for the stream by which the server speaks without being asked.
+const STREAM_TIME: Duration = Duration::from_millis(500);
 /// Redirects that are followed, all to the same origin.
 const REDIRECTS_MAX: usize = 5;
 /// Messages without an answer that wait to be sent.
@@ -271,7 +273,9 @@ impl Carrier {
                 }
                 Message::Notification(note) if note.method == "notifications/initialized" => {
                     self.tell(&parcel).await;
-                    self.listen_beside();
+                    // What the server asks during the first call may come by its own stream.
+                    let opens = self.listen_beside();
+                    timeout(STREAM_TIME, opens).await.ok();
                 }
                 Message::Notification(_) | Message::Response(_) => {
                     told.send(parcel).await.ok();
@@ -349,7 +353,7 @@ impl Carrier {
         }
         if let Some(session_id) = session_id {
             let goodbye = self.goodbye(&session_id);
-            tokio::time::timeout(GOODBYE_TIME, goodbye).await.ok();
+            timeout(GOODBYE_TIME, goodbye).await.ok();
         }
     }
 

@@ -13,7 +13,7 @@ use super::{
     kept::{Live, Upstream, lock},
 };
 use crate::{
-    era::{Era, LEGACY, MODERN_ERRORS},
+    era::{Era, LEGACY, MODERN, MODERN_ERRORS, UNSUPPORTED_VERSION},
     message::{INTERNAL_ERROR, Outcome},
     peer::{Peer, Tag},
 };
@@ -92,8 +92,17 @@ impl Upstream {
                 }
             }
             Era::Modern => {
-                let params = Some(self.greeting.to_meta(None));
-                let asked = peer.request(Tag::Own, "server/discover", params);
+                let ask = async || {
+                    let params = Some(self.greeting.to_meta(None));
+                    peer.request(Tag::Own, "server/discover", params).await
+                };
+                let asked = async {
+                    match ask().await {
+                        // It says that it speaks what it was asked in.
+                        Ok(Outcome::Error(error)) if offers(&error, MODERN) => ask().await,
+                        answered => answered,
+                    }
+                };
                 let time = if patient {
                     Duration::from_secs(600)
                 } else {
@@ -113,6 +122,10 @@ impl Upstream {
 fn tried(outcome: Outcome, mark: &str) -> Tried {
     match &outcome {
         Outcome::Result(result) => match serde_json::from_str(result.get()) {
+            Ok(Value::Object(about)) if begins_nothing(&about) => Tried::No(Outcome::error(
+                INTERNAL_ERROR,
+                "the server answered `initialize` with a revision that has no sessions",
+            )),
             Ok(Value::Object(about)) if about.contains_key(mark) => Tried::Known(about),
             _ => Tried::No(Outcome::error(
                 INTERNAL_ERROR,
@@ -124,6 +137,20 @@ fn tried(outcome: Outcome, mark: &str) -> Tried {
         }
         Outcome::Error(_) => Tried::No(outcome),
     }
+}
+
+/// Tells whether a result is in a revision in which nothing begins with `initialize`.
+fn begins_nothing(about: &Object) -> bool {
+    let version = about.get("protocolVersion").and_then(Value::as_str);
+    version.is_some_and(|version| version >= MODERN)
+}
+
+/// Tells whether an error refuses a revision and names `version` among those that are spoken.
+fn offers(error: &RawValue, version: &str) -> bool {
+    let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+    let supported = error.pointer("/data/supported").and_then(Value::as_array);
+    error.get("code").and_then(Value::as_i64) == Some(UNSUPPORTED_VERSION)
+        && supported.is_some_and(|versions| versions.iter().any(|known| known == version))
 }
 
 /// Tells whether an error is of a server that will not speak the legacy era either.

@@ -1,8 +1,9 @@
 //! The stream by which a server speaks without being asked.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use reqwest::StatusCode;
+use tokio::sync::oneshot;
 
 use super::{
     Carrier,
@@ -16,22 +17,27 @@ const RETRY_TIME: Duration = Duration::from_secs(1);
 const RETRY_TIME_MAX: Duration = Duration::from_secs(30);
 
 impl Carrier {
-    /// Opens the stream while other messages go on.
-    pub(super) fn listen_beside(self: &Arc<Self>) {
+    /// Opens the stream while other messages go on; the receiver ends once the server has answered.
+    pub(super) fn listen_beside(self: &Arc<Self>) -> oneshot::Receiver<Infallible> {
+        let (opening, opens) = oneshot::channel();
         let carrier = Arc::clone(self);
-        let task = tokio::spawn(async move { carrier.listen().await });
+        let task = tokio::spawn(async move { carrier.listen(opening).await });
         let before = self.state().listening.replace(task.abort_handle());
         if let Some(before) = before {
             before.abort();
         }
+        opens
     }
 
-    async fn listen(&self) {
+    async fn listen(&self, opening: oneshot::Sender<Infallible>) {
+        let mut opening = Some(opening);
         let mut last: Option<String> = None;
         let mut wait = RETRY_TIME;
         loop {
             let standing = self.standing();
-            match self.get(&standing, last.as_deref()).await {
+            let answer = self.get(&standing, last.as_deref()).await;
+            drop(opening.take());
+            match answer {
                 Ok(response) if response.status() == StatusCode::NOT_FOUND => {
                     // Without a session the server has no such stream.
                     if standing.session_id.is_none() || self.renew(standing.age).await.is_err() {
