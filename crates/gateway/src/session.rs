@@ -515,9 +515,7 @@ impl Side {
     fn close_but(&self, others: &[Arc<Self>]) {
         for upstream in &self.upstreams {
             let used = others.iter().flat_map(|side| &side.upstreams);
-            if !upstream.server.shared
-                && !used.into_iter().any(|other| Arc::ptr_eq(other, upstream))
-            {
+            if !upstream.shared && !used.into_iter().any(|other| Arc::ptr_eq(other, upstream)) {
                 upstream.close();
             }
         }

@@ -109,6 +109,11 @@ impl Server {
         refused.contains(&era)
     }
 
+    /// Tells whether it is known to speak the modern era alone, in which every request stands for itself.
+    pub(crate) fn has_no_sessions(&self) -> bool {
+        self.refused(Era::Legacy) && !self.refused(Era::Modern)
+    }
+
     /// Remembers that it will not speak an era.
     pub(crate) fn refuses(&self, era: Era) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);

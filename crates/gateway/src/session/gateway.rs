@@ -147,8 +147,13 @@ impl Gateway {
         server: &Arc<Server>,
         introduced: &Arc<Introduced>,
     ) -> Arc<Upstream> {
-        let keep = || Upstream::keep(Arc::clone(server), Arc::clone(introduced), &self.around);
-        if !server.shared {
+        // Where a server knows no sessions, it is nobody's own.
+        let shared = server.shared || server.has_no_sessions();
+        let keep = || {
+            let (server, introduced) = (Arc::clone(server), Arc::clone(introduced));
+            Upstream::keep(server, introduced, shared, &self.around)
+        };
+        if !shared {
             return keep();
         }
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);

@@ -147,7 +147,7 @@ impl Session {
                 return Outcome::result(&json!({}));
             }
             let first = server.subscribe(&uri);
-            if server.server.shared && !first {
+            if server.shared && !first {
                 return Outcome::result(&json!({}));
             }
             last = self.forward_copy(asking, &server, &request).await;
@@ -182,7 +182,7 @@ impl Session {
         let servers = self.servers_for(asking, &uri).await;
         let mut last = super::serve::not_found(&request.method);
         for server in servers {
-            if !server.unsubscribe(&uri) && server.server.shared {
+            if !server.unsubscribe(&uri) && server.shared {
                 return Outcome::result(&json!({}));
             }
             last = self.forward_copy(asking, &server, &request).await;

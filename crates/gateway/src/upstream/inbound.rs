@@ -200,7 +200,7 @@ impl Upstream {
     /// Tells every client of the connection.
     pub(super) async fn broadcast(&self, method: &str, params: Option<Object>, about: Option<Id>) {
         let modern = self.live_now().is_some_and(|live| live.era == Era::Modern);
-        let to = match (self.server.shared, modern) {
+        let to = match (self.shared, modern) {
             (_, true) => To::Legacy,
             (true, false) => To::Ready,
             (false, false) => To::All,
@@ -225,7 +225,7 @@ impl Upstream {
 
     /// Gives a message to a client; one that does not read holds up nobody else's.
     async fn pass(&self, session: &Session, parcel: Parcel) {
-        if self.server.shared {
+        if self.shared {
             session.client.try_send(parcel);
         } else {
             session.wait_greeted().await;
@@ -297,9 +297,7 @@ impl Upstream {
     fn only_legacy_session(&self) -> Option<Arc<Session>> {
         let audience = self.audience();
         match audience.as_slice() {
-            [only] if self.greeting.era == Era::Legacy && !self.server.shared => {
-                Some(Arc::clone(only))
-            }
+            [only] if self.greeting.era == Era::Legacy && !self.shared => Some(Arc::clone(only)),
             _ => None,
         }
     }

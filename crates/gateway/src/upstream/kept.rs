@@ -40,6 +40,8 @@ pub(crate) struct Upstream {
     pub(crate) server: Arc<Server>,
     /// Who it is introduced to.
     pub(crate) greeting: Arc<Introduced>,
+    /// Whether several clients use it.
+    pub(crate) shared: bool,
     pub(super) around: Surroundings,
     pub(super) tools: Shelf,
     pub(super) prompts: Shelf,
@@ -158,6 +160,7 @@ impl Upstream {
     pub(crate) fn keep(
         server: Arc<Server>,
         greeting: Arc<Introduced>,
+        shared: bool,
         around: &Surroundings,
     ) -> Arc<Self> {
         let around = Surroundings {
@@ -168,6 +171,7 @@ impl Upstream {
         let upstream = Arc::new(Self {
             server,
             greeting,
+            shared,
             around,
             tools: Shelf::default(),
             prompts: Shelf::default(),
