@@ -10,6 +10,8 @@ use crate::{chores, npm, pip, tools};
 const CLIENTS: &str = "tests/e2e";
 /// Where the suite, servers and clients of MCP are named.
 pub(crate) const MCP: &str = "tests/mcp";
+/// Where the published suites and types are named.
+const SUITES: &str = "tests/suites";
 /// What is said of the packages for Python beside them.
 const PYTHON: &str = "tests/e2e/python";
 
@@ -25,6 +27,7 @@ pub(crate) fn install() -> Result<()> {
     say(CLIENTS, npm::install(CLIENTS)?);
     unpack()?;
     say(MCP, npm::install(MCP)?);
+    say(SUITES, npm::install(SUITES)?);
     say(PYTHON, pip::install(CLIENTS)?);
     Ok(())
 }
