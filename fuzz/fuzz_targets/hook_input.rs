@@ -1,6 +1,6 @@
 //! Any bytes as the input of a hook: understood or refused, and the facts of a call found.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use interlock_clients::{ClientId, failure_stops, input::Event, read, tool};
 use interlock_core::names::CallId;

@@ -1,7 +1,7 @@
 //! Any text as a test file: its workflow loaded, its cases played. Guards, conditions,
 //! templates and the judging of calls are all within the bounds of one input.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{

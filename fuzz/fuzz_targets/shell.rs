@@ -1,6 +1,6 @@
 //! Any text, read in every dialect: answered, and within the bounds that are promised.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use interlock_shell::{Dialect, Setting, read, split_entry};
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
 //! Any text as a template: rendered or refused, and no longer than is promised.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use interlock_core::template::{BYTES_MAX, Missing, Template, Values};
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
 //! Any text as a workflow file, in JSON and in YAML: loaded, or refused with places.
 
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use interlock_formats::{NoWorkflows, Source, check, load, render};
 use libfuzzer_sys::fuzz_target;
