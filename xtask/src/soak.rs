@@ -1,4 +1,5 @@
-//! `soak`: the property tests, the shell against bash and zsh and every trick at every level, for long, from a seed that is new each day.
+//! `soak`: the property tests, the shell against bash and zsh, every trick at every level and every case through every
+//! client's hook, for long, from a seed that is new each day.
 
 use std::{
     process::ExitCode,
@@ -9,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{steps::Steps, tools};
 
-/// Sequences of the engine's test; twenty times what a test run plays.
+/// Sequences of the engine's test; some sixty times what a test run plays.
 const SEQUENCES: u64 = 1_000_000;
 /// Seeds of two days lie further apart than any number of sequences.
 const SEEDS_A_DAY: u64 = 1_000_000_000;
@@ -70,18 +71,18 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         )
         .env("INTERLOCK_SEED", seed.to_string());
     steps.command("shell", shell);
-    // Every trick at every level of the kernel's help.
-    let kernel = [
-        "test",
-        "--locked",
-        "-p",
-        "interlock",
-        "--test",
-        "kernel_alone",
-    ];
-    let mut kernel = tools::cargo(&kernel);
-    kernel.env("INTERLOCK_WHOLE", "1");
-    steps.command("kernel", kernel);
+    // Every trick at every level of the kernel's help, every row with bash, every case through every client's hook,
+    // and everything that stands beside the hooks of a real client.
+    for (package, test) in [
+        ("interlock", "kernel_alone"),
+        ("interlock-simulate", "shell_tables"),
+        ("interlock", "corpus_through_hook"),
+        ("interlock", "e2e_clients"),
+    ] {
+        let mut whole = tools::cargo(&["test", "--locked", "-p", package, "--test", test]);
+        whole.env("INTERLOCK_WHOLE", "1");
+        steps.command(test, whole);
+    }
     Ok(steps.finish())
 }
 

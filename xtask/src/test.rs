@@ -1,6 +1,6 @@
 //! `test`: all that a change must pass. `.ci/run` is this and nothing else.
 
-use std::{collections::BTreeSet, process::ExitCode};
+use std::{collections::BTreeSet, fs, path::Path, process::ExitCode, thread};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -49,18 +49,65 @@ fn tests(steps: &mut Steps, quick: bool) -> Result<()> {
     let targets = if quick { Some(quick_targets()?) } else { None };
     let chosen: Vec<&str> = targets.iter().flatten().map(String::as_str).collect();
     if tools::cargo_has("nextest") {
+        // Many tests wait for a client or a server: one more than there are cores.
+        let threads = thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
+        let threads = threads.to_string();
+        call.extend(["--test-threads", &threads]);
         call.extend(&chosen);
         steps.command(
             "tests",
             tools::cargo(&[&["nextest", "run"], &call[..]].concat()),
         );
-        let doc = ["test", "--locked", "--workspace", "--no-fail-fast", "--doc"];
-        steps.command("doctests", tools::cargo(&doc));
+        // All libraries are built once more for them.
+        if has_examples(&tools::root().join("crates"))? {
+            let doc = ["test", "--locked", "--workspace", "--no-fail-fast", "--doc"];
+            steps.command("doctests", tools::cargo(&doc));
+        }
         return Ok(());
     }
     call.extend(&chosen);
     steps.command("tests", tools::cargo(&[&["test"], &call[..]].concat()));
     Ok(())
+}
+
+/// Tells whether a source below `folder` has an example in its docs that is compiled.
+fn has_examples(folder: &Path) -> Result<bool> {
+    let unreadable = || format!("`{}` cannot be read", folder.display());
+    for entry in fs::read_dir(folder).with_context(unreadable)? {
+        let path = entry.with_context(unreadable)?.path();
+        let found = if path.is_dir() {
+            has_examples(&path)?
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path)
+                .with_context(|| format!("`{}` cannot be read", path.display()))?;
+            begins_example(&text)
+        } else {
+            false
+        };
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn begins_example(text: &str) -> bool {
+    let mut inside = false;
+    for line in text.lines() {
+        let line = line.trim_start();
+        let doc = line
+            .strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"));
+        let Some(language) = doc.and_then(|doc| doc.trim_start().strip_prefix("```")) else {
+            continue;
+        };
+        let words = ["text", "json", "yaml", "toml", "sh", "ignore"];
+        if !inside && !words.contains(&language.trim()) {
+            return true;
+        }
+        inside = !inside;
+    }
+    false
 }
 
 /// Names every test program but those of [`END_TO_END`].
@@ -112,7 +159,19 @@ fn cases(steps: &mut Steps) -> Result<()> {
 mod tests {
     use serde_json::json;
 
-    use super::test_programs;
+    use super::{begins_example, test_programs};
+
+    #[test]
+    fn an_example_of_the_docs_is_seen() {
+        for (text, seen) in [
+            ("/// Words.\n/// ```\n/// one();\n/// ```\n", true),
+            ("    //! ```no_run\n    //! one();\n    //! ```\n", true),
+            ("/// ```text\n/// one\n/// ```\nfn one() {}\n", false),
+            ("let text = \"```\";\n// ```\n", false),
+        ] {
+            assert_eq!(begins_example(text), seen, "{text}");
+        }
+    }
 
     #[test]
     fn a_test_program_may_be_a_folder() {

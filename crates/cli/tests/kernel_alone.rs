@@ -17,6 +17,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use folder::{Folder, Level};
+use interlock_testkit::sample;
 
 const SHELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/shell");
 /// Refused before anything was started.
@@ -82,12 +83,11 @@ fn nothing(found: &[String]) {
     );
 }
 
-/// Every third line from the given one, or all of them for `cargo xtask soak`.
-fn sample(from: usize) -> Vec<String> {
-    match std::env::var_os("INTERLOCK_WHOLE") {
-        Some(_) => lines(),
-        None => lines().into_iter().skip(from).step_by(3).collect(),
-    }
+/// Today's lines, one in six, or all of them for `cargo xtask soak`.
+fn sampled() -> Vec<String> {
+    let lines = lines().into_iter().enumerate();
+    let todays = lines.filter(|(index, _)| sample::has(*index, 6));
+    todays.map(|(_, line)| line).collect()
 }
 
 #[test]
@@ -97,16 +97,15 @@ fn no_trick_changes_anything_where_the_kernel_holds_all() {
 
 #[test]
 fn no_trick_changes_anything_without_namespaces() {
-    let sample = sample(0);
-    nothing(&changed_by(&sample, Level::Files));
+    nothing(&changed_by(&sampled(), Level::Files));
 }
 
 /// An old kernel: modes, times and truncating by path are not held there, and are not looked at.
 #[test]
 fn no_trick_changes_a_file_on_an_old_kernel() {
-    let mut sample = sample(1);
-    sample.retain(|line| !line.contains("os.truncate("));
-    nothing(&changed_by(&sample, Level::Partial));
+    let mut sampled = sampled();
+    sampled.retain(|line| !line.contains("os.truncate("));
+    nothing(&changed_by(&sampled, Level::Partial));
 }
 
 /// Without the kernel the same lines do what they say; a test that finds nothing has looked.

@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_testkit::{interlock::Interlock, room::Room, terminal};
+use interlock_testkit::{interlock::Interlock, room::Room, sample, terminal};
 use serde_json::Value;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -46,8 +46,11 @@ struct End {
 fn a_run_killed_anywhere_goes_on_to_the_same_end() {
     let seed = seed();
     eprintln!("to play the same again: INTERLOCK_SEED={seed}");
-    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
-    let points = if whole { POINTS.1 } else { POINTS.0 };
+    let points = if sample::is_whole() {
+        POINTS.1
+    } else {
+        POINTS.0
+    };
     let undisturbed = Sweep::new();
     let begun = Instant::now();
     undisturbed.go_on(None);

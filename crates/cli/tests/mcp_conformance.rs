@@ -9,7 +9,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, process::Command, thread};
 
-use interlock_testkit::{mcp::listening::Listening, programs, room::Room};
+use interlock_testkit::{mcp::listening::Listening, programs, room::Room, sample};
 use serde_json::json;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -230,7 +230,7 @@ fn differences(
 
 /// Compares in some ways; in all of them where the whole is asked for.
 fn compare(server: Server, sample: &[Way], is_explained: fn(&Suite, &str) -> bool) {
-    let ways = if std::env::var_os("INTERLOCK_WHOLE").is_some() {
+    let ways = if sample::is_whole() {
         all_ways(server)
     } else {
         sample.to_vec()

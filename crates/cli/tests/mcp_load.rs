@@ -27,6 +27,7 @@ use interlock_testkit::{
     mcp::{http::Client, listening::Listening},
     processes, programs,
     room::Room,
+    sample,
 };
 use serde_json::{Value, json};
 
@@ -54,7 +55,7 @@ struct Load {
 
 impl Load {
     fn asked_for(times: usize) -> Self {
-        if is_whole() {
+        if sample::is_whole() {
             return Self {
                 clients: CLIENTS,
                 calls_a_client: 250 * times,
@@ -67,11 +68,6 @@ impl Load {
             kill_every: Duration::from_millis(150),
         }
     }
-}
-
-/// Tells whether the whole load is asked for.
-fn is_whole() -> bool {
-    std::env::var_os("INTERLOCK_WHOLE").is_some()
 }
 
 /// How many processes of the fragile server die at a time.
@@ -175,7 +171,7 @@ impl Scene {
             most(second) <= most(first) + MORE_KIB_MAX,
             "memory grows: {memory:?}"
         );
-        if is_whole() {
+        if sample::is_whole() {
             let quarter = memory.len() / 4;
             let (earlier, last) = memory.split_at(memory.len() - quarter);
             let before = earlier.split_at(earlier.len() - quarter).1;

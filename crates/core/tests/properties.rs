@@ -21,7 +21,7 @@ use generate::{Dice, command, machine};
 use interlock_core::{Reply, command::Ask, decide, event::Event, evolve, names::RunId, run::Run};
 use reference::Reference;
 
-const SEQUENCES: u64 = 50_000;
+const SEQUENCES: u64 = 15_000;
 const COMMANDS_MAX: u64 = 24;
 
 #[expect(

@@ -3,27 +3,6 @@
 //! The gateway's own sessions, with nobody at the other end but the program itself: so both eras,
 //! every transport, restarts and lists that change are those of the gateway. Blocking, for plain
 //! threads; whether a call may be made at all is judged before, by the run.
-//!
-//! ```no_run
-//! # use interlock_gateway::tool_servers::{CallError, ToolServers, ToolServersSettings};
-//! # fn of_a_run(settings: ToolServersSettings, arguments: serde_json::Map<String, serde_json::Value>) -> Result<(), Box<dyn std::error::Error>> {
-//! let servers = ToolServers::start(settings)?;
-//! for tool in servers.tools()? {
-//!     println!("{} of {}", tool.name, tool.server);
-//! }
-//! // `servers.proposed` gives the facts by which the run judges the call; then:
-//! let call = servers.call("look", arguments, None);
-//! let result = loop {
-//!     match call.wait_for(std::time::Duration::from_millis(50)) {
-//!         Some(ended) => break ended?,
-//!         // Here it is looked whether the stage was cancelled: to drop the call cancels it.
-//!         None => continue,
-//!     }
-//! };
-//! println!("{}", result.text);
-//! # Ok(())
-//! # }
-//! ```
 
 mod call;
 mod held;

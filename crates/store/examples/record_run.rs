@@ -14,9 +14,9 @@ use interlock_store::{EventLog as _, Home};
 
 fn main() {
     let mut words = std::env::args().skip(1);
-    let (Some(home), Some(id)) = (words.next(), words.next()) else {
-        panic!("name the state directory and the run");
-    };
+    let mut word = |what: &str| words.next().expect(what);
+    let home = word("name the state directory");
+    let id = word("name the run");
     let log = Home::at(home)
         .open_run(&RunId::new(&id))
         .expect("the run can be opened");

@@ -9,6 +9,7 @@
 //! [`collector`] keeps the spans that are posted to it.
 //! [`provider`] plays any of four kinds of model providers, and every way in which one fails.
 //! [`picture`] tells what changed on the disk.
+//! [`sample`] chooses what of a long test is played today.
 //!
 //! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
 //! own output saw.
@@ -28,5 +29,6 @@ pub mod programs;
 pub mod proposal;
 pub mod provider;
 pub mod room;
+pub mod sample;
 mod server;
 pub mod terminal;

@@ -13,7 +13,7 @@
 #[path = "../support/direct.rs"]
 mod direct;
 
-use std::{env, fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
 use direct::{Direct, begin};
 use interlock_core::{
@@ -23,6 +23,7 @@ use interlock_core::{
 use interlock_formats::{NoWorkflows, Source, load, render};
 use interlock_runner::{Halt, Host as _, Order, drive};
 use interlock_store::{Durability, EventLog as _, Home};
+use interlock_testkit::sample;
 use serde_json::json;
 
 /// The most memory that any of these may have.
@@ -30,11 +31,7 @@ const KIBIBYTES_MAX: u64 = 200 * 1024;
 
 /// Chooses how much is played.
 fn size(sample: usize, whole: usize) -> usize {
-    if env::var_os("INTERLOCK_WHOLE").is_some() {
-        whole
-    } else {
-        sample
-    }
+    if sample::is_whole() { whole } else { sample }
 }
 
 fn flow(text: &str) -> Machine {

@@ -1,4 +1,4 @@
-//! The engine and the runner's drive in a simulated world: a hundred thousand schedules from a printed seed.
+//! The engine and the runner's drive in a simulated world: thirty thousand schedules from a printed seed.
 //!
 //! `INTERLOCK_SEED` and `INTERLOCK_SCHEDULES` choose another first seed and another number of schedules. A schedule that
 //! fails is made as calm as it can be, and printed: the workflow, every happening, every event.
@@ -26,7 +26,7 @@ use interlock_core::{event::Event, run::Run};
 use play::{Ending, Schedule};
 use workflow::{Workflow, workflow};
 
-const SCHEDULES: u64 = 100_000;
+const SCHEDULES: u64 = 30_000;
 /// Schedules of one workflow; the first of them crash before and after each append.
 const A_WORKFLOW: u64 = 100;
 /// One in so many logs is written out and read back.
