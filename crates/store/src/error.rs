@@ -113,7 +113,7 @@ pub enum StoreError {
         what: String,
     },
     /// The text is not the id of a run.
-    #[error("`{text}` is not the id of a run: `interlock list` shows the ids")]
+    #[error("`{text}` is not the id of a run: `interlock runs` shows the ids")]
     BadRunId {
         /// The text.
         text: String,
@@ -145,7 +145,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// No run has this id, prefix or name.
-    #[error("no run is called `{wanted}`: {}`interlock list --all` shows them all", guess(.near.as_deref()))]
+    #[error("no run is called `{wanted}`: {}`interlock runs --all` shows them all", guess(.near.as_deref()))]
     NoSuchRun {
         /// What was asked for.
         wanted: String,

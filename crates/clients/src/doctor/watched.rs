@@ -70,6 +70,6 @@ fn unreadable(error: &StoreError) -> Check {
         WHAT,
         Health::Warn,
         format!("not known: {error}"),
-        "see `interlock list`: each call of a session whose run cannot be read is denied",
+        "see `interlock runs`: each call of a session whose run cannot be read is denied",
     )
 }
