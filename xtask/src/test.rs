@@ -34,9 +34,14 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         _ => bail!("`test` takes `--quick` and nothing else"),
     };
     let mut steps = Steps::default();
+    // It waits for the network, and lint for the compiler.
+    let setup = (!quick).then(|| thread::spawn(setup::install));
     lint::add(&mut steps);
-    if !quick {
-        steps.own("setup", "what the tests need", setup::install);
+    if let Some(setup) = setup {
+        steps.own("setup", "what the tests need", || match setup.join() {
+            Ok(installed) => installed,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
     }
     tests(&mut steps, quick)?;
     cases(&mut steps)?;

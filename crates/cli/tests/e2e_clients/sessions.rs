@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::guarded::{Guarded, ended_well};
 use interlock_testkit::client::{Client, Outcome, Session, Tools};
 use interlock_testkit::proposal::{Proposal, Script};
+use interlock_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
 const CODEX: Client = Client::Codex(Tools::Code);
@@ -75,6 +76,39 @@ fn a_conversation_of_opencode_taken_up_again_stays_held() {
         Client::Opencode,
         &[&["--continue"], &["--continue", "--fork"]],
     );
+}
+
+/// A person begins a new conversation in the same window: it stays held.
+#[test]
+fn a_new_conversation_of_codex_stays_held() {
+    let guarded = Guarded::new(CODEX, &[("a.txt", "one\n")]);
+    let run = guarded.start(&workflow());
+    let script = Script::new(|turn| (turn == 0).then(|| Proposal::write("written.txt", "x\n")));
+    let session = Session::new(CODEX, &guarded.room, script);
+    let seen = |terminal: &mut Terminal, words: &str| {
+        terminal.wait_for(words, |screen| screen.contains(words))
+    };
+    let ended = session.in_terminal(|terminal| {
+        for attempt in 1..=2 {
+            seen(terminal, "Ask Codex to do")?;
+            let words = format!("Attempt {attempt}");
+            terminal.press(&words)?;
+            seen(terminal, &words)?;
+            terminal.press("\r")?;
+            terminal.wait_for("the refusal", |_| denials(&guarded, &run) == attempt)?;
+            seen(terminal, "done")?;
+            if attempt == 1 {
+                terminal.press("/new")?;
+                seen(terminal, "start a new chat")?;
+                terminal.press("\r")?;
+                seen(terminal, "Where should the new conversation run?")?;
+                terminal.press("\r")?;
+            }
+        }
+        Ok(())
+    });
+    ended.unwrap();
+    assert_eq!(guarded.room.read("written.txt"), None);
 }
 
 /// Another session of the project is told in its conversation that a run is open and does not hold it.

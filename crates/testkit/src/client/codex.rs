@@ -29,6 +29,10 @@ impl Tools {
     }
 }
 
+/// Keeps the questions about newer models from the first screen.
+pub(super) const NO_NEWER_MODEL: &str =
+    r#"notice.model_migrations={"gpt-5.5"="gpt-6-sol","gpt-5.6-sol"="gpt-6-sol"}"#;
+
 pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
     let folder = room.home().join(".codex");
     fs::create_dir_all(&folder)?;
