@@ -96,7 +96,8 @@ fn a_new_conversation_of_codex_stays_held() {
             seen(terminal, &words)?;
             terminal.press("\r")?;
             terminal.wait_for("the refusal", |_| denials(&guarded, &run) == attempt)?;
-            seen(terminal, "done")?;
+            // While a turn goes on there is no new conversation.
+            seen(terminal, "Worked for")?;
             if attempt == 1 {
                 terminal.press("/new")?;
                 seen(terminal, "start a new chat")?;
