@@ -431,6 +431,25 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
     assert_eq!(said, ["go", "begun", "from b", "corrected"]);
 }
 
+/// A stage in mode `yolo` whose model has proposed `calls` in one message.
+fn stage_with(calls: Vec<MessageCall>) -> Driven {
+    let states = json!({ "a": stage(true, json!(null)), "end": end() });
+    let mut machine = machine("a", false, states);
+    machine["stages"] = json!({ "mode": "yolo" });
+    let mut driven = Driven::begin(machine, "go");
+    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    driven.stage(call());
+    driven.stage(StageAsk::Message(Box::new(ModelMessage {
+        digest: Digest::new("m"),
+        finish: Finish::ToolCalls,
+        calls,
+        answer: None,
+        usage: Usage::default(),
+        ms: 0,
+    })));
+    driven
+}
+
 /// A call of a server's tool, which mode `yolo` lets pass.
 fn proposed(id: &CallId, tool: &str, digest: &str) -> StageAsk {
     StageAsk::Propose(Box::new(ToolCall {
@@ -451,25 +470,12 @@ fn proposed(id: &CallId, tool: &str, digest: &str) -> StageAsk {
 
 #[test]
 fn only_the_call_of_the_message_is_judged_by_its_id_its_tool_and_its_arguments() {
-    let states = json!({ "a": stage(true, json!(null)), "end": end() });
-    let mut machine = machine("a", false, states);
-    machine["stages"] = json!({ "mode": "yolo" });
-    let mut driven = Driven::begin(machine, "go");
-    driven.stage(StageAsk::Begin { tools: Vec::new() });
-    driven.stage(call());
     let said = |tool: &str, digest: &str| MessageCall {
         tool: tool.to_owned(),
         digest: Digest::new(digest),
         kind: MessageCallKind::Tool { reads: false },
     };
-    driven.stage(StageAsk::Message(Box::new(ModelMessage {
-        digest: Digest::new("m"),
-        finish: Finish::ToolCalls,
-        calls: vec![said("s__one", "d1"), said("s__two", "d2")],
-        answer: None,
-        usage: Usage::default(),
-        ms: 0,
-    })));
+    let mut driven = stage_with(vec![said("s__one", "d1"), said("s__two", "d2")]);
     let acting = driven.run.root.acting.clone().unwrap();
     let (first, second) = (&acting.calls[0].id, &acting.calls[1].id);
     for (id, tool, digest) in [
@@ -491,24 +497,11 @@ fn only_the_call_of_the_message_is_judged_by_its_id_its_tool_and_its_arguments()
 #[test]
 fn a_stage_whose_writing_call_was_cut_off_waits_for_a_person_and_another_begins_again() {
     for (reads, again) in [(true, true), (false, false)] {
-        let states = json!({ "a": stage(true, json!(null)), "end": end() });
-        let mut machine = machine("a", false, states);
-        machine["stages"] = json!({ "mode": "yolo" });
-        let mut driven = Driven::begin(machine, "go");
-        driven.stage(StageAsk::Begin { tools: Vec::new() });
-        driven.stage(call());
-        driven.stage(StageAsk::Message(Box::new(ModelMessage {
-            digest: Digest::new("m"),
-            finish: Finish::ToolCalls,
-            calls: vec![MessageCall {
-                tool: "s__one".to_owned(),
-                digest: Digest::new("d1"),
-                kind: MessageCallKind::Tool { reads },
-            }],
-            answer: None,
-            usage: Usage::default(),
-            ms: 0,
-        })));
+        let mut driven = stage_with(vec![MessageCall {
+            tool: "s__one".to_owned(),
+            digest: Digest::new("d1"),
+            kind: MessageCallKind::Tool { reads },
+        }]);
         let acting = driven.run.root.acting.clone().unwrap();
         let mut proposed = proposed(&acting.calls[0].id, "s__one", "d1");
         if let StageAsk::Propose(call) = &mut proposed {

@@ -5,6 +5,7 @@ mod claude_code;
 mod codex;
 mod copilot;
 mod gemini;
+mod in_terminal;
 mod offered;
 mod opencode;
 mod words;

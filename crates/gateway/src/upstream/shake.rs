@@ -122,10 +122,12 @@ impl Upstream {
 fn tried(outcome: Outcome, mark: &str) -> Tried {
     match &outcome {
         Outcome::Result(result) => match serde_json::from_str(result.get()) {
-            Ok(Value::Object(about)) if begins_nothing(&about) => Tried::No(Outcome::error(
-                INTERNAL_ERROR,
-                "the server answered `initialize` with a revision that has no sessions",
-            )),
+            Ok(Value::Object(about)) if mark == "protocolVersion" && begins_nothing(&about) => {
+                Tried::No(Outcome::error(
+                    INTERNAL_ERROR,
+                    "the server answered `initialize` with a revision that has no sessions",
+                ))
+            }
             Ok(Value::Object(about)) if about.contains_key(mark) => Tried::Known(about),
             _ => Tried::No(Outcome::error(
                 INTERNAL_ERROR,

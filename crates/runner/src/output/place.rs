@@ -41,8 +41,9 @@ fn put(source: Option<&Path>, target: &Path) -> io::Result<()> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     fs::create_dir_all(directory)?;
-    let (beside, file) = begun(directory, name)?;
-    let written = write(source, file, target).and_then(|_held| fs::rename(&beside, target));
+    // Its lock is held until it has its own name, or is removed.
+    let (beside, mut file) = begun(directory, name)?;
+    let written = write(source, &mut file, target).and_then(|()| fs::rename(&beside, target));
     if written.is_err() {
         // Only our own unfinished file; the error that counts is the first.
         let _ = fs::remove_file(&beside);
@@ -106,13 +107,12 @@ fn same(file: &File, path: &Path) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Writes it, and returns it: it stays locked until it is renamed.
-fn write(source: Option<&Path>, mut file: File, target: &Path) -> io::Result<File> {
-    copy(source, &mut file)?;
+fn write(source: Option<&Path>, file: &mut File, target: &Path) -> io::Result<()> {
+    copy(source, file)?;
     if let Ok(before) = fs::metadata(target) {
         file.set_permissions(before.permissions())?;
     }
-    Ok(file)
+    Ok(())
 }
 
 fn copy(source: Option<&Path>, file: &mut File) -> io::Result<()> {
