@@ -2,7 +2,7 @@
 
 #![cfg_attr(fuzzing, no_main)]
 
-use interlock_core::template::{BYTES_MAX, Missing, Template, Values};
+use interlock_expr::template::{BYTES_MAX, Missing, Template, Values};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
 

@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, path::Path, process::Command};
 
 /// Every crate of the house, from the ground up: a crate knows only what stands before it.
 const LAYERS: &[&str] = &[
+    "interlock-expr",
     "interlock-core",
+    "interlock-validate",
+    "interlock-view",
     "interlock-models",
     "interlock-shell",
     "interlock-graph",
@@ -34,14 +37,14 @@ const OWN_USE: &[&str] = &[
 const ENGINE: &[&str] = &[
     "globset",
     "indexmap",
-    "minijinja",
-    "minijinja-contrib",
+    "interlock-expr",
     "serde",
     "serde_json",
     "sha2",
 ];
 /// Parts that only the crates named beside them may use.
 const KEPT_TO: &[(&str, &[&str])] = &[
+    ("minijinja", &["interlock-expr"]),
     ("rusqlite", &["interlock-store"]),
     ("brush-parser", &["interlock-shell"]),
     ("clap", &["interlock"]),

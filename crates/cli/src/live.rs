@@ -7,7 +7,8 @@ use interlock_core::{
     Decision, Reply,
     command::{Ask, Command},
     machine::{Machine, Object},
-    report::{self, pending},
+    pending::pending,
+    place,
     run::Run,
     visible::visible,
 };
@@ -15,6 +16,7 @@ use interlock_formats::{Diagnostic, Loaded, Source, load as load_workflow, load_
 use interlock_project::{Config, Library};
 use interlock_sandbox::{Level, NotHeld, probe};
 use interlock_store::{Durability, EventLog as _, Home, RunLog, submit};
+use interlock_view::report;
 use serde_json::{Value, json};
 
 use crate::{
@@ -75,7 +77,7 @@ impl Live {
             .map(|decision| &decision.path)
             .filter(|path| !path.is_root());
         if let Value::Object(report) =
-            serde_json::to_value(report::report(&self.machine, &self.run, focus))?
+            serde_json::to_value(report(&self.machine, &self.run, focus))?
         {
             for (key, value) in report {
                 put(&mut line, &key, value);
@@ -107,9 +109,9 @@ impl Live {
 impl Live {
     /// Names the tools of a client that pass here whatever is listed, since they only manage the conversation.
     fn conversation(&self, client: ClientId) -> Vec<&'static str> {
-        let focus = report::focus(&self.run, None);
+        let focus = place::focus(&self.run, None);
         let state = self.run.frame(&focus).and_then(|frame| {
-            let machine = report::machine_of(&self.machine, &self.run, &focus)?;
+            let machine = place::machine_of(&self.machine, &self.run, &focus)?;
             machine.states.get(&frame.at)
         });
         let mut names = conversation(client);

@@ -6,10 +6,11 @@ use interlock_clients::review::{Row, headline, rows};
 use interlock_core::{
     event::Event,
     machine::Machine,
-    report::{Pending, moves, pending},
+    pending::{Pending, pending},
     run::Run,
 };
 use interlock_store::{Home, RunLog, StoreError};
+use interlock_view::report::moves;
 
 use crate::{
     app::App,

@@ -453,7 +453,7 @@ fn matches(wanted: &Value, seen: &Value) -> bool {
                     .all(|(wanted, seen)| matches(wanted, seen))
         }
         (Value::Number(wanted), Value::Number(seen)) => {
-            interlock_core::number::compare(wanted, seen) == Some(std::cmp::Ordering::Equal)
+            interlock_expr::number::compare(wanted, seen) == Some(std::cmp::Ordering::Equal)
         }
         _ => wanted == seen,
     }

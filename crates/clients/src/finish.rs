@@ -1,6 +1,7 @@
 //! The end of the agent's work: of its turn, and of the last task of its own list.
 
-use interlock_core::{Reply, briefing_as, command::Ask};
+use interlock_core::{Reply, command::Ask};
+use interlock_view::briefing_as;
 
 use crate::{
     answer::{Answer, Say},
@@ -40,7 +41,7 @@ pub(crate) fn turn(guarded: &mut Guarded, input: &Input, again: bool) -> Result<
     if again {
         return Ok(Say::Nothing.into());
     }
-    let report = interlock_core::report(&guarded.machine, &guarded.run, None);
+    let report = interlock_view::report(&guarded.machine, &guarded.run, None);
     Ok(Answer::tell_person(format!(
         "Interlock: run {} of `{}` is not finished: it stands in `{}` ({}).",
         guarded.id(),

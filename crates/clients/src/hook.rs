@@ -17,11 +17,11 @@ use std::{
 
 use interlock_confine::Host;
 use interlock_core::{
-    briefing_as, call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, notice,
-    run::PromptEnd,
+    call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, run::PromptEnd,
 };
 use interlock_facts::{RealDisk, Shape};
 use interlock_store::{Binding, ClientProcess, EventLog as _, Home, SessionKey, StoreError};
+use interlock_view::{briefing_as, notice};
 use serde_json::Value;
 
 use crate::{

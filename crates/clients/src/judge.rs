@@ -11,11 +11,11 @@ use interlock_core::{
     machine::Object,
     names::{CallId, FramePath, RunId},
     refusal::Refusal,
-    teach, teach_as,
 };
 use interlock_facts::{Disk, Proposal, RealDisk, Surroundings, facts};
 use interlock_project::Config;
 use interlock_store::{Note, SessionKey};
+use interlock_view::taught_as;
 use serde_json::Value;
 
 use crate::{
@@ -214,18 +214,9 @@ fn imitation(call: &ToolCall) -> Option<String> {
 /// Writes a refusal as the agent reads it: the stable word, then the sentence, with tools as its client calls them.
 fn reason(guarded: &Guarded, input: &Input, path: &FramePath, refusal: &Refusal) -> String {
     let (machine, run) = (&guarded.machine, &guarded.run);
-    let code = &refusal.code;
-    match refusal
-        .message
-        .strip_suffix(&teach(machine, run, Some(path)))
-    {
-        Some(why) => {
-            let names = |tool: &str| offered_as(input.client, tool);
-            let possible = teach_as(machine, run, Some(path), &names);
-            format!("{code}: {why}{possible}")
-        }
-        None => format!("{code}: {}", refusal.message),
-    }
+    let names = |tool: &str| offered_as(input.client, tool);
+    let sentence = taught_as(machine, run, path, &refusal.message, &names);
+    format!("{}: {sentence}", refusal.code)
 }
 
 /// Writes what a client's own prompt asks about a call; nothing of it steers a terminal.

@@ -13,7 +13,7 @@ use std::{
 
 use interlock_core::{
     machine::Machine,
-    report::{Pending, asked_since},
+    pending::{Pending, asked_since},
     run::Run,
     visible::visible,
 };

@@ -3,7 +3,7 @@
 use interlock_core::{
     command::{Ask, TransitionRequest},
     names::CallId,
-    report::{About, Pending, asked_since},
+    pending::{About, Pending, asked_since},
     run::{PromptCall, PromptEnd},
 };
 use interlock_store::StoreError;

@@ -6,11 +6,12 @@
 use interlock_core::{
     event::Event,
     machine::Machine,
-    report::{About, Basis, Pending, meaning},
+    pending::{About, Pending},
     run::Run,
     visible::visible,
 };
 use interlock_store::{EventLog as _, RunLog};
+use interlock_view::report::{Basis, meaning};
 
 use crate::answer::cut;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use interlock_expr::text::{Files, Places};
 use serde_json::Value;
 
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     node::NodeAsk,
     run::{PromptCall, PromptEnd},
     stage::StageAsk,
-    text::{Files, Places},
 };
 
 /// A command, with the time it is given at.

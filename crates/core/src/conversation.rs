@@ -4,6 +4,10 @@ mod before;
 
 pub use before::{OutputBefore, Undo, output_before, outputs_before};
 
+use interlock_expr::{
+    template::Template,
+    text::{Beside, Expr, Piece, Text},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,8 +17,6 @@ use crate::{
     node::tool::cut,
     run::{Frame, Run},
     stage::stage_of,
-    template::Template,
-    text::{Beside, Expr, Piece, Text},
 };
 
 /// What a model is told where a stage has no task.

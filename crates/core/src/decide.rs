@@ -29,6 +29,8 @@ pub(crate) use carry::{Filled, fill, kind_of};
 pub use prompts::{Question, question};
 pub use stage::{digest_of as text_digest, stage_task, stage_text};
 
+use interlock_expr::text::Places;
+
 use crate::{
     command::{Ask, Command},
     dialogue::Opening,
@@ -36,10 +38,9 @@ use crate::{
     evolve,
     machine::{Machine, ModeRules, Object},
     names::{AgentId, ApprovalId, FramePath},
+    pending::pending,
     refusal::{Code, Refusal},
-    report::pending,
     run::{Frame, Phase, Run},
-    text::Places,
 };
 
 /// Times that an agent is kept from ending its work without a transition in between.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use interlock_expr::text::{Files, Lack};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,10 +11,9 @@ use crate::{
     decide::{Filled, fill, kind_of},
     machine::{Activity, Capture, Machine, State},
     names::FramePath,
-    report::{item_title, shown_path},
+    place::{item_title, shown_path},
     run::{Frame, Run, Running, RunningAt},
     stage::CallFate,
-    text::{Files, Lack},
 };
 
 /// Returns what is to be done for each frame, in the order of the frames.
@@ -139,7 +139,8 @@ pub(crate) fn late_ms(state: &State, running: &Running) -> Option<u64> {
 }
 
 /// Tells whether a stage waits for a person's word on one of its calls.
-pub(crate) fn asks(frame: &Frame) -> bool {
+#[must_use]
+pub fn asks(frame: &Frame) -> bool {
     let calls = frame.acting.iter().flat_map(|acting| &acting.calls);
     calls
         .into_iter()

@@ -9,6 +9,7 @@ pub use parts::{
     SeenCondition, TokenPlace, ToolChange, WatchedFile,
 };
 
+use interlock_expr::text::Places;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,7 +25,6 @@ use crate::{
     refusal::Refusal,
     run::{PromptCall, PromptEnd},
     stage::{ActedCall, Finish, NoAnswer, Usage},
-    text::Places,
 };
 
 const fn is_zero(count: &usize) -> bool {

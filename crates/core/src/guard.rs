@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
+use interlock_expr::expression::Expression;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::{expression::Expression, names::GuardName};
+use crate::names::GuardName;
 
 /// A condition that a transition needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,23 +4,25 @@ mod evidence;
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
+use interlock_expr::{
+    expression::{AfterState, holds},
+    number::{compare, deep_equal},
+};
 use serde_json::{Value, json};
 
 use crate::{
     data::parse_output,
     event::SeenCondition,
-    expression::{AfterState, holds},
     guard::{
         EvidenceGuard, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source, with_parts,
     },
     machine::{Machine, Rule},
     names::GuardName,
-    number::{compare, deep_equal},
     run::{Frame, Run},
 };
 
 /// How deep guards may be composed of guards.
-pub(crate) const DEPTH_MAX: usize = 64;
+pub const DEPTH_MAX: usize = 64;
 
 /// Characters of a condition that are told.
 const CONDITION_MAX: usize = 200;
@@ -145,19 +147,22 @@ fn read_guard(scope: Scope<'_>, guard: &Guard, seen: &mut Vec<Value>) {
 }
 
 /// Returns the conditions of `guards` by themselves, in order, each named one once.
-pub(crate) fn leaves<'a>(machine: &'a Machine, guards: &'a [GuardRef]) -> Vec<&'a Guard> {
+#[must_use]
+pub fn leaves<'a>(machine: &'a Machine, guards: &'a [GuardRef]) -> Vec<&'a Guard> {
     let mut found = with_parts(&machine.guards, guards);
     found.retain(|guard| guard.items().is_empty());
     found
 }
 
 /// Tells whether a piece of evidence holds now.
-pub(crate) fn evidence_holds(scope: Scope<'_>, guard: &EvidenceGuard) -> bool {
+#[must_use]
+pub fn evidence_holds(scope: Scope<'_>, guard: &EvidenceGuard) -> bool {
     evidence::check(scope, guard).is_ok()
 }
 
 /// Returns the value that a field guard reads.
-pub(crate) fn field_value(frame: &Frame, field: &FieldGuard) -> Option<Value> {
+#[must_use]
+pub fn field_value(frame: &Frame, field: &FieldGuard) -> Option<Value> {
     read_field(frame, field).cloned()
 }
 

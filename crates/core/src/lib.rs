@@ -4,14 +4,12 @@
 //! command, [`evolve`] folds an event, [`effects`] says what must be done now.
 //! No input or output, no clock, no randomness, no async.
 
-pub mod briefing;
 pub mod call;
 pub mod command;
 pub mod conversation;
 pub mod data;
 pub mod dialogue;
 pub mod event;
-pub mod expression;
 pub mod facts;
 pub mod glob;
 pub mod guard;
@@ -19,18 +17,14 @@ pub mod holds;
 pub mod instant;
 pub mod machine;
 pub mod names;
-pub mod nearest;
 pub mod node;
-pub mod number;
+pub mod pending;
+pub mod place;
 pub mod policy;
 pub mod refusal;
-pub mod report;
 pub mod run;
 pub mod stage;
-pub mod template;
-pub mod text;
 pub mod tools;
-pub mod validate;
 pub mod visible;
 
 mod decide;
@@ -38,14 +32,10 @@ mod effects;
 mod evolve;
 mod judge;
 
-pub use briefing::{briefing, briefing_as, notice, teach, teach_as};
 pub use decide::{
     Decision, Question, Reply, addressed, decide, question, shell_finding, stage_task, stage_text,
     text_digest,
 };
-pub use effects::{effects, lacking, refill};
+pub use effects::{asks, effects, lacking, refill};
 pub use evolve::evolve;
 pub use judge::{Finding, Hold, Objection, Rule, hold, hold_at, is_contained, judge_written, keys};
-
-pub use report::{Report, report};
-pub use validate::validate;

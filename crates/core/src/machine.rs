@@ -3,8 +3,8 @@
 //! Immutable, and the same whichever format it was written in. Knows no run.
 
 use indexmap::IndexMap;
+use interlock_expr::text::{Form, Text};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::{
     data::DataFlags,
@@ -12,7 +12,6 @@ use crate::{
     names::{EventName, GuardName, InterruptName, MachineId, StateName},
     node::AgentWork,
     policy::Policy,
-    text::{Form, Text},
 };
 
 mod conversation;
@@ -30,8 +29,8 @@ pub use stage::{
     Otherwise, Refused, StageRules,
 };
 
-/// A context, an input or transition data: a JSON object, in order.
-pub type Object = Map<String, Value>;
+/// A context, an input or transition data.
+pub use interlock_expr::Object;
 
 /// A compiled workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

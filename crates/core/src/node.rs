@@ -10,18 +10,20 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use interlock_expr::{
+    expression::Expression,
+    template::{Template, Values},
+    text::Form,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     conversation::beside,
     dialogue::Dialogue,
-    expression::Expression,
     machine::{Machine, Object, Work},
     names::FramePath,
     run::Run,
-    template::{Template, Values},
-    text::Form,
 };
 
 mod ask;

@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use interlock_expr::text::Places;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -20,7 +21,6 @@ use crate::{
     machine::{ModeRules, Outcome},
     names::{AgentId, CallId, Digest, FramePath, RunId, StateName},
     stage::Usage,
-    text::Places,
 };
 
 pub use asked::{

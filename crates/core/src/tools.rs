@@ -2,6 +2,8 @@
 //!
 //! A rule written with one name of a tool means it under every other.
 
+mod others;
+
 /// Tools by all their names, the common one first.
 pub const NAMES: [&[&str]; 18] = [
     &[
@@ -96,7 +98,17 @@ pub fn all_names(name: &str) -> &'static [&'static str] {
 /// Tells whether a known client has a tool of exactly this name.
 #[must_use]
 pub fn is_known(name: &str) -> bool {
-    crate::validate::tools::is_known(name)
+    known().any(|tool| tool == name)
+}
+
+/// Returns the name of every tool that a known client has.
+pub fn known() -> impl Iterator<Item = &'static str> {
+    NAMES
+        .iter()
+        .copied()
+        .flatten()
+        .chain(others::OTHERS)
+        .copied()
 }
 
 /// Returns the tool whose name `name` looks like without being any name of it.

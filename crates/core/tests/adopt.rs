@@ -14,8 +14,8 @@ use interlock_core::{
     machine::Machine,
     names::RunId,
     run::{Phase, Run},
-    text::Places,
 };
+use interlock_expr::text::Places;
 use serde_json::{Value, json};
 
 /// A run, driven by hand, with the machine it follows now.

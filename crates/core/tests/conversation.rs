@@ -21,8 +21,8 @@ use interlock_core::{
     run::{Phase, Run, RunningAt},
     stage::{Finish, MessageCall, MessageCallKind, ModelMessage, StageAsk, Step, Usage, step},
     stage_task,
-    text::Places,
 };
+use interlock_expr::text::Places;
 use serde_json::{Value, json};
 
 /// A run that is asked one thing after the other.

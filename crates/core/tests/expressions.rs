@@ -4,18 +4,19 @@
 #[path = "support/choice.rs"]
 mod choice;
 
-use choice::choice;
 use interlock_core::{
     command::{Ask, Command},
     decide,
     event::Event,
     evolve,
-    expression::{Comparison, Expression, Node},
     machine::Outcome,
     names::RunId,
     run::{Phase, Run},
 };
+use interlock_expr::expression::{Comparison, Expression, Node};
 use serde_json::{Value, json};
+
+use choice::choice;
 
 /// Returns the expression `NAME > 10`.
 fn over_ten(name: &str) -> Expression {

@@ -17,7 +17,7 @@ use interlock_core::{
     evolve,
     machine::{Machine, Object},
     names::{ApprovalId, CallId, Digest, FramePath, RunId},
-    report::pending,
+    pending::pending,
     run::Run,
     stage::{
         Finish, MessageCall, MessageCallKind, ModelMessage, NoAnswer, StageAsk, Step, ToolThere,

@@ -6,13 +6,11 @@ mod choice;
 #[path = "support/started.rs"]
 mod started;
 
-use choice::choice;
-use interlock_core::{
-    expression::{Comparison, Expression, Node},
-    machine::Outcome,
-    run::Phase,
-};
+use interlock_core::{machine::Outcome, run::Phase};
+use interlock_expr::expression::{Comparison, Expression, Node};
 use serde_json::{Map, Value, json};
+
+use choice::choice;
 use started::started;
 
 /// A guard that holds.

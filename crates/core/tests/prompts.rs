@@ -14,10 +14,11 @@ use interlock_core::{
     evolve,
     machine::Machine,
     names::{AgentId, CallId, Digest, RunId},
+    pending::pending,
     question,
-    report::{Basis, meaning, pending},
     run::{PromptCall, PromptEnd, Run, Settlement},
 };
+use interlock_view::report::{Basis, meaning};
 use serde_json::{Value, json};
 
 fn machine() -> Machine {
@@ -202,7 +203,7 @@ fn a_question_in_a_prompt_is_open_and_stops_nothing() {
     assert_eq!(waiting.len(), 1);
     assert!(waiting[0].in_prompt);
     assert_eq!(json!(waiting[0])["in_prompt"], true);
-    let report = interlock_core::report(&played.machine, &played.run, None);
+    let report = interlock_view::report(&played.machine, &played.run, None);
     assert_eq!(report.status.as_str(), "running");
     // A sub-agent at work beside it goes on.
     assert_eq!(

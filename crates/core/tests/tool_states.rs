@@ -9,8 +9,8 @@ use interlock_core::{
         Given, NodeError, NodeOutput, ToolWork,
         tool::{arguments, output},
     },
-    number::deep_equal,
 };
+use interlock_expr::number::deep_equal;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -6,7 +6,6 @@
 mod check;
 mod configured;
 mod document;
-mod expression;
 mod keys;
 mod lower;
 mod nodes;
@@ -21,10 +20,8 @@ mod table;
 mod tools;
 mod works;
 
-use interlock_core::{
-    machine::Machine,
-    validate::{FindingCode, validate},
-};
+use interlock_core::machine::Machine;
+use interlock_validate::{FindingCode, validate};
 
 use crate::{
     diagnostic::Report,
@@ -33,6 +30,7 @@ use crate::{
     source::{Files, Workflows},
     spans::Spans,
 };
+
 use notes::Notes;
 
 pub(crate) use schema::schema;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use interlock_core::validate::Severity;
+use interlock_validate::Severity;
 use serde::Serialize;
 
 use crate::source::{Files, Span};

@@ -37,4 +37,4 @@ pub use render::render;
 pub use schema::{codemie_schema, flowstate_schema, pipeline_schema, schema};
 pub use source::{NoWorkflows, Source, Workflows};
 
-pub use interlock_core::validate::{Location, Place, Severity};
+pub use interlock_validate::{Location, Place, Severity};

@@ -1,6 +1,8 @@
 //! From a text to a sealed machine, or to everything that is wrong with it.
 
-use interlock_core::{machine::Machine, nearest::nearest, validate::Severity};
+use interlock_core::machine::Machine;
+use interlock_expr::nearest::nearest;
+use interlock_validate::Severity;
 use serde_json::Value;
 
 use crate::{

@@ -13,10 +13,8 @@ mod syntax;
 
 use std::collections::HashSet;
 
-use interlock_core::{
-    machine::Machine,
-    validate::{FindingCode, validate},
-};
+use interlock_core::machine::Machine;
+use interlock_validate::{FindingCode, validate};
 
 use crate::{
     diagnostic::Report,
@@ -25,6 +23,7 @@ use crate::{
     source::{Files, Workflows},
     table::Table,
 };
+
 use check::Check;
 use document::Document;
 

@@ -3,10 +3,8 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
-use interlock_core::{
-    validate::Severity,
-    visible::{push_visible, steers, visible, visible_lines},
-};
+use interlock_core::visible::{push_visible, steers, visible, visible_lines};
+use interlock_validate::Severity;
 
 use crate::diagnostic::Diagnostic;
 

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use interlock_core::{
-    names::MachineId,
-    validate::{GuardRoot, Location, Place},
-};
+use interlock_core::names::MachineId;
+use interlock_validate::{GuardRoot, Location, Place};
 
 use crate::source::Span;
 

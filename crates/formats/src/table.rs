@@ -4,7 +4,7 @@ mod shape;
 
 use std::collections::HashMap;
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 
 use crate::{
     diagnostic::Report,

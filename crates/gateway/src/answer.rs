@@ -1,13 +1,12 @@
 //! What a control call is told: a text for the model, and the same as a value.
 
 use interlock_core::{
-    briefing,
     event::Event,
     machine::Object,
     names::{FramePath, RunId},
     refusal::Refusal,
-    report, teach,
 };
+use interlock_view::{briefing, report, teach};
 use serde_json::{Value, json};
 
 use crate::{live::Live, refused::Refused};
@@ -57,8 +56,7 @@ impl Answer {
         add_report(&mut structured, live, said);
         let mut text = format!("Refused (`{}`): {}", refusal.code, ended(&refusal.message));
         let teach = teach(&live.machine, &live.run, said.focus);
-        // The refusal of a tool call says it already.
-        if !teach.is_empty() && !refusal.message.ends_with(&teach) {
+        if !teach.is_empty() {
             text.push(' ');
             text.push_str(&teach);
         }

@@ -11,13 +11,15 @@ use interlock_core::{
     event::Event,
     machine::Machine,
     names::{AgentId, CallId, Digest, FramePath, RunId},
-    notice,
     refusal::{Code, Refusal},
-    report::{self, Status},
     run::{Phase, Run},
 };
 use interlock_facts::Surroundings;
 use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit, submit_made};
+use interlock_view::{
+    notice,
+    report::{self, Status},
+};
 
 use crate::{governor_queue::waiting, tools::ToolText};
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use indexmap::IndexMap;
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use serde::Deserialize;
 
 pub use codemie::{

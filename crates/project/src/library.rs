@@ -6,7 +6,7 @@ use std::{
     sync::OnceLock,
 };
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use interlock_formats::{Source, Workflows, id_of};
 
 use crate::{assets::Assets, config::Config, places::workflow_root};

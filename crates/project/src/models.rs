@@ -11,7 +11,7 @@ use std::{
 };
 
 use indexmap::IndexMap;
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use interlock_models::{BadProvider, Key, Kind, Price, Provider};
 
 use crate::config::{Config, PriceConfig, ProviderConfig, Providers, expand};

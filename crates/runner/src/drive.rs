@@ -16,8 +16,8 @@ use interlock_core::{
     node::is_node,
     refusal::{Code, Refusal},
     run::Run,
-    text::Files,
 };
+use interlock_expr::text::Files;
 use serde_json::Value;
 
 use crate::{

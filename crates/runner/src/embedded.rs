@@ -13,9 +13,9 @@ use std::{
 };
 
 use interlock_core::{
-    command::Effect, event::Event, machine::Machine, report::Pending, run::Run, stage::Step,
-    text::Files,
+    command::Effect, event::Event, machine::Machine, pending::Pending, run::Run, stage::Step,
 };
+use interlock_expr::text::Files;
 use interlock_store::{AppendError, EventLog, RunLog, StoreError};
 
 use crate::{

@@ -1,8 +1,7 @@
 //! What a run is driven over: a clock, a log, and something that carries effects out.
 
-use interlock_core::{
-    command::Effect, event::Event, machine::Machine, report::Pending, run::Run, text::Files,
-};
+use interlock_core::{command::Effect, event::Event, machine::Machine, pending::Pending, run::Run};
+use interlock_expr::text::Files;
 
 use crate::{
     order::{Order, Outcome},

@@ -8,8 +8,8 @@ use interlock_core::{
     effects, lacking,
     machine::Machine,
     refill,
-    text::{Files, Lack},
 };
+use interlock_expr::text::{Files, Lack};
 use serde_json::Value;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc};
 
-use interlock_core::text::Places;
+use interlock_expr::text::Places;
 
 use crate::{
     codemie::Nodes,

@@ -7,10 +7,10 @@ use interlock_core::{
     facts::{CommandClass, NetworkDirection, ShellAsk, ShellFacts, SimpleCommand, Word},
     machine::{Activity, Machine},
     names::StateName,
-    nearest::nearest,
     policy::Stance,
     refusal::Code,
 };
+use interlock_expr::nearest::nearest;
 use interlock_facts::Disk;
 use serde::Serialize;
 use serde_json::json;

@@ -1,6 +1,7 @@
 //! The line a simulation answers with.
 
-use interlock_core::{Report, refusal::Code};
+use interlock_core::refusal::Code;
+use interlock_view::Report;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ mod verdicts;
 mod wording;
 
 use interlock_core::{
-    Decision, Finding, Reply, briefing,
+    Decision, Finding, Reply,
     call::{ToolCall, WrittenPath},
     command::{ActivityOutcome, Answer, Ask, Command, TransitionRequest},
     decide,
@@ -19,14 +19,13 @@ use interlock_core::{
     facts::SimpleCommand,
     machine::{Machine, Object},
     names::{AgentId, FramePath, RunId},
-    report,
     run::Run,
     shell_finding,
-    text::Places,
 };
-
+use interlock_expr::text::Places;
 use interlock_sandbox::Level;
 use interlock_shell::Dialect;
+use interlock_view::{briefing, report, taught};
 
 use crate::{
     calls,
@@ -374,8 +373,12 @@ impl Simulation {
             Reply::Ask(_) => Verdict::Ask,
             Reply::Refused(_) => Verdict::Deny,
         };
-        let focus = branch.then(|| decision.path.clone());
-        let output = self.answered(decision, said, focus.as_ref());
+        let path = decision.path.clone();
+        let refused = matches!(decision.reply, Reply::Ask(_) | Reply::Refused(_));
+        let mut output = self.answered(decision, said, branch.then_some(&path));
+        if refused {
+            output.message = taught(&self.machine, &self.run, &path, &output.message);
+        }
         OutputLine {
             verdict: Some(verdict),
             ..output

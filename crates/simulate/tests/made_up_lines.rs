@@ -17,10 +17,11 @@ use interlock_core::{
     evolve,
     machine::{Machine, Outcome},
     names::RunId,
-    report::{item_title, pending, title},
+    pending::pending,
+    place::{item_title, title},
     run::{Phase, Run},
-    text::Places,
 };
+use interlock_expr::text::Places;
 use interlock_formats::{NoWorkflows, Source, load};
 use serde_json::{Value, json};
 

@@ -121,7 +121,7 @@ proptest! {
         let mut second = first.clone();
         for line in &lines {
             let before = serde_json::to_value(first.run()).unwrap();
-            let status = interlock_core::report::status(&machine(), first.run());
+            let status = interlock_view::report::status(&machine(), first.run());
             let answer = serde_json::to_value(first.step(line).unwrap()).unwrap();
             prop_assert_eq!(&serde_json::to_value(second.step(line).unwrap()).unwrap(), &answer);
             // A code says why not, and nothing else has one.

@@ -6,8 +6,8 @@ use interlock_core::{
     dialogue::Opening,
     machine::{ModeRules, Object},
     names::RunId,
-    text::Places,
 };
+use interlock_expr::text::Places;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -11,10 +11,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{
-    names::{MachineId, RunId},
-    report::{Status, state_paths, status},
-};
+use interlock_core::names::{MachineId, RunId};
+use interlock_view::report::{Status, state_paths, status};
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -14,10 +14,9 @@ use interlock_core::{
     evolve,
     machine::{ModeRules, Object},
     names::RunId,
-    nearest::nearest,
     run::Run,
-    text::Places,
 };
+use interlock_expr::{nearest::nearest, text::Places};
 
 use crate::{
     error::StoreError,

@@ -5,7 +5,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::{event::Event, run::Run, text::Files};
+use interlock_core::{event::Event, run::Run};
+use interlock_expr::text::Files;
 use interlock_runner::{Appended, Failed, Happening, Host, Order, Outcome};
 use interlock_store::{AppendError, EventLog as _, RunLog, StoreError};
 

@@ -11,7 +11,8 @@ use interlock_clients::{
     ClientId,
     install::{FileChange, Floor, Plan, Request, Scope, Site, Summary, apply, detect, diff, plan},
 };
-use interlock_core::{nearest::nearest, visible::visible_lines};
+use interlock_core::visible::visible_lines;
+use interlock_expr::nearest::nearest;
 use interlock_project::Library;
 use serde_json::{Value, json};
 

@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_core::{
-    names::RunId,
-    report::{state_paths, titles},
-};
+use interlock_core::{names::RunId, place::titles};
 use interlock_formats::{Source, Workflows as _, description_of, parent_of};
 use interlock_project::{Library, Origin};
 use interlock_runner::holder;
 use interlock_store::{EventLog as _, Home, Listed, RunCard, RunSummary};
+use interlock_view::report::state_paths;
 use serde_json::{Value, json};
 
 use crate::{

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use interlock_clients::{ClientId, install::detect};
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use interlock_formats::{Severity, Source, check, load, render as shown};
 use interlock_project::Origin;
 use interlock_simulate::{Setting, cases::CaseFile};
@@ -24,6 +24,7 @@ use crate::{
     failure::{Done, Exit, Failure},
     output::Style,
 };
+
 use found::Found;
 use render::Parts;
 

@@ -6,7 +6,7 @@ use interlock_core::{
     conversation::output_before,
     data::parse_output,
     machine::{Activity, Ending},
-    report::pending,
+    pending::pending,
 };
 use interlock_formats::answer_findings;
 use interlock_project::configuration_directory;

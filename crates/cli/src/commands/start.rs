@@ -1,9 +1,10 @@
 //! `start`: a run that a session of this project is held to.
 
 use interlock_clients::{install::set_up, tools::lacks};
-use interlock_core::{machine::Machine, names::RunId, report};
+use interlock_core::{machine::Machine, names::RunId};
 use interlock_project::{Config, Hold, configuration_directory};
 use interlock_store::{Home, Lookup, NewRun, SessionKey, SourceFile};
+use interlock_view::report;
 use serde_json::json;
 
 use crate::{

@@ -3,7 +3,7 @@
 use interlock_core::{
     event::Event,
     machine::Machine,
-    report::{shown_path, title},
+    place::{shown_path, title},
     run::{Frame, Run},
     stage::{Usage, stage_of},
 };

@@ -12,7 +12,8 @@ use std::{
 };
 
 use interlock_clients::notify;
-use interlock_core::{dialogue::Dialogue, machine::Machine, text::Places};
+use interlock_core::{dialogue::Dialogue, machine::Machine};
+use interlock_expr::text::Places;
 use interlock_project::configuration_directory;
 use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
 use interlock_store::{EventLog as _, RunLog};

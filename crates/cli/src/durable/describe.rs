@@ -4,11 +4,12 @@ use interlock_core::{
     event::Cause,
     machine::Machine,
     names::FramePath,
-    report::{shown_path, state_paths, title_of, titles},
+    place::{shown_path, title_of, titles},
     run::{Frame, Phase, Run},
     stage::Usage,
 };
 use interlock_runner::holder;
+use interlock_view::report::state_paths;
 use serde_json::{Value, json};
 
 use super::{

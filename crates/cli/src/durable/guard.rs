@@ -15,13 +15,13 @@ use interlock_core::{
     command::{Ask, Command},
     machine::{Machine, Object, Outcome},
     names::RunId,
-    report,
     run::{Phase, Run},
 };
 use interlock_formats::{Severity, Source, load};
 use interlock_project::{Config, Library, configuration_directory, project_root};
 use interlock_runner::{Guard, GuardWanted, Guarded};
 use interlock_store::{EventLog as _, Home, NewRun, RunLog, SourceFile, submit};
+use interlock_view::report;
 
 use crate::{
     app::{self, App},

@@ -7,10 +7,12 @@ use interlock_core::{
     event::Cause,
     machine::{Machine, Outcome},
     names::FramePath,
-    report::{About, StandsFor, Status, pending, report, standing, title_of},
+    pending::{About, pending},
+    place::title_of,
     run::{Phase, Run},
 };
 use interlock_store::{EventLog as _, RunLog};
+use interlock_view::report::{StandsFor, Status, report, standing};
 use serde_json::{Value, json};
 
 use super::stages::stands_in_stage;

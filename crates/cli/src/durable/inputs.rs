@@ -6,7 +6,8 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use interlock_core::{machine::Object, nearest::nearest};
+use interlock_core::machine::Object;
+use interlock_expr::nearest::nearest;
 use interlock_formats::{Input, InputKind};
 use serde_json::Value;
 

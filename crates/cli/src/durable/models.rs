@@ -8,8 +8,8 @@ use std::{
 use interlock_core::{
     machine::{Activity, Machine, Work},
     node::{RECORDS, RecordsNode},
-    text::Form,
 };
+use interlock_expr::text::Form;
 use interlock_models::{Answer, Cancel, Client, Heard, ModelError, Patience, Request, Usage};
 use interlock_project::{Config, Models as Configured, ReadyModel};
 use interlock_runner::{Model, Models, Tries};

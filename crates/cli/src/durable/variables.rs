@@ -1,6 +1,7 @@
 //! Variables that are set from outside.
 
-use interlock_core::{machine::Object, nearest::nearest};
+use interlock_core::machine::Object;
+use interlock_expr::nearest::nearest;
 use serde_json::Value;
 
 use crate::failure::Failure;

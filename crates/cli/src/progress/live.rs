@@ -16,7 +16,7 @@ use interlock_core::{
     event::Event,
     machine::Machine,
     names::FramePath,
-    report::{shown_path, title},
+    place::{shown_path, title},
     run::Run,
     visible::visible_lines,
 };

@@ -6,7 +6,7 @@ use interlock_core::{
     command::{Effect, Stage},
     machine::Machine,
     names::FramePath,
-    report::{numbered, shown_path, title},
+    place::{numbered, shown_path, title},
     run::Run,
 };
 

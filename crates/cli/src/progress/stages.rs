@@ -4,7 +4,7 @@ use interlock_core::{
     event::{AllowSource, Event},
     machine::Machine,
     names::FramePath,
-    report::title,
+    place::title,
     run::Run,
     stage::Usage,
 };

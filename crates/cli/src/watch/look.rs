@@ -8,7 +8,8 @@ use std::{
 
 use interlock_core::{
     names::{ApprovalId, RunId},
-    report::{Pending, pending, titles},
+    pending::{Pending, pending},
+    place::titles,
 };
 use interlock_store::{EventLog as _, Home, Listed, RunLog, RunSummary, StoreError};
 

@@ -5,7 +5,7 @@ mod tests;
 
 use interlock_core::{
     names::{ApprovalId, RunId},
-    report::Pending,
+    pending::Pending,
 };
 
 use crate::review::Review;

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     instant::utc,
-    report::{About, Pending},
+    pending::{About, Pending},
     visible::visible,
 };
 use ratatui::{

@@ -24,7 +24,9 @@ fn repository() -> PathBuf {
 }
 
 fn read() -> BTreeMap<String, Type> {
-    types::read(&repository().join("crates/core/src"))
+    let mut types = types::read(&repository().join("crates/expr/src"));
+    types.extend(types::read(&repository().join("crates/core/src")));
+    types
 }
 
 /// `INTERLOCK_BLESS=1` writes it; read what changed.

@@ -4,7 +4,7 @@ use crate::{
     event::BranchOutcome,
     machine::Machine,
     names::{FramePath, StateName},
-    report::shown_path,
+    place::shown_path,
     run::{Frame, Run},
 };
 

@@ -1,11 +1,12 @@
 //! Every row of the tables of outputs and flags, and how flags go together.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
+use interlock_expr::number::deep_equal;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Clear, DataFlags, apply, contribution, parse_output};
-use crate::{machine::Object, number::deep_equal};
+use crate::machine::Object;
 
 fn object(value: Value) -> Object {
     value.as_object().unwrap().clone()

@@ -1,5 +1,7 @@
 //! Outcomes of what Interlock itself carries out.
 
+use serde_json::Value;
+
 use super::{
     Answered, Reply, Work,
     stage::End,
@@ -11,12 +13,11 @@ use crate::{
     event::{Cause, Event},
     machine::Activity,
     names::FramePath,
+    place::shown_path,
     refusal::{Code, Refusal},
-    report::shown_path,
     run::RunningAt,
     stage::stage_of,
 };
-use serde_json::Value;
 
 impl Work<'_> {
     /// Takes the outcome of a running task, stage, question or wait.

@@ -4,8 +4,8 @@ use super::{Answered, Reply, Work};
 use crate::{
     event::Event,
     machine::{Activity, Machine, Object},
+    place::shown_path,
     refusal::{Code, Refusal},
-    report::shown_path,
     run::Frame,
 };
 
@@ -25,7 +25,7 @@ impl<'a> Work<'a> {
             let path = shown_path(
                 self.machine,
                 &self.run,
-                &crate::report::focus(&self.run, None),
+                &crate::place::focus(&self.run, None),
             );
             return Err(Refusal::new(
                 Code::InvalidArguments,

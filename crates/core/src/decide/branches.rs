@@ -1,5 +1,8 @@
 //! Branches of a frame: opened, ended, joined.
 
+use interlock_expr::number::deep_equal;
+use serde_json::Value;
+
 use super::{
     Work,
     durable::settles,
@@ -10,11 +13,9 @@ use crate::{
     evolve::UPSTREAM,
     machine::{Activity, Branch, Fork, Join, Machine, MapOver, Object, Outcome},
     names::FramePath,
-    number::deep_equal,
     refusal::{Code, Refusal},
     run::Frame,
 };
-use serde_json::Value;
 
 impl Work<'_> {
     /// Returns how the branch at `path` has just ended, if it has.

@@ -5,7 +5,6 @@ use super::{
     address::{self, Address, Bind},
 };
 use crate::{
-    briefing::teach,
     call::{CallKind, CallResult, ToolCall},
     command::{LineEnd, LineStart},
     event::{AllowSource, CallRecord, Event},
@@ -21,7 +20,7 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall, at_ms: u64)
     let address = match place_of(machine, run, call) {
         Ok(address) => address,
         Err(refusal) => {
-            return denied(machine, run, call, FramePath::root(), Vec::new(), refusal);
+            return denied(call, FramePath::root(), Vec::new(), refusal);
         }
     };
     let mut events = Vec::new();
@@ -36,12 +35,12 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall, at_ms: u64)
             Code::UnknownBranch,
             "the run stands in a state its machine does not have",
         );
-        return denied(machine, run, call, path, events, refusal);
+        return denied(call, path, events, refusal);
     };
     match judge::judge(bench) {
         Verdict::Allow => allowed(bench, path, events),
         Verdict::Ask(refusal) => asked(bench, path, events, refusal, at_ms),
-        Verdict::Deny(refusal) => denied(machine, run, call, path, events, refusal),
+        Verdict::Deny(refusal) => denied(call, path, events, refusal),
     }
 }
 
@@ -169,7 +168,6 @@ fn asked(
         && bench.run.grants.iter().any(|grant| {
             is_for(grant, bench.frame, &path, bench.call) && grant.granted_by.is_none()
         });
-    let refusal = taught(bench.machine, bench.run, &path, refusal);
     if !open {
         events.push(Event::GrantRequested {
             path: path.clone(),
@@ -192,15 +190,7 @@ fn asked(
     }
 }
 
-fn denied(
-    machine: &Machine,
-    run: &Run,
-    call: &ToolCall,
-    path: FramePath,
-    mut events: Vec<Event>,
-    refusal: Refusal,
-) -> Decision {
-    let refusal = taught(machine, run, &path, refusal);
+fn denied(call: &ToolCall, path: FramePath, mut events: Vec<Event>, refusal: Refusal) -> Decision {
     events.push(Event::CallDenied {
         path: path.clone(),
         call: record(call),
@@ -211,22 +201,6 @@ fn denied(
         reply: Reply::Refused(refusal),
         path,
     }
-}
-
-/// Adds to a refusal what is possible instead.
-fn taught(machine: &Machine, run: &Run, path: &FramePath, refusal: Refusal) -> Refusal {
-    let teach = teach(machine, run, Some(path));
-    let message = if teach.is_empty() {
-        refusal.message
-    } else {
-        let stop = if refusal.message.ends_with(['.', '?', '!']) {
-            ""
-        } else {
-            "."
-        };
-        format!("{}{stop} {teach}", refusal.message)
-    };
-    Refusal { message, ..refusal }
 }
 
 pub(super) fn record(call: &ToolCall) -> CallRecord {

@@ -1,5 +1,9 @@
 //! From the entry of a state to the end of its activity: texts filled, effects started, tries counted.
 
+use interlock_expr::{
+    number::{Side, compare_text},
+    text::{Beside, Files, Lack, Places, Sources, TextError},
+};
 use serde_json::Value;
 
 use super::{
@@ -11,11 +15,9 @@ use crate::{
     event::{Cause, Event},
     machine::{Activity, Capture, State, Test, TestOp},
     names::FramePath,
-    number::{Side, compare_text},
+    place::shown_path,
     refusal::{Code, Refusal},
-    report::shown_path,
     run::Frame,
-    text::{Beside, Files, Lack, Places, Sources, TextError},
 };
 
 /// Characters that the reason of a pause may have.
@@ -276,7 +278,7 @@ pub(crate) fn file_of(state: &State, sources: &Sources<'_>) -> Result<Option<Str
     if path.trim().is_empty() {
         return Err(wrong("`output` names no file".to_owned()));
     }
-    let base = crate::text::Base::RunDir;
+    let base = interlock_expr::text::Base::RunDir;
     Ok(Some(sources.places.absolute(&path, base)))
 }
 

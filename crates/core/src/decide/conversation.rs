@@ -1,5 +1,7 @@
 //! The conversation of a line: outputs kept, and what a person says before a state begins.
 
+use interlock_expr::template::Left;
+
 use super::{
     Work,
     transitions::{done, state_of},
@@ -11,9 +13,8 @@ use crate::{
     holds::{Scope, conditions, unreadable},
     machine::{Rule, Target},
     names::{EventName, FramePath},
+    pending::Pending,
     refusal::{Code, Refusal},
-    report::Pending,
-    template::Left,
 };
 
 /// Conditions of one choice that are told at most.

@@ -1,5 +1,6 @@
 //! What only a durable run is asked: files, lost effects, cancelling with a way on, going on after a failure.
 
+use interlock_expr::text::Files;
 use serde_json::Value;
 
 use super::{
@@ -14,11 +15,10 @@ use crate::{
     holds::Scope,
     machine::{Activity, Join, Object, OnCrash, Outcome},
     names::FramePath,
+    place::shown_path,
     refusal::{Code, Refusal},
-    report::shown_path,
     run::{Phase, RunningAt},
     stage::{ActedCall, Acting, CallFate, stage_of},
-    text::Files,
 };
 
 impl Work<'_> {

@@ -1,14 +1,15 @@
 //! Machines that a state calls: what they are given, and what comes back.
 
+use interlock_expr::text::{Files, Places, Sources};
+use serde_json::Value;
+
 use super::{Work, carry, transitions::error};
 use crate::{
     event::{Cause, Event},
     machine::{Call, Machine, Object, Outcome},
     names::FramePath,
     refusal::{Code, Refusal},
-    text::{Files, Places, Sources},
 };
-use serde_json::Value;
 
 impl Work<'_> {
     pub(super) fn call_machine(

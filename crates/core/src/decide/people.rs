@@ -11,8 +11,8 @@ use crate::{
     instant::utc,
     machine::{Object, Refused, Target},
     names::{ApprovalId, FramePath},
+    pending::{About, Pending, pending},
     refusal::{Code, Refusal},
-    report::{About, Pending, pending},
     run::{Asked, Grant, Parked, Run, Settled, Settlement},
 };
 

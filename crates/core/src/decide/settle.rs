@@ -1,5 +1,8 @@
 //! What follows from entering a state: what it does begins, and its ends are passed up.
 
+use interlock_expr::text::Files;
+use serde_json::Value;
+
 use super::{
     Work,
     question::Subject,
@@ -12,9 +15,7 @@ use crate::{
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
     run::Parked,
-    text::Files,
 };
-use serde_json::Value;
 
 impl Work<'_> {
     /// Carries on from the state that the frame at `path` has just entered.

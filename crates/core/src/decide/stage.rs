@@ -12,14 +12,16 @@ use crate::{
     holds::{Scope, unmet},
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
+    place::item_title,
     refusal::{Code, Refusal},
-    report::item_title,
     run::{Frame, Run, RunningAt},
     stage::{Acting, NoAnswer, StageAsk, ToolThere, Usage, offered, stage_of},
+};
+pub(in crate::decide) use end::End;
+use interlock_expr::{
     template::Left,
     text::{Beside, Files, Places, Sources, Text},
 };
-pub(in crate::decide) use end::End;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -388,8 +390,8 @@ fn fill_text(
             body.len()
         )),
         Ok(body) => Ok(body),
-        Err(crate::text::Lack::Wrong(error)) => Err(error.reason),
-        Err(crate::text::Lack::File(file)) => Err(format!("`{file}` cannot be read here")),
+        Err(interlock_expr::text::Lack::Wrong(error)) => Err(error.reason),
+        Err(interlock_expr::text::Lack::File(file)) => Err(format!("`{file}` cannot be read here")),
     })
 }
 

@@ -1,5 +1,7 @@
 //! Transitions: which one an event takes, and what taking it means.
 
+use interlock_expr::nearest::nearest;
+
 use super::{
     Answered, Reply, Work,
     address::{self, Bind},
@@ -12,7 +14,6 @@ use crate::{
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
     names::{ApprovalId, Digest, EventName, FramePath, StateName},
-    nearest::nearest,
     refusal::{Code, Refusal},
     run::{Frame, Parked},
 };

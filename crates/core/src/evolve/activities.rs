@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use interlock_expr::text::Caught;
 use serde_json::Value;
 
 use crate::{
@@ -9,7 +10,6 @@ use crate::{
     machine::Object,
     names::FramePath,
     run::{Child, Frame, Items, Phase, Run, Running, RunningAt},
-    text::Caught,
 };
 
 /// Characters of the reason of a failed try that are kept.

@@ -1,9 +1,10 @@
 //! Model stages: what a model is given, what it must hand in, and what bounds it.
 
+use interlock_expr::text::Text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{guard::GuardRef, text::Text};
+use crate::guard::GuardRef;
 
 /// A model that works through one fresh transcript, bounded by the policy of its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

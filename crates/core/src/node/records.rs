@@ -1,5 +1,6 @@
 //! `state_processor_node`: what ended states gave, put together.
 
+use interlock_expr::template::{Missing, Values};
 use serde_json::{Value, json};
 
 use super::{Given, NodeError, NodeOutput, RecordsNode, tool::TEMPLATE};
@@ -11,7 +12,6 @@ use crate::{
     machine::{Activity, Machine, Object},
     names::{FramePath, RunId, StateName},
     run::{Frame, Run},
-    template::{Missing, Values},
 };
 
 /// How a state ended that gave an output.

@@ -1,10 +1,11 @@
 //! Paths into values, and work as a machine keeps it.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
+use interlock_expr::text::Form;
 use serde_json::{Value, json};
 
 use super::{Mapping, Rule, TOOL, ToolWork, TransformNode, path, work};
-use crate::{machine::Work, text::Form};
+use crate::machine::Work;
 
 #[test]
 fn paths_lead_where_they_say() {

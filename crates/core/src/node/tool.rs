@@ -1,5 +1,6 @@
 //! Tool states: from written arguments to those of the call, and from its result to the output.
 
+use interlock_expr::template::{Missing, Template, Values};
 use serde_json::Value;
 
 use super::{Given, NodeError, NodeOutput, ToolWork, convert, path};
@@ -7,7 +8,6 @@ use crate::{
     data::parse_output,
     dialogue::{Dialogue, pointed},
     machine::Object,
-    template::{Missing, Template, Values},
 };
 
 /// The code of arguments that cannot be made or do not fit.
@@ -240,7 +240,7 @@ impl Making<'_> {
         }
     }
 
-    fn warn(&mut self, left: Vec<crate::template::Left>) {
+    fn warn(&mut self, left: Vec<interlock_expr::template::Left>) {
         let left = left.into_iter();
         self.warnings.extend(
             left.map(|left| format!("`{}` stays as it is written: {}", left.block, left.reason)),

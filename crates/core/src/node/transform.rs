@@ -1,5 +1,9 @@
 //! `transform_node`: an object made of another, field by field, without any model.
 
+use interlock_expr::{
+    expression::{evaluate, holds},
+    template::{Missing, Template, Values},
+};
 use serde_json::Value;
 
 use super::{
@@ -8,9 +12,7 @@ use super::{
 use crate::{
     data::parse_output,
     dialogue::{Dialogue, Speaker},
-    expression::{evaluate, holds},
     machine::Object,
-    template::{Missing, Template, Values},
 };
 
 /// The code of every failure of a transform.

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use interlock_expr::text::Caught;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +16,6 @@ use crate::{
     machine::Object,
     names::{InterruptName, MachineId, StateName},
     stage::Acting,
-    text::Caught,
 };
 
 /// One line of execution.

@@ -9,8 +9,8 @@ use interlock_core::{
     machine::{Machine, Outcome},
     names::RunId,
     run::{Phase, Run},
-    text::Places,
 };
+use interlock_expr::text::Places;
 use serde_json::{Value, json};
 
 /// A run that is driven by hand.

@@ -9,12 +9,14 @@ use interlock_core::{
     machine::Machine,
     names::{FramePath, RunId},
     run::{Phase, Run},
-    text::Files,
 };
+use interlock_expr::text::Files;
 use serde_json::{Value, json};
 
-use crate::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
-use crate::items::each;
+use crate::{
+    driven::{Driven, called, end, key, machine, on_codes, plain, task, to},
+    items::each,
+};
 
 #[test]
 fn a_start_is_in_the_log_with_its_texts_filled() {

@@ -17,8 +17,8 @@ use interlock_core::{
         StateName,
     },
     policy::{OnDenied, Policy},
-    text::Form,
 };
+use interlock_expr::text::Form;
 use serde_json::json;
 
 /// A small generator of numbers (SplitMix64): the same seed, the same numbers.

@@ -7,9 +7,9 @@ use interlock_core::{
     guard::{FieldGuard, Guard, GuardRef, Op},
     machine::{Machine, Object, Target, Transition},
     names::FramePath,
-    report,
     run::{Frame, Run},
 };
+use interlock_view::report;
 use serde_json::Value;
 
 use crate::history::{History, stay};

@@ -16,9 +16,9 @@ use interlock_core::{
     names::{EventName, StateName},
     node::AgentWork,
     policy::Policy,
-    text::Text,
-    validate::Place,
 };
+use interlock_expr::text::Text;
+use interlock_validate::Place;
 
 use super::{
     state::END,
@@ -26,6 +26,7 @@ use super::{
     works,
 };
 use crate::{native, spans::Spans};
+
 use routes::{Routes, only, to};
 
 /// Bytes of all that is in the context.

@@ -1,6 +1,6 @@
 //! The types of custom nodes, and what each has in its `config`.
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 
 use super::{
     document::named,

@@ -1,8 +1,11 @@
 //! What is said about a file, and how much it weighs.
 
-use interlock_core::{expression::Expression, template::Template};
+use interlock_expr::{
+    expression::{self, Expression},
+    template::Template,
+};
 
-use super::{expression, syntax::Named};
+use super::syntax::Named;
 use crate::{
     diagnostic::{Problem, Report},
     node::{Kind, Node},

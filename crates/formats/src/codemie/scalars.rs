@@ -1,6 +1,6 @@
 //! Whether a value is of the kind that its key has.
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use serde_json::Value;
 
 use super::{

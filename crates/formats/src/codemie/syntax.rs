@@ -1,6 +1,7 @@
 //! What a CodeMie file says, with places, before anything is looked up.
 
-use interlock_core::{expression::Expression, policy::Policy};
+use interlock_core::policy::Policy;
+use interlock_expr::expression::Expression;
 use serde_json::{Map, Value};
 
 use crate::source::Span;

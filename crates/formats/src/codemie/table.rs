@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 
 use super::{
     keys::{DEAD, FOREIGN, SILENT, SUPERVISED, TABLES},

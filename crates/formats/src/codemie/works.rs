@@ -10,12 +10,11 @@ use interlock_core::{
         AgentWork, Mapping, OnError, RecordsNode, Rule, ServerStart, ServerWork, Source, ToolWork,
         TransformNode, TreeNode,
     },
-    template::Template,
 };
+use interlock_expr::{expression, template::Template};
 use serde_json::Value;
 
 use super::{
-    expression,
     syntax::{Arguments, Assistant, CustomNode, Named, Server, Start, Tool},
     tools::builtin,
 };

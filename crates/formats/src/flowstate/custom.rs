@@ -1,10 +1,8 @@
 //! Tools that a file defines itself.
 
 use indexmap::IndexMap;
-use interlock_core::{
-    machine::Retry,
-    text::{Expr, Piece, Text},
-};
+use interlock_core::machine::Retry;
+use interlock_expr::text::{Expr, Piece, Text};
 use serde_json::{Value, json};
 
 use super::{
@@ -164,7 +162,7 @@ impl Reader<'_> {
                 look(expr, &mut |found| match found {
                     Found::Key(key) if names.iter().all(|name| *name != key) => {
                         let near =
-                            interlock_core::nearest::nearest(key, names.iter().map(String::as_str));
+                            interlock_expr::nearest::nearest(key, names.iter().map(String::as_str));
                         wrong.push((
                             at,
                             format!("the tool has no argument `{}`", shown(key)),

@@ -11,8 +11,9 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use interlock_expr::text::Piece;
+
 use super::template::Part;
-use interlock_core::text::Piece;
 
 /// Where a template stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Commands in which values travel as environment variables.
 
-use interlock_core::text::{Expr, Piece, Text};
+use interlock_expr::text::{Expr, Piece, Text};
 
 use super::{
     places::{self, Place},

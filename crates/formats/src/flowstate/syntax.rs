@@ -1,10 +1,8 @@
 //! What a FlowState file says, with places, before anything is looked up.
 
 use indexmap::IndexMap;
-use interlock_core::{
-    machine::{OnCrash, Retry, TestOp},
-    text::{Expr, Text},
-};
+use interlock_core::machine::{OnCrash, Retry, TestOp};
+use interlock_expr::text::{Expr, Text};
 use serde_json::Value;
 
 use super::template::Template;

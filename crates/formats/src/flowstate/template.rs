@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use interlock_core::text::{Base, ErrorPart, Expr, Piece, Text};
+use interlock_expr::text::{Base, ErrorPart, Expr, Piece, Text};
 
 /// What stands for two braces that open nothing.
 pub(super) const ESCAPE: &str = "for the two braces themselves write `{{ \"{{\" }}`";

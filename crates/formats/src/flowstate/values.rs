@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use indexmap::IndexMap;
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use serde_json::Value;
 
 use super::{

@@ -1,6 +1,6 @@
 //! What the checks of a machine find, tied to where it was written.
 
-use interlock_core::validate::{Finding, FindingCode, Location, Severity, validate};
+use interlock_validate::{Finding, FindingCode, Location, Severity, validate};
 
 use super::machine::Reading;
 use crate::{diagnostic::Report, source::Span, spans::Spans};

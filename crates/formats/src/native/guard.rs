@@ -3,8 +3,8 @@
 use interlock_core::{
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
     names::GuardName,
-    validate::{GuardSite, Place},
 };
+use interlock_validate::{GuardSite, Place};
 
 use super::{
     fields::EVIDENCE,

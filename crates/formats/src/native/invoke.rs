@@ -1,6 +1,7 @@
 //! Which machine an `invoke` means: of the same file, of the gateway configuration, of another file.
 
-use interlock_core::{machine::Machine, names::MachineId, nearest::nearest};
+use interlock_core::{machine::Machine, names::MachineId};
+use interlock_expr::nearest::nearest;
 
 use super::{
     fields::WORKFLOW,

@@ -7,8 +7,8 @@ use interlock_core::{
     guard::{Guard, Source as GuardSource},
     machine::{Activity, Ending, Finish, Interrupt, Machine, State},
     names::{GuardName, InterruptName, MachineId, StateName},
-    validate::{GuardRoot, Place},
 };
+use interlock_validate::{GuardRoot, Place};
 
 use super::{
     fields::{GUARD, INTERRUPT, MACHINE, TRIGGER, WORKFLOW},

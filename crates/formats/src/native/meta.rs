@@ -1,6 +1,7 @@
 //! What a workflow says about itself.
 
-use interlock_core::{machine::Object, names::MachineId, validate::Place};
+use interlock_core::{machine::Object, names::MachineId};
+use interlock_validate::Place;
 
 use super::{fields::META, machine::Reader};
 use crate::{node::Node, table::Fields};

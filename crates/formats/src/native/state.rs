@@ -3,10 +3,10 @@
 use interlock_core::{
     machine::{Activity, Outcome, State},
     names::{EventName, StateName},
-    nearest::nearest,
     policy::{CommandEntry, OnDenied, Policy, Secrets},
-    validate::Place,
 };
+use interlock_expr::nearest::nearest;
+use interlock_validate::Place;
 
 use super::{
     fields::{STAGE, STATE},

@@ -5,8 +5,8 @@ use interlock_core::{
     guard::GuardRef,
     machine::{Activity, ApprovalRule, Branch, Call, Fork, Join, Rule, State, Target, Transition},
     names::{EventName, MachineId, StateName},
-    validate::{GuardRoot, Place},
 };
+use interlock_validate::{GuardRoot, Place};
 
 use super::{
     fields::{BRANCH, FORK, TRANSITION},

@@ -12,10 +12,12 @@ mod uses;
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
-use interlock_core::{guard::Guard, names::GuardName, nearest::nearest};
+use interlock_core::{guard::Guard, names::GuardName};
+use interlock_expr::nearest::nearest;
 
 use super::syntax::Pipeline;
 use crate::{diagnostic::Report, spans::Spans};
+
 use flow::Flow;
 
 pub(crate) use models::PROVIDERS;

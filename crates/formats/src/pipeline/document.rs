@@ -1,9 +1,8 @@
 //! A file's top level and its stages.
 
 use indexmap::IndexMap;
-use interlock_core::{
-    guard::Source as GuardSource, machine::Object, names::StateName, validate::Place,
-};
+use interlock_core::{guard::Source as GuardSource, machine::Object, names::StateName};
+use interlock_validate::Place;
 use serde_json::Value;
 
 use super::{

@@ -3,8 +3,8 @@
 use interlock_core::{
     guard::GuardRef,
     names::{EventName, StateName},
-    validate::{GuardRoot, Place},
 };
+use interlock_validate::{GuardRoot, Place};
 
 use super::{
     document::{Document, named},

@@ -1,6 +1,6 @@
 //! The schema of what a model hands in: whether it is one, and what it declares.
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use serde_json::Value;
 
 use crate::{

@@ -6,9 +6,9 @@ use interlock_core::{
     guard::{GuardRef, Source as GuardSource},
     machine::Retry,
     names::StateName,
-    text::Text,
-    validate::{GuardRoot, Place},
 };
+use interlock_expr::text::Text;
+use interlock_validate::{GuardRoot, Place};
 use serde_json::Value;
 
 use super::{

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use interlock_core::text::{Expr, Piece, Text};
+use interlock_expr::text::{Expr, Piece, Text};
 
 /// A text, its holes, and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Paths into the context that texts of stages name: whether they lead anywhere.
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use serde_json::Value;
 
 use super::{Declared, ERROR_PARTS, RESERVED, Use, declared};

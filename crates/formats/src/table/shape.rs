@@ -1,6 +1,6 @@
 //! What a field may hold, and what is said where it holds something else.
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 
 use super::Table;
 use crate::{

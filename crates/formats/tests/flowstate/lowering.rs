@@ -1,10 +1,8 @@
 //! What each key of a file becomes in the machine.
 
-use interlock_core::{
-    machine::{Activity, Machine, State},
-    validate::{Place, Severity, validate},
-};
+use interlock_core::machine::{Activity, Machine, State};
 use interlock_formats::{Source, load};
+use interlock_validate::{Place, Severity, validate};
 use serde_json::{Value, json};
 
 use super::{Folder, loaded};

@@ -3,10 +3,8 @@
 use std::{fmt, path::PathBuf};
 
 use indexmap::IndexMap;
-use interlock_core::{
-    node::{ServerStart, ServerWork},
-    template::Template,
-};
+use interlock_core::node::{ServerStart, ServerWork};
+use interlock_expr::template::Template;
 use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, SeqAccess, Visitor},

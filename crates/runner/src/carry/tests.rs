@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-use interlock_core::text::Places;
+use interlock_expr::text::Places;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -8,10 +8,8 @@ use std::{
     thread,
 };
 
-use interlock_core::{
-    node::{ServerStart, ServerWork},
-    template::Template,
-};
+use interlock_core::node::{ServerStart, ServerWork};
+use interlock_expr::template::Template;
 use interlock_facts::one_line;
 use interlock_tools::Secrets;
 use serde_json::Value;

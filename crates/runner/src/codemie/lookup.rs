@@ -3,8 +3,8 @@
 use interlock_core::{
     machine::{Activity, Machine},
     node::{Given, ServerStart, ServerWork, TOOL, ToolWork},
-    text::Form,
 };
+use interlock_expr::text::Form;
 use interlock_tools::Tool;
 
 use super::{
@@ -99,7 +99,7 @@ fn has_blocks(server: &ServerWork) -> bool {
         } => {
             let env = env.iter().map(|(_, text)| text);
             let mut texts = arguments.iter().chain([command]).chain(env);
-            texts.any(interlock_core::template::Template::has_blocks)
+            texts.any(interlock_expr::template::Template::has_blocks)
         }
         ServerStart::Address {
             url,
@@ -109,7 +109,7 @@ fn has_blocks(server: &ServerWork) -> bool {
         } => {
             let headers = headers.iter().map(|(_, text)| text);
             let mut texts = headers.chain([url]).chain(token);
-            texts.any(interlock_core::template::Template::has_blocks)
+            texts.any(interlock_expr::template::Template::has_blocks)
         }
     }
 }

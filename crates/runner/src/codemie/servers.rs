@@ -5,8 +5,8 @@ use std::sync::Arc;
 use interlock_core::{
     event::Passing,
     node::{Given, ServerStart, ServerWork, tool::fill},
-    template::Template,
 };
+use interlock_expr::template::Template;
 use interlock_tools::Secrets;
 use serde_json::{Map, Value, json};
 
@@ -261,7 +261,7 @@ pub(super) fn has(served: &Served, server: &str, tool: &str) -> bool {
 
 pub(super) fn nowhere(tool: &str, whose: &str, known: &[Served]) -> Failed {
     let names = known.iter().map(|served| served.spec.name.as_str());
-    let near = interlock_core::nearest::nearest(tool, names.clone());
+    let near = interlock_expr::nearest::nearest(tool, names.clone());
     let said = match near {
         Some(near) => format!(": did you mean `{near}`?"),
         None if known.is_empty() => ", which is down or has no tools".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use interlock_core::report::{About, Pending, pending};
+use interlock_core::pending::{About, Pending, pending};
 
 use super::{Drive, DriveError};
 use crate::{

@@ -9,7 +9,7 @@ use interlock_core::{
     command::{Answer, Ask},
     event::Event,
     names::ApprovalId,
-    report::{About, Pending, pending},
+    pending::{About, Pending, pending},
     run::Run,
     stage::{NoAnswer, StageAsk, Step},
 };

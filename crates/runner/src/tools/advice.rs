@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_core::text::Places;
+use interlock_expr::text::Places;
 
 /// Words of a command that are looked for on the disk.
 const WORDS_MAX: usize = 200;
@@ -65,7 +65,7 @@ fn words(command: &str) -> Vec<String> {
 mod tests {
     use std::fs;
 
-    use interlock_core::text::Places;
+    use interlock_expr::text::Places;
 
     use super::Advice;
 

@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use interlock_core::{
-    machine::Object,
-    text::{Expr, Piece, Places, Text},
-};
+use interlock_core::machine::Object;
+use interlock_expr::text::{Expr, Piece, Places, Text};
 use interlock_formats::fit_arguments;
 use serde_json::{Value, json};
 

@@ -2,10 +2,8 @@
 
 use std::{fs::File, io::Read as _, path::Path};
 
-use interlock_core::{
-    machine::Object,
-    text::{Base, Files, Lack, Places, Sources, Text},
-};
+use interlock_core::machine::Object;
+use interlock_expr::text::{Base, Files, Lack, Places, Sources, Text};
 use serde_json::Value;
 
 use super::fields::Fields;
@@ -76,7 +74,7 @@ pub(super) fn written(input: &Value) -> Result<String, Failed> {
 mod tests {
     use std::fs;
 
-    use interlock_core::text::Places;
+    use interlock_expr::text::Places;
 
     use super::read_file;
 

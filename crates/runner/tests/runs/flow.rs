@@ -15,8 +15,8 @@ use interlock_core::{
     machine::{Machine, Object},
     names::RunId,
     run::{Phase, Run},
-    text::Places,
 };
+use interlock_expr::text::Places;
 use interlock_runner::{Dark, Embedded, Halt, Surroundings, command};
 use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile};
 use serde_json::{Value, json};

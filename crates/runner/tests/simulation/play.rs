@@ -8,8 +8,8 @@ use interlock_core::{
     event::Event,
     machine::{Machine, Object},
     run::{Phase, Run},
-    text::Places,
 };
+use interlock_expr::text::Places;
 use interlock_runner::{DriveError, Halt, command, drive, lose_effects};
 use serde_json::json;
 

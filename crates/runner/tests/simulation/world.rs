@@ -13,8 +13,8 @@ use interlock_core::{
     machine::{Activity, Machine},
     names::{FramePath, RunId},
     run::{Frame, Run},
-    text::Files,
 };
+use interlock_expr::text::Files;
 use interlock_runner::{Appended, Failed, Happening, Host, Order, Outcome};
 use serde_json::{Value, json};
 

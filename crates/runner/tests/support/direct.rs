@@ -13,8 +13,8 @@ use interlock_core::{
     machine::{Machine, Object},
     names::RunId,
     run::Run,
-    text::{Files, Places},
 };
+use interlock_expr::text::{Files, Places};
 use interlock_runner::{Appended, Happening, Host, Order, Outcome, command};
 use interlock_store::{
     AppendError, Durability, EventLog as _, Home, NewRun, RunLog, SourceFile, StoreError,

@@ -1,6 +1,7 @@
 //! Compares the part of an answer that a case names with the answer.
 
-use interlock_core::{machine::Object, number::deep_equal};
+use interlock_core::machine::Object;
+use interlock_expr::number::deep_equal;
 use serde_json::Value;
 
 /// The keys of an output line, and the one that looks into its message.

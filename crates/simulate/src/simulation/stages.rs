@@ -9,8 +9,8 @@ use interlock_core::{
     event::{Cause, Event},
     machine::{Ending, ModelStage},
     names::{Digest, FramePath},
+    place::shown_path,
     refusal::{Code, Refusal},
-    report::shown_path,
     stage::{
         CallFate, Finish, Handed, MessageCall, ModelMessage, StageAsk, Step, ToolThere, Usage,
         stage_of, step,

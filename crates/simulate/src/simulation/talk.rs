@@ -5,7 +5,7 @@ use interlock_core::{
     dialogue::Speaker,
     event::Event,
     names::FramePath,
-    report::shown_path,
+    place::shown_path,
     run::{Phase, RunningAt},
     stage::stage_of,
     stage_task, stage_text,

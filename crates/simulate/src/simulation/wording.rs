@@ -3,9 +3,11 @@
 use interlock_core::{
     event::Event,
     machine::Machine,
+    run::{Phase, Run},
+};
+use interlock_view::{
     notice,
     report::{self, Status},
-    run::{Phase, Run},
 };
 
 /// Says that a line was carried out, and where that led.
@@ -28,7 +30,7 @@ pub(super) fn accepted(machine: &Machine, run: &Run, events: &[Event], said: Str
 
 /// Says where the run stands.
 pub(super) fn standing(machine: &Machine, run: &Run) -> String {
-    let seen = interlock_core::report(machine, run, None);
+    let seen = interlock_view::report(machine, run, None);
     let cause = match &run.phase {
         Phase::Ended {
             cause: Some(cause), ..

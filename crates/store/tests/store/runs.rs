@@ -5,9 +5,9 @@ use std::{fs, path::Path};
 use interlock_core::{
     command::{Ask, Command},
     names::RunId,
-    report::Status,
 };
 use interlock_store::{EventLog as _, Listed, RunCard, StoreError, submit};
+use interlock_view::report::Status;
 
 use crate::world::{NOW, PROJECT, World, machine};
 

@@ -7,7 +7,7 @@ use interlock_core::{
     evolve,
     machine::Machine,
     names::{Digest, FramePath},
-    report::shown_path,
+    place::shown_path,
     run::Run,
     stage::{BEGIN, stage_of},
     stage_task, stage_text, text_digest,

@@ -3,7 +3,7 @@
 use interlock_core::{
     machine::Object,
     names::{ApprovalId, EventName, FramePath},
-    report::About,
+    pending::About,
 };
 
 use super::*;

@@ -1,6 +1,6 @@
 //! What flows between states: tasks, arguments, items.
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 use serde_json::Value;
 
 use crate::codemie::{

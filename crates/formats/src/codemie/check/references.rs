@@ -1,6 +1,6 @@
 //! Names that must lead somewhere.
 
-use interlock_core::nearest::nearest;
+use interlock_expr::nearest::nearest;
 
 use crate::{
     codemie::{

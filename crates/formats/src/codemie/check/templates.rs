@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use interlock_core::{nearest::nearest, template::Template};
+use interlock_expr::{nearest::nearest, template::Template};
 use serde_json::Value;
 
 use super::graph::{followers, state};

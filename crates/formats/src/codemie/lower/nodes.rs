@@ -5,8 +5,8 @@ use interlock_core::{
     machine::{Activity, Ending, ModelOptions, ModelStage, OnCrash, State as Lowered},
     node as core_node,
     policy::Policy,
-    text::Text,
 };
+use interlock_expr::text::Text;
 
 use super::{task, texts, timing::milliseconds};
 use crate::codemie::{

@@ -7,8 +7,8 @@ use interlock_core::{
     dialogue::{Dialogue, Said, Speaker},
     machine::Object,
     node::{Given, TransformNode, transform},
-    number::deep_equal,
 };
+use interlock_expr::number::deep_equal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,13 +3,15 @@
 use serde_json::Value;
 
 use super::Check;
-use crate::flowstate::{
-    fit::{self, Misfit},
-    reader::{Flow, each_action},
-    syntax::{Custom, CustomTool, Doing, Named, Tree},
-    values::shown,
+use crate::{
+    flowstate::{
+        fit::{self, Misfit},
+        reader::{Flow, each_action},
+        syntax::{Custom, CustomTool, Doing, Named, Tree},
+        values::shown,
+    },
+    source::Span,
 };
-use crate::source::Span;
 
 impl Check<'_> {
     /// Checks the arguments of every use of a custom tool.
@@ -60,7 +62,7 @@ impl Check<'_> {
                 continue;
             }
             let near =
-                interlock_core::nearest::nearest(&key.text, known.iter().map(String::as_str));
+                interlock_expr::nearest::nearest(&key.text, known.iter().map(String::as_str));
             let guess = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
             let listed: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
             self.report

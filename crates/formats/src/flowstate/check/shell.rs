@@ -1,6 +1,6 @@
 //! Values put into bash commands.
 
-use interlock_core::text::Expr;
+use interlock_expr::text::Expr;
 
 use super::{Check, variables::Known};
 use crate::{

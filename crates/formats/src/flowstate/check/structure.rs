@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-use interlock_core::{machine::TestOp, nearest::nearest};
+use interlock_core::machine::TestOp;
+use interlock_expr::nearest::nearest;
 
 use super::{Check, cycles, has_output};
 use crate::flowstate::{
@@ -358,7 +359,7 @@ impl Check<'_> {
 }
 
 /// Tells whether a value may be missing when the state is entered.
-fn may_fail(expr: &interlock_core::text::Expr, flow: &Flow) -> bool {
+fn may_fail(expr: &interlock_expr::text::Expr, flow: &Flow) -> bool {
     let mut fails = false;
     look(expr, &mut |found| {
         fails |= match found {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use interlock_core::{nearest::nearest, text::Expr};
+use interlock_expr::{nearest::nearest, text::Expr};
 
 use super::{Check, each_output, target};
 use crate::{

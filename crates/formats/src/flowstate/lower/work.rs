@@ -1,10 +1,8 @@
 //! What a runner is given for each tool.
 
 use indexmap::IndexMap;
-use interlock_core::{
-    machine::{Activity, OnCrash, Work},
-    text::{Base, Expr, Form, Piece, Text},
-};
+use interlock_core::machine::{Activity, OnCrash, Work};
+use interlock_expr::text::{Base, Expr, Form, Piece, Text};
 use serde_json::{Value, json};
 
 use super::Lowering;

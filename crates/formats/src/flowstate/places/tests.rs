@@ -1,12 +1,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-use std::collections::BTreeMap;
-use std::process::Command;
+use std::{collections::BTreeMap, process::Command};
 
-use interlock_core::{
-    machine::Object,
-    text::{Places, Sources},
-};
+use interlock_core::machine::Object;
+use interlock_expr::text::{Places, Sources};
 use serde_json::Value;
 
 use super::{Place, spots};

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use interlock_core::{
-    machine::Object,
-    text::{Caught, Lack, Places, Sources},
-};
+use interlock_core::machine::Object;
+use interlock_expr::text::{Caught, Lack, Places, Sources};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -6,9 +6,9 @@ use indexmap::IndexMap;
 use interlock_core::{
     guard::{FieldGuard, Guard, GuardRef, Op, Source},
     names::{EventName, GuardName, StateName},
-    number,
-    validate::{GuardRoot, GuardSite, Place},
 };
+use interlock_expr::number;
+use interlock_validate::{GuardRoot, GuardSite, Place};
 use serde_json::Value;
 
 use super::Check;

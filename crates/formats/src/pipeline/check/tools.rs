@@ -1,13 +1,13 @@
 //! Tools that no stage can be given, and siblings that may both write.
 
-use interlock_core::policy::{WRITING_TOOLS, wildcard_matches};
+use interlock_core::{
+    names::StateName,
+    policy::{WRITING_TOOLS, wildcard_matches},
+};
+use interlock_validate::{Location, Place};
 
 use super::{Check, flow::Flow};
 use crate::{pipeline::syntax::Stage, source::Span, stage};
-use interlock_core::{
-    names::StateName,
-    validate::{Location, Place},
-};
 
 impl Check<'_> {
     /// Warns of listed tools that are not there for any stage.

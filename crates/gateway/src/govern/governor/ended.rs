@@ -1,10 +1,10 @@
 //! Calls that have ended: what is recorded, and what the client gets in place of a result.
 
 use interlock_core::{
-    briefing, call::CallResult, command::Ask, event::TokenPlace, machine::Machine, names::CallId,
-    notice, run::Run,
+    call::CallResult, command::Ask, event::TokenPlace, machine::Machine, names::CallId, run::Run,
 };
 use interlock_store::StoreError;
+use interlock_view::{briefing, notice};
 use serde_json::value::RawValue;
 
 use super::{Governor, Passed};

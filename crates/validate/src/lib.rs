@@ -1,0 +1,408 @@
+//! Checks a machine for mistakes that need no syntax to be seen.
+//!
+//! Knows no file: a finding says where in the machine it is, and the format
+//! that the workflow was written in knows which line that is.
+
+mod approval;
+mod circles;
+mod graph;
+mod guards;
+mod keys;
+mod loops;
+mod policy;
+mod privilege;
+mod proofs;
+mod reach;
+mod targets;
+pub(crate) mod tools;
+
+use std::fmt;
+
+use interlock_core::{
+    machine::Machine,
+    names::{EventName, GuardName, InterruptName, MachineId, StateName},
+};
+use serde::{Deserialize, Serialize};
+
+use graph::Graph;
+
+/// One thing the checks have to say about a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The stable word for it.
+    pub code: FindingCode,
+    /// Whether it stops the workflow.
+    pub severity: Severity,
+    /// What is wrong, in the user's words.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where it is.
+    pub at: Location,
+}
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The workflow does not load.
+    Error,
+    /// It loads, and something is likely not meant.
+    Warning,
+    /// It loads; a word on what something does here.
+    Note,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        })
+    }
+}
+
+/// A place in a machine, or in one of the machines it calls.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// Key of the called machine; `None`: the outermost.
+    pub machine: Option<MachineId>,
+    /// Where in that machine.
+    pub place: Place,
+}
+
+/// A place in one machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The machine as a whole.
+    Machine,
+    /// The name of its first state.
+    Initial,
+    /// Its `meta`, or the field of it that is named.
+    Meta(&'static str),
+    /// A state.
+    State(StateName),
+    /// One tool of a state's list of allowed ones.
+    AllowedTool(StateName, usize),
+    /// One tool of a state's list of disallowed ones.
+    DisallowedTool(StateName, usize),
+    /// One entry of a state's list of commands.
+    AllowedCommand(StateName, usize),
+    /// Where a state leads when it does not know an event.
+    SafeNext(StateName),
+    /// An event of a state.
+    Event(StateName, EventName),
+    /// All the events of a state.
+    Events(StateName),
+    /// The target of one transition of an event.
+    Target(StateName, EventName, usize),
+    /// A guard or a part of one.
+    Guard(GuardSite),
+    /// The parts of a guard that is composed.
+    GuardItems(GuardSite),
+    /// The operator of a guard that compares.
+    GuardOperator(GuardSite),
+    /// The value a guard compares with.
+    GuardValue(GuardSite),
+    /// The field a guard reads.
+    GuardField(GuardSite),
+    /// The first state of a branch of a composite state.
+    BranchInitial(StateName, String),
+    /// The state whose entry is a branch's success.
+    BranchTerminal(StateName, String),
+    /// The machine a composite state calls.
+    CalledMachine(StateName),
+    /// The pattern of an interrupt.
+    Pattern(InterruptName),
+    /// The handler of an interrupt.
+    Handler(InterruptName),
+}
+
+/// A guard, or a part of one that is composed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct GuardSite {
+    /// Where the outermost guard is written.
+    pub root: GuardRoot,
+    /// Which part of which part of it, counted from 0.
+    pub part: Vec<usize>,
+}
+
+/// Where a guard is written.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum GuardRoot {
+    /// Among the named ones.
+    Named(GuardName),
+    /// At a transition, as one of its guards.
+    Transition {
+        /// The state.
+        state: StateName,
+        /// The event.
+        event: EventName,
+        /// Which of the event's transitions.
+        index: usize,
+        /// Which of its guards.
+        nth: usize,
+    },
+    /// Before a stage, as one of its guards.
+    Gate(StateName, usize),
+    /// Behind a stage, as one of its assertions.
+    Assertion(StateName, usize),
+}
+
+impl GuardRoot {
+    /// Returns the site of the whole guard.
+    #[must_use]
+    pub const fn whole(self) -> GuardSite {
+        GuardSite {
+            root: self,
+            part: Vec::new(),
+        }
+    }
+}
+
+impl GuardSite {
+    /// Returns the site of the part with this index.
+    #[must_use]
+    pub fn item(&self, index: usize) -> Self {
+        let mut part = self.part.clone();
+        part.push(index);
+        Self {
+            root: self.root.clone(),
+            part,
+        }
+    }
+}
+
+macro_rules! finding_codes {
+    ($($(#[$doc:meta])* $name:ident = $word:literal)*) => {
+        /// The stable words for what the checks find.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum FindingCode {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl FindingCode {
+            /// Returns the word.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word,)* }
+            }
+        }
+    };
+}
+
+finding_codes! {
+    /// A state is named that does not exist.
+    UndefinedState = "undefined_state"
+    /// A guard is named that does not exist.
+    UndefinedGuard = "undefined_guard"
+    /// A machine is called that does not exist.
+    UndefinedMachine = "undefined_machine"
+    /// No state ends the machine.
+    NoFinalState = "no_final_state"
+    /// Nothing leads to a state.
+    UnreachableState = "unreachable_state"
+    /// A state from which the machine cannot end.
+    DeadEnd = "dead_end"
+    /// A way back where no interrupt leads.
+    NoReturn = "no_return"
+    /// A pattern of paths that is not valid.
+    InvalidPattern = "invalid_pattern"
+    /// A comparison that can never hold.
+    NeverHolds = "never_holds"
+    /// Guards that are composed of each other.
+    GuardCycle = "guard_cycle"
+    /// Guards that are composed of each other deeper than they are evaluated.
+    GuardDepth = "guard_depth"
+    /// A composed guard without parts.
+    EmptyGuard = "empty_guard"
+    /// A tool that is both allowed and disallowed.
+    ContradictoryPolicy = "contradictory_policy"
+    /// A guard reads a key that nothing sets.
+    UnsetKey = "unset_key"
+    /// A value that the operator does not look at.
+    UnusedValue = "unused_value"
+    /// A tool name that no known client has.
+    UnknownTool = "unknown_tool"
+    /// A state that may do everything, unasked.
+    UnapprovedPower = "unapproved_power"
+    /// A jump of privilege, unasked.
+    PrivilegeJump = "privilege_jump"
+    /// A person should be asked somewhere and nowhere is.
+    NoApproval = "no_approval"
+    /// A final state with a way on.
+    FinalWithEvents = "final_with_events"
+    /// A loop without a bound.
+    UnboundedLoop = "unbounded_loop"
+    /// A listed command that the state refuses all the same.
+    UselessCommand = "useless_command"
+    /// A guard wants to have seen a command that no state lets run.
+    NoEvidence = "no_evidence"
+    /// A command where a tool is named.
+    MisplacedCommand = "misplaced_command"
+    /// A branch that can never succeed.
+    EndlessBranch = "endless_branch"
+}
+
+/// Returns what the checks find in `machine` and the machines it calls.
+///
+/// In the order of the machine, not by weight. A mistake does not hide
+/// another, but a finding that only follows from a name that does not exist is
+/// left out.
+#[must_use]
+pub fn validate(machine: &Machine) -> Vec<Finding> {
+    let called = machine
+        .machines
+        .iter()
+        .map(|(key, called)| (Some(key), called));
+    let mut found = Vec::new();
+    for (key, checked) in std::iter::once((None, machine)).chain(called) {
+        let check = Check {
+            root: machine,
+            machine: checked,
+            key,
+            graph: Graph::of(checked),
+            found: &mut found,
+        };
+        check.run();
+    }
+    found
+}
+
+/// One machine while it is checked.
+struct Check<'m, 'f> {
+    root: &'m Machine,
+    machine: &'m Machine,
+    key: Option<&'m MachineId>,
+    graph: Graph<'m>,
+    found: &'f mut Vec<Finding>,
+}
+
+impl Check<'_, '_> {
+    fn run(mut self) {
+        if self.machine.states.is_empty() {
+            self.reach();
+            return;
+        }
+        self.targets();
+        self.reach();
+        self.returns();
+        self.guards();
+        self.policies();
+        self.commands_without_a_shell();
+        self.proofs();
+        self.keys();
+        self.loops();
+        self.privileges();
+        self.approvals();
+    }
+
+    fn error(&mut self, code: FindingCode, place: Place, message: String, help: &str) {
+        self.add(Severity::Error, code, place, message, help);
+    }
+
+    fn warning(&mut self, code: FindingCode, place: Place, message: String, help: &str) {
+        self.add(Severity::Warning, code, place, message, help);
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        code: FindingCode,
+        place: Place,
+        message: String,
+        help: &str,
+    ) {
+        self.found.push(Finding {
+            code,
+            severity,
+            message,
+            help: Some(help.to_owned()),
+            at: Location {
+                machine: self.key.cloned(),
+                place,
+            },
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        reason = "a failed test panics"
+    )]
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Checks a machine whose states and the rest are given, and compares the words found.
+    fn check(states: Value, expected: &[&str]) {
+        let machine = json!({
+            "id": "m",
+            "initial": "a",
+            "states": states,
+            "limits": interlock_core::machine::Limits::default(),
+        });
+        let machine: Machine = serde_json::from_value(machine).unwrap();
+        let found = validate(&machine);
+        let words: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
+        assert_eq!(words, expected, "{found:?}");
+    }
+
+    fn leads(to: Value) -> Value {
+        json!({ "policy": { "allowed_tools": [] }, "on": { "x": { "transitions": [{ "target": to }] } } })
+    }
+
+    #[test]
+    fn the_end_of_the_machine_is_an_end() {
+        check(json!({ "a": leads(json!({ "end": "success" })) }), &[]);
+        check(
+            json!({ "a": leads(json!({ "state": "a" })) }),
+            &["no_final_state", "unbounded_loop"],
+        );
+    }
+
+    #[test]
+    fn activities_that_interlock_carries_out_lead_on_like_any_other() {
+        let end = json!({ "activity": { "final": { "outcome": "success" } } });
+        let mut task = leads(json!({ "state": "end" }));
+        task["activity"] = json!({ "task": { "kind": "bash" } });
+        check(json!({ "a": task, "end": end }), &[]);
+        let map = json!({
+            "activity": { "map": { "items": "/list", "item": "one", "branch": { "initial": "b", "terminal": "c" } } },
+            "on": { "done": { "transitions": [{ "target": { "state": "end" } }] } },
+        });
+        let b = leads(json!({ "state": "c" }));
+        check(json!({ "a": map, "b": b, "c": {}, "end": end }), &[]);
+        check(
+            json!({ "a": map, "b": b, "end": end }),
+            &["undefined_state", "undefined_state"],
+        );
+    }
+
+    #[test]
+    fn a_call_needs_its_machine() {
+        let call = json!({ "activity": { "call": { "machine": "nix" } }, "on": { "done": { "transitions": [{ "target": { "end": "success" } }] } } });
+        check(json!({ "a": call }), &["undefined_machine"]);
+    }
+
+    #[test]
+    fn a_machine_without_states_has_one_fault() {
+        check(json!({}), &["no_final_state"]);
+    }
+
+    #[test]
+    fn an_output_can_be_read_where_there_is_one() {
+        let guard =
+            json!({ "inline": { "field": { "field": "x", "from": "output", "op": "exists" } } });
+        let transition = json!({ "target": { "end": "success" }, "guards": [guard] });
+        let state = |activity: Value, event: &str| json!({ "a": { "policy": { "allowed_tools": [] }, "activity": activity, "on": { event: { "transitions": [transition] } } } });
+        let task = json!({ "task": { "kind": "bash" } });
+        check(state(task.clone(), "done"), &[]);
+        check(state(task, "go"), &["never_holds"]);
+        check(state(json!("await"), "done"), &["never_holds"]);
+    }
+}

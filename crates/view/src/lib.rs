@@ -1,0 +1,10 @@
+//! What is shown of a run: where it stands, what it allows, and how a refusal is put into words.
+//!
+//! All of it is derived from the machine and the run, and decides nothing: the
+//! engine stands below and never calls it.
+
+pub mod briefing;
+pub mod report;
+
+pub use briefing::{briefing, briefing_as, notice, taught, taught_as, teach, teach_as};
+pub use report::{Report, report};
