@@ -8,16 +8,19 @@ use interlock_store::{BASELINE, RunLog, StoreError};
 
 use crate::{hook::HookSetting, input::Input, session::Guarded};
 
+/// Where the hooks of a run keep what shows that nothing changed since the last of them.
+const QUIET: &str = "quiet";
+
 /// What is protected, compared with how it was when it was first looked at in a run.
 #[derive(Debug)]
 pub struct Watched {
     name: String,
     /// Kept by whoever looks often: only its stamps are ever renewed.
     baseline: Option<Baseline>,
-    /// Whether it is compared often, so that what shows that nothing changed is worth keeping.
-    often: bool,
     /// What shows that nothing has changed since it was compared last.
     quiet: Option<Quiet>,
+    /// Whether that is kept beside the run's log, for the next process.
+    keeps: bool,
 }
 
 impl Watched {
@@ -29,8 +32,8 @@ impl Watched {
         Self {
             name: format!("{BASELINE}-{}", surroundings.places_key()),
             baseline: None,
-            often: true,
             quiet: None,
+            keeps: false,
         }
     }
 
@@ -38,8 +41,8 @@ impl Watched {
         Self {
             name: BASELINE.to_owned(),
             baseline: None,
-            often: false,
             quiet: None,
+            keeps: true,
         }
     }
 
@@ -55,7 +58,11 @@ impl Watched {
         at_ms: u64,
     ) -> Result<Vec<ProtectedChange>, StoreError> {
         let disk = RealDisk;
-        let quiet = self.quiet.take();
+        let quiet = self.quiet.take().or_else(|| {
+            let kept = self.keeps.then(|| log.baseline(QUIET));
+            // One that cannot be read shows nothing, and is replaced.
+            kept?.ok().flatten()
+        });
         if quiet
             .as_ref()
             .is_some_and(|quiet| quiet.holds(surroundings, accepted, &disk))
@@ -73,13 +80,14 @@ impl Watched {
             log.begin_baseline(&self.name, baseline)?;
             return Ok(Vec::new());
         };
-        let found = if self.often {
-            let (found, quiet) = baseline.compare_again(surroundings, accepted, &disk, at_ms);
-            self.quiet = quiet;
-            found
-        } else {
-            baseline.compare(surroundings, accepted, &disk, at_ms)
-        };
+        let (found, quiet) = baseline.compare_again(surroundings, accepted, &disk, at_ms);
+        if let Some(quiet) = &quiet
+            && self.keeps
+            && quiet.is_settled()
+        {
+            log.renew_baseline(QUIET, quiet.clone())?;
+        }
+        self.quiet = quiet;
         self.baseline = Some(match found.renewed {
             Some(renewed) => {
                 log.renew_baseline(&self.name, renewed.clone())?;

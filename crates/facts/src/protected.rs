@@ -57,6 +57,8 @@ pub(crate) struct Guarded<'a> {
     disk: &'a dyn Disk,
     /// Places in the form that paths are compared in, made when first needed.
     places: OnceCell<folded::FoldedPlaces>,
+    /// Protected paths whose place is known, listed when first needed.
+    anchors: OnceCell<Vec<folded::Anchor>>,
     /// Protected files that may have other names, found when first needed.
     identities: OnceCell<Vec<((u64, u64), String)>>,
 }
@@ -72,6 +74,7 @@ impl<'a> Guarded<'a> {
             surroundings,
             disk,
             places: OnceCell::new(),
+            anchors: OnceCell::new(),
             identities: OnceCell::new(),
         }
     }

@@ -94,7 +94,7 @@ impl Baseline {
         }
     }
 
-    /// Compares for whoever will do so again: also returns what shows next time that nothing changed.
+    /// Compares the same for whoever will do so again: also returns what shows next time that nothing changed.
     ///
     /// `None` where something did, or where stamps alone do not show it.
     #[must_use]

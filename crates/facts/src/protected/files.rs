@@ -2,7 +2,7 @@
 
 use super::{
     Deed, Guarded, folded,
-    folded::FoldedPlaces,
+    folded::{Anchor, FoldedPlaces, anchors},
     named,
     table::{FILES, Row, Under},
 };
@@ -71,7 +71,7 @@ impl Guarded<'_> {
             .iter()
             .filter(|row| row.under == Under::Any)
             .map(|row| join(directory, row.names));
-        let anchors = self.places().anchors.iter();
+        let anchors = self.anchors().iter();
         let anchor = anchors
             .filter(|anchor| anchor.folded.starts_with(&text))
             .map(|anchor| anchor.path.clone())
@@ -233,13 +233,18 @@ impl Guarded<'_> {
             .iter()
             .filter(|row| row.under == Under::Any)
             .map(|row| join(path, row.names));
-        let anchors = self.places().anchors.iter();
+        let anchors = self.anchors().iter();
         anchors
             .filter(|anchor| is_within(&anchor.folded, &found))
             .map(|anchor| anchor.path.clone())
             .chain(here)
             .find(|anchor| self.disk.look(anchor).is_some())
             .map(|anchor| format!("`{anchor}`"))
+    }
+
+    /// Lists what is protected at a known place; no call that only reads needs it.
+    fn anchors(&self) -> &[Anchor] {
+        self.anchors.get_or_init(|| anchors(self.surroundings))
     }
 
     fn places(&self) -> &FoldedPlaces {
@@ -263,7 +268,7 @@ impl Guarded<'_> {
 
     fn identities(&self) -> Vec<((u64, u64), String)> {
         let mut found = Vec::new();
-        let anchors = self.places().anchors.iter();
+        let anchors = self.anchors().iter();
         let mut level: Vec<String> = anchors.map(|anchor| anchor.path.clone()).collect();
         // Files of directories in protected directories are far enough.
         for _ in 0..3 {

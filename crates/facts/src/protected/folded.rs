@@ -23,8 +23,6 @@ pub(super) struct FoldedPlaces {
     pub(super) config_bases: Vec<String>,
     /// What a variable moves: the names of the row, and where it leads.
     pub(super) moved: Vec<(String, String)>,
-    /// Every protected path whose place is known, there or not.
-    pub(super) anchors: Vec<Anchor>,
 }
 
 /// A protected path whose place is known.
@@ -49,12 +47,12 @@ impl FoldedPlaces {
             moved: moved
                 .map(|(standard, actual)| ((*standard).clone(), folded(actual)))
                 .collect(),
-            anchors: anchors(surroundings),
         }
     }
 }
 
-fn anchors(surroundings: &Surroundings) -> Vec<Anchor> {
+/// Lists every protected path whose place is known, there or not.
+pub(super) fn anchors(surroundings: &Surroundings) -> Vec<Anchor> {
     let rows = FILES.iter().flat_map(|row| {
         let bases = bases(row.under, surroundings);
         bases.into_iter().map(|base| join(&base, row.names))

@@ -8,7 +8,11 @@ use std::{
     collections::BTreeMap,
 };
 
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
 use crate::{
+    canonical::hex,
     disk::{Disk, DiskError, Kind, Seen, Stamp},
     surroundings::Surroundings,
 };
@@ -16,28 +20,102 @@ use crate::{
 /// What a person has accepted, by path, as its digest; `None`: that it is gone.
 type Accepted = BTreeMap<String, Option<String>>;
 
-/// What a comparison that found nothing was told by the disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a comparison that found nothing asked the disk, and the digest of what it was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Quiet {
-    stamps: BTreeMap<String, Option<Stamp>>,
-    looks: BTreeMap<String, Option<Seen>>,
-    surroundings: Surroundings,
+    /// Paths whose stamps it asked for.
+    stamps: Vec<String>,
+    /// Paths that it looked at.
+    looks: Vec<String>,
+    /// SHA-256 of the answers, in hexadecimal.
+    answers: String,
+    /// Whether it asks for something that is not there, beside a directory that had just changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    asks_more: bool,
+    /// Names which places were protected: [`Surroundings::places_key`].
+    places: String,
     accepted: Accepted,
 }
 
 impl Quiet {
+    /// Tells whether it asks for no more than it would if it were made again later.
+    #[must_use]
+    pub const fn is_settled(&self) -> bool {
+        !self.asks_more
+    }
+
     /// Tells whether the same comparison would find nothing again.
     ///
     /// Asks for everything that the comparison asked for; any other answer is a no.
     #[must_use]
     pub fn holds(&self, surroundings: &Surroundings, accepted: &Accepted, disk: &dyn Disk) -> bool {
         self.accepted == *accepted
-            && self.surroundings == *surroundings
-            && self
-                .looks
-                .iter()
-                .all(|(path, seen)| disk.look(path) == *seen)
-            && (self.stamps.iter()).all(|(path, stamp)| disk.stamp(path) == *stamp)
+            && self.places == surroundings.places_key()
+            && self.answers == {
+                let mut answers = Answers::default();
+                for path in &self.looks {
+                    answers.look(path, disk.look(path));
+                }
+                for path in &self.stamps {
+                    answers.stamp(path, disk.stamp(path).as_ref());
+                }
+                answers.digest()
+            }
+    }
+}
+
+/// Answers of a disk, as bytes that no other answers have.
+#[derive(Default)]
+struct Answers(Vec<u8>);
+
+impl Answers {
+    fn look(&mut self, path: &str, seen: Option<Seen>) {
+        self.text(path);
+        self.0.push(u8::from(seen.is_some()));
+        if let Some(Seen { kind, id, links }) = seen {
+            let (device, file) = id.unwrap_or_default();
+            self.kind(kind);
+            self.0.push(u8::from(id.is_some()));
+            self.numbers([device, file, links]);
+        }
+    }
+
+    fn stamp(&mut self, path: &str, stamp: Option<&Stamp>) {
+        self.text(path);
+        self.0.push(u8::from(stamp.is_some()));
+        if let Some(stamp) = stamp {
+            let [written, changed] = stamp.times.map(i64::cast_unsigned);
+            self.kind(stamp.kind);
+            self.0.push(u8::from(stamp.link.is_some()));
+            self.text(stamp.link.as_deref().unwrap_or_default());
+            self.numbers(stamp.numbers);
+            self.numbers([written, changed]);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        self.numbers([length]);
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn kind(&mut self, kind: Kind) {
+        self.0.push(match kind {
+            Kind::File => 0,
+            Kind::Directory => 1,
+            Kind::Other => 2,
+        });
+    }
+
+    fn numbers<const N: usize>(&mut self, numbers: [u64; N]) {
+        for number in numbers {
+            self.0.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    fn digest(self) -> String {
+        hex(&Sha256::digest(self.0))
     }
 }
 
@@ -87,12 +165,24 @@ impl<'a> Listened<'a> {
         let asked = all
             .iter()
             .filter(|(path, stamp)| stamp.is_some() || !shows(path));
+        let looks = self.looks.into_inner();
+        let mut answers = Answers::default();
+        for (path, seen) in &looks {
+            answers.look(path, *seen);
+        }
+        let mut stamps = Vec::new();
+        let mut asks_more = false;
+        for (path, stamp) in asked {
+            asks_more |= stamp.is_none();
+            answers.stamp(path, stamp.as_ref());
+            stamps.push(path.clone());
+        }
         Some(Quiet {
-            stamps: asked
-                .map(|(path, stamp)| (path.clone(), stamp.clone()))
-                .collect(),
-            looks: self.looks.into_inner(),
-            surroundings: surroundings.clone(),
+            stamps,
+            looks: looks.into_keys().collect(),
+            answers: answers.digest(),
+            asks_more,
+            places: surroundings.places_key(),
             accepted: accepted.clone(),
         })
     }
