@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::links::Links;
 use crate::plan::{Afterwards, Free, Protected};
@@ -15,11 +16,13 @@ use crate::run::{Answer, Change, Changed};
 mod ancestors;
 mod keys;
 mod put_back;
+mod settled;
 mod tree;
 mod written;
 
 use ancestors::Ancestors;
 use put_back::Aside;
+use settled::Nearest;
 use tree::Tree;
 use written::Written;
 
@@ -41,6 +44,7 @@ pub(crate) struct Before {
     /// Their paths, as they are written.
     known: BTreeSet<OsString>,
     ancestors: Ancestors,
+    nearest: Nearest,
     written: Written,
     aside: Option<PathBuf>,
 }
@@ -51,6 +55,8 @@ struct Watched {
     path: PathBuf,
     free: Free,
     tree: Tree,
+    /// The nearest directory above it, where nothing was at its path.
+    nearest: Option<PathBuf>,
 }
 
 impl Before {
@@ -66,6 +72,7 @@ impl Before {
             watched: Vec::new(),
             known: BTreeSet::new(),
             ancestors: Ancestors::default(),
+            nearest: Nearest::at(SystemTime::now()),
             written: Written::look(project, &afterwards.reported),
             aside: afterwards.aside.clone(),
         };
@@ -96,10 +103,10 @@ impl Before {
         if !self.known.insert(path.as_os_str().to_owned()) {
             return None;
         }
-        let tree = if links.is_absent(&path) {
-            Tree::empty(&path)
+        let (tree, nearest) = if links.is_absent(&path) {
+            (Tree::empty(&path), self.nearest.above(&path, links))
         } else {
-            Tree::read(&path, free, Some(room))
+            (Tree::read(&path, free, Some(room)), None)
         };
         if !tree.is_empty() {
             self.ancestors.hold(&path);
@@ -113,6 +120,7 @@ impl Before {
             path,
             free: free.clone(),
             tree,
+            nearest,
         });
         leads
     }
@@ -126,7 +134,12 @@ impl Before {
         };
         let aside = |root: &Path| Aside::new(self.aside.as_deref(), root);
         found.changed = self.ancestors.put_back(&|path| aside(path));
+        let settled = self.nearest.settled();
+        let is_settled = |nearest: &PathBuf| settled.contains(nearest.as_path());
         for watched in &self.watched {
+            if watched.nearest.as_ref().is_some_and(is_settled) {
+                continue;
+            }
             watched.compare(&aside(&watched.path), &mut found.changed);
         }
         found
