@@ -1,8 +1,10 @@
 //! Steps one after the other, each with its time, and one line that sums them up.
 
 use std::{
+    collections::VecDeque,
     io::{self, BufRead as _, BufReader},
     process::{Command, ExitCode, ExitStatus, Stdio},
+    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -23,6 +25,19 @@ struct Ended {
     took: Duration,
     tally: Tally,
     ok: bool,
+    /// How a failed step ended, and the last lines that it printed.
+    failure: Vec<String>,
+}
+
+/// Lines of a failed step that are printed again at the end.
+const LINES_AGAIN: usize = 40;
+
+/// What one step did.
+struct Done {
+    ok: bool,
+    tally: Tally,
+    /// How it ended, where that says something, and its last lines.
+    end: Vec<String>,
 }
 
 impl Steps {
@@ -30,31 +45,42 @@ impl Steps {
     pub(crate) fn command(&mut self, name: &'static str, mut command: Command) {
         let shown = shown(&command);
         self.step(name, &shown, || {
-            let (status, tally) = watch(&mut command)?;
-            Ok((status.success(), tally))
+            let (status, tally, last) = watch(&mut command)?;
+            let mut end = vec![status.to_string()];
+            end.extend(last);
+            Ok(Done {
+                ok: status.success(),
+                tally,
+                end,
+            })
         });
     }
 
     /// Runs a part of this program as a step.
     pub(crate) fn own(&mut self, name: &'static str, what: &str, run: impl FnOnce() -> Result<()>) {
-        self.step(name, what, || run().map(|()| (true, Tally::default())));
+        self.step(name, what, || {
+            run().map(|()| Done {
+                ok: true,
+                tally: Tally::default(),
+                end: Vec::new(),
+            })
+        });
     }
 
-    fn step(
-        &mut self,
-        name: &'static str,
-        what: &str,
-        run: impl FnOnce() -> Result<(bool, Tally)>,
-    ) {
+    fn step(&mut self, name: &'static str, what: &str, run: impl FnOnce() -> Result<Done>) {
         println!("{}", strong(&format!("== {name}: {what}")));
         let begun = Instant::now();
-        let (ok, tally) = run().unwrap_or_else(|error| {
+        let done = run().unwrap_or_else(|error| {
             eprintln!("{name}: {error:#}");
-            (false, Tally::default())
+            Done {
+                ok: false,
+                tally: Tally::default(),
+                end: vec![format!("{error:#}")],
+            }
         });
         let took = begun.elapsed();
-        let ok = ok && tally.failed == 0;
-        let tally = counted(tally, ok);
+        let ok = done.ok && done.tally.failed == 0;
+        let tally = counted(done.tally, ok);
         let end = if ok { "done" } else { "FAILED" };
         println!("== {name}: {end} after {}\n", seconds(took));
         self.ended.push(Ended {
@@ -62,11 +88,19 @@ impl Steps {
             took,
             tally,
             ok,
+            failure: if ok { Vec::new() } else { done.end },
         });
     }
 
-    /// Prints the times and the sum, which is the last line.
+    /// Prints how failed steps ended, the times, and the sum, which is the last line.
     pub(crate) fn finish(self) -> ExitCode {
+        for step in self.ended.iter().filter(|step| !step.ok) {
+            println!("== {} FAILED; its last lines were:", step.name);
+            for line in &step.failure {
+                println!("{line}");
+            }
+            println!();
+        }
         let mut sum = Tally::default();
         for step in &self.ended {
             let end = if step.ok { "ok" } else { "FAILED" };
@@ -117,40 +151,48 @@ fn shown(command: &Command) -> String {
     words.join(" ")
 }
 
-/// Runs the program, hands on what it prints and counts its tests.
-fn watch(command: &mut Command) -> Result<(ExitStatus, Tally)> {
+/// Runs the program, hands on what it prints, counts its tests and returns its last lines.
+fn watch(command: &mut Command) -> Result<(ExitStatus, Tally, VecDeque<String>)> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command
         .spawn()
         .with_context(|| format!("`{}` cannot be started", shown(command)))?;
     let printed = (child.stdout.take(), child.stderr.take());
+    let last = Mutex::new(VecDeque::new());
     let tally = thread::scope(|scope| {
         let errors = printed
             .1
-            .map(|stream| scope.spawn(|| copy(stream, io::stderr())));
+            .map(|stream| scope.spawn(|| copy(stream, io::stderr(), &last)));
         let mut tally = printed
             .0
-            .map(|stream| copy(stream, io::stdout()))
+            .map(|stream| copy(stream, io::stdout(), &last))
             .unwrap_or_default();
         if let Some(Ok(more)) = errors.map(thread::ScopedJoinHandle::join) {
             tally += more;
         }
         tally
     });
-    Ok((child.wait()?, tally))
+    let last = last.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok((child.wait()?, tally, last))
 }
 
-/// Copies line by line and adds up the closing lines of tests.
-fn copy(from: impl io::Read, mut to: impl io::Write) -> Tally {
+/// Copies line by line, keeps the `last` ones and adds up the closing lines of tests.
+fn copy(from: impl io::Read, mut to: impl io::Write, last: &Mutex<VecDeque<String>>) -> Tally {
     let mut tally = Tally::default();
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         // Nobody listens any more: the step still has to end.
         drop(to.write_all(&line).and_then(|()| to.flush()));
-        if let Some(more) = Tally::read(&String::from_utf8_lossy(&line)) {
+        let text = String::from_utf8_lossy(&line);
+        if let Some(more) = Tally::read(&text) {
             tally += more;
         }
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.len() == LINES_AGAIN {
+            last.pop_front();
+        }
+        last.push_back(text.trim_end().to_owned());
         line.clear();
     }
     tally
