@@ -97,6 +97,34 @@ fn a_change_pauses_the_run_until_a_person_accepts_it() {
     interlock.verify(&run).unwrap();
 }
 
+/// Calls the hook until it keeps what shows that nothing protected has changed; not while directories have just changed.
+fn quiet(room: &Room, run: &str) {
+    let kept = room.state().join("interlock/runs").join(run);
+    let kept = kept.join("quiet.json");
+    let keeps = |call: usize| {
+        assert_eq!(denied(room, &format!("quiet-{call}"), "ls"), "");
+        kept.exists()
+    };
+    assert!((0..1000).any(keeps), "nothing is kept");
+}
+
+#[test]
+fn a_change_is_noticed_where_the_last_hook_kept_that_there_was_none() {
+    for (file, text) in [
+        (".claude/settings.json", "{\"hooks\": {\"Stop\": [1]}}"),
+        (".envrc", "x"),
+        ("../home/.zshenv", "x"),
+        ("../home/.config/fish/config.fish", "x"),
+    ] {
+        let room = Room::new().unwrap();
+        let run = start(&room);
+        quiet(&room, &run);
+        room.write(file, text).unwrap();
+        let reason = denied(&room, "changed", "ls");
+        assert!(reason.starts_with("paused"), "{file}: {reason}");
+    }
+}
+
 #[test]
 fn what_a_client_writes_for_itself_pauses_nothing() {
     let room = Room::new().unwrap();
