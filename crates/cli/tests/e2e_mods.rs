@@ -6,7 +6,7 @@
 )]
 
 use interlock_testkit::anthropic::{Script, text, tool};
-use interlock_testkit::claude::{Outcome, Session, Version};
+use interlock_testkit::claude::{Mode, Outcome, Session, Version};
 use interlock_testkit::interlock::Interlock;
 use interlock_testkit::room::Room;
 use serde_json::json;
@@ -85,6 +85,38 @@ fn a_session_with_unknown_code_in_its_client_does_not_begin() {
         told.contains(&room.path("plugin").display().to_string()),
         "{told}"
     );
+}
+
+#[test]
+fn in_a_window_a_session_with_unknown_code_does_nothing() {
+    let (room, run) = guarded(ALLOWS);
+    let line = format!("echo x > {}", room.file("ran.txt"));
+    let script = Script::turns(vec![
+        vec![tool("Bash", json!({"command": line}))],
+        vec![text("Done.")],
+    ]);
+    let plugin = room.path("plugin").display().to_string();
+    let session = Session::new(Version::V2_1_329, &room, script)
+        .args(["--plugin-dir", &plugin])
+        .mode(Mode::AcceptEdits);
+    let interlock = Interlock::new(INTERLOCK, &room);
+    session
+        .in_terminal(|terminal| {
+            terminal.wait_for("the prompt", |screen| screen.contains("accept edits on"))?;
+            terminal.press("please go on")?;
+            terminal.wait_for("the words", |screen| screen.contains("please go on"))?;
+            terminal.press("\r")?;
+            let is_paused = |_: &str| {
+                interlock
+                    .status(&run)
+                    .is_ok_and(|status| status["status"] == "paused")
+            };
+            terminal.wait_for("the pause", is_paused)?;
+            // What nobody has accepted is named on the screen.
+            terminal.wait_for("the reason", |screen| screen.contains("plugin"))
+        })
+        .unwrap();
+    assert_eq!(room.read("ran.txt"), None);
 }
 
 #[test]

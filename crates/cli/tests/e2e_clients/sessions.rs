@@ -78,38 +78,85 @@ fn a_conversation_of_opencode_taken_up_again_stays_held() {
     );
 }
 
+/// What the window of a client shows, and what a person types there for a new conversation.
+struct Window {
+    /// Shown where words may be typed.
+    prompt: &'static str,
+    /// Shown once a turn has ended; while one goes on there is no new conversation.
+    ended: &'static str,
+    /// What is typed, and what is shown before Enter is pressed.
+    new: &'static [(&'static str, &'static str)],
+    /// Shown once the new conversation has begun.
+    begun: &'static str,
+}
+
 /// A person begins a new conversation in the same window: it stays held.
-#[test]
-fn a_new_conversation_of_codex_stays_held() {
-    let guarded = Guarded::new(CODEX, &[("a.txt", "one\n")]);
+fn a_new_conversation_stays_held(client: Client, window: &Window) {
+    let guarded = Guarded::new(client, &[("a.txt", "one\n")]);
     let run = guarded.start(&workflow());
     let script = Script::new(|turn| (turn == 0).then(|| Proposal::write("written.txt", "x\n")));
-    let session = Session::new(CODEX, &guarded.room, script);
+    let session = Session::new(client, &guarded.room, script);
     let seen = |terminal: &mut Terminal, words: &str| {
         terminal.wait_for(words, |screen| screen.contains(words))
     };
     let ended = session.in_terminal(|terminal| {
         for attempt in 1..=2 {
-            seen(terminal, "Ask Codex to do")?;
+            seen(terminal, window.prompt)?;
             let words = format!("Attempt {attempt}");
             terminal.press(&words)?;
             seen(terminal, &words)?;
             terminal.press("\r")?;
             terminal.wait_for("the refusal", |_| denials(&guarded, &run) == attempt)?;
-            // While a turn goes on there is no new conversation.
-            seen(terminal, "Worked for")?;
+            seen(terminal, window.ended)?;
             if attempt == 1 {
-                terminal.press("/new")?;
-                seen(terminal, "start a new chat")?;
-                terminal.press("\r")?;
-                seen(terminal, "Where should the new conversation run?")?;
-                terminal.press("\r")?;
+                for (typed, shown) in window.new {
+                    terminal.press(typed)?;
+                    seen(terminal, shown)?;
+                    terminal.press("\r")?;
+                }
+                seen(terminal, window.begun)?;
             }
         }
         Ok(())
     });
     ended.unwrap();
     assert_eq!(guarded.room.read("written.txt"), None);
+}
+
+#[test]
+fn a_new_conversation_of_codex_stays_held() {
+    let window = Window {
+        prompt: "Ask Codex to do",
+        ended: "Worked for",
+        new: &[
+            ("/new", "start a new chat"),
+            ("", "Where should the new conversation run?"),
+        ],
+        begun: "Ask Codex to do",
+    };
+    a_new_conversation_stays_held(CODEX, &window);
+}
+
+#[test]
+fn a_new_conversation_of_copilot_stays_held() {
+    let window = Window {
+        prompt: "/ commands",
+        ended: "● done",
+        new: &[("/clear", "Abandon this session")],
+        begun: "MCP Servers reloaded",
+    };
+    a_new_conversation_stays_held(Client::Copilot, &window);
+}
+
+#[test]
+fn a_new_conversation_of_opencode_stays_held() {
+    let window = Window {
+        prompt: "Ask anything",
+        ended: "scripted · ",
+        new: &[("/new", "New session")],
+        begun: "Ask anything",
+    };
+    a_new_conversation_stays_held(Client::Opencode, &window);
 }
 
 /// Another session of the project is told in its conversation that a run is open and does not hold it.

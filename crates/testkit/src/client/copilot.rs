@@ -21,9 +21,13 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
 }
 
 pub(super) fn arrange(command: &mut Command, url: &str) {
+    command.args(["-p", "Do the scripted thing.", "--no-color"]);
+    point(command, url);
+}
+
+pub(super) fn point(command: &mut Command, url: &str) {
     command
-        .args(["-p", "Do the scripted thing.", "--allow-all-tools"])
-        .args(["--allow-all-paths", "--no-color"])
+        .args(["--allow-all-tools", "--allow-all-paths"])
         .env("COPILOT_OFFLINE", "true")
         .env("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1"))
         .env("COPILOT_PROVIDER_API_KEY", "scripted")

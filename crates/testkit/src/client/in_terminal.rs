@@ -3,9 +3,9 @@
 use std::io;
 use std::process::Command;
 
-use super::{Client, Session, codex, gemini};
+use super::{Client, Session, codex, copilot, gemini, opencode, words::Words};
 use crate::confined;
-use crate::endpoint::{Endpoint, Said, Wire, gemini::Gemini, responses::Responses};
+use crate::endpoint::{Endpoint, Said, Wire, chat::Chat, gemini::Gemini, responses::Responses};
 use crate::proposal::Proposal;
 use crate::terminal::Terminal;
 
@@ -13,7 +13,7 @@ impl Session<'_> {
     /// Runs the client as a person does, in a terminal, while `work` types and looks.
     ///
     /// # Errors
-    /// When it is not installed, cannot be started or is not one of two, and what `work` says.
+    /// When it is not installed or cannot be started, and what `work` says; Claude Code has a session of its own.
     pub fn in_terminal<T: Send>(
         self,
         work: impl FnOnce(&mut Terminal) -> io::Result<T> + Send,
@@ -37,11 +37,28 @@ impl Session<'_> {
                     Ok(())
                 })
             }
-            other => Err(io::Error::other(format!(
-                "{} is not tried at a terminal",
-                other.label()
-            ))),
+            Client::Copilot => self.typed_with(command, copilot::WORDS, work, copilot::point),
+            Client::Opencode => self.typed_with(command, opencode::WORDS, work, opencode::point),
+            Client::ClaudeCode(_) => Err(io::Error::other(
+                "Claude Code is run by a session of its own",
+            )),
         }
+    }
+
+    /// Follows the script over chat completions, where only the words differ.
+    fn typed_with<T: Send>(
+        self,
+        command: Command,
+        words: Words,
+        work: impl FnOnce(&mut Terminal) -> io::Result<T> + Send,
+        point: impl Fn(&mut Command, &str) + Send + Sync,
+    ) -> io::Result<T> {
+        let project = self.room.project();
+        let say = move |proposal: &Proposal| words.say(&project, proposal);
+        self.typed(command, Chat, say, work, |_, command, url| {
+            point(command, url);
+            Ok(())
+        })
     }
 
     fn typed<T: Send, W: Wire + Copy>(

@@ -16,6 +16,11 @@ pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
 }
 
 pub(super) fn arrange(command: &mut Command, url: &str) {
+    command.args(["run", "Do the scripted thing."]);
+    point(command, url);
+}
+
+pub(super) fn point(command: &mut Command, url: &str) {
     let model = json!({
         "name": "scripted", "tool_call": true, "limit": {"context": 100_000, "output": 4_000},
     });
@@ -28,7 +33,6 @@ pub(super) fn arrange(command: &mut Command, url: &str) {
         "model": "scripted/scripted", "small_model": "scripted/scripted",
     });
     command
-        .args(["run", "Do the scripted thing."])
         .env("OPENCODE_CONFIG_CONTENT", settings.to_string())
         // It installs a package beside its plugins, and without a network waits a minute for it.
         .env("npm_config_offline", "true")
