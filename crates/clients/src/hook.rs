@@ -17,7 +17,10 @@ use std::{
 
 use interlock_confine::Host;
 use interlock_core::{
-    call::CallResult, command::Ask, event::Event as RunEvent, names::AgentId, run::PromptEnd,
+    call::CallResult,
+    command::Ask,
+    event::{Event as RunEvent, PromptEnd},
+    names::AgentId,
 };
 use interlock_facts::{RealDisk, Shape};
 use interlock_store::{Binding, ClientProcess, EventLog as _, Home, SessionKey, StoreError};

@@ -2,9 +2,9 @@
 
 use interlock_core::{
     command::{Ask, TransitionRequest},
+    event::{PromptCall, PromptEnd},
     names::CallId,
     pending::{About, Pending, asked_since},
-    run::{PromptCall, PromptEnd},
 };
 use interlock_store::StoreError;
 

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    event::ProbedCommand,
     facts::ShellFacts,
     names::{AgentId, CallId, Digest},
+    parts::ProbedCommand,
     policy::{CommandEntry, Policy},
 };
 

@@ -1,5 +1,9 @@
 //! Commands: what a run is asked.
 
+mod node;
+mod stage;
+mod there;
+
 use std::sync::Arc;
 
 use interlock_expr::text::{Files, Places};
@@ -8,13 +12,15 @@ use serde_json::Value;
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
     dialogue::Opening,
-    event::{Cause, ProbedCommand, ProtectedChange, TokenPlace, ToolChange},
     machine::{Machine, ModeRules, Object},
     names::{AgentId, CallId, Digest, FramePath},
-    node::NodeAsk,
-    run::{PromptCall, PromptEnd},
-    stage::StageAsk,
+    parts::{Cause, ProbedCommand, PromptCall, PromptEnd, ProtectedChange, TokenPlace, ToolChange},
 };
+
+pub use node::NodeAsk;
+pub use stage::{CALLS_MAX, StageAsk};
+pub use there::ToolThere;
+pub(crate) use there::offered;
 
 /// A command, with the time it is given at.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,11 +14,12 @@ use crate::{
     dialogue::{Dialogue, Said, condense},
     machine::{Machine, ModelStage, Object},
     names::FramePath,
-    node::tool::cut,
+    place::stage_of,
     run::{Frame, Run},
-    stage::stage_of,
 };
 
+/// Bytes that count as one token.
+const TOKEN_BYTES: usize = 4;
 /// What a model is told where a stage has no task.
 const NO_TASK: &str = "-";
 /// Tokens of one text that a model is sent, where the workflow allows no longer conversation.
@@ -150,4 +151,17 @@ pub fn stage_model<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Opt
     let speaker = spoke.filter(|_| state.ends_lines);
     let speaker = speaker.and_then(|speaker| own.states.get(speaker));
     speaker.unwrap_or(state).model.as_deref()
+}
+
+/// Cuts a text after so many tokens, four bytes each, and says so.
+#[must_use]
+pub fn cut(text: String, tokens_max: u64) -> String {
+    let max = usize::try_from(tokens_max).unwrap_or(usize::MAX);
+    let bytes = max.saturating_mul(TOKEN_BYTES);
+    if text.len() <= bytes {
+        return text;
+    }
+    let kept = text.get(..text.floor_char_boundary(bytes)).unwrap_or("");
+    let all = text.len().div_ceil(TOKEN_BYTES);
+    format!("{kept}\n[cut: the first {max} of about {all} tokens]")
 }

@@ -1,7 +1,6 @@
 //! Answers a command against a run: events and a reply, or a refusal.
 
 mod activities;
-mod address;
 mod adopt;
 mod branches;
 mod calls;
@@ -22,10 +21,7 @@ mod stage;
 mod tools;
 mod transitions;
 
-pub(crate) use address::in_fork;
-pub(crate) use calls::bench_of;
 pub use calls::shell_finding;
-pub(crate) use carry::{Filled, fill, kind_of};
 pub use prompts::{Question, question};
 pub use stage::{digest_of as text_digest, stage_task, stage_text};
 
@@ -152,23 +148,6 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         reply,
         path: work.path,
     }
-}
-
-/// Finds the frame that a command of `agent` that may name a `branch` is for.
-///
-/// # Errors
-/// No open branch has that name, or the sub-agent works in another.
-pub fn addressed(
-    machine: &Machine,
-    run: &Run,
-    branch: Option<&str>,
-    agent: Option<&AgentId>,
-) -> Result<FramePath, Refusal> {
-    if let (Some(_), None) = (branch, agent) {
-        // Looking is free: whoever works there.
-        return address::locate_for_person(run, branch);
-    }
-    address::locate(machine, run, branch, agent).map(|address| address.path)
 }
 
 /// What a command is told, or why not.

@@ -6,14 +6,14 @@ use interlock_expr::text::{Files, Lack};
 use serde_json::{Value, json};
 
 use crate::{
+    acting::CallFate,
     command::{Effect, Stage},
     conversation::beside,
-    decide::{Filled, fill, kind_of},
+    fill::{Filled, fill, kind_of},
     machine::{Activity, Capture, Machine, State},
     names::FramePath,
     place::{item_title, shown_path},
     run::{Frame, Run, Running, RunningAt},
-    stage::CallFate,
 };
 
 /// Returns what is to be done for each frame, in the order of the frames.

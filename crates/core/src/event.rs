@@ -1,12 +1,11 @@
 //! Events: what happened. A run is the fold of its events.
 
 mod name;
-mod parts;
 
-pub use parts::{
+pub use crate::parts::{
     AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen,
-    How, InterruptHit, Passing, ProbeMark, ProbedCommand, ProtectedChange, ProtectedFate,
-    SeenCondition, TokenPlace, ToolChange, WatchedFile,
+    How, InterruptHit, Passing, ProbeMark, ProbedCommand, PromptCall, PromptEnd, ProtectedChange,
+    ProtectedFate, SeenCondition, TokenPlace, ToolChange, WatchedFile,
 };
 
 use interlock_expr::text::Places;
@@ -14,17 +13,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    acting::{ActedCall, Finish, NoAnswer, Usage},
     call::WrittenPath,
-    data::DataFlags,
     dialogue::Opening,
-    machine::{ModeRules, Object, Outcome, Target},
+    machine::{DataFlags, ModeRules, Object, Outcome, Target},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
     },
     refusal::Refusal,
-    run::{PromptCall, PromptEnd},
-    stage::{ActedCall, Finish, NoAnswer, Usage},
 };
 
 const fn is_zero(count: &usize) -> bool {

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use crate::{
     data::parse_output,
-    event::SeenCondition,
     guard::{
         EvidenceGuard, ExpressionGuard, FieldGuard, Guard, GuardRef, Op, Since, Source, with_parts,
     },
     machine::{Machine, Rule},
     names::GuardName,
+    parts::SeenCondition,
     run::{Frame, Run},
 };
 

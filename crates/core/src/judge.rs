@@ -2,6 +2,7 @@
 //!
 //! The checks run in the order of the rows of [`judge`]; the first refusal wins.
 
+mod bench;
 mod environment;
 mod finding;
 mod hold;
@@ -12,6 +13,7 @@ mod secrets;
 mod shell;
 mod stage;
 
+pub(crate) use bench::{bench_of, granted, is_for};
 pub use finding::Finding;
 pub(crate) use finding::find;
 pub use hold::{Hold, hold, hold_at};
@@ -21,8 +23,8 @@ pub use stage::keys;
 pub(crate) use stage::{StageVerdict, judge_stage, only_reads};
 
 use crate::{
+    address::in_fork,
     call::{CallKind, ControlTool, FileWrite, Place, ToolCall},
-    decide::in_fork,
     machine::{Machine, State},
     names::FramePath,
     policy::{OnDenied, Policy, Stance},
@@ -116,7 +118,7 @@ pub fn judge_written(
     call: &ToolCall,
     path: &FramePath,
 ) -> Result<(), Refusal> {
-    let Some(bench) = crate::decide::bench_of(machine, run, call, path) else {
+    let Some(bench) = bench_of(machine, run, call, path) else {
         let message = format!("nothing stands at `{path}` any more");
         return Err(Refusal::new(Code::NothingPending, message));
     };

@@ -4,6 +4,7 @@
 //! command, [`evolve`] folds an event, [`effects`] says what must be done now.
 //! No input or output, no clock, no randomness, no async.
 
+pub mod acting;
 pub mod call;
 pub mod command;
 pub mod conversation;
@@ -27,14 +28,17 @@ pub mod stage;
 pub mod tools;
 pub mod visible;
 
+mod address;
 mod decide;
 mod effects;
 mod evolve;
+mod fill;
 mod judge;
+mod parts;
 
+pub use address::addressed;
 pub use decide::{
-    Decision, Question, Reply, addressed, decide, question, shell_finding, stage_task, stage_text,
-    text_digest,
+    Decision, Question, Reply, decide, question, shell_finding, stage_task, stage_text, text_digest,
 };
 pub use effects::{asks, effects, lacking, refill};
 pub use evolve::evolve;

@@ -7,25 +7,27 @@ use interlock_expr::text::{Form, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    data::DataFlags,
     guard::{Guard, GuardRef},
     names::{EventName, GuardName, InterruptName, MachineId, StateName},
-    node::AgentWork,
     policy::Policy,
 };
 
+mod agents;
 mod conversation;
+mod flags;
 mod retry;
 mod seal;
 mod spread;
 mod stage;
 
+pub use agents::{AgentWork, ServerStart, ServerWork};
 pub use conversation::{Condensing, Conversation};
+pub use flags::{Clear, DataFlags};
 pub use retry::Retry;
 pub use spread::{OnItemError, Spread};
 
 pub use stage::{
-    ApprovalBefore, Assertion, Budget, Ending, Mode, ModeRules, ModelOptions, ModelStage,
+    ApprovalBefore, Assertion, BEGIN, Budget, Ending, Mode, ModeRules, ModelOptions, ModelStage,
     Otherwise, Refused, StageRules,
 };
 

@@ -1,7 +1,7 @@
 //! Where the frames of a run stand, as paths a person reads.
 
 use crate::{
-    machine::{Activity, Machine},
+    machine::{Activity, Machine, ModelStage},
     names::FramePath,
     run::{Frame, Phase, Run},
 };
@@ -174,5 +174,15 @@ fn collect(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
     }
     for child in open {
         collect(&child.frame, &path.child(&child.name), leaves);
+    }
+}
+
+/// Returns the stage that a frame stands in.
+#[must_use]
+pub fn stage_of<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m ModelStage> {
+    let machine = machine.called(frame.machine.as_ref())?;
+    match &machine.states.get(&frame.at)?.activity {
+        Activity::Stage(stage) => Some(stage),
+        _ => None,
     }
 }

@@ -15,17 +15,15 @@ use interlock_expr::text::Places;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    acting::Usage,
     call::WrittenPath,
     dialogue::Opening,
-    event::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
     machine::{ModeRules, Outcome},
     names::{AgentId, CallId, Digest, FramePath, RunId, StateName},
-    stage::Usage,
+    parts::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
 };
 
-pub use asked::{
-    Asked, Grant, Held, Parked, PromptCall, PromptEnd, PromptedTransition, Settled, Settlement,
-};
+pub use asked::{Asked, Grant, Held, Parked, PromptedTransition, Settled, Settlement};
 pub use frame::{BeforeOutput, Child, Frame, Handling, Items, Met, Running, RunningAt, Used};
 
 /// One execution of a machine.

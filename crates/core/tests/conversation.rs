@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
+    acting::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, ToolCall},
-    command::{ActivityOutcome, Answer, Ask, Command},
+    command::{ActivityOutcome, Answer, Ask, Command, StageAsk},
     decide,
     dialogue::Opening,
     event::{Cause, Event, Passing},
@@ -19,7 +20,7 @@ use interlock_core::{
     names::{CallId, Digest, FramePath, RunId},
     refusal::Code,
     run::{Phase, Run, RunningAt},
-    stage::{Finish, MessageCall, MessageCallKind, ModelMessage, StageAsk, Step, Usage, step},
+    stage::{Step, step},
     stage_task,
 };
 use interlock_expr::text::Places;

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
     Decision, Reply,
+    acting::{Finish, MessageCall, MessageCallKind, ModelMessage, NoAnswer, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall},
-    command::{Answer, Ask, Command},
+    command::{Answer, Ask, Command, StageAsk, ToolThere},
     decide,
     event::{AllowSource, Event},
     evolve,
@@ -19,10 +20,7 @@ use interlock_core::{
     names::{ApprovalId, CallId, Digest, FramePath, RunId},
     pending::pending,
     run::Run,
-    stage::{
-        Finish, MessageCall, MessageCallKind, ModelMessage, NoAnswer, StageAsk, Step, ToolThere,
-        Usage, step,
-    },
+    stage::{Step, step},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

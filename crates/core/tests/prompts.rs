@@ -10,13 +10,13 @@ use interlock_core::{
     call::{CallFacts, CallKind, CallResult, ToolCall},
     command::{Answer, Ask, Command, Consent, TransitionRequest},
     decide,
-    event::Event,
+    event::{Event, PromptCall, PromptEnd},
     evolve,
     machine::Machine,
     names::{AgentId, CallId, Digest, RunId},
     pending::pending,
     question,
-    run::{PromptCall, PromptEnd, Run, Settlement},
+    run::{Run, Settlement},
 };
 use interlock_view::report::{Basis, meaning};
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use indexmap::IndexMap;
-use interlock_core::node::ServerWork;
+use interlock_core::machine::ServerWork;
 use interlock_formats::Source;
 use serde_json::Value;
 

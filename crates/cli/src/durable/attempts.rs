@@ -1,11 +1,11 @@
 //! How far the attempts of stages are that are under way, for `status` and `list`.
 
 use interlock_core::{
+    acting::Usage,
     event::Event,
     machine::Machine,
-    place::{shown_path, title},
+    place::{shown_path, stage_of, title},
     run::{Frame, Run},
-    stage::{Usage, stage_of},
 };
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::{Value, json};

@@ -1,12 +1,12 @@
 //! Where a run of steps stands, for `status`.
 
 use interlock_core::{
+    acting::Usage,
     event::Cause,
     machine::Machine,
     names::FramePath,
     place::{shown_path, title_of, titles},
     run::{Frame, Phase, Run},
-    stage::Usage,
 };
 use interlock_runner::holder;
 use interlock_view::report::state_paths;

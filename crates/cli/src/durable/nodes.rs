@@ -7,8 +7,8 @@ use std::{
 
 use interlock_core::{
     event::Event,
-    machine::{Activity, Machine},
-    node::{ServerWork, is_node},
+    machine::{Activity, Machine, ServerWork},
+    node::is_node,
 };
 use interlock_gateway::tool_servers::{Reach, WantedServer};
 use interlock_project::{Assets, Config, Servers as NoServers};

@@ -8,8 +8,8 @@ use interlock_core::{
     command::Ask,
     machine::{Machine, ModeRules},
     names::RunId,
+    place::stage_of,
     run::Run,
-    stage::stage_of,
 };
 use interlock_facts::RealDisk;
 use interlock_project::{Assets, Config, Modes, configuration_directory};

@@ -1,12 +1,12 @@
 //! What is said of a model stage while it goes on: its calls with their verdicts, its end with what it cost.
 
 use interlock_core::{
+    acting::Usage,
     event::{AllowSource, Event},
     machine::Machine,
     names::FramePath,
     place::title,
     run::Run,
-    stage::Usage,
 };
 
 use super::clean::one_line;

@@ -13,10 +13,9 @@ use crate::{
     event::{Cause, Event},
     machine::Activity,
     names::FramePath,
-    place::shown_path,
+    place::{shown_path, stage_of},
     refusal::{Code, Refusal},
     run::RunningAt,
-    stage::stage_of,
 };
 
 impl Work<'_> {

@@ -1,18 +1,17 @@
 //! Tool calls: the verdict before, the record after.
 
-use super::{
-    Answered, Decision, Reply, Work,
-    address::{self, Address, Bind},
-};
+use super::{Answered, Decision, Reply, Work};
 use crate::{
+    address::{self, Address, Bind},
     call::{CallKind, CallResult, ToolCall},
     command::{LineEnd, LineStart},
     event::{AllowSource, CallRecord, Event},
-    judge::{self, Bench, Finding, Verdict},
+    judge::{self, Bench, Finding, Verdict, bench_of, granted, is_for},
     machine::Machine,
     names::FramePath,
+    parts::PromptCall,
     refusal::{Code, Refusal},
-    run::{Asked, Frame, Grant, PromptCall, Run},
+    run::{Asked, Run},
 };
 
 /// Judges a proposed call in an open run.
@@ -72,57 +71,6 @@ pub fn shell_finding(machine: &Machine, run: &Run, call: &ToolCall) -> Option<Fi
     let address =
         address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref()).ok()?;
     judge::find(bench_of(machine, run, call, &address.path)?)
-}
-
-pub(crate) fn bench_of<'a>(
-    machine: &'a Machine,
-    run: &'a Run,
-    call: &'a ToolCall,
-    path: &FramePath,
-) -> Option<Bench<'a>> {
-    let frame = run.frame(path)?;
-    let state = machine
-        .called(frame.machine.as_ref())?
-        .states
-        .get(&frame.at)?;
-    Some(Bench {
-        machine,
-        run,
-        frame,
-        state,
-        call,
-        granted: granted(run, frame, path, call).is_some(),
-    })
-}
-
-/// Finds the yes that `call` may use up.
-fn granted<'r>(
-    run: &'r Run,
-    frame: &Frame,
-    path: &FramePath,
-    call: &ToolCall,
-) -> Option<&'r Grant> {
-    run.grants.iter().find(|grant| {
-        is_for(grant, frame, path, call)
-            && grant.granted_by.is_some()
-            && still_good(run, grant, call)
-    })
-}
-
-/// Tells whether a grant is for exactly this call, by the one who asked.
-fn is_for(grant: &Grant, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
-    // Logs that do not say when something was asked do not say who asked.
-    let asker = grant.asked.is_none() || grant.agent == call.agent;
-    grant.path == *path
-        && grant.entered_seq == frame.entered_seq
-        && grant.digest == call.digest
-        && asker
-}
-
-/// A yes to a shell line is void once a file was written: the line may run other text than was looked at.
-fn still_good(run: &Run, grant: &Grant, call: &ToolCall) -> bool {
-    let written = run.last_write.zip(grant.granted_seq);
-    call.kind != CallKind::Shell || written.is_none_or(|(write, yes)| write < yes)
 }
 
 fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decision {

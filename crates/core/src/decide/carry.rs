@@ -1,9 +1,6 @@
 //! From the entry of a state to the end of its activity: texts filled, effects started, tries counted.
 
-use interlock_expr::{
-    number::{Side, compare_text},
-    text::{Beside, Files, Lack, Places, Sources, TextError},
-};
+use interlock_expr::text::{Files, Lack, Places, Sources, TextError};
 use serde_json::Value;
 
 use super::{
@@ -13,25 +10,13 @@ use super::{
 use crate::{
     conversation::beside,
     event::{Cause, Event},
-    machine::{Activity, Capture, State, Test, TestOp},
+    fill::{Filled, STAGE, WRITE, file_of, fill, kind_of},
+    machine::{Activity, Capture, State},
     names::FramePath,
     place::shown_path,
     refusal::{Code, Refusal},
     run::Frame,
 };
-
-/// Characters that the reason of a pause may have.
-const REASON_MAX: usize = 500;
-
-/// What filling the texts of a state came to.
-pub(crate) enum Filled {
-    /// The state has no texts.
-    Nothing,
-    /// What the work is given, and the file its output goes to.
-    Work(Value, Option<String>),
-    /// What was found out by looking at a value.
-    Tested(String, Option<String>),
-}
 
 impl Work<'_> {
     /// Tells whether starts of effects are events, and failures keep their place.
@@ -208,128 +193,6 @@ pub(super) fn counted(state: &State, cause: Cause) -> Cause {
         },
         _ => cause,
     }
-}
-
-/// The kind of work that only writes an output to its file.
-pub(crate) const WRITE: &str = "write";
-
-/// The kind of work of a model stage.
-pub(crate) const STAGE: &str = "stage";
-
-/// Returns the runner's name for what an activity does.
-pub(crate) fn kind_of(activity: &Activity) -> &str {
-    match activity {
-        Activity::Task(work) | Activity::Ask(work) | Activity::Pause(work) => &work.kind,
-        Activity::Stage(_) => STAGE,
-        Activity::Wait { .. } => "wait",
-        Activity::Each(_) => "items",
-        _ => "read",
-    }
-}
-
-/// Fills the texts of a state.
-pub(crate) fn fill(
-    state: &State,
-    frame: &Frame,
-    places: Option<&Places>,
-    files: &Files,
-    beside: Option<&Beside>,
-) -> Result<Filled, Lack> {
-    let none = Places::default();
-    let sources = Sources {
-        context: &frame.context,
-        caught: frame.caught.as_deref(),
-        places: places.unwrap_or(&none),
-        files,
-        beside,
-    };
-    match &state.activity {
-        Activity::Task(work) | Activity::Ask(work) => {
-            let input = work.input.fill(&sources)?;
-            Ok(Filled::Work(input, file_of(state, &sources)?))
-        }
-        Activity::Pause(work) => {
-            let input = work.input.fill(&sources)?;
-            let reason = input
-                .get("reason")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            if reason.chars().count() > REASON_MAX {
-                return Err(wrong(format!(
-                    "`reason` has over {REASON_MAX} characters: say it shorter"
-                )));
-            }
-            Ok(Filled::Work(input, None))
-        }
-        Activity::Test(test) => {
-            let output = look(test, &sources)?;
-            Ok(Filled::Tested(output, file_of(state, &sources)?))
-        }
-        _ => Ok(Filled::Nothing),
-    }
-}
-
-/// Returns the absolute path of the file that the output of a state goes to.
-pub(crate) fn file_of(state: &State, sources: &Sources<'_>) -> Result<Option<String>, Lack> {
-    let Some(Capture::File(path)) = &state.capture else {
-        return Ok(None);
-    };
-    let path = path.fill(sources).map_err(|lack| lack.below("output"))?;
-    if path.trim().is_empty() {
-        return Err(wrong("`output` names no file".to_owned()));
-    }
-    let base = interlock_expr::text::Base::RunDir;
-    Ok(Some(sources.places.absolute(&path, base)))
-}
-
-fn wrong(reason: String) -> Lack {
-    Lack::Wrong(TextError {
-        place: String::new(),
-        reason,
-        in_template: false,
-    })
-}
-
-/// Looks at a value; the output is text.
-fn look(test: &Test, sources: &Sources<'_>) -> Result<String, Lack> {
-    let name = if matches!(test.op, TestOp::Value | TestOp::Empty | TestOp::NotEmpty) {
-        "value"
-    } else {
-        "left"
-    };
-    let left = test.left.fill(sources).map_err(|lack| lack.below(name))?;
-    let right = test
-        .right
-        .fill(sources)
-        .map_err(|lack| lack.below("right"))?;
-    let compared = || {
-        compare_text(&left, &right).map_err(|side| {
-            let (name, text) = match side {
-                Side::Left => ("left", &left),
-                Side::Right => ("right", &right),
-            };
-            let shown: String = text.trim().chars().take(40).collect();
-            wrong(format!("`{name}` is `{shown}`, which is not a number"))
-        })
-    };
-    let blank = || matches!(left.trim(), "" | "null");
-    let same = || plain(&left) == plain(&right);
-    let found = match test.op {
-        TestOp::Value => return Ok(left),
-        TestOp::Equal => same(),
-        TestOp::NotEqual => !same(),
-        TestOp::Greater => compared()?.is_gt(),
-        TestOp::Less => compared()?.is_lt(),
-        TestOp::GreaterEqual => compared()?.is_ge(),
-        TestOp::LessEqual => compared()?.is_le(),
-        TestOp::Empty => blank(),
-        TestOp::NotEmpty => !blank(),
-    };
-    Ok(found.to_string())
-}
-
-fn plain(text: &str) -> &str {
-    text.trim()
 }
 
 /// Makes a failure of a text that cannot be filled.

@@ -10,15 +10,15 @@ use super::{
     transitions::{choose, error, rule_of, state_of},
 };
 use crate::{
+    acting::{ActedCall, Acting, CallFate},
     command::EffectFate,
     event::{Cause, Event},
     holds::Scope,
     machine::{Activity, Join, Object, OnCrash, Outcome},
     names::FramePath,
-    place::shown_path,
+    place::{shown_path, stage_of},
     refusal::{Code, Refusal},
     run::{Phase, RunningAt},
-    stage::{ActedCall, Acting, CallFate, stage_of},
 };
 
 impl Work<'_> {

@@ -2,9 +2,9 @@
 
 use super::{Answered, Reply, Work};
 use crate::{
+    command::NodeAsk,
     event::Event,
     names::FramePath,
-    node::NodeAsk,
     refusal::{Code, Refusal},
     run::RunningAt,
     stage::is_spent,

@@ -9,7 +9,8 @@ use crate::{
     event::Event,
     machine::Machine,
     names::{AgentId, ApprovalId, CallId, Digest, FramePath},
-    run::{Asked, PromptCall, PromptEnd, Run},
+    parts::{PromptCall, PromptEnd},
+    run::{Asked, Run},
 };
 
 /// What a person would be asked before a transition.

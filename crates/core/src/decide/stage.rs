@@ -6,16 +6,17 @@ mod message;
 
 use super::{Answered, Reply, Work, transitions::state_of};
 use crate::{
+    acting::{Acting, NoAnswer, Usage},
+    command::{StageAsk, ToolThere, offered},
     conversation::{beside, complete_task, is_too_long, sent},
     dialogue::Dialogue,
     event::Event,
     holds::{Scope, unmet},
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
-    place::item_title,
+    place::{item_title, stage_of},
     refusal::{Code, Refusal},
     run::{Frame, Run, RunningAt},
-    stage::{Acting, NoAnswer, StageAsk, ToolThere, Usage, offered, stage_of},
 };
 pub(in crate::decide) use end::End;
 use interlock_expr::{

@@ -2,12 +2,9 @@
 
 use interlock_expr::nearest::nearest;
 
-use super::{
-    Answered, Reply, Work,
-    address::{self, Bind},
-    question::Subject,
-};
+use super::{Answered, Reply, Work, question::Subject};
 use crate::{
+    address::{self, Bind},
     command::TransitionRequest,
     event::{Event, How},
     evolve::UPSTREAM,

@@ -5,13 +5,11 @@ use super::{
     stage::{fate, waited},
 };
 use crate::{
+    acting::CallFate,
     event::{CallMarks, CallRecord, Event, GrantThen},
     names::{AgentId, ApprovalId, Digest, FramePath},
-    run::{
-        Asked, Frame, Grant, OpenCall, Parked, PromptCall, PromptEnd, PromptedTransition, Run,
-        Settled, Settlement,
-    },
-    stage::CallFate,
+    parts::{PromptCall, PromptEnd},
+    run::{Asked, Frame, Grant, OpenCall, Parked, PromptedTransition, Run, Settled, Settlement},
 };
 
 /// Settled requests remembered at most.

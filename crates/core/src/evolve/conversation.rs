@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::{child_mut, enter};
 use crate::{
-    data::{DataFlags, apply, contribution, parse_output},
+    data::{apply, contribution, parse_output},
     dialogue::{Dialogue, Opening, Said, Speaker, condense},
     event::Event,
+    machine::DataFlags,
     names::StateName,
     run::{BeforeOutput, Frame, Run},
 };

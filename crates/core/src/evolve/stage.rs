@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::{CallOutcome, allow, approvals, end_call};
 use crate::{
+    acting::{Acting, CallFate},
     event::{Cause, Event},
     machine::Object,
     names::{CallId, FramePath},
     run::{Asked, Frame, Held, Run},
-    stage::{Acting, CallFate},
 };
 
 /// The context key of what stages handed in.

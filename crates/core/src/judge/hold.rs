@@ -1,6 +1,6 @@
 //! How the kernel is to hold a line that the verdict lets run.
 
-use super::{Bench, marks, shell};
+use super::{Bench, bench_of, marks, shell};
 use crate::{
     call::ToolCall,
     facts::{CommandClass, CommandSpan, NetworkDirection, ShellFacts, SimpleCommand},
@@ -41,9 +41,9 @@ pub struct Hold<'a> {
 #[must_use]
 pub fn hold<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall) -> Option<Hold<'a>> {
     let facts = call.facts.shell.as_ref()?;
-    let path =
-        crate::decide::addressed(machine, run, call.branch.as_deref(), call.agent.as_ref()).ok()?;
-    let bench = crate::decide::bench_of(machine, run, call, &path)?;
+    let path = crate::address::addressed(machine, run, call.branch.as_deref(), call.agent.as_ref())
+        .ok()?;
+    let bench = bench_of(machine, run, call, &path)?;
     Some(of_bench(bench, path, facts))
 }
 
@@ -56,7 +56,7 @@ pub fn hold_at<'a>(
     path: &FramePath,
 ) -> Option<Hold<'a>> {
     let facts = call.facts.shell.as_ref()?;
-    let bench = crate::decide::bench_of(machine, run, call, path)?;
+    let bench = bench_of(machine, run, call, path)?;
     Some(of_bench(bench, path.clone(), facts))
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::event::Cause;
+use crate::parts::Cause;
 
 /// How often an activity is tried, and how long is waited in between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Retry {
     /// The codes that are tried again; `None`: all but 130.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codes: Option<Vec<i64>>,
-    /// Whether only what may pass by itself is tried again; see [`crate::event::Cause::passing`].
+    /// Whether only what may pass by itself is tried again; see [`crate::parts::Cause::passing`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_passing: bool,
     /// Whether up to a second more is waited, so that many do not come back at once.

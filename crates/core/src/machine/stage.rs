@@ -6,12 +6,15 @@ use serde_json::Value;
 
 use crate::guard::GuardRef;
 
+/// The first message of a transcript.
+pub const BEGIN: &str = "Begin.";
+
 /// A model that works through one fresh transcript, bounded by the policy of its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelStage {
     /// The system prompt; holes are filled from the context when an attempt begins.
     pub body: Text,
-    /// What the model is told first, where that is no plain [`crate::stage::BEGIN`].
+    /// What the model is told first, where that is no plain [`BEGIN`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Text>,
     /// Whether it takes part in the conversation of the run.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Given, NodeError, NodeOutput, ToolWork, convert, path};
 use crate::{
+    conversation::cut,
     data::parse_output,
     dialogue::{Dialogue, pointed},
     machine::Object,
@@ -16,9 +17,6 @@ pub const ARGUMENTS: &str = "tool_arguments";
 pub const TEMPLATE: &str = "template_error";
 /// The code of a pointer that leads nowhere.
 pub const POINTER: &str = "pointer_missing";
-
-/// Bytes that count as one token.
-const TOKEN_BYTES: usize = 4;
 
 /// Makes the arguments of the call.
 ///
@@ -105,19 +103,6 @@ fn part(result: &str, pointer: &str) -> Result<Value, NodeError> {
             format!("`{pointer}` leads nowhere in the result{known}"),
         )
     })
-}
-
-/// Cuts a text after so many tokens, four bytes each, and says so.
-#[must_use]
-pub fn cut(text: String, tokens_max: u64) -> String {
-    let max = usize::try_from(tokens_max).unwrap_or(usize::MAX);
-    let bytes = max.saturating_mul(TOKEN_BYTES);
-    if text.len() <= bytes {
-        return text;
-    }
-    let kept = text.get(..text.floor_char_boundary(bytes)).unwrap_or("");
-    let all = text.len().div_ceil(TOKEN_BYTES);
-    format!("{kept}\n[cut: the first {max} of about {all} tokens]")
 }
 
 /// Returns the names that templates of the arguments see.

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    event::GrantThen,
     machine::Object,
     names::{AgentId, ApprovalId, CallId, Digest, EventName, FramePath},
+    parts::{GrantThen, PromptCall},
 };
 
 /// A transition that waits for a person.
@@ -54,18 +54,6 @@ impl Asked {
     }
 }
 
-/// The call with which a client asks its person in a prompt of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptCall {
-    /// The session that makes the call.
-    pub session: String,
-    /// The sub-agent that makes it; `None`: the main agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<AgentId>,
-    /// The call.
-    pub call: CallId,
-}
-
 /// A transition that a person is asked about in a client's own prompt; nothing stands still for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptedTransition {
@@ -84,37 +72,6 @@ impl PromptedTransition {
     #[must_use]
     pub fn id(&self) -> Option<ApprovalId> {
         self.parked.asked.as_ref().map(Asked::id)
-    }
-}
-
-/// Why a question in a client's own prompt is over without a yes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PromptEnd {
-    /// Who asked goes on with another call: this one was refused.
-    NextCall,
-    /// The call that ran has other arguments than the one that was asked about.
-    OtherArguments,
-    /// The turn is over.
-    TurnOver,
-    /// The session is over.
-    SessionOver,
-}
-
-impl PromptEnd {
-    /// Says it in words.
-    #[must_use]
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Self::NextCall => "no person said yes in the client's prompt",
-            Self::OtherArguments => {
-                "the call that ran is not the one that a person was asked about"
-            }
-            Self::TurnOver => "no person said yes in the client's prompt before the turn ended",
-            Self::SessionOver => {
-                "no person said yes in the client's prompt before the session ended"
-            }
-        }
     }
 }
 

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::asked::{Held, Parked};
 use crate::{
+    acting::Acting,
     dialogue::Dialogue,
-    event::{BranchOutcome, Cause, InterruptHit},
     machine::Object,
     names::{InterruptName, MachineId, StateName},
-    stage::Acting,
+    parts::{BranchOutcome, Cause, InterruptHit},
 };
 
 /// One line of execution.

@@ -10,11 +10,10 @@ mod tools;
 use indexmap::IndexMap;
 use interlock_core::{
     machine::{
-        Activity, ApprovalBefore, Condensing, Conversation, Limits, Machine, OnCrash, Outcome,
-        Refused, StageRules, State as Lowered,
+        Activity, AgentWork, ApprovalBefore, Condensing, Conversation, Limits, Machine, OnCrash,
+        Outcome, Refused, StageRules, State as Lowered,
     },
     names::{EventName, StateName},
-    node::AgentWork,
     policy::Policy,
 };
 use interlock_expr::text::Text;

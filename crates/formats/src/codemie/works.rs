@@ -5,11 +5,8 @@
 
 use interlock_core::{
     dialogue::Dialogue,
-    machine::Object,
-    node::{
-        AgentWork, Mapping, OnError, RecordsNode, Rule, ServerStart, ServerWork, Source, ToolWork,
-        TransformNode, TreeNode,
-    },
+    machine::{AgentWork, Object, ServerStart, ServerWork},
+    node::{Mapping, OnError, RecordsNode, Rule, Source, ToolWork, TransformNode, TreeNode},
 };
 use interlock_expr::{expression, template::Template};
 use serde_json::Value;

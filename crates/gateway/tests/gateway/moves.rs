@@ -3,9 +3,8 @@
 use interlock_core::{
     call::ControlTool::{self, GetState, Pause, Transition},
     command::{Answer as Said, Ask, TransitionRequest},
-    event::Event,
+    event::{Event, PromptEnd},
     machine::Object,
-    run::PromptEnd,
 };
 use serde_json::json;
 

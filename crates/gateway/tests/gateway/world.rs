@@ -8,11 +8,11 @@ use std::{
 use interlock_core::{
     call::ControlTool,
     command::{Answer as Said, Ask, Command, TransitionRequest},
-    event::Event,
+    event::{Event, PromptCall},
     machine::Object,
     names::{AgentId, CallId, Digest, RunId},
     question,
-    run::{PromptCall, Run},
+    run::Run,
 };
 use interlock_facts::control_digest;
 use interlock_gateway::{Answer, Control, Incoming, Settings, StartedFor, ToolPrefix};

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use interlock_core::node::ServerStart;
+use interlock_core::machine::ServerStart;
 use interlock_formats::Workflows as _;
 use tempfile::TempDir;
 

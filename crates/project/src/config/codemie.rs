@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use indexmap::IndexMap;
-use interlock_core::node::{ServerStart, ServerWork};
+use interlock_core::machine::{ServerStart, ServerWork};
 use interlock_expr::template::Template;
 use serde::{
     Deserialize, Deserializer,

@@ -7,9 +7,11 @@ use std::{
 
 use interlock_core::{
     call::ToolCall,
+    conversation::cut,
+    machine::{AgentWork, ServerStart, ServerWork},
     names::CallId,
-    node::{AgentWork, Given, ServerStart, ServerWork, tool::cut},
-    stage::stage_of,
+    node::Given,
+    place::stage_of,
     tools::server_name,
 };
 use interlock_tools::{Arguments, Cancel, Secrets};

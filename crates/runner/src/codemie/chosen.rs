@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use interlock_core::node::{ServerStart, ServerWork};
+use interlock_core::machine::{ServerStart, ServerWork};
 use interlock_expr::template::Template;
 use interlock_facts::one_line;
 use interlock_tools::Secrets;

@@ -1,8 +1,8 @@
 //! Whether somebody has each tool that a workflow names, before its first state.
 
 use interlock_core::{
-    machine::{Activity, Machine},
-    node::{Given, ServerStart, ServerWork, TOOL, ToolWork},
+    machine::{Activity, Machine, ServerStart, ServerWork},
+    node::{Given, TOOL, ToolWork},
 };
 use interlock_expr::text::Form;
 use interlock_tools::Tool;

@@ -10,8 +10,7 @@ use std::{
 use interlock_confine::Decided;
 use interlock_core::{
     event::Event,
-    machine::{Machine, Object},
-    node::ServerWork,
+    machine::{Machine, Object, ServerWork},
 };
 use interlock_facts::Surroundings;
 use interlock_tools::Datasource;

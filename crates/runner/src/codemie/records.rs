@@ -6,10 +6,11 @@ use std::{
 };
 
 use interlock_core::{
+    command::NodeAsk,
     event::{Event, Passing},
     machine::Machine,
     names::StateName,
-    node::{Answers, Known, NodeAsk, NodeOutput, RecordsNode, records, tool::fill},
+    node::{Answers, Known, NodeOutput, RecordsNode, records, tool::fill},
 };
 use interlock_models::{Cancel, Heard, Message, ModelError, Options, Request};
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use interlock_core::{
     event::Passing,
-    node::{Given, ServerStart, ServerWork, tool::fill},
+    machine::{ServerStart, ServerWork},
+    node::{Given, tool::fill},
 };
 use interlock_expr::template::Template;
 use interlock_tools::Secrets;

@@ -2,7 +2,10 @@
 
 use std::sync::mpsc::channel;
 
-use interlock_core::{command::Ask, names::FramePath, node::NodeAsk};
+use interlock_core::{
+    command::{Ask, NodeAsk},
+    names::FramePath,
+};
 
 use super::{CANCELLED, FAILED};
 use crate::{

@@ -3,12 +3,13 @@
 use interlock_confine::{Line, plan};
 use interlock_core::{
     call::ToolCall,
+    conversation::cut,
     event::Passing,
     hold_at, judge_written,
     names::CallId,
     node::{
         Given, NodeOutput, ToolWork,
-        tool::{ARGUMENTS, arguments, cut, output},
+        tool::{ARGUMENTS, arguments, output},
     },
 };
 use interlock_facts::RealDisk;

@@ -12,7 +12,8 @@ use interlock_core::{
     machine::StageRules,
     names::FramePath,
     node::RECORDS,
-    stage::{Step, stage_of, step},
+    place::stage_of,
+    stage::{Step, step},
 };
 
 use super::{Drive, DriveError, Landed};

@@ -8,13 +8,14 @@ use std::{
 };
 
 use interlock_core::{
+    acting::{ActedCall, Acting, MessageCall},
     call::ToolCall,
-    command::Ask,
+    command::{Ask, NodeAsk, StageAsk},
     event::{Event, TokenPlace},
     machine::{Ending, Machine, ModelStage, Retry},
     names::CallId,
-    node::NodeAsk,
-    stage::{ActedCall, Acting, MessageCall, StageAsk, Step, stage_of, step},
+    place::stage_of,
+    stage::{Step, step},
     stage_task, stage_text,
 };
 use interlock_store::refuse_for_token;
@@ -512,8 +513,8 @@ fn is_as_judged(acted: &ActedCall, said: &MessageCall) -> bool {
 #[cfg(test)]
 mod tests {
     use interlock_core::{
+        acting::{CallFate, MessageCallKind},
         names::Digest,
-        stage::{CallFate, MessageCallKind},
     };
 
     use super::*;

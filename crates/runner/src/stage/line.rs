@@ -7,13 +7,13 @@ use std::sync::{
 
 use interlock_core::{
     Reply,
-    command::Ask,
+    command::{Ask, StageAsk},
     event::Event,
     machine::Machine,
     names::FramePath,
     refusal::Refusal,
     run::Run,
-    stage::{StageAsk, Step},
+    stage::Step,
 };
 
 /// What a stage asks the loop that drives its run.

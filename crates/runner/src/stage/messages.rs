@@ -1,11 +1,11 @@
 //! From what a model said to what the engine is told of it.
 
 use interlock_core::{
+    acting::{Finish, Handed, MessageCall, MessageCallKind, ModelMessage, Usage},
     data::parse_output,
     machine::{Ending, ModelStage},
     names::Digest,
     refusal::{Code, Refusal},
-    stage::{Finish, Handed, MessageCall, MessageCallKind, ModelMessage, Usage},
 };
 use interlock_formats::{answer_findings, answer_schema};
 use interlock_models::{Answer, Call};

@@ -6,12 +6,13 @@ use std::{
 };
 
 use interlock_core::{
-    command::{Answer, Ask},
+    acting::NoAnswer,
+    command::{Answer, Ask, StageAsk},
     event::Event,
     names::ApprovalId,
     pending::{About, Pending, pending},
     run::Run,
-    stage::{NoAnswer, StageAsk, Step},
+    stage::Step,
 };
 
 use super::{

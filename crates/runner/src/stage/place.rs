@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use interlock_confine::Decided;
-use interlock_core::stage::ToolThere;
+use interlock_core::command::ToolThere;
 use interlock_facts::Surroundings;
 use interlock_models::ToolSpec;
 use interlock_store::{Home, Messages};

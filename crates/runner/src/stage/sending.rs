@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use interlock_core::{
+    command::StageAsk,
     conversation::{seen_history, sent, stage_model},
     dialogue::{Said, Speaker, condense},
     event::{Passing, TokenPlace},
     machine::{Ending, ModelStage},
-    stage::{StageAsk, Step, step},
+    stage::{Step, step},
     stage_text,
 };
 use interlock_models::{Heard, Message, ModelError, Options, Part, Request, ToolSpec};

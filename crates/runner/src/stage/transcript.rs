@@ -6,9 +6,11 @@
 use std::collections::BTreeSet;
 
 use interlock_core::{
+    acting::ActedCall,
+    command::CALLS_MAX,
     event::{AllowSource, Event},
+    machine::BEGIN,
     names::{CallId, FramePath},
-    stage::{ActedCall, BEGIN, CALLS_MAX},
 };
 use interlock_models::{Message, ToolResult};
 use interlock_store::Messages;

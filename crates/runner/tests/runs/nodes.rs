@@ -12,7 +12,10 @@ use std::{
     thread,
 };
 
-use interlock_core::{event::Event, machine::Machine, node::ServerWork};
+use interlock_core::{
+    event::Event,
+    machine::{Machine, ServerWork},
+};
 use interlock_models::Kind;
 use interlock_runner::{Asked, Configured, Halt, Nodes, NotStarted, People, Servers};
 use interlock_testkit::provider::{Reply, Script, text};

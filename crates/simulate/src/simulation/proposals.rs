@@ -1,12 +1,12 @@
 //! What a model proposes: the calls of its messages, against the tools that are there.
 
 use interlock_core::{
+    acting::{Handed, MessageCall, MessageCallKind},
     call::ToolCall,
     machine::{Activity, Ending, Machine},
     names::{CallId, Digest, FramePath},
     policy::wildcard_matches,
     refusal::{Code, Refusal},
-    stage::{Handed, MessageCall, MessageCallKind},
 };
 use interlock_tools::{Arguments, Deed, Fault, Tool};
 use serde_json::Value;

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
-    command::Ask,
+    acting::{CallFate, Finish, Handed, MessageCall, ModelMessage, Usage},
+    command::{Ask, StageAsk, ToolThere},
     data::parse_output,
     event::{Cause, Event},
     machine::{Ending, ModelStage},
     names::{Digest, FramePath},
-    place::shown_path,
+    place::{shown_path, stage_of},
     refusal::{Code, Refusal},
-    stage::{
-        CallFate, Finish, Handed, MessageCall, ModelMessage, StageAsk, Step, ToolThere, Usage,
-        stage_of, step,
-    },
+    stage::{Step, step},
 };
 use serde_json::Value;
 

@@ -5,9 +5,8 @@ use interlock_core::{
     dialogue::Speaker,
     event::Event,
     names::FramePath,
-    place::shown_path,
+    place::{shown_path, stage_of},
     run::{Phase, RunningAt},
-    stage::stage_of,
     stage_task, stage_text,
 };
 

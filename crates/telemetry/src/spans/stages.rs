@@ -1,9 +1,9 @@
 //! Stages: an attempt is a span of its own, with the calls of its model and of its tools in it.
 
 use interlock_core::{
+    acting::{Finish, Usage},
     event::{CallRecord, Event},
     names::{CallId, FramePath, StateName},
-    stage::{Finish, Usage},
 };
 
 use super::{Attributes, Maker, Open, source_word, text};

@@ -1,11 +1,11 @@
 //! What a durable run stands at until a person says something: questions, pauses, effects that were cut off.
 
 use interlock_core::{
+    acting::CallFate,
     command::{Effect, Stage},
     effects,
     machine::Machine,
     run::Run,
-    stage::CallFate,
 };
 use serde::Serialize;
 use serde_json::Value;

@@ -5,11 +5,10 @@
 use interlock_core::{
     event::{AllowSource, Event},
     evolve,
-    machine::Machine,
+    machine::{BEGIN, Machine},
     names::{Digest, FramePath},
-    place::shown_path,
+    place::{shown_path, stage_of},
     run::Run,
-    stage::{BEGIN, stage_of},
     stage_task, stage_text, text_digest,
     visible::visible,
 };

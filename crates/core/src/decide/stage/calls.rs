@@ -2,17 +2,15 @@
 
 use super::Work;
 use crate::{
+    acting::{ActedCall, CallFate, NoAnswer},
     call::{CallResult, ToolCall},
-    decide::{
-        Answered, Reply,
-        calls::{bench_of, record},
-    },
+    decide::{Answered, Reply, calls::record},
     event::{CallRecord, Event},
-    judge::{StageVerdict, judge_stage, marks, only_reads},
+    judge::{StageVerdict, bench_of, judge_stage, marks, only_reads},
     names::{CallId, Digest, FramePath},
     refusal::{Code, Refusal},
     run::{Asked, Grant},
-    stage::{ActedCall, CallFate, NoAnswer, Step, step},
+    stage::{Step, step},
 };
 
 impl Work<'_> {

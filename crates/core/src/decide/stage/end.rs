@@ -1,5 +1,9 @@
 //! Assert, Exit and Next.
 
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
 use super::Work;
 use crate::{
     decide::transitions::{done, error, reasons, state_of},
@@ -7,12 +11,10 @@ use crate::{
     holds::{Scope, unmet},
     machine::{ModelStage, Otherwise},
     names::{EventName, FramePath},
+    place::stage_of,
     refusal::Refusal,
     run::Frame,
-    stage::stage_of,
 };
-use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]

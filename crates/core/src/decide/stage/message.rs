@@ -2,15 +2,14 @@
 
 use super::{End, Work};
 use crate::{
+    acting::{ActedCall, CallFate, Finish, Handed, MessageCall, MessageCallKind, ModelMessage},
+    command::CALLS_MAX,
     decide::{carry::spent, transitions::state_of},
     event::{Cause, Event, Passing},
     machine::Ending,
     names::{CallId, Digest, FramePath},
     refusal::{Code, Refusal},
-    stage::{
-        ActedCall, CALLS_MAX, CallFate, Finish, Handed, MessageCall, MessageCallKind, ModelMessage,
-        is_spent,
-    },
+    stage::is_spent,
 };
 
 /// What the model is reminded of when it calls nothing.

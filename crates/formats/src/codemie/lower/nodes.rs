@@ -1,8 +1,7 @@
 //! States of custom nodes.
 
 use interlock_core::{
-    data::DataFlags,
-    machine::{Activity, Ending, ModelOptions, ModelStage, OnCrash, State as Lowered},
+    machine::{Activity, DataFlags, Ending, ModelOptions, ModelStage, OnCrash, State as Lowered},
     node as core_node,
     policy::Policy,
 };

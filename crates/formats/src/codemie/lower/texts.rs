@@ -1,6 +1,6 @@
 //! Texts with templates, and what becomes of outputs.
 
-use interlock_core::data::{Clear as Lowered, DataFlags};
+use interlock_core::machine::{Clear as Lowered, DataFlags};
 use interlock_expr::{
     template::Template,
     text::{Expr, Piece, Text},

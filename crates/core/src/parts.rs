@@ -1,10 +1,10 @@
-//! What events are made of.
+//! What commands, events and runs are made of.
 
+use interlock_expr::Object;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    machine::Object,
     names::{AgentId, CallId, Digest, InterruptName, StateName},
     refusal::Refusal,
 };
@@ -354,5 +354,48 @@ impl ProtectedChange {
         };
         let undone = if self.undone { " and was put back" } else { "" };
         format!("`{}` ({}) {fate}{undone}", self.path, self.what)
+    }
+}
+
+/// The call with which a client asks its person in a prompt of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptCall {
+    /// The session that makes the call.
+    pub session: String,
+    /// The sub-agent that makes it; `None`: the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// The call.
+    pub call: CallId,
+}
+
+/// Why a question in a client's own prompt is over without a yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptEnd {
+    /// Who asked goes on with another call: this one was refused.
+    NextCall,
+    /// The call that ran has other arguments than the one that was asked about.
+    OtherArguments,
+    /// The turn is over.
+    TurnOver,
+    /// The session is over.
+    SessionOver,
+}
+
+impl PromptEnd {
+    /// Says it in words.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::NextCall => "no person said yes in the client's prompt",
+            Self::OtherArguments => {
+                "the call that ran is not the one that a person was asked about"
+            }
+            Self::TurnOver => "no person said yes in the client's prompt before the turn ended",
+            Self::SessionOver => {
+                "no person said yes in the client's prompt before the session ended"
+            }
+        }
     }
 }

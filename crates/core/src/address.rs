@@ -9,16 +9,16 @@ use crate::{
 
 /// The frame a command is for, and the sub-agent to be bound first.
 #[derive(Debug)]
-pub(super) struct Address {
-    pub(super) path: FramePath,
-    pub(super) bind: Option<Bind>,
+pub(crate) struct Address {
+    pub(crate) path: FramePath,
+    pub(crate) bind: Option<Bind>,
 }
 
 /// A sub-agent and the frame it is to hold.
 #[derive(Debug)]
-pub(super) struct Bind {
-    pub(super) agent: AgentId,
-    pub(super) path: FramePath,
+pub(crate) struct Bind {
+    pub(crate) agent: AgentId,
+    pub(crate) path: FramePath,
 }
 
 impl Address {
@@ -41,7 +41,7 @@ impl Address {
 /// A named branch wins, then the branch the sub-agent is bound to, then the
 /// first free one. What a sub-agent holds is nobody else's, be it a sibling or
 /// the main agent, until it stops or its branch ends.
-pub(super) fn locate(
+pub(crate) fn locate(
     machine: &Machine,
     run: &Run,
     branch: Option<&str>,
@@ -95,13 +95,13 @@ fn locate_named(
 }
 
 /// Finds the frame that a person means, whoever works there.
-pub(super) fn locate_for_person(run: &Run, branch: Option<&str>) -> Result<FramePath, Refusal> {
+pub(crate) fn locate_for_person(run: &Run, branch: Option<&str>) -> Result<FramePath, Refusal> {
     let path = branch.map_or_else(|| Ok(FramePath::root()), |name| named(run, name))?;
     first_open(run.frame(&path), &path).ok_or_else(|| none_open(run))
 }
 
 /// Finds the frame that holds the open branches, for what belongs to none of them.
-pub(super) fn above_branches(run: &Run) -> Option<FramePath> {
+pub(crate) fn above_branches(run: &Run) -> Option<FramePath> {
     let leaf = run.open_leaves().into_iter().next()?;
     leaf.split_last().map(|(above, _)| above)
 }
@@ -226,4 +226,21 @@ fn none_open(run: &Run) -> Refusal {
         "no branch is open"
     };
     Refusal::new(Code::UnknownBranch, text)
+}
+
+/// Finds the frame that a command of `agent` that may name a `branch` is for.
+///
+/// # Errors
+/// No open branch has that name, or the sub-agent works in another.
+pub fn addressed(
+    machine: &Machine,
+    run: &Run,
+    branch: Option<&str>,
+    agent: Option<&AgentId>,
+) -> Result<FramePath, Refusal> {
+    if let (Some(_), None) = (branch, agent) {
+        // Looking is free: whoever works there.
+        return locate_for_person(run, branch);
+    }
+    locate(machine, run, branch, agent).map(|address| address.path)
 }

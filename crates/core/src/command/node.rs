@@ -1,0 +1,51 @@
+//! What the run is told of a node under way.
+
+use crate::{
+    acting::{Finish, Usage},
+    names::Digest,
+};
+
+/// What the run is told of an effect under way; [`crate::command::Ask::Node`] names the frame.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NodeAsk {
+    /// A model is about to be called.
+    CallModel {
+        /// Which of the node's calls, from 1.
+        number: u32,
+        /// The provider's name.
+        provider: String,
+        /// The model's name at that provider.
+        model: String,
+        /// Of what it is sent.
+        request: Digest,
+    },
+    /// It has answered.
+    Answered {
+        /// Which of the node's calls.
+        number: u32,
+        /// Of the whole answer as it is kept beside the log.
+        digest: Digest,
+        /// Why it ended there.
+        finish: Finish,
+        /// What it cost.
+        usage: Usage,
+        /// From request to end, in milliseconds.
+        ms: u64,
+    },
+    /// It will not answer.
+    NotAnswered {
+        /// Which of the node's calls.
+        number: u32,
+        /// A stable code.
+        code: String,
+        /// One sentence, without secrets.
+        message: String,
+    },
+    /// Something that the log must tell before it is done.
+    Note {
+        /// A stable code.
+        code: String,
+        /// One sentence, without secrets.
+        message: String,
+    },
+}

@@ -1,0 +1,184 @@
+//! The engine in layers: each module knows only what stands below it, and is short enough to be read at once.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the engine touches no disk; a test reads its source"
+)]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Every module of the engine, from the ground up.
+const LAYERS: &[&str] = &[
+    // Words and values.
+    "names",
+    "refusal",
+    "instant",
+    "visible",
+    "glob",
+    "facts",
+    "tools",
+    "policy",
+    "guard",
+    "parts",
+    // What a workflow compiles to.
+    "machine",
+    // What a run is asked, what happened, and where it stands.
+    "call",
+    "acting",
+    "data",
+    "dialogue",
+    "run",
+    "command",
+    "event",
+    // Looking at a run.
+    "address",
+    "place",
+    "pending",
+    "holds",
+    "conversation",
+    "stage",
+    "fill",
+    // What changes it.
+    "evolve",
+    "node",
+    "effects",
+    "judge",
+    "decide",
+];
+/// Files that are one list from end to end.
+const LISTS: &[&str] = &["event.rs", "judge/proofs/rows.rs"];
+/// Lines that a file of the engine may have.
+const LINES_MAX: usize = 600;
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// Every file of the engine but the root and tests, by its path below `src`, with its text.
+fn files() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![source()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let below = path.strip_prefix(source()).unwrap();
+            let name = below.to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name != "lib.rs" && !name.ends_with("tests.rs") {
+                found.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+/// The module at the top in which a file lies.
+fn module(file: &str) -> &str {
+    let first = file.split('/').next().unwrap_or_default();
+    first.strip_suffix(".rs").unwrap_or(first)
+}
+
+/// Names of the root of the crate that a text uses, tests left out.
+fn used(text: &str) -> BTreeSet<String> {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let code = code.collect::<Vec<_>>().join("\n");
+    let mut names = BTreeSet::new();
+    for behind in code.split("crate::").skip(1) {
+        match behind.strip_prefix('{') {
+            Some(group) => names.extend(first_of_each(group)),
+            None => {
+                names.insert(word(behind));
+            }
+        }
+    }
+    names
+}
+
+/// The first name of each path in a group of uses.
+fn first_of_each(group: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let (mut depth, mut begins) = (0_u32, true);
+    for (at, letter) in group.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => begins = true,
+            letter if begins && !letter.is_whitespace() => {
+                names.push(word(group.get(at..).unwrap_or_default()));
+                begins = false;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+fn word(text: &str) -> String {
+    let is_part = |letter: &char| letter.is_alphanumeric() || *letter == '_';
+    text.chars().take_while(is_part).collect()
+}
+
+#[test]
+fn a_module_knows_only_what_stands_below_it() {
+    let place = |name: &str| LAYERS.iter().position(|layer| *layer == name);
+    for (file, text) in files() {
+        let own = module(&file);
+        let here = place(own);
+        assert!(
+            here.is_some(),
+            "`{own}` has no place in LAYERS: give it one"
+        );
+        for name in used(&text) {
+            if name == own {
+                continue;
+            }
+            let there = place(&name);
+            assert!(
+                there.is_some() && there < here,
+                "{file} may not use `crate::{name}`: `{own}` stands below it, or it is no module"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_named_in_the_layers_is_there() {
+    let there: BTreeSet<String> = files()
+        .iter()
+        .map(|(file, _)| module(file).to_owned())
+        .collect();
+    for layer in LAYERS {
+        assert!(there.contains(*layer), "there is no module `{layer}`");
+    }
+}
+
+#[test]
+fn a_file_is_short_enough_to_be_read_at_once() {
+    for (file, text) in files() {
+        let lines = text.lines().count();
+        let is_list = LISTS.contains(&file.as_str());
+        assert!(
+            is_list || lines <= LINES_MAX,
+            "{file} has {lines} lines: at most {LINES_MAX}, or split it"
+        );
+    }
+}
+
+/// The reader of these tests sees each way of writing a path.
+#[test]
+fn a_use_is_seen_however_it_is_written() {
+    let text = "use crate::{\n    call::{CallKind, ToolCall},\n    names,\n};\n\
+                use crate::run::Run;\n// crate::comment::x\nfn f() { crate::judge::judge(); }\n\
+                #[cfg(test)]\nmod tests { use crate::decide::decide; }\n";
+    let seen: Vec<String> = used(text).into_iter().collect();
+    assert_eq!(seen, ["call", "judge", "names", "run"]);
+}
