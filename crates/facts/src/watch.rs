@@ -31,6 +31,8 @@ const ENTRIES_MAX: usize = 500;
 const DEPTH_MAX: usize = 6;
 /// Nanoseconds within which a stamp is too young to be trusted.
 const YOUNG_NS: i64 = 100_000_000;
+/// The same where times are kept in whole milliseconds or more: FAT counts in steps of two seconds.
+const YOUNG_COARSE_NS: i64 = 2_100_000_000;
 
 /// How the protected things of a run were when it began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +146,18 @@ fn young_ns(at_ms: u64) -> i64 {
         .unwrap_or(i64::MAX)
         .saturating_mul(1_000_000)
         .saturating_sub(YOUNG_NS)
+}
+
+/// Tells whether a stamp is old enough to show every later change.
+fn is_older(stamp: &Stamp, young_ns: i64) -> bool {
+    let [_, changed] = stamp.times;
+    let coarse = changed % 1_000_000 == 0;
+    let more = if coarse {
+        YOUNG_COARSE_NS - YOUNG_NS
+    } else {
+        0
+    };
+    changed.saturating_add(more) < young_ns
 }
 
 /// Names the directory of `path`; `None` for the root itself.
@@ -291,8 +305,7 @@ impl<'a> Look<'a> {
     }
 
     fn trusted(&self, stamp: Stamp) -> Trusted {
-        let [_, changed] = stamp.times;
-        (changed < self.young_ns).then_some(stamp)
+        is_older(&stamp, self.young_ns).then_some(stamp)
     }
 
     fn changes(
@@ -387,5 +400,32 @@ impl<'a> Look<'a> {
             .collect();
         renewed.directories = directories;
         renewed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_counts_in_seconds_shows_a_change_later() {
+        let changed_ns = |changed: i64| Stamp {
+            kind: Kind::File,
+            link: None,
+            numbers: [0; 4],
+            times: [0, changed],
+        };
+        assert!(is_older(
+            &changed_ns(1_000_123_456_789),
+            young_ns(1_000_500)
+        ));
+        assert!(!is_older(
+            &changed_ns(1_000_000_000_000),
+            young_ns(1_002_000)
+        ));
+        assert!(is_older(
+            &changed_ns(1_000_000_000_000),
+            young_ns(1_002_500)
+        ));
     }
 }

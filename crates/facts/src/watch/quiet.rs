@@ -160,7 +160,7 @@ impl<'a> Listened<'a> {
         let shows = |path: &str| {
             let mut known = above(path).map_while(|above| all.get(above));
             let nearest = known.find_map(Option::as_ref);
-            nearest.is_some_and(|it| it.kind == Kind::Directory && it.times[1] < young_ns)
+            nearest.is_some_and(|it| it.kind == Kind::Directory && super::is_older(it, young_ns))
         };
         let asked = all
             .iter()

@@ -10,6 +10,8 @@ use crate::links::Links;
 
 /// Nanoseconds within which a stamp proves nothing: a directory may change twice within one tick of the clock.
 const YOUNG_NS: i128 = 100_000_000;
+/// The same where times are kept in whole milliseconds or more: FAT counts in steps of two seconds.
+const YOUNG_COARSE_NS: i128 = 2_100_000_000;
 
 /// The nearest directory above each thing that was not there, with its stamp before the command.
 #[derive(Debug)]
@@ -61,9 +63,14 @@ fn stamp(directory: &Path) -> Option<Stamp> {
 fn is_older(stamp: &Stamp, now: SystemTime) -> bool {
     let (seconds, rest) = stamp.changed;
     let changed = i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    let young = if rest % 1_000_000 == 0 {
+        YOUNG_COARSE_NS
+    } else {
+        YOUNG_NS
+    };
     now.duration_since(UNIX_EPOCH).is_ok_and(|now| {
         let now = i128::try_from(now.as_nanos()).unwrap_or(i128::MIN);
-        changed < now.saturating_sub(YOUNG_NS)
+        changed < now.saturating_sub(young)
     })
 }
 
@@ -72,6 +79,20 @@ mod tests {
     use std::{error::Error, time::Duration};
 
     use super::*;
+
+    #[test]
+    fn a_clock_that_counts_in_seconds_shows_a_change_later() -> Result<(), Box<dyn Error>> {
+        let stamp = Stamp::of(&fs::metadata("/")?);
+        let at = |rest: i64| Stamp {
+            changed: (1_000, rest),
+            ..stamp
+        };
+        let seconds = |seconds: f64| UNIX_EPOCH + Duration::from_secs_f64(seconds);
+        assert!(is_older(&at(123_456_789), seconds(1_000.5)));
+        assert!(!is_older(&at(0), seconds(1_002.0)));
+        assert!(is_older(&at(0), seconds(1_002.5)));
+        Ok(())
+    }
 
     #[test]
     fn a_directory_in_which_something_came_or_that_has_just_changed_is_not_settled()
