@@ -33,6 +33,8 @@ const OWN_USE: &[&str] = &[
     "interlock-bench",
     "xtask",
 ];
+/// Crates that are as pure as the engine, by their folder.
+const PURE: &[&str] = &["core", "expr", "validate", "view"];
 /// What the engine may be made of.
 const ENGINE: &[&str] = &[
     "globset",
@@ -206,16 +208,31 @@ fn is_own(name: &str) -> bool {
 
 #[test]
 fn the_engine_has_nothing_impure_below_it() {
-    let tree = tree(&["--package", "interlock-core", "--prefix", "none"]);
-    let found: BTreeSet<&str> = tree.lines().map(first_word).collect();
-    assert!(found.contains("serde"), "cargo tree lists what is there");
-    for (what, names) in IMPURE {
-        for name in *names {
-            assert!(
-                !found.contains(name),
-                "`{name}` would bring {what} into the engine"
-            );
+    for pure in PURE {
+        let package = format!("interlock-{pure}");
+        let tree = tree(&["--package", &package, "--prefix", "none"]);
+        let found: BTreeSet<&str> = tree.lines().map(first_word).collect();
+        assert!(found.contains("serde"), "cargo tree lists what is there");
+        for (what, names) in IMPURE {
+            for name in *names {
+                assert!(
+                    !found.contains(name),
+                    "`{name}` would bring {what} into `{package}`"
+                );
+            }
         }
+    }
+}
+
+/// Clippy takes its settings from the folder of a crate, so that each pure one has them.
+#[test]
+fn what_is_pure_is_held_alike() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let settings = |pure: &str| {
+        std::fs::read_to_string(crates.join(pure).join("clippy.toml")).expect("clippy's settings")
+    };
+    for pure in PURE {
+        assert_eq!(settings(pure), settings("core"), "{pure}");
     }
 }
 

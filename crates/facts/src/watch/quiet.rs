@@ -30,8 +30,8 @@ pub struct Quiet {
     looks: Vec<String>,
     /// SHA-256 of the answers, in hexadecimal.
     answers: String,
-    /// Whether it asks for something that is not there, beside a directory that had just changed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Whether it asks for something that is not there, beside a directory that had just changed; never kept so.
+    #[serde(skip)]
     asks_more: bool,
     /// Names which places were protected: [`Surroundings::places_key`].
     places: String,
