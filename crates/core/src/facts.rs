@@ -1,8 +1,12 @@
 //! A tool call as facts: what it would write, run and touch.
 
 mod shell;
+mod words;
 
 pub use shell::{
     CommandClass, CommandSpan, EnvSet, EnvUse, NetworkDirection, NetworkUse, PathText, PathUse,
     Probe, ShellAsk, ShellFacts, SimpleCommand, Word,
+};
+pub use words::{
+    Beside, HandsOut, InlineCode, Relocated, Selection, Steering, SteersPrograms, WordUse,
 };

@@ -168,6 +168,8 @@ impl Collector {
                 name: name.to_owned(),
                 changes_programs,
                 voids_checks,
+                chooses_tests: crate::uses::chooses_tests(name),
+                steers: crate::uses::steers_programs(name),
                 exported: false,
                 values: kept.into_iter().collect(),
             }),

@@ -23,6 +23,7 @@ mod state;
 mod syntax;
 mod tables;
 mod text;
+mod uses;
 mod value;
 mod walk;
 mod witness;
@@ -105,10 +106,17 @@ pub fn read(line: &str, setting: &Setting) -> ShellFacts {
         (_, true) => facts(false).0,
         (facts, false) => facts,
     };
-    ShellFacts {
+    let mut found = ShellFacts {
         builtins_alone: found.unreadable.is_none() && literal::is_short_list(&list),
         ..found
-    }
+    };
+    tell_words(&mut found);
+    found
+}
+
+/// Tells again what the words of each command are for, where an answer has changed a command.
+pub fn tell_words(facts: &mut ShellFacts) {
+    uses::tell(facts);
 }
 
 fn unreadable(reason: String) -> ShellFacts {

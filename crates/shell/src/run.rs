@@ -89,8 +89,6 @@ impl Walker<'_> {
             wrapped,
             directory: self.directory(),
             class,
-            opaque: None,
-            contained: false,
             project_words: project_words(args),
             assignments: place.assignments.clone(),
             proves_success: place.proof.success,
@@ -100,6 +98,7 @@ impl Walker<'_> {
             from_pipe: place.from_pipe,
             from_text: matches!(place.input, Input::Text(_)),
             loose: loose(args),
+            ..SimpleCommand::default()
         })
     }
 

@@ -20,8 +20,13 @@ const CHECKS: [&str; 7] = [
 
 /// Makes a machine that is left by evidence of `check` alone.
 fn machine(check: &str) -> Machine {
+    machine_since(check, "last_edit")
+}
+
+/// The same, where evidence counts since some moment.
+fn machine_since(check: &str, since: &str) -> Machine {
     let text = format!(
-        "id: w\ninitial: a\nguards: {{seen: {{evidence: {{command: \"{check}\"}}}}}}\nstates:\n  \
+        "id: w\ninitial: a\nguards: {{seen: {{evidence: {{command: \"{check}\", since: {since}}}}}}}\nstates:\n  \
          a: {{allowed_tools: [Read, Edit, Bash], on: {{GO: {{target: b, guard: seen}}}}}}\n  b: {{type: final}}\n"
     );
     load(&Source::new("w.yaml", &text), None, &NoWorkflows)
@@ -67,6 +72,50 @@ fn of(kind: &str) -> Vec<String> {
         .filter(|(found, _)| *found == kind)
         .map(|(_, line)| line)
         .collect()
+}
+
+#[test]
+fn a_check_is_known_in_other_words_than_the_entry_has() {
+    for (check, line, wanted) in [
+        ("go test ./...", "go test -v -race ./...", true),
+        ("go test ./...", "go test -run x ./...", false),
+        ("go test ./...", "go test -v ./... -run x", false),
+        ("make test", "make -s -j4 test", true),
+        ("make test", "make -j 4 test", true),
+        ("make test", "make -j$(nproc) test", true),
+        ("make test", "make test -j$(nproc)", true),
+        ("make test", "make test -j$N", false),
+        // Its value is taken, and no goal is left.
+        ("npm test", "npm --loglevel test", false),
+        ("mvn test", "mvn -q clean test", true),
+        ("pytest", "venv/bin/pytest -q", true),
+        ("pytest", "/project/.venv/bin/pytest", true),
+        ("pytest", "/elsewhere/venv/bin/pytest", false),
+        ("pytest", "./bin/pytest", false),
+        ("pytest", "venv/bin/pytest a.py", false),
+        ("jest", "./node_modules/.bin/jest --ci", true),
+        // Behind a launcher the words belong to the runner that stands before them.
+        ("npx jest", "npx jest --ci", true),
+        ("npx jest", "npx --ci jest", true),
+        ("npx jest", "npx jest mocha --exit", false),
+        (
+            "docker run node npm test",
+            "docker run node npm test -- --ci",
+            true,
+        ),
+        ("git push", "git push origin", true),
+        ("git push", "git -c a=b push", false),
+        ("git push", "git push --dry-run", false),
+        ("git push", "git push -n", false),
+        ("git tag", "git tag -l", false),
+        ("git commit", "git commit --help", false),
+        ("rsync a b", "rsync a b -h", false),
+        ("rsync a b", "rsync a b -h -v", true),
+    ] {
+        // Some of them write themselves.
+        let counted = counts(&machine_since(check, "run_start"), line);
+        assert_eq!(counted, wanted, "{line}");
+    }
 }
 
 #[test]

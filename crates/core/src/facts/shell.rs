@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::words::{Beside, HandsOut, InlineCode, Relocated, SteersPrograms, WordUse};
+
 /// Everything a shell line would run, read, write and reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShellFacts {
@@ -135,6 +137,27 @@ pub struct SimpleCommand {
     /// Indices of dynamic words that may turn out to be options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loose: Vec<usize>,
+    /// What each of its words is for, the name first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<WordUse>,
+    /// The command without the options that choose its directory, where it has such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relocated: Option<Relocated>,
+    /// The name of its program, where that lies in an environment of the project (`venv/bin`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_environment: Option<String>,
+    /// Whether it passes beside a listed command.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub beside: Beside,
+    /// Whether its words give an interpreter code.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub inline_code: InlineCode,
+    /// How it may hand out what a file holds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hands_out: HandsOut,
+    /// Whether it is version control that changes files of the project and does not name them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changes_unnamed: bool,
 }
 
 /// A place of a line where the command that stands there can be started through another program.
@@ -162,6 +185,10 @@ pub struct CommandSpan {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 const fn is_zero(count: &usize) -> bool {
     *count == 0
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// One word of a command, after the shell would have expanded it.
@@ -274,6 +301,12 @@ pub struct EnvSet {
     /// Whether a value may make a check test something else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub voids_checks: bool,
+    /// Whether its name says that it chooses what is tested, or how.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chooses_tests: bool,
+    /// Of which programs it steers what they do.
+    #[serde(default)]
+    pub steers: SteersPrograms,
     /// Whether programs of the line are given it, beyond those that name it in `assignments`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exported: bool,

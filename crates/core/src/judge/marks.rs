@@ -57,9 +57,11 @@ fn writes(bench: Bench<'_>) -> bool {
         return false;
     };
     line.unreadable.is_some()
-        || line.commands.iter().enumerate().any(|(index, command)| {
-            command.opaque.is_some() && !is_named(bench, line, index, command)
-        })
+        || line
+            .commands
+            .iter()
+            .enumerate()
+            .any(|(index, command)| command.opaque.is_some() && !is_named(bench, index, command))
 }
 
 /// Tells whether all that a line may write is over before its `step` begins.
@@ -72,7 +74,7 @@ fn writes_before(bench: Bench<'_>, step: usize) -> bool {
     };
     let over = |(index, command): (usize, &SimpleCommand)| {
         command.opaque.is_none()
-            || is_named(bench, line, index, command)
+            || is_named(bench, index, command)
             || command.step.is_some_and(|own| own < step)
     };
     line.unreadable.is_none()
@@ -84,7 +86,7 @@ fn writes_before(bench: Bench<'_>, step: usize) -> bool {
 }
 
 /// Tells whether a list of commands or an evidence guard names `command` as it stands, and where it runs.
-fn is_named(bench: Bench<'_>, line: &ShellFacts, index: usize, command: &SimpleCommand) -> bool {
+fn is_named(bench: Bench<'_>, index: usize, command: &SimpleCommand) -> bool {
     let place = place_of(bench, index);
     shell::is_covered(bench, command)
         || evidence_guards(bench.machine).any(|of| match of {
@@ -92,8 +94,7 @@ fn is_named(bench: Bench<'_>, line: &ShellFacts, index: usize, command: &SimpleC
                 words, directory, ..
             } => {
                 let named = |command: &SimpleCommand| {
-                    shell::names_plainly(words, line, command)
-                        || proofs::is_named_loosely(words, command)
+                    shell::names_plainly(words, command) || proofs::is_named_loosely(words, command)
                 };
                 let wanted = directory.as_deref().unwrap_or_default();
                 let moved = places::moved(command, place);

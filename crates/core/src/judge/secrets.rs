@@ -5,7 +5,7 @@
 
 use super::{Bench, Check, refuse};
 use crate::{
-    facts::{CommandClass, PathText, ShellFacts, SimpleCommand, Word},
+    facts::{HandsOut, PathText, ShellFacts, SimpleCommand, Word},
     policy::wildcard_matches,
     refusal::Code,
 };
@@ -96,56 +96,6 @@ const PLACES: &[&str] = &[
     ".mozilla/firefox",
 ];
 
-/// Commands that print a secret, by their first words.
-const COMMANDS: &[&[&str]] = &[
-    &["gh", "auth", "token"],
-    &["gh", "auth", "status", "--show-token"],
-    &["gcloud", "auth", "print-access-token"],
-    &["gcloud", "auth", "print-identity-token"],
-    &["gcloud", "secrets", "versions", "access"],
-    &["az", "account", "get-access-token"],
-    &["az", "keyvault", "secret", "show"],
-    &["aws", "configure", "get"],
-    &["aws", "configure", "export-credentials"],
-    &["aws", "sts", "get-session-token"],
-    &["aws", "secretsmanager", "get-secret-value"],
-    &["aws", "ssm", "get-parameter"],
-    &["aws", "ssm", "get-parameters"],
-    &["aws", "ecr", "get-login-password"],
-    &["kubectl", "get", "secret"],
-    &["kubectl", "get", "secrets"],
-    &["kubectl", "describe", "secret"],
-    &["kubectl", "describe", "secrets"],
-    &["kubectl", "config", "view", "--raw"],
-    &["vault", "kv", "get"],
-    &["vault", "read"],
-    &["op", "read"],
-    &["op", "item", "get"],
-    &["bw", "get"],
-    &["pass", "show"],
-    &["gopass", "show"],
-    &["security", "find-generic-password"],
-    &["security", "find-internet-password"],
-    &["secret-tool", "lookup"],
-    &["gpg", "--export-secret-keys"],
-    &["git", "credential", "fill"],
-    &["npm", "token"],
-    &["heroku", "config"],
-    &["doppler", "secrets"],
-    &["sops", "-d"],
-    &["sops", "--decrypt"],
-];
-
-/// Writers that never read what they are given.
-const KEEPS_TEXT: &[&str] = &[
-    "touch", "mkdir", "mktemp", "mkfifo", "chmod", "chown", "chgrp", "tee", "truncate", "setfacl",
-];
-
-/// Programs that pack files, also onto their standard output.
-const PACKS: &[&str] = &[
-    "tar", "gtar", "bsdtar", "zip", "7z", "7za", "7zz", "ar", "cpio",
-];
-
 /// Parts of the names of variables that hold a secret.
 const PARTS: &[&str] = &[
     "TOKEN",
@@ -212,42 +162,23 @@ fn in_line(line: &ShellFacts) -> Option<String> {
 }
 
 fn in_command(command: &SimpleCommand) -> Option<String> {
-    let words: Vec<&str> = command.words.iter().filter_map(Word::literal).collect();
     let shown = super::shell::show(command);
-    let name = words
-        .first()
-        .and_then(|name| name.rsplit('/').next())
-        .unwrap_or_default();
-    // `-n x` may stand between the words, and `secret/x` is `secret x`.
-    let begins = |known: &&[&str]| {
-        let mut rest = words.iter().skip(1);
-        let mut wanted = known.iter().skip(1);
-        known.first() == Some(&name)
-            && wanted.all(|wanted| rest.any(|word| word.split(['/', ',']).next() == Some(*wanted)))
-    };
-    if COMMANDS.iter().any(begins) {
-        return Some(format!("what `{shown}` prints"));
-    }
+    let mut words = command.words.iter().skip(1).filter_map(Word::literal);
     // Of another commit, and in code, a file stands in the middle of a word.
-    let holds_one = |word: &&str| {
+    let holds_one = |word: &str| {
         word.split(|c: char| c.is_whitespace() || "'\"():,;=`<>|&[]{}".contains(c))
             .any(is_secret_path)
     };
-    let looks_inside = matches!(command.class, CommandClass::VersionControl)
-        && words
-            .iter()
-            .any(|word| matches!(*word, "show" | "cat-file" | "blame"))
-        || command.opaque.is_some() && command.class == CommandClass::Interpreter;
-    // What a program copies, packs or sends it reads, however the file is handed to it.
-    let hands_on = matches!(command.class, CommandClass::Writer | CommandClass::Network)
-        && !KEEPS_TEXT.contains(&name)
-        || PACKS.contains(&name);
-    let is_one = |word: &&str| {
+    let is_one = |word: &str| {
         let value = word.rsplit('=').next().unwrap_or(word);
         is_secret_path(value.trim_start_matches('@'))
     };
-    let words = || words.iter().skip(1);
-    let found = looks_inside && words().any(holds_one) || hands_on && words().any(is_one);
+    let found = match command.hands_out {
+        HandsOut::Secret => return Some(format!("what `{shown}` prints")),
+        HandsOut::Nothing => false,
+        HandsOut::InWords => words.any(holds_one),
+        HandsOut::Files => words.any(is_one),
+    };
     found.then(|| format!("what `{shown}` reads"))
 }
 

@@ -2,7 +2,6 @@
 //!
 //! The rows of [`ROWS`] are tried in order; the first that applies decides.
 
-mod code;
 mod covered;
 mod entries;
 mod limits;
@@ -11,15 +10,14 @@ mod steering;
 use super::{Bench, environment};
 use crate::{
     call::{FileWrite, Place},
-    facts::{CommandClass, NetworkDirection, ShellFacts, SimpleCommand},
+    facts::{Beside, CommandClass, InlineCode, NetworkDirection, ShellFacts, SimpleCommand},
     policy::Stance,
     refusal::{Code, Refusal},
 };
 
-pub use code::is_contained;
 use covered::{covered_as_it_stands, names_of_listed};
-use entries::{NoCompanion, companion, longest};
-pub(super) use entries::{entry_of_person, is_covered, is_listed, name_of, words_beyond};
+pub(super) use entries::{entry_of_person, is_covered, is_listed, words_beyond};
+use entries::{longest, passes_beside};
 pub(super) use steering::{names_plainly, steering_variables};
 
 /// One rule about shell lines, numbered as the documentation numbers them.
@@ -154,27 +152,22 @@ fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts, _: Stance) -> Foun
         .commands
         .iter()
         .any(|command| is_covered(bench, command));
-    let stranger = facts
-        .commands
-        .iter()
-        .filter(|command| !is_covered(bench, command))
-        .find_map(|command| match companion(bench, command) {
-            Ok(()) if anything_listed => None,
-            Ok(()) => Some((command, NoCompanion::Stranger)),
-            Err(why) => Some((command, why)),
-        });
-    let Some((command, why)) = stranger else {
+    let stranger = facts.commands.iter().find(|command| {
+        let passes = is_covered(bench, command) || anything_listed && passes_beside(bench, command);
+        !passes
+    });
+    let Some(command) = stranger else {
         return Ok(());
     };
-    let instead = match why {
-        NoCompanion::Elsewhere if anything_listed => {
+    let instead = match &command.beside {
+        Beside::Directory | Beside::OddDirectory if anything_listed => {
             "`cd` passes to a directory of the project that is written out".to_owned()
         }
-        NoCompanion::NoPipe if anything_listed => {
+        Beside::ReadsFiles if anything_listed => {
             "beside a listed command a filter passes behind a pipe, without files of its own"
                 .to_owned()
         }
-        NoCompanion::Does(option) if anything_listed => format!(
+        Beside::Does(option) if anything_listed => format!(
             "beside a listed command a filter passes with options that only choose what it prints; leave `{option}` out"
         ),
         _ => listing(bench, command),
@@ -258,6 +251,16 @@ fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
         ),
         instead_of_opaque(bench, facts, command),
     )
+}
+
+/// Tells whether the kernel, where it refuses every write, keeps all that `command` may do.
+///
+/// Its effect is not known; it is code that the line holds, or version control elsewhere.
+#[must_use]
+pub fn is_contained(command: &SimpleCommand) -> bool {
+    let is_code =
+        command.class == CommandClass::Interpreter && command.inline_code == InlineCode::Yes;
+    command.opaque.is_some() && (command.contained || is_code)
 }
 
 /// Tells whether the kernel keeps what a line's own code may do: no write, and no network at all.
@@ -427,8 +430,7 @@ fn result_of<'a>(bench: Bench<'a>, write: &FileWrite) -> Option<&'a SimpleComman
 ///
 /// That of one which changes files and does not name them stands for those files.
 pub(super) fn is_history(bench: Bench<'_>, write: &FileWrite) -> bool {
-    let is_history = |command| !limits::changes_tree(command) || limits::names_files(command);
-    !write.removes && history_of(bench, write).is_some_and(is_history)
+    !write.removes && history_of(bench, write).is_some_and(|command| !command.changes_unnamed)
 }
 
 /// Returns the version control command that writes its own history.

@@ -9,6 +9,16 @@ const NAMES_MAX: usize = 50_000;
 
 /// Answers what the line leaves to someone who sees the files.
 pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) {
+    let answered = answer_asks(shell, surroundings, disk);
+    let seen = look_at_patterns(shell, disk);
+    if answered || seen {
+        interlock_shell::tell_words(shell);
+    }
+}
+
+/// Tells whether an answer changed a command.
+fn answer_asks(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) -> bool {
+    let mut changed = false;
     for ask in &shell.asks {
         let (ShellAsk::Repository { command, .. } | ShellAsk::Options { command, .. }) = ask;
         let Some(command) = shell.commands.get_mut(*command) else {
@@ -19,6 +29,7 @@ pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: 
                 let matters = command.opaque.is_none() || command.project_words > 0;
                 if matters && is_other_repository(directory, surroundings, disk) {
                     command.project_words = 0;
+                    changed = true;
                     if command.opaque.is_none() {
                         command.opaque = Some(ask.doubt());
                         command.contained = true;
@@ -30,15 +41,19 @@ pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: 
                 if command.opaque == Some(ask.doubt()) && !has_option_names(directory, disk) {
                     command.opaque = None;
                     command.contained = false;
+                    changed = true;
                 }
             }
         }
     }
-    look_at_patterns(shell, disk);
+    changed
 }
 
 /// Takes file names that match a pattern for operands, where no name begins like an option.
-fn look_at_patterns(shell: &mut ShellFacts, disk: &dyn Disk) {
+///
+/// Tells whether any was.
+fn look_at_patterns(shell: &mut ShellFacts, disk: &dyn Disk) -> bool {
+    let mut changed = false;
     for command in &mut shell.commands {
         let Some(directory) = &command.directory else {
             continue;
@@ -51,8 +66,10 @@ fn look_at_patterns(shell: &mut ShellFacts, disk: &dyn Disk) {
         };
         if command.loose.iter().any(is_pattern) && !has_option_names(directory, disk) {
             command.loose.retain(|at| !is_pattern(at));
+            changed = true;
         }
     }
+    changed
 }
 
 /// Tells whether version control in `directory` would work on another repository than the project's.

@@ -1,64 +1,13 @@
 //! Row 10: what a line writes, measured against the limits of a state.
 
-use super::{Found, Rule, code, entries::is_covered, is_history, refuse, show, use_tool};
+use super::{Found, Rule, entries::is_covered, is_history, refuse, show, use_tool};
 use crate::{
     call::{FileWrite, Place},
-    facts::{ShellFacts, SimpleCommand, Word},
+    facts::{CommandClass, InlineCode, ShellFacts, SimpleCommand, Word},
     judge::Bench,
     policy::Stance,
     refusal::Code,
 };
-
-/// Verbs of git that change files of the project beside its history.
-const TREE_VERBS: [&str; 20] = [
-    "am",
-    "apply",
-    "bisect",
-    "checkout",
-    "checkout-index",
-    "cherry-pick",
-    "clean",
-    "merge",
-    "mv",
-    "pull",
-    "read-tree",
-    "rebase",
-    "reset",
-    "restore",
-    "revert",
-    "rm",
-    "sparse-checkout",
-    "stash",
-    "submodule",
-    "switch",
-];
-
-/// Tells whether a version control command changes files of the project, and not its history alone.
-pub(super) fn changes_tree(command: &SimpleCommand) -> bool {
-    let words: Vec<&str> = command
-        .words
-        .iter()
-        .skip(1)
-        .map(|word| word.literal().unwrap_or_default())
-        .collect();
-    match words.as_slice() {
-        // A new branch where the tree stands.
-        ["checkout", "-b", _] | ["switch", "-c" | "--create", _] => false,
-        ["reset", rest @ ..] => rest.iter().any(|word| {
-            ["--h", "--m", "--k"]
-                .iter()
-                .any(|mode| word.starts_with(mode))
-                && *word != "--mixed"
-        }),
-        words => words.iter().any(|word| TREE_VERBS.contains(word)),
-    }
-}
-
-/// Tells whether the operands of a version control command are the files it changes.
-pub(super) fn names_files(command: &SimpleCommand) -> bool {
-    let mut words = command.words.iter().filter_map(|word| word.literal());
-    words.any(|word| matches!(word, "restore" | "rm" | "mv" | "clean" | "--"))
-}
 
 /// Refuses what passes `max_edit_lines`, or might.
 pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
@@ -96,8 +45,11 @@ pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
             );
         }
     }
-    let inline =
-        |command: &&SimpleCommand| code::may_be_given(command) && !is_covered(bench, command);
+    let inline = |command: &&SimpleCommand| {
+        command.class == CommandClass::Interpreter
+            && command.inline_code != InlineCode::No
+            && !is_covered(bench, command)
+    };
     match facts.commands.iter().find(inline) {
         Some(command) => refuse(
             Rule::Limits,
@@ -123,8 +75,7 @@ pub(super) fn files(bench: Bench<'_>, stance: Stance) -> Found {
     }
     // The files of the tree may be named beside the history.
     let is_tree = |write: &FileWrite| {
-        super::history_of(bench, write).is_some_and(changes_tree)
-            && !super::history_of(bench, write).is_some_and(names_files)
+        super::history_of(bench, write).is_some_and(|command| command.changes_unnamed)
     };
     let uncounted = |write: &&FileWrite| {
         write.path.is_none() && matches!(write.place, Place::Project | Place::Unknown)

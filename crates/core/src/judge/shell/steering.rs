@@ -1,21 +1,10 @@
-//! What an entry of `allowed_commands` allows behind its own words.
-//!
-//! An entry covers its program, not what further words make of it. Behind an entry pass plain
-//! operands and the options that the table of its program calls harmless. Every other option has
-//! to stand in the entry itself, or the entry ends with ` *` and opens them all.
-
-mod rows;
-mod variables;
-mod words;
+//! What of a listed command its entry does not cover.
 
 use super::{
     super::Bench,
     entries::{Beyond, beyond, entries, longest, words_beyond},
 };
-use crate::facts::{CommandClass, ShellFacts, SimpleCommand};
-
-use variables::is_harmless;
-use words::Reading;
+use crate::facts::{EnvSet, ShellFacts, SimpleCommand, Steering, SteersPrograms, Word};
 
 /// Why a listed command is not covered by its entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,24 +32,15 @@ pub(super) fn first<'a>(
         .commands
         .iter()
         .enumerate()
-        .find_map(|(index, command)| Some((command, uncovered(bench, facts, index, command)?)))
+        .find_map(|(index, command)| Some((command, uncovered(bench, index, command)?)))
 }
 
 /// Tells whether `words` name `command`, and nothing behind them steers it.
-pub(in crate::judge) fn names_plainly(
-    words: &[String],
-    facts: &ShellFacts,
-    command: &SimpleCommand,
-) -> bool {
-    words_beyond(words, command).is_some_and(|beyond| steered(facts, command, beyond).is_none())
+pub(in crate::judge) fn names_plainly(words: &[String], command: &SimpleCommand) -> bool {
+    words_beyond(words, command).is_some_and(|beyond| steered(command, beyond).is_none())
 }
 
-fn uncovered(
-    bench: Bench<'_>,
-    facts: &ShellFacts,
-    index: usize,
-    command: &SimpleCommand,
-) -> Option<Uncovered> {
+fn uncovered(bench: Bench<'_>, index: usize, command: &SimpleCommand) -> Option<Uncovered> {
     command.opaque.as_ref()?;
     let (_, nearest) = longest(bench, command)?;
     if bench.call.facts.strayed.contains(&index) {
@@ -68,31 +48,41 @@ fn uncovered(
     }
     let covers = entries(bench, command).any(|entry| {
         beyond(entry, command)
-            .is_some_and(|beyond| entry.opens() || steered(facts, command, beyond).is_none())
+            .is_some_and(|beyond| entry.opens() || steered(command, beyond).is_none())
     });
     if covers {
         return None;
     }
-    steered(facts, command, nearest)
+    steered(command, nearest)
 }
 
 /// Returns what behind an entry makes something else of a command whose effect is not known.
-fn steered(facts: &ShellFacts, command: &SimpleCommand, beyond: Beyond<'_>) -> Option<Uncovered> {
+fn steered(command: &SimpleCommand, beyond: Beyond<'_>) -> Option<Uncovered> {
     let opaque = command.opaque.as_deref()?;
-    let name = command.words.first().and_then(|name| name.literal());
-    let is_reader = matches!(
-        command.class,
-        CommandClass::Nothing | CommandClass::Reader | CommandClass::Writer | CommandClass::Remover
-    ) || name.is_some_and(|name| FETCHING.contains(&name));
-    if is_reader {
-        // Such a program is known; only its words can have made it anything else.
-        return (!beyond.words.is_empty()).then(|| Uncovered::Odd(opaque.to_owned()));
+    let use_of = |at: usize| command.uses.get(at).copied().unwrap_or_default();
+    let entry_has_goal = (1..beyond.from).any(|at| use_of(at).is_goal);
+    for (at, word) in command.words.iter().enumerate().skip(beyond.from.max(1)) {
+        let (Word::Literal(text) | Word::Dynamic(text)) = word;
+        let own = use_of(at);
+        match own.steers {
+            Steering::Plain => {}
+            Steering::Goal | Steering::UnknownGoal if entry_has_goal => {
+                return Some(Uncovered::Adds(text.clone()));
+            }
+            Steering::Goal => {}
+            Steering::UnknownGoal | Steering::Steers => {
+                return Some(Uncovered::Steers(text.clone()));
+            }
+            Steering::MaySteer => return Some(Uncovered::MaySteer(text.clone())),
+            Steering::Odd => return Some(Uncovered::Odd(opaque.to_owned())),
+            Steering::Unlisted => return Some(Uncovered::Unlisted(text.clone())),
+        }
+        if own.opens {
+            return None;
+        }
     }
-    Reading::new(facts, command, beyond.from).uncovered()
+    None
 }
-
-/// Programs of the network whose options the shell reader knows.
-const FETCHING: [&str; 2] = ["curl", "wget"];
 
 /// Returns the variables that are set for `command` and may steer what `entry` names.
 ///
@@ -102,10 +92,19 @@ pub(in crate::judge) fn steering_variables<'a>(
     command: &'a SimpleCommand,
     entry: &[String],
 ) -> Vec<&'a str> {
-    let programs: Vec<&str> = entry
-        .iter()
-        .map(|word| word.rsplit('/').next().unwrap_or(word))
-        .collect();
+    let is_of_entry = |program: &String| {
+        let mut words = entry.iter();
+        words.any(|word| word.rsplit('/').next().unwrap_or(word) == program)
+    };
+    let steers = |set: &EnvSet| match &set.steers {
+        SteersPrograms::None => false,
+        SteersPrograms::AllBut(programs) => !programs.iter().any(is_of_entry),
+    };
+    let is_harmless = |name: &str| {
+        let mut set = facts.env.set.iter();
+        set.find(|set| set.name == name)
+            .is_some_and(|set| !steers(set))
+    };
     let in_entry = |name: &str| {
         let mut sets = entry.iter().filter_map(|word| word.split_once('='));
         sets.any(|(set, _)| set == name)
@@ -116,6 +115,6 @@ pub(in crate::judge) fn steering_variables<'a>(
         .iter()
         .chain(exported.map(|set| &set.name))
         .map(String::as_str)
-        .filter(|name| !in_entry(name) && !is_harmless(name, &programs))
+        .filter(|name| !in_entry(name) && !is_harmless(name))
         .collect()
 }

@@ -109,8 +109,3 @@ pub(super) fn find(program: &str, sub: Option<&str>) -> Option<&'static Row> {
         None => row.subs.is_empty() && row.programs.contains(&program),
     })
 }
-
-/// Tells whether a list of words has `word`.
-pub(super) fn has(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|known| known == word)
-}

@@ -1,10 +1,18 @@
-//! Reads the words of a command along the table of its program.
+//! What an entry of `allowed_commands` allows behind its own words.
+//!
+//! An entry covers its program, not what further words make of it. Behind an entry pass plain
+//! operands and the options that the table of its program calls harmless. Every other option has
+//! to stand in the entry itself, or the entry ends with ` *` and opens them all.
 
-use super::{
-    Uncovered,
-    rows::{ABOUT_ITSELF, Behind, Operands, Row, UNKNOWN, find, has},
-};
-use crate::facts::{ShellFacts, SimpleCommand, Word};
+mod rows;
+
+use interlock_core::facts::{CommandClass, ShellFacts, SimpleCommand, Steering, Word};
+
+use super::{base, has};
+use rows::{ABOUT_ITSELF, Behind, Operands, Row, UNKNOWN, find};
+
+/// Programs of the network whose options the shell reader knows.
+const FETCHING: [&str; 2] = ["curl", "wget"];
 
 /// Options whose value is taken only where it is a count: without one they stand alone.
 const COUNTS: &str = "-j -l -O --jobs --parallel --threads --load-average";
@@ -12,22 +20,48 @@ const COUNTS: &str = "-j -l -O --jobs --parallel --threads --load-average";
 /// Options of a place or a file, as entries have them.
 const PLACES: &str = "-C -f -I -p -b -d --directory --file --project-dir";
 
+/// What one word is to entries that do not have it, and to those that do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Steer {
+    pub(super) steers: Steering,
+    pub(super) is_goal: bool,
+    pub(super) opens: bool,
+}
+
+impl Steer {
+    const fn new(steers: Steering) -> Self {
+        Self {
+            steers,
+            is_goal: false,
+            opens: false,
+        }
+    }
+}
+
+/// Tells of each word of a command, its name first, whether it steers the program.
+pub(super) fn read(facts: &ShellFacts, command: &SimpleCommand) -> Vec<Steer> {
+    let name = command.words.first().and_then(|name| name.literal());
+    let is_known = matches!(
+        command.class,
+        CommandClass::Nothing | CommandClass::Reader | CommandClass::Writer | CommandClass::Remover
+    ) || name.is_some_and(|name| FETCHING.contains(&name));
+    if is_known {
+        // Only its words can have made its effect unknown.
+        return vec![Steer::new(Steering::Odd); command.words.len()];
+    }
+    Reading::new(facts, command).all()
+}
+
 /// Where the reading of a command's words stands.
-pub(super) struct Reading<'a> {
+struct Reading<'a> {
     facts: &'a ShellFacts,
     command: &'a SimpleCommand,
-    /// The first word that the entry does not have.
-    from: usize,
     row: &'static Row,
     program: &'a str,
     /// Whether an operand of the program was seen.
     has_operand: bool,
-    /// Whether the entry itself names a thing to do.
-    entry_has_goal: bool,
     /// Whether every further word is an operand.
     only_operands: bool,
-    /// Whether what follows belongs to a program that the line itself names.
-    is_open: bool,
 }
 
 /// What an option word is to its row.
@@ -39,58 +73,49 @@ enum Given {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(facts: &'a ShellFacts, command: &'a SimpleCommand, from: usize) -> Self {
+    fn new(facts: &'a ShellFacts, command: &'a SimpleCommand) -> Self {
         let name = command.words.first().and_then(Word::literal);
         let program = base(name.unwrap_or_default());
         Self {
             facts,
             command,
-            from,
             row: find(program, None).unwrap_or(&UNKNOWN),
             program,
             has_operand: false,
-            entry_has_goal: false,
             only_operands: false,
-            is_open: false,
         }
     }
 
-    /// Returns the first word behind the entry that the entry does not cover.
-    pub(super) fn uncovered(mut self) -> Option<Uncovered> {
+    fn all(mut self) -> Vec<Steer> {
+        let count = self.command.words.len();
+        let mut found = vec![Steer::new(Steering::Plain); count];
         let mut words = self.command.words.iter().enumerate().skip(1).peekable();
         while let Some((at, word)) = words.next() {
-            if self.is_open {
-                return None;
-            }
-            let is_judged = at >= self.from;
             let next = words.peek().map(|(_, next)| *next);
-            match self.word(at, word, next) {
-                Ok(takes_next) => {
-                    if takes_next {
-                        words.next();
-                    }
-                }
-                Err(why) if is_judged => return Some(why),
-                // The value of an option that the entry has is no thing to do.
-                Err(_) if word.literal().is_some_and(|text| has(PLACES, text)) => {
-                    words.next();
-                }
-                Err(_) => {}
+            let (steer, takes_next) = self.word(at, word, next);
+            if let Some(place) = found.get_mut(at) {
+                *place = steer;
+            }
+            // The value of an option that an entry has is no thing to do.
+            let is_place = matches!(steer.steers, Steering::Steers | Steering::Unlisted)
+                && word.literal().is_some_and(|text| has(PLACES, text));
+            if takes_next || is_place {
+                words.next();
             }
         }
-        None
+        found
     }
 
     /// Takes one word; tells whether the next one is its value.
-    fn word(&mut self, at: usize, word: &'a Word, next: Option<&Word>) -> Result<bool, Uncovered> {
+    fn word(&mut self, at: usize, word: &'a Word, next: Option<&Word>) -> (Steer, bool) {
         let text = match word {
             Word::Literal(text) => text.as_str(),
             Word::Dynamic(source) => {
                 let is_loose = self.command.loose.contains(&at);
                 if is_loose && is_of_line(self.facts, self.command, source) {
-                    return Err(Uncovered::MaySteer(source.clone()));
+                    return (Steer::new(Steering::MaySteer), false);
                 }
-                return self.dynamic(at, source);
+                return (self.dynamic(source), false);
             }
         };
         if text == "--" && !self.only_operands {
@@ -98,40 +123,37 @@ impl<'a> Reading<'a> {
                 Behind::Operands => self.only_operands = true,
                 Behind::By(row) => self.row = row,
             }
-            return Ok(false);
+            return (Steer::new(Steering::Plain), false);
         }
         if self.only_operands || text == "-" || !text.starts_with('-') {
-            return self.operand(at, text).map(|()| false);
+            return (self.operand(text), false);
         }
         match given(self.row, text, next) {
-            Given::Harmless(takes_next) => Ok(takes_next),
-            Given::Unknown => Err(self.refusal(text)),
+            Given::Harmless(takes_next) => (Steer::new(Steering::Plain), takes_next),
+            Given::Unknown => (Steer::new(self.refusal()), false),
         }
     }
 
     /// Takes a word of which only the beginning is known.
-    fn dynamic(&mut self, at: usize, source: &'a str) -> Result<bool, Uncovered> {
+    fn dynamic(&mut self, source: &'a str) -> Steer {
         let bare = source.trim_start_matches('"');
         let end = bare
             .find(['$', '`', '*', '?', '[', '{', '"', '\\'])
             .unwrap_or(bare.len());
         let start = bare.split_at_checked(end).map_or("", |(start, _)| start);
         if self.only_operands || !start.starts_with('-') {
-            return match self.operand(at, start) {
-                Err(Uncovered::Adds(_)) => Err(Uncovered::Adds(source.to_owned())),
-                found => found.map(|()| false),
-            };
+            return self.operand(start);
         }
         // The name of the option has to stand there, and its value may be anything.
         let is_named = start.contains('=') || !start.starts_with("--") && !self.row.one_dash;
         let stands_for = format!("{start}/");
-        match given(self.row, &stands_for, None) {
-            Given::Harmless(false) if is_named => Ok(false),
-            _ => Err(Uncovered::MaySteer(source.to_owned())),
-        }
+        Steer::new(match given(self.row, &stands_for, None) {
+            Given::Harmless(false) if is_named => Steering::Plain,
+            _ => Steering::MaySteer,
+        })
     }
 
-    fn operand(&mut self, at: usize, text: &'a str) -> Result<(), Uncovered> {
+    fn operand(&mut self, text: &'a str) -> Steer {
         let name = base(text);
         if self.row.launches
             && let Some(row) = find(name, None)
@@ -139,62 +161,55 @@ impl<'a> Reading<'a> {
             self.row = row;
             self.program = name;
             self.has_operand = false;
-            return Ok(());
+            return Steer::new(Steering::Plain);
         }
         if !std::mem::replace(&mut self.has_operand, true)
             && let Some(row) = find(self.program, Some(text))
         {
             self.row = row;
-            return Ok(());
+            return Steer::new(Steering::Plain);
         }
-        let is_judged = at >= self.from;
-        let found = self.check_operand(text);
-        if !is_judged && !text.contains('=') {
-            self.entry_has_goal = true;
-        }
-        if self.row.operands == Operands::Script {
-            self.is_open = is_judged;
+        let opens = self.row.operands == Operands::Script;
+        let steer = Steer {
+            steers: self.of_operand(text),
+            is_goal: !text.contains('='),
+            opens,
+        };
+        if opens {
             self.row = &UNKNOWN;
         }
-        found
+        steer
     }
 
-    fn check_operand(&self, text: &str) -> Result<(), Uncovered> {
+    fn of_operand(&self, text: &str) -> Steering {
         let row = self.row;
         let begins = |start: &&str| text.starts_with(*start);
         let is_switch = row.one_dash && text.starts_with('/') && text.contains(':');
         if text.starts_with('@') && !row.at || row.starts.iter().any(begins) || is_switch {
-            return Err(self.refusal(text));
+            return self.refusal();
         }
         if let (Some(harmless), Some((name, value))) = (row.variables, text.split_once('=')) {
             let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
             if has(harmless, name) && is_number {
-                return Ok(());
+                return Steering::Plain;
             }
-            return Err(self.refusal(text));
+            return self.refusal();
         }
         match row.operands {
-            Operands::Goals(harmless) if self.entry_has_goal && !has(harmless, text) => {
-                Err(Uncovered::Adds(text.to_owned()))
-            }
-            Operands::Known(_) if self.entry_has_goal => Err(Uncovered::Adds(text.to_owned())),
-            Operands::Known(known) if !is_known(known, text) => Err(self.refusal(text)),
-            _ => Ok(()),
+            Operands::Goals(harmless) if !has(harmless, text) => Steering::Goal,
+            Operands::Known(known) if is_known(known, text) => Steering::Goal,
+            Operands::Known(_) => Steering::UnknownGoal,
+            _ => Steering::Plain,
         }
     }
 
-    fn refusal(&self, word: &str) -> Uncovered {
+    fn refusal(&self) -> Steering {
         if !std::ptr::eq(self.row, &UNKNOWN) {
-            Uncovered::Steers(word.to_owned())
+            Steering::Steers
         } else {
-            Uncovered::Unlisted(word.to_owned())
+            Steering::Unlisted
         }
     }
-}
-
-/// Returns the last part of a path.
-fn base(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Tells whether `text` is among `known`; a name with `_` takes names of tests behind a blank.

@@ -1,7 +1,8 @@
 //! Code that a line gives to an interpreter.
 
-use super::entries::name_of;
-use crate::facts::{CommandClass, SimpleCommand};
+use interlock_core::facts::{CommandClass, InlineCode, SimpleCommand, Word};
+
+use super::base;
 
 /// How an interpreter is given code by its words: letters, long names and verbs.
 struct Inline {
@@ -77,23 +78,19 @@ const INLINE: [Inline; 7] = [
     },
 ];
 
-/// Returns what is known of an interpreter's words, by the last part of its path.
-fn row(command: &SimpleCommand) -> Option<&'static Inline> {
-    let name = name_of(command)?;
-    let name = name.rsplit('/').next().unwrap_or(name);
-    INLINE.iter().find(|row| row.programs.contains(&name))
-}
-
-/// Tells whether an interpreter may be given code by its words, its input or at a prompt.
-pub(super) fn may_be_given(command: &SimpleCommand) -> bool {
-    command.class == CommandClass::Interpreter
-        && row(command).is_none_or(|row| gives_code(row, command))
-}
-
-/// Tells whether a known interpreter is given code, and no file or module to run.
-pub(in crate::judge) fn is_given(command: &SimpleCommand) -> bool {
-    command.class == CommandClass::Interpreter
-        && row(command).is_some_and(|row| gives_code(row, command))
+/// Tells whether the words of an interpreter give it code.
+pub(super) fn read(command: &SimpleCommand) -> InlineCode {
+    let name = command.words.first().and_then(Word::literal);
+    let name = name.map(base);
+    let row = INLINE
+        .iter()
+        .find(|row| name.is_some_and(|name| row.programs.contains(&name)));
+    match row {
+        _ if command.class != CommandClass::Interpreter => InlineCode::No,
+        None => InlineCode::Unknown,
+        Some(row) if gives_code(row, command) => InlineCode::Yes,
+        Some(_) => InlineCode::No,
+    }
 }
 
 fn gives_code(row: &Inline, command: &SimpleCommand) -> bool {
@@ -127,12 +124,4 @@ fn gives_code(row: &Inline, command: &SimpleCommand) -> bool {
         }
     }
     true
-}
-
-/// Tells whether the kernel, where it refuses every write, keeps all that `command` may do.
-///
-/// Its effect is not known; it is code that the line holds, or version control elsewhere.
-#[must_use]
-pub fn is_contained(command: &SimpleCommand) -> bool {
-    command.opaque.is_some() && (command.contained || is_given(command))
 }
