@@ -1,0 +1,180 @@
+//! How the kernel is to hold a line that may run: what it reads, what is listed, what may go on.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use interlock_core::{
+    command::{Ask, Command},
+    decide, evolve, hold, hold_at,
+    machine::Machine,
+    names::{CallId, FramePath, RunId},
+    policy::Stance,
+    run::Run,
+};
+use interlock_facts::{GivenDisk, Proposal, Shape, Surroundings, facts};
+use interlock_formats::{NoWorkflows, Source, load};
+use serde_json::json;
+
+const WORKFLOW: &str = r"
+id: w
+initial: STATE
+guards: {tested: {evidence: {command: npm test}}}
+states:
+  reads:
+    allowed_tools: [Read, Bash, WebFetch]
+    on: {TESTS: tests}
+  tests:
+    allowed_tools: [Read, Bash]
+    allowed_commands: [npm test, sudo reboot]
+    on: {WRITES: writes}
+  writes:
+    allowed_tools: [Read, Edit, Bash]
+    background: [npm run dev]
+    on: {READS: reads, FREE: free, GO: {target: end, guard: tested}}
+  free: {on: {READS: reads}}
+  end: {type: final}
+";
+
+fn machine(state: &str) -> Machine {
+    let text = WORKFLOW.replace("STATE", state);
+    load(&Source::new("w.yaml", &text), None, &NoWorkflows)
+        .unwrap()
+        .machine
+}
+
+fn started(machine: &Machine) -> Run {
+    let run = Run::new(RunId::new("r"));
+    let ask = Ask::Start {
+        input: Default::default(),
+        by: "ana".to_owned(),
+        places: None,
+        mode: None,
+        opening: None,
+    };
+    let decision = decide(machine, &run, &Command { at_ms: 1, ask });
+    decision.events.iter().fold(run, evolve)
+}
+
+/// Says how `line` is held in `state`: the words of what is so, in a fixed order.
+fn held(state: &str, line: &str) -> String {
+    let machine = machine(state);
+    let run = started(&machine);
+    let place = Surroundings {
+        home: Some("/home/you".to_owned()),
+        temporary: Some("/tmp".to_owned()),
+        allowed_by_person: vec!["sudo ls".to_owned(), "npm test".to_owned()],
+        kernel_holds: true,
+        environment_held: true,
+        ..Surroundings::of_project("/project".to_owned())
+    };
+    let input = json!({ "command": line });
+    let proposal = Proposal {
+        id: CallId::new("c"),
+        tool: "Bash",
+        common: None,
+        shape: Shape::Shell {
+            dialect: place.shell,
+            line: "command",
+            directory: None,
+            environment: None,
+        },
+        input: &input,
+        doubled: None,
+        agent: None,
+        branch: None,
+    };
+    let call = facts(proposal, &place, &GivenDisk::empty());
+    let told = |hold: interlock_core::Hold<'_>| {
+        let line = call.facts.shell.as_ref().unwrap();
+        let flags = [
+            (hold.stance == Stance::Free, "free"),
+            (hold.by_person, "by-person"),
+            (hold.reads, "reads"),
+            (hold.contained, "contained"),
+            (hold.nothing, "nothing"),
+            (hold.fetches, "fetches"),
+            (hold.policy.lets_go_on(line), "goes-on"),
+        ];
+        let mut words: Vec<String> = flags
+            .iter()
+            .filter(|(is_so, _)| *is_so)
+            .map(|(_, word)| (*word).to_owned())
+            .collect();
+        words.push(format!(
+            "{} listed, {} probed",
+            hold.listed.len(),
+            hold.probes.len()
+        ));
+        words.join(" ")
+    };
+    let found = told(hold(&machine, &run, &call).unwrap());
+    let root = FramePath::root();
+    assert_eq!(told(hold_at(&machine, &run, &call, &root).unwrap()), found);
+    found
+}
+
+#[test]
+fn a_line_is_held_as_its_facts_and_its_state_say() {
+    let mut wrong = Vec::new();
+    for (state, line, wanted) in [
+        ("reads", "cat a", "reads 0 listed, 0 probed"),
+        ("reads", "cd src", "reads nothing 0 listed, 0 probed"),
+        ("writes", "cd src", "reads nothing 0 listed, 0 probed"),
+        ("free", "cd src", "free reads nothing 0 listed, 0 probed"),
+        ("reads", "echo a > b", "0 listed, 0 probed"),
+        ("writes", "echo a > b", "0 listed, 0 probed"),
+        ("writes", "sed -i s/a/b/ x", "0 listed, 0 probed"),
+        // What is sent over the network, or changes the machine, is no reading.
+        (
+            "reads",
+            "curl https://example.com",
+            "fetches 0 listed, 0 probed",
+        ),
+        ("reads", "tmux ls", "reads 0 listed, 0 probed"),
+        ("reads", "docker ps", "fetches 0 listed, 0 probed"),
+        (
+            "writes",
+            "curl -d x https://example.com",
+            "fetches 0 listed, 0 probed",
+        ),
+        ("writes", "ssh host ls", "0 listed, 0 probed"),
+        ("writes", "reboot", "0 listed, 0 probed"),
+        ("writes", "eval \"$X\"", "0 listed, 0 probed"),
+        // Code in a line is held by the kernel where nothing may be written.
+        (
+            "reads",
+            "python3 -c 'print(1)'",
+            "contained 0 listed, 0 probed",
+        ),
+        ("writes", "python3 -c 'print(1)'", "0 listed, 0 probed"),
+        ("reads", "python3 a.py", "0 listed, 0 probed"),
+        (
+            "tests",
+            "npm test && python3 -c 'print(1)'",
+            "contained 1 listed, 1 probed",
+        ),
+        // A person's own entry counts where the state may write.
+        ("writes", "sudo ls", "by-person 0 listed, 0 probed"),
+        ("reads", "sudo ls", "0 listed, 0 probed"),
+        ("writes", "npm test", "0 listed, 1 probed"),
+        ("tests", "sudo reboot", "2 listed, 0 probed"),
+        ("tests", "npm test", "1 listed, 1 probed"),
+        ("tests", "npm test && npm test; ls", "2 listed, 2 probed"),
+        ("reads", "npm test && false", "0 listed, 1 probed"),
+        // What is named may stay, beside what is known.
+        ("writes", "npm run dev &", "goes-on 0 listed, 0 probed"),
+        (
+            "writes",
+            "npm run dev & echo started",
+            "goes-on 0 listed, 0 probed",
+        ),
+        ("writes", "npm run dev & ./own.sh", "0 listed, 0 probed"),
+        ("writes", "sleep 9 &", "reads 0 listed, 0 probed"),
+        ("writes", "npm run dev & eval \"$X\"", "0 listed, 0 probed"),
+        ("tests", "npm run dev &", "0 listed, 0 probed"),
+    ] {
+        let found = held(state, line);
+        if found != wanted {
+            wrong.push(format!("{state}: {line}: {found}, and not {wanted}"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
