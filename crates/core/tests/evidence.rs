@@ -259,6 +259,9 @@ fn what_a_line_was_seen_to_write_raises_at_its_end() {
         ("+lineto1 >lineto1 <lineto1:0 -lineto1", "work"),
         // It goes on; its client tells of its start alone.
         ("+lineto1 >lineto1 -lineto1", "work"),
+        // What was seen of its end is not assumed otherwise when the agent goes on.
+        ("+lineto1 >lineto1 <lineto1:0 ?", "work"),
+        ("+lineto1 >lineto1 ?", "review"),
         // Not carried: its client's word is all there is.
         ("+lineto1 -lineto1", "review"),
         ("+lineto1 !lineto1", "work"),

@@ -369,6 +369,43 @@ fn calls_that_only_read_may_wait_beside_each_other() {
 }
 
 #[test]
+fn a_question_is_about_the_arguments_that_were_asked_about() {
+    let mut played = Played::new();
+    played.proposes("t1", "Write", true, Some("s"));
+    played.proposes("t2", "Edit", true, Some("s"));
+    // The first call comes again, with the arguments of the second.
+    let again = played.proposes("t1", "Edit", true, Some("s"));
+    let requested = |event: &Event| matches!(event, Event::GrantRequested { call, .. } if call.id.as_str() == "t1");
+    assert!(again.events.iter().any(requested), "{:?}", again.events);
+    // As it was, it is not asked about twice.
+    let same = played.proposes("t2", "Edit", true, Some("s"));
+    assert!(same.events.is_empty(), "{:?}", same.events);
+}
+
+#[test]
+fn a_result_without_an_id_is_of_no_call_that_is_still_asked_about() {
+    let mut played = Played::new();
+    played.proposes("t1", "Read", false, None);
+    played.proposes("t2", "Write", true, Some("s"));
+    played.ask(Ask::Record(CallResult {
+        id: None,
+        ok: true,
+        exit: None,
+        bytes: 0,
+        wrote: Vec::new(),
+        commands: Vec::new(),
+    }));
+    assert_eq!(played.open().len(), 1);
+    let open: Vec<&str> = played
+        .run
+        .calls
+        .iter()
+        .map(|call| call.id.as_str())
+        .collect();
+    assert_eq!(open, ["t2"]);
+}
+
+#[test]
 fn a_call_that_runs_with_other_arguments_is_no_yes() {
     let mut played = Played::new();
     played.proposes("t1", "Write", true, Some("s"));

@@ -124,6 +124,20 @@ fn a_line_that_fetches_may_connect() {
 }
 
 #[test]
+fn a_socket_is_named_by_a_whole_path() {
+    let named = Policy {
+        sockets: ["/run/a.sock", "~/b.sock", "c.sock", "../d.sock"]
+            .map(str::to_owned)
+            .to_vec(),
+        ..policy(&["Read", "Bash"])
+    };
+    let plan = plan(&named, &ShellFacts::default(), &[]);
+    let sockets = plan.confinement.unwrap().sockets;
+    let wanted = ["/run/a.sock", "/home/me/b.sock"].map(PathBuf::from);
+    assert_eq!(sockets, wanted);
+}
+
+#[test]
 fn a_covered_program_writes_what_it_is_known_to_need() {
     let plan = plan(
         &policy(&["Read", "Bash"]),

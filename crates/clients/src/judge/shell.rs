@@ -205,10 +205,12 @@ fn carry(
         fields.insert(LINE.to_owned(), json!(command));
     }
     let asks = carried == Rewriting::Ask;
-    let reason = if asks {
-        "Interlock runs this line confined to what the state allows"
-    } else {
-        "the state allows this line; it runs confined to that"
+    let reason = match (asks, plan.confinement.is_some()) {
+        (true, true) => "Interlock runs this line confined to what the state allows",
+        (false, true) => "the state allows this line; it runs confined to that",
+        (_, false) => {
+            "Interlock runs this line and sees how it ends; it is confined to nothing here"
+        }
     };
     Ok(Say::Rewrite {
         asks,

@@ -76,7 +76,7 @@ pub fn shell_finding(machine: &Machine, run: &Run, call: &ToolCall) -> Option<Fi
 fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decision {
     let source = if matches!(bench.call.kind, CallKind::Control(_)) {
         AllowSource::Control
-    } else if bench.granted && !bench.call.is_listed(&bench.state.policy) {
+    } else if bench.granted {
         let grant = granted(bench.run, bench.frame, &path, bench.call);
         events.push(Event::GrantConsumed {
             path: path.clone(),

@@ -702,6 +702,50 @@ fn a_tool_that_changes_after_the_run_began_is_denied_until_a_person_accepts_it()
 }
 
 #[test]
+fn every_part_of_a_definition_that_a_model_or_we_read_is_held() {
+    for part in [
+        "name",
+        "title",
+        "description",
+        "inputSchema",
+        "outputSchema",
+        "annotations",
+        "execution",
+    ] {
+        let world = World::with(WORK);
+        started(&world);
+        let mut session = Session::new(&world);
+        assert_eq!(session.shown(&[("web", "look")]), [true]);
+        session.definition[part] = json!({"changed": true});
+        let (code, text) = session.denied("web", "look", &json!({}));
+        assert_eq!(code, "protected", "{part}");
+        assert!(text.contains(&format!("({part} changed)")), "{text}");
+    }
+}
+
+#[test]
+fn each_run_is_held_to_the_tools_that_it_saw_first_itself() {
+    let world = World::with(WORK);
+    let first = started(&world);
+    let mut session = Session::new(&world);
+    assert_eq!(session.shown(&[("web", "look")]), [true]);
+    world.ask(
+        &first,
+        Ask::Cancel {
+            by: "ana".to_owned(),
+        },
+    );
+    let second = started(&world);
+    assert_ne!(first, second);
+    session.definition["description"] = json!("another");
+    // The second run has not seen it yet.
+    assert_eq!(session.shown(&[("web", "look")]), [true]);
+    session.passes("web", "look", &json!({}));
+    session.definition["description"] = json!("d");
+    assert_eq!(session.denied("web", "look", &json!({})).0, "protected");
+}
+
+#[test]
 fn what_a_tool_does_with_files_can_be_set() {
     let world = World::with(WORK);
     let run = started(&world);

@@ -217,18 +217,27 @@ fn a_body_meant_for_one_server_does_not_reach_another() {
 
 #[test]
 fn after_a_post_the_next_place_is_only_looked_at() {
-    let server = Server::with(&[
-        &answer("303 See Other", "location: /x\r\n", ""),
-        &answer("200 OK", "", "seen"),
-    ]);
-    let end = ask(&json!({"url": server.address, "method": "POST", "body": {"a": 1}}));
-    assert_eq!(end.text, "seen");
-    server.next();
-    let got = server.next();
-    assert_eq!(
-        (got.first.as_str(), got.body.as_str()),
-        ("GET /x HTTP/1.1", "")
-    );
+    for (method, status, next) in [
+        ("POST", "301 Moved Permanently", "GET"),
+        ("POST", "302 Found", "GET"),
+        ("POST", "303 See Other", "GET"),
+        ("PUT", "303 See Other", "GET"),
+        ("HEAD", "303 See Other", "HEAD"),
+    ] {
+        let server = Server::with(&[
+            &answer(status, "location: /x\r\n", ""),
+            &answer("200 OK", "", ""),
+        ]);
+        ask(&json!({"url": server.address, "method": method, "body": {"a": 1}}));
+        server.next();
+        let got = server.next();
+        let body = if next == "GET" { "" } else { "{\"a\":1}" };
+        assert_eq!(
+            (got.first, got.body),
+            (format!("{next} /x HTTP/1.1"), body.to_owned()),
+            "{method} {status}"
+        );
+    }
 }
 
 #[test]
