@@ -1,9 +1,10 @@
 //! How the kernel is to hold a line that may run: what it reads, what is listed, what may go on.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
+use interlock_clients::{ClientId, tool};
 use interlock_core::{
     command::{Ask, Command},
-    decide, evolve, hold, hold_at,
+    decide, evolve, hold, hold_at, judge_written,
     machine::Machine,
     names::{CallId, FramePath, RunId},
     policy::Stance,
@@ -20,6 +21,7 @@ guards: {tested: {evidence: {command: npm test}}}
 states:
   reads:
     allowed_tools: [Read, Bash, WebFetch]
+    on_denied: ask
     on: {TESTS: tests}
   tests:
     allowed_tools: [Read, Bash]
@@ -53,6 +55,15 @@ fn started(machine: &Machine) -> Run {
     decision.events.iter().fold(run, evolve)
 }
 
+fn shell(place: &Surroundings) -> Shape {
+    Shape::Shell {
+        dialect: place.shell,
+        line: "command",
+        directory: None,
+        environment: None,
+    }
+}
+
 /// Says how `line` is held in `state`: the words of what is so, in a fixed order.
 fn held(state: &str, line: &str) -> String {
     let machine = machine(state);
@@ -70,12 +81,7 @@ fn held(state: &str, line: &str) -> String {
         id: CallId::new("c"),
         tool: "Bash",
         common: None,
-        shape: Shape::Shell {
-            dialect: place.shell,
-            line: "command",
-            directory: None,
-            environment: None,
-        },
+        shape: shell(&place),
         input: &input,
         doubled: None,
         agent: None,
@@ -177,4 +183,33 @@ fn a_line_is_held_as_its_facts_and_its_state_say() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_a_workflow_itself_writes_is_judged_and_nobody_is_asked() {
+    let machine = machine("reads");
+    let run = started(&machine);
+    let root = FramePath::root();
+    let told = |name: &str, input: serde_json::Value| {
+        let place = Surroundings::of_project("/project".to_owned());
+        let proposal = Proposal {
+            id: CallId::new("c"),
+            tool: name,
+            common: None,
+            shape: tool(ClientId::ClaudeCode, name).shape,
+            input: &input,
+            doubled: None,
+            agent: None,
+            branch: None,
+        };
+        let call = facts(proposal, &place, &GivenDisk::empty());
+        let judged = judge_written(&machine, &run, &call, &root);
+        judged.map_err(|refusal| refusal.code.as_str())
+    };
+    assert_eq!(told("Bash", json!({"command": "cat a"})), Ok(()));
+    let removes = json!({"command": "rm a"});
+    assert_eq!(told("Bash", removes), Err("shell_write"));
+    // The state asks a person about other tools.
+    let writes = json!({"file_path": "a", "content": "b"});
+    assert_eq!(told("Write", writes), Err("tool_not_allowed"));
 }

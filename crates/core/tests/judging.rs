@@ -1,0 +1,114 @@
+//! What is judged by facts that only the one who asks can know: how a call is held, what its size is.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+#[path = "support/started.rs"]
+mod started;
+
+use interlock_core::{
+    Reply,
+    call::{CallFacts, CallKind, ToolCall},
+    command::{Ask, Command},
+    decide,
+    machine::Machine,
+    names::{CallId, Digest},
+};
+use serde_json::{Value, json};
+use started::started;
+
+/// Judges a call with these facts under this policy; returns the code of a refusal, or nothing.
+fn judged(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> String {
+    let machine: Machine = serde_json::from_value(json!({
+        "id": "m", "initial": "work",
+        "limits": interlock_core::machine::Limits::default(),
+        "states": { "work": { "policy": policy, "on": {} } },
+    }))
+    .unwrap();
+    let mut facts = json!(CallFacts::default());
+    for (key, value) in given.as_object().unwrap() {
+        facts[key] = value.clone();
+    }
+    let call = ToolCall {
+        id: CallId::new("c"),
+        tool: tool.to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        foreign: false,
+        kind,
+        digest: Digest::new("d"),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        prompts_in: None,
+        facts: serde_json::from_value(facts).unwrap(),
+    };
+    let ask = Ask::Propose(Box::new(call));
+    match decide(&machine, &started(&machine), &Command { at_ms: 1, ask }).reply {
+        Reply::Refused(refusal) | Reply::Ask(refusal) => refusal.code.as_str().to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[test]
+fn the_whole_environment_is_shown_where_nothing_in_it_is_blocked_or_it_is_held() {
+    let blocked = json!({"allowed_tools": ["Bash", "Edit"], "blocked_env": ["KEY"]});
+    let free = json!({});
+    let open = json!({"allowed_tools": ["Bash", "Edit"]});
+    let line = |env: Value, held: bool| json!({"shell": {"env": env}, "environment_held": held});
+    for (policy, env, held, wanted) in [
+        (&blocked, json!({"dump": true}), false, "env_blocked"),
+        (&blocked, json!({"dump": true}), true, ""),
+        (&blocked, json!({"dump": false}), false, ""),
+        (&open, json!({"dump": true}), false, ""),
+        (&blocked, json!({"used": ["KEY"]}), true, "env_blocked"),
+        (&blocked, json!({"used": ["OTHER"]}), false, ""),
+        (&open, json!({"other_process": true}), true, "env_blocked"),
+        (
+            &free,
+            json!({"dump": true, "other_process": true}),
+            false,
+            "",
+        ),
+    ] {
+        let found = judged(policy, CallKind::Shell, "Bash", &line(env.clone(), held));
+        assert_eq!(found, wanted, "{policy} {env} {held}");
+    }
+}
+
+#[test]
+fn what_holds_protected_things_is_not_removed_by_any_tool() {
+    let whole = |removes: bool| {
+        json!({"writes": [{"path": "/p", "relative": "", "place": "whole", "by": "Delete", "removes": removes,
+            "recursive": true, "lines": null, "before": null}]})
+    };
+    let writing = json!({"allowed_tools": ["Delete", "Edit", "Write"]});
+    for (policy, removes, wanted) in [
+        (&writing, true, "protected"),
+        (&writing, false, "outside_project"),
+        (&json!({}), true, "protected"),
+        (&json!({}), false, ""),
+    ] {
+        let found = judged(policy, CallKind::Edit, "Delete", &whole(removes));
+        assert_eq!(found, wanted, "{policy} {removes}");
+    }
+}
+
+#[test]
+fn an_edit_of_unknown_size_passes_no_limit() {
+    let limited = json!({"allowed_tools": ["Edit"], "edit_lines_max": 3});
+    for (kind, lines, wanted) in [
+        (CallKind::Edit, json!(3), ""),
+        (CallKind::Edit, json!(4), "edit_too_large"),
+        (CallKind::Edit, json!(null), "edit_too_large"),
+        (CallKind::Other, json!(null), ""),
+    ] {
+        let found = judged(&limited, kind, "Edit", &json!({"edit_lines": lines}));
+        assert_eq!(found, wanted, "{kind:?} {lines}");
+    }
+    let free = json!({"allowed_tools": ["Edit"]});
+    let unknown = json!({"edit_lines": null});
+    assert_eq!(judged(&free, CallKind::Edit, "Edit", &unknown), "");
+}

@@ -1,0 +1,110 @@
+//! What follows from an allowed call for its run, as its event records it.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use interlock_core::event::Event;
+use interlock_formats::{NoWorkflows, Source, load};
+use interlock_simulate::{Setting, Simulation};
+use serde_json::{Value, json};
+
+const WORKFLOW: &str = r#"
+id: w
+initial: work
+guards:
+  tested: {evidence: {command: npm test}}
+  again: {evidence: {command: npm test, since: run_start}}
+  asked: {evidence: {tool: AskUserQuestion}}
+  read: {evidence: {tool: Read, path: docs/a.md}}
+  failed: {evidence: {command: make check, exit: 2}}
+  whole: {all: [tested, again, asked, read, failed]}
+interrupts:
+  schema: {trigger: {file_pattern: "db/*.sql"}, target: review}
+states:
+  work:
+    allowed_tools: [Read, Edit, Write, Bash, AskUserQuestion, Agent]
+    on: {DONE: {target: end, guard: whole}}
+  review: {allowed_tools: [Read], on: {BACK: $return}}
+  end: {type: final}
+"#;
+
+/// Returns the marks of each call of `lines` that was allowed.
+fn marks(lines: &[Value]) -> Vec<Value> {
+    let machine = load(&Source::new("w.yaml", WORKFLOW), None, &NoWorkflows)
+        .unwrap()
+        .machine;
+    let setting = Setting {
+        allowed_by_person: vec!["sudo systemctl restart db".to_owned()],
+        ..Setting::default()
+    };
+    let mut simulation = Simulation::new(machine, setting);
+    for line in lines {
+        simulation.step(&line.to_string()).unwrap();
+    }
+    let allowed = simulation.events().iter().filter_map(|event| match event {
+        Event::CallAllowed { marks, .. } => Some(json!(marks)),
+        _ => None,
+    });
+    allowed.collect()
+}
+
+#[test]
+fn a_call_is_marked_with_all_that_follows_from_it() {
+    let bash = |line: &str| json!({"tool": "Bash", "input": {"command": line}});
+    for (line, wanted) in [
+        (
+            json!({"tool": "Read", "input": {"file_path": "docs/a.md"}}),
+            json!({"counts": true, "writes": false, "shell": false, "evidence": [
+                {"key": "tool:Read:docs/a.md", "proves_success": true, "proves_exit": true},
+            ]}),
+        ),
+        // Talk with a person counts against nothing, and is evidence all the same.
+        (
+            json!({"tool": "AskUserQuestion", "input": {}, "agent": "a1"}),
+            json!({"counts": false, "writes": false, "shell": false, "agent": "a1", "evidence": [
+                {"key": "tool:AskUserQuestion:*", "proves_success": true, "proves_exit": true},
+            ]}),
+        ),
+        (
+            json!({"tool": "Write", "input": {"file_path": "db/x.sql", "content": "a"}, "agent": "a1"}),
+            json!({"counts": true, "writes": true, "shell": false, "agent": "a1",
+                "files": ["/project/db/x.sql"],
+                "hits": [{"interrupt": "schema", "file": "db/x.sql"}],
+            }),
+        ),
+        // Two guards want the same call: it is one piece of evidence.
+        (
+            bash("npm test"),
+            json!({"counts": true, "writes": false, "shell": true, "evidence": [
+                {"key": "command:npm test", "proves_success": true, "proves_exit": true,
+                    "probes": [{"at": 0, "exit": true}], "after_writes": true},
+            ]}),
+        ),
+        (
+            bash("npm test && make check"),
+            json!({"counts": true, "writes": false, "shell": true, "evidence": [
+                {"key": "command:npm test", "proves_success": true, "proves_exit": false,
+                    "probes": [{"at": 0, "exit": true}], "after_writes": true},
+                {"key": "command:make check", "proves_success": true, "proves_exit": false,
+                    "probes": [{"at": 12, "exit": true}], "after_writes": true},
+            ]}),
+        ),
+        (
+            bash("sudo systemctl restart db"),
+            json!({"counts": true, "writes": false, "shell": true,
+                "by_person": "sudo systemctl restart db"}),
+        ),
+        (
+            bash("echo x > db/y.sql; echo x > src.py"),
+            json!({"counts": true, "writes": true, "shell": true,
+                "files": ["/project/db/y.sql", "/project/src.py"],
+                "hits": [{"interrupt": "schema", "file": "db/y.sql"}],
+                "watched": [{"path": "/project/db/y.sql", "relative": "db/y.sql", "before": "absent"}],
+            }),
+        ),
+        (
+            bash("echo x > /tmp/z"),
+            json!({"counts": true, "writes": false, "shell": true}),
+        ),
+    ] {
+        assert_eq!(marks(&[line.clone()]), [wanted], "{line}");
+    }
+}
