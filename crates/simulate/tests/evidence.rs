@@ -85,6 +85,11 @@ fn a_check_is_known_in_other_words_than_the_entry_has() {
         ("make test", "make -j$(nproc) test", true),
         ("make test", "make test -j$(nproc)", true),
         ("make test", "make test -j$N", false),
+        // The entry itself names the directory.
+        ("make -C sub check", "make -C sub check", true),
+        // A name that says it chooses tests, whatever it does.
+        ("cargo test", "RUST_TEST_THREADS=1 cargo test", false),
+        ("cargo test", "RUST_BACKTRACE=1 cargo test", true),
         // Its value is taken, and no goal is left.
         ("npm test", "npm --loglevel test", false),
         ("mvn test", "mvn -q clean test", true),
