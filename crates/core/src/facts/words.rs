@@ -117,8 +117,8 @@ pub enum HandsOut {
     Nothing,
     /// It prints a secret that it keeps itself.
     Secret,
-    /// A file may stand in the middle of a word.
-    InWords,
+    /// A file may stand in the middle of a word, from the one with this index on.
+    InWords(usize),
     /// It copies, packs or sends the files that its words name.
     Files,
 }

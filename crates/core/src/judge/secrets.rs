@@ -163,7 +163,7 @@ fn in_line(line: &ShellFacts) -> Option<String> {
 
 fn in_command(command: &SimpleCommand) -> Option<String> {
     let shown = super::shell::show(command);
-    let mut words = command.words.iter().skip(1).filter_map(Word::literal);
+    let words = |from: usize| command.words.iter().skip(from).filter_map(Word::literal);
     // Of another commit, and in code, a file stands in the middle of a word.
     let holds_one = |word: &str| {
         word.split(|c: char| c.is_whitespace() || "'\"():,;=`<>|&[]{}".contains(c))
@@ -176,8 +176,8 @@ fn in_command(command: &SimpleCommand) -> Option<String> {
     let found = match command.hands_out {
         HandsOut::Secret => return Some(format!("what `{shown}` prints")),
         HandsOut::Nothing => false,
-        HandsOut::InWords => words.any(holds_one),
-        HandsOut::Files => words.any(is_one),
+        HandsOut::InWords(from) => words(from).any(holds_one),
+        HandsOut::Files => words(1).any(is_one),
     };
     found.then(|| format!("what `{shown}` reads"))
 }

@@ -2,7 +2,7 @@
 
 use interlock_core::facts::{CommandClass, HandsOut, SimpleCommand, Word};
 
-use super::base;
+use super::{base, has};
 
 /// Commands that print a secret, by their first words.
 const COMMANDS: &[&[&str]] = &[
@@ -49,6 +49,23 @@ const KEEPS_TEXT: &[&str] = &[
     "touch", "mkdir", "mktemp", "mkfifo", "chmod", "chown", "chgrp", "tee", "truncate", "setfacl",
 ];
 
+/// Verbs of version control that print what files hold.
+const SHOWS: &str = "show cat-file cat blame annotate diff difftool diff-tree diff-index diff-files archive whatchanged \
+    range-diff format-patch checkout-index";
+
+/// Beginnings of the options by which a history is told with what changed in it.
+const WITH_CHANGES: [&str; 9] = [
+    "-p",
+    "-u",
+    "-U",
+    "-L",
+    "-c",
+    "--patch",
+    "--unified",
+    "--word-diff",
+    "--color-words",
+];
+
 /// Programs that pack files, also onto their standard output.
 const PACKS: &[&str] = &[
     "tar", "gtar", "bsdtar", "zip", "7z", "7za", "7zz", "ar", "cpio",
@@ -68,12 +85,13 @@ pub(super) fn read(command: &SimpleCommand) -> HandsOut {
     if COMMANDS.iter().any(begins) {
         return HandsOut::Secret;
     }
-    let of_history = command.class == CommandClass::VersionControl
-        && words
-            .iter()
-            .any(|word| matches!(*word, "show" | "cat-file" | "blame"));
-    if of_history || command.opaque.is_some() && command.class == CommandClass::Interpreter {
-        return HandsOut::InWords;
+    if command.class == CommandClass::VersionControl
+        && let Some(from) = shown_from(command)
+    {
+        return HandsOut::InWords(from);
+    }
+    if command.opaque.is_some() && command.class == CommandClass::Interpreter {
+        return HandsOut::InWords(1);
     }
     // What a program copies, packs or sends it reads, however the file is handed to it.
     let copies = matches!(command.class, CommandClass::Writer | CommandClass::Network)
@@ -82,4 +100,31 @@ pub(super) fn read(command: &SimpleCommand) -> HandsOut {
         return HandsOut::Files;
     }
     HandsOut::Nothing
+}
+
+/// Returns the first word of a version control command that may name a file of which it prints what it holds.
+fn shown_from(command: &SimpleCommand) -> Option<usize> {
+    let mut words = command.words.iter().enumerate().skip(1);
+    let (at, verb) = words.find_map(|(at, word)| {
+        let text = word.literal()?;
+        let is_verb = has(SHOWS, text) || matches!(text, "grep" | "log");
+        is_verb.then_some((at, text))
+    })?;
+    let begins = |known: &[&str]| {
+        let mut options = command.words.iter().skip(at + 1).filter_map(Word::literal);
+        options.any(|text| known.iter().any(|start| text.starts_with(start)))
+    };
+    match verb {
+        "log" => begins(&WITH_CHANGES).then_some(1),
+        // Its pattern is no file, unless an option says it.
+        "grep" if !begins(&["-e", "-f", "--regexp", "--file"]) => {
+            let is_operand = |(at, word): (usize, &Word)| {
+                let is_option = word.literal().is_some_and(|text| text.starts_with('-'));
+                (!is_option).then_some(at + 1)
+            };
+            let mut behind = command.words.iter().enumerate().skip(at + 1);
+            Some(behind.find_map(is_operand).unwrap_or(1))
+        }
+        _ => Some(1),
+    }
 }

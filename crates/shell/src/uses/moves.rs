@@ -167,6 +167,7 @@ mod tests {
                 &[Some(".")],
             ),
             ("cargo test --manifest-path a", "cargo test", &[None]),
+            ("cargo test --manifest-path a/b.toml", "cargo test", &[None]),
             (
                 "yarn --cwd packages/a test",
                 "yarn test",
@@ -191,6 +192,7 @@ mod tests {
         for line in [
             "npm test",
             "npm test -- --prefix sub",
+            "npm --prefixed sub test",
             "pytest -C sub",
             "cargo test",
         ] {
