@@ -200,7 +200,7 @@ fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts, _: Stance) -> Foun
 /// Says how a command that is not listed could be done.
 fn listing(bench: Bench<'_>, command: &SimpleCommand) -> String {
     let reads = command.class == CommandClass::Reader && command.opaque.is_none();
-    if reads && bench.state.policy.lets_pass(&["Read"]) {
+    if reads && bench.call.facts.writes.is_empty() && bench.state.policy.lets_pass(&["Read"]) {
         return "use the Read tool to look at files".to_owned();
     }
     format!(

@@ -189,6 +189,24 @@ fn a_lost_effect_follows_the_rule_of_its_state() {
 }
 
 #[test]
+fn a_question_to_a_person_is_not_lost_with_the_process_that_asked_it() {
+    for activity in ["ask", "pause", "task"] {
+        let mut one = task(
+            &plain("go on?"),
+            &json!({ "done": end() }),
+            &json!({ "on_crash": "ask" }),
+        );
+        let work = one["activity"]["task"].take();
+        one["activity"] = json!({ activity: work });
+        let states = json!({ "one": one });
+        let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
+        driven.accept(Ask::LoseEffects);
+        let is_lost = driven.effects().first().unwrap().stage == Stage::Lost;
+        assert_eq!(is_lost, activity == "task", "{activity}");
+    }
+}
+
+#[test]
 fn the_log_has_all_of_what_was_printed_and_a_run_only_its_end() {
     let states = json!({
         "one": task(&plain("a"), &json!({ "done": to("two") }), &json!({})),

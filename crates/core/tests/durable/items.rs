@@ -154,3 +154,14 @@ fn a_failed_list_has_code_1_whether_it_is_handled_or_not() {
         assert_eq!(driven.code(), expected);
     }
 }
+
+#[test]
+fn a_cancelled_item_is_not_gone_on_behind() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    let mut driven = Driven::start(each(true, &body, &json!({ "done": to("after") })));
+    driven.done("list", "a\nb");
+    driven.accept(Ask::Cancel {
+        by: "ana".to_owned(),
+    });
+    assert_eq!(driven.run.phase, Phase::Cancelled);
+}
