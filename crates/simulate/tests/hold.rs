@@ -12,6 +12,7 @@ use interlock_core::{
 };
 use interlock_facts::{GivenDisk, Proposal, Shape, Surroundings, facts};
 use interlock_formats::{NoWorkflows, Source, load};
+use interlock_simulate::{Setting, Simulation};
 use serde_json::json;
 
 const WORKFLOW: &str = r"
@@ -212,4 +213,54 @@ fn what_a_workflow_itself_writes_is_judged_and_nobody_is_asked() {
     // The state asks a person about other tools.
     let writes = json!({"file_path": "a", "content": "b"});
     assert_eq!(told("Write", writes), Err("tool_not_allowed"));
+}
+
+#[test]
+fn beside_what_a_person_lets_run_unconfined_nothing_unknown_runs() {
+    let allowed = ["sudo systemctl restart db", "reboot"].map(str::to_owned);
+    let judged = |state: &str, line: &str| {
+        let setting = Setting {
+            allowed_by_person: allowed.to_vec(),
+            ..Setting::default()
+        };
+        let mut simulation = Simulation::new(machine(state), setting);
+        let call = json!({"tool": "Bash", "input": {"command": line}});
+        let told = simulation.step(&call.to_string()).unwrap();
+        told.code.map_or("", |code| code.as_str())
+    };
+    for (line, wanted) in [
+        ("sudo systemctl restart db", ""),
+        (
+            "sudo systemctl restart db && systemctl status db | grep -c active",
+            "",
+        ),
+        ("CI=1 sudo systemctl restart db", ""),
+        ("git status; sudo systemctl restart db", ""),
+        ("sudo systemctl restart db; ./own.sh", "command_not_allowed"),
+        ("npm test && reboot", "command_not_allowed"),
+        (
+            "sudo systemctl restart db | ./own.sh",
+            "command_not_allowed",
+        ),
+        ("python3 -c 'x' && reboot", "command_not_allowed"),
+        (
+            "PATH=./bin:$PATH sudo systemctl restart db",
+            "shell_unreadable",
+        ),
+        ("export PATH=./bin:$PATH; reboot", "shell_unreadable"),
+        (
+            "LD_PRELOAD=./x.so sudo systemctl restart db",
+            "shell_unreadable",
+        ),
+        (
+            "SYSTEMD_PAGER=./own.sh sudo systemctl restart db",
+            "shell_unreadable",
+        ),
+        // Confined they may run.
+        ("./own.sh; npm test", ""),
+        ("FOO=1 ./own.sh", ""),
+    ] {
+        assert_eq!(judged("writes", line), wanted, "{line}");
+    }
+    assert_ne!(judged("reads", "reboot"), "");
 }

@@ -210,8 +210,9 @@ fn listing(bench: Bench<'_>, command: &SimpleCommand) -> String {
 }
 
 fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
-    let strict = stance == Stance::NoWrite
-        || (stance == Stance::Writing && bench.state.policy.allowed_commands.is_some());
+    let listed = bench.state.policy.allowed_commands.is_some();
+    let by_person = stance == Stance::Writing && by_person(bench, facts).is_some();
+    let strict = stance == Stance::NoWrite || stance == Stance::Writing && listed || by_person;
     match facts.env.set.iter().find(|set| set.changes_programs) {
         Some(set) if strict => refuse(
             Rule::Names,
@@ -219,9 +220,7 @@ fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
             format!("setting `{}` changes what programs do", set.name),
             "leave it out",
         ),
-        _ if strict && bench.state.policy.allowed_commands.is_some() => {
-            names_of_listed(bench, facts)
-        }
+        _ if strict && (listed || by_person) => names_of_listed(bench, facts),
         _ => Ok(()),
     }
 }
@@ -324,6 +323,35 @@ fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
             Code::CommandNotAllowed,
             format!("`{}` changes the machine or its privileges", show(command)),
             "a person has to run it",
+        ),
+        None => alone_unconfined(bench, facts),
+    }
+}
+
+/// Returns the first command that passes by a person's entry alone, for which the whole line runs unconfined.
+fn by_person<'a>(bench: Bench<'_>, facts: &'a ShellFacts) -> Option<&'a SimpleCommand> {
+    let mut commands = facts.commands.iter();
+    commands.find(|command| entry_of_person(bench, command).is_some())
+}
+
+/// Refuses a command of unknown effect beside one that a person lets run unconfined: it would be unconfined, too.
+fn alone_unconfined(bench: Bench<'_>, facts: &ShellFacts) -> Found {
+    let Some(person) = by_person(bench, facts) else {
+        return Ok(());
+    };
+    let beside = |command: &&SimpleCommand| {
+        command.opaque.is_some() && entry_of_person(bench, command).is_none()
+    };
+    match facts.commands.iter().find(beside) {
+        Some(command) => refuse(
+            Rule::Privilege,
+            Code::CommandNotAllowed,
+            format!(
+                "`{}` would run unconfined beside `{}`, and what it does cannot be known",
+                show(command),
+                show(person)
+            ),
+            "run it in a line of its own",
         ),
         None => Ok(()),
     }
