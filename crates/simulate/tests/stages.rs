@@ -5,7 +5,7 @@
     reason = "a failed test panics"
 )]
 
-use interlock_core::machine::Machine;
+use interlock_core::{event::Event, machine::Machine};
 use interlock_simulate::{OutputLine, Setting, Simulation};
 use serde_json::{Value, json};
 
@@ -259,4 +259,36 @@ fn a_command_has_a_key_although_nobody_knows_what_it_does() {
         let said = play.say(json!({"tool": "Bash", "input": {"command": line}}));
         assert_eq!(said["verdict"], verdict, "{line}: {said}");
     }
+}
+
+#[test]
+fn a_refusal_of_a_call_says_what_it_is_about_and_by_whom_it_is() {
+    let mut play = play();
+    play.say(json!({"message": [
+        {"tool": "Read", "input": {"file_path": "a\0b"}},
+        {"tool": "Write", "input": {"file_path": "/project/.git/config", "content": ""}},
+        {"tool": "Edit", "input": {"file_path": "a.rs", "old_string": "a", "new_string": "b"}},
+    ]}));
+    let refused: Vec<String> = play
+        .0
+        .events()
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolDenied {
+                source, refusal, ..
+            } => Some(format!(
+                "{source}: {}: {}",
+                refusal.code.as_str(),
+                refusal.message
+            )),
+            Event::GrantRequested { refusal, .. } => Some(refusal.message.clone()),
+            _ => None,
+        })
+        .collect();
+    let wanted = [
+        "stage: invalid_arguments: the arguments of `Read` cannot be judged: the path holds a NUL character",
+        "policy: protected: `/project/.git/config` (version control that runs code) is protected: a guarded agent may not touch it",
+        "`Edit` is not allowed in `Plan`",
+    ];
+    assert_eq!(refused, wanted);
 }
