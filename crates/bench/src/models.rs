@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use interlock_models::{
-    Call, Cancel, Client, Kind, Message, Options, Part, Patience, Provider, Request, ToolResult,
+    Call, Cancel, Client, Kind, Message, Options, Part, Provider, Request, RetryPolicy, ToolResult,
     ToolSpec,
 };
 use interlock_testkit::provider::{self, Reply, Script};
@@ -38,7 +38,7 @@ pub(crate) fn turns(_: &Arguments, table: &mut Table) -> Result<()> {
             let answer = client.call(
                 &to,
                 &request,
-                &Patience::once(),
+                &RetryPolicy::once(),
                 &Cancel::new(),
                 &mut |_| {},
             )?;

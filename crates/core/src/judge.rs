@@ -2,7 +2,7 @@
 //!
 //! The checks run in the order of the rows of [`judge`]; the first refusal wins.
 
-mod bench;
+mod context;
 mod environment;
 mod finding;
 mod hold;
@@ -13,7 +13,7 @@ mod secrets;
 mod shell;
 mod stage;
 
-pub(crate) use bench::{bench_of, granted, is_for};
+pub(crate) use context::{context_of, granted, is_for};
 pub use finding::Finding;
 pub(crate) use finding::find;
 pub use hold::{Hold, hold, hold_at};
@@ -34,7 +34,7 @@ use crate::{
 
 /// What a call is judged against.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bench<'a> {
+pub(crate) struct JudgeContext<'a> {
     /// The run's machine.
     pub(crate) machine: &'a Machine,
     /// The run.
@@ -49,7 +49,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) granted: bool,
 }
 
-impl Bench<'_> {
+impl JudgeContext<'_> {
     /// Tells whether a shell line may write here.
     fn may_write(&self) -> bool {
         self.state.policy.stance() == crate::policy::Stance::Writing
@@ -70,37 +70,37 @@ pub(crate) enum Verdict {
 /// The outcome of one check: go on, or this refusal.
 pub(crate) type Check = Result<(), Refusal>;
 
-/// Judges `bench.call`. Total: never panics.
-pub(crate) fn judge(bench: Bench<'_>) -> Verdict {
-    match untouchable(bench).and_then(|()| standing(bench)) {
+/// Judges `context.call`. Total: never panics.
+pub(crate) fn judge(context: JudgeContext<'_>) -> Verdict {
+    match untouchable(context).and_then(|()| standing(context)) {
         Err(refusal) => return Verdict::Deny(refusal),
-        Ok(()) if matches!(bench.call.kind, CallKind::Control(_)) => return control(bench),
+        Ok(()) if matches!(context.call.kind, CallKind::Control(_)) => return control(context),
         Ok(()) => {}
     }
-    if let Err(refusal) = started(bench) {
+    if let Err(refusal) = started(context) {
         return Verdict::Deny(refusal);
     }
-    if bench.call.kind == CallKind::Conversation {
-        return disallowed(bench).map_or_else(Verdict::Deny, |()| Verdict::Allow);
+    if context.call.kind == CallKind::Conversation {
+        return disallowed(context).map_or_else(Verdict::Deny, |()| Verdict::Allow);
     }
-    if let Err(refusal) = iterations(bench).and_then(|()| bytes(bench)) {
+    if let Err(refusal) = iterations(context).and_then(|()| bytes(context)) {
         return Verdict::Deny(refusal);
     }
-    if let Err(refusal) = listed(bench) {
+    if let Err(refusal) = listed(context) {
         let asks =
-            bench.state.policy.on_denied == OnDenied::Ask && refusal.code == Code::ToolNotAllowed;
+            context.state.policy.on_denied == OnDenied::Ask && refusal.code == Code::ToolNotAllowed;
         if !asks {
             return Verdict::Deny(refusal);
         }
-        if !bench.granted {
+        if !context.granted {
             // What no grant excuses is refused before a person is asked.
-            return match contents(bench, true) {
+            return match contents(context, true) {
                 Err(worse) => Verdict::Deny(worse),
                 Ok(()) => Verdict::Ask(refusal),
             };
         }
     }
-    match contents(bench, bench.granted) {
+    match contents(context, context.granted) {
         Err(refusal) => Verdict::Deny(refusal),
         Ok(()) => Verdict::Allow,
     }
@@ -118,30 +118,30 @@ pub fn judge_written(
     call: &ToolCall,
     path: &FramePath,
 ) -> Result<(), Refusal> {
-    let Some(bench) = bench_of(machine, run, call, path) else {
+    let Some(context) = context_of(machine, run, call, path) else {
         let message = format!("nothing stands at `{path}` any more");
         return Err(Refusal::new(Code::NothingPending, message));
     };
-    match judge(bench) {
+    match judge(context) {
         Verdict::Allow => Ok(()),
         Verdict::Ask(refusal) | Verdict::Deny(refusal) => Err(refusal),
     }
 }
 
 /// Lets control tools pass; a second run beside this one is refused.
-fn control(bench: Bench<'_>) -> Verdict {
-    if bench.call.kind != CallKind::Control(ControlTool::Start) {
+fn control(context: JudgeContext<'_>) -> Verdict {
+    if context.call.kind != CallKind::Control(ControlTool::Start) {
         return Verdict::Allow;
     }
     let message = format!(
         "run `{}` is open in this session: finish it first",
-        bench.run.id
+        context.run.id
     );
     Verdict::Deny(Refusal::new(Code::RunOpen, message))
 }
 
-fn untouchable(bench: Bench<'_>) -> Check {
-    if let Some(thing) = &bench.call.facts.protected {
+fn untouchable(context: JudgeContext<'_>) -> Check {
+    if let Some(thing) = &context.call.facts.protected {
         return refuse(
             Code::Protected,
             format!("{thing} is protected: a guarded agent may not touch it"),
@@ -149,35 +149,36 @@ fn untouchable(bench: Bench<'_>) -> Check {
     }
     // Of a shell line where not all is free, the rule about whole places says so.
     let whole = |write: &&FileWrite| write.place == Place::Whole && write.removes;
-    let by_rule = bench.call.kind == CallKind::Shell && bench.state.policy.stance() != Stance::Free;
-    if !by_rule && let Some(write) = bench.call.facts.writes.iter().find(whole) {
+    let by_rule =
+        context.call.kind == CallKind::Shell && context.state.policy.stance() != Stance::Free;
+    if !by_rule && let Some(write) = context.call.facts.writes.iter().find(whole) {
         let path = write.path.as_deref().unwrap_or(&write.by);
         return refuse(
             Code::Protected,
             format!("`{path}` holds what is protected: a guarded agent may not remove it"),
         );
     }
-    if let Some(why) = &bench.call.facts.malformed {
+    if let Some(why) = &context.call.facts.malformed {
         return refuse(
             Code::InvalidArguments,
             format!(
                 "the arguments of `{}` cannot be judged: {why}",
-                bench.call.tool
+                context.call.tool
             ),
         );
     }
     Ok(())
 }
 
-fn standing(bench: Bench<'_>) -> Check {
+fn standing(context: JudgeContext<'_>) -> Check {
     let answers_always = matches!(
-        bench.call.kind,
+        context.call.kind,
         CallKind::Control(ControlTool::GetState | ControlTool::ListWorkflows)
     );
     if answers_always {
         return Ok(());
     }
-    if let Some(pause) = &bench.run.paused {
+    if let Some(pause) = &context.run.paused {
         let why = pause
             .reason
             .as_deref()
@@ -190,7 +191,7 @@ fn standing(bench: Bench<'_>) -> Check {
             ),
         );
     }
-    if let Some(parked) = &bench.frame.parked {
+    if let Some(parked) = &context.frame.parked {
         return refuse(
             Code::AwaitingApproval,
             format!(
@@ -199,7 +200,7 @@ fn standing(bench: Bench<'_>) -> Check {
             ),
         );
     }
-    if bench.call.kind == CallKind::Control(ControlTool::Start) {
+    if context.call.kind == CallKind::Control(ControlTool::Start) {
         return refuse(
             Code::RunOpen,
             "a run is open already: it has to end before another is started",
@@ -208,48 +209,48 @@ fn standing(bench: Bench<'_>) -> Check {
     Ok(())
 }
 
-fn iterations(bench: Bench<'_>) -> Check {
-    let used = bench.frame.used.calls;
-    match bench.state.policy.iterations_max {
+fn iterations(context: JudgeContext<'_>) -> Check {
+    let used = context.frame.used.calls;
+    match context.state.policy.iterations_max {
         Some(limit) if used >= limit => refuse(
             Code::IterationLimit,
             format!(
                 "`{}` allows {limit} tool calls and {used} are used: decide on a transition now",
-                bench.frame.at
+                context.frame.at
             ),
         ),
         _ => Ok(()),
     }
 }
 
-fn bytes(bench: Bench<'_>) -> Check {
-    let used = bench.frame.used.bytes;
-    match bench.state.policy.result_bytes_max {
+fn bytes(context: JudgeContext<'_>) -> Check {
+    let used = context.frame.used.bytes;
+    match context.state.policy.result_bytes_max {
         Some(limit) if used >= limit => refuse(
             Code::ContextBudget,
             format!(
                 "`{}` allows {limit} bytes of tool results and {used} are used: decide on a transition now",
-                bench.frame.at
+                context.frame.at
             ),
         ),
         _ => Ok(()),
     }
 }
 
-fn listed(bench: Bench<'_>) -> Check {
-    let Bench {
+fn listed(context: JudgeContext<'_>) -> Check {
+    let JudgeContext {
         state: State { policy, .. },
         call,
         frame,
         ..
-    } = bench;
+    } = context;
     if call.kind == CallKind::SubAgent
-        && in_fork(bench.machine, bench.run)
+        && in_fork(context.machine, context.run)
         && !call.is_disallowed(policy)
     {
         return Ok(());
     }
-    disallowed(bench)?;
+    disallowed(context)?;
     if !call.is_listed(policy) {
         return refuse(
             Code::ToolNotAllowed,
@@ -259,10 +260,10 @@ fn listed(bench: Bench<'_>) -> Check {
     Ok(())
 }
 
-fn disallowed(bench: Bench<'_>) -> Check {
-    let Bench {
+fn disallowed(context: JudgeContext<'_>) -> Check {
+    let JudgeContext {
         state, call, frame, ..
-    } = bench;
+    } = context;
     if !call.is_disallowed(&state.policy) {
         return Ok(());
     }
@@ -275,17 +276,17 @@ fn disallowed(bench: Bench<'_>) -> Check {
 /// Refuses what would start something that nothing holds, where the state has rules to hold it to.
 ///
 /// A workflow that lists the tool by its own name has taken that on.
-fn started(bench: Bench<'_>) -> Check {
-    let policy = &bench.state.policy;
-    let Some(why) = &bench.call.facts.unheld else {
+fn started(context: JudgeContext<'_>) -> Check {
+    let policy = &context.state.policy;
+    let Some(why) = &context.call.facts.unheld else {
         return Ok(());
     };
     let named = policy
         .allowed_tools
         .iter()
         .flatten()
-        .any(|listed| bench.call.listed_names().contains(&listed.as_str()));
-    let is_one_of_its_kind = bench.call.kind == CallKind::Other;
+        .any(|listed| context.call.listed_names().contains(&listed.as_str()));
+    let is_one_of_its_kind = context.call.kind == CallKind::Other;
     if policy.stance() == Stance::Free || named && is_one_of_its_kind {
         return Ok(());
     }
@@ -293,30 +294,30 @@ fn started(bench: Bench<'_>) -> Check {
         Code::ToolNotAllowed,
         format!(
             "`{}` would start what the rules of `{}` do not reach: {why}",
-            bench.call.tool, bench.frame.at
+            context.call.tool, context.frame.at
         ),
     )
 }
 
 /// Checks what the call would do: shell rules, environment, where its tool may write, edit rules.
-fn contents(bench: Bench<'_>, granted: bool) -> Check {
-    secrets::check(bench)?;
-    if let Some(facts) = &bench.call.facts.shell {
-        shell::check(bench, facts, granted).map_err(|found| found.refusal())?;
+fn contents(context: JudgeContext<'_>, granted: bool) -> Check {
+    secrets::check(context)?;
+    if let Some(facts) = &context.call.facts.shell {
+        shell::check(context, facts, granted).map_err(|found| found.refusal())?;
     }
-    if let Some(why) = &bench.call.facts.outside {
+    if let Some(why) = &context.call.facts.outside {
         return refuse(Code::OutsideProject, why.clone());
     }
     if !granted {
-        outside(bench)?;
+        outside(context)?;
     }
-    edits(bench)
+    edits(context)
 }
 
 /// Refuses a tool what a shell line of a state with rules may not do either: write outside the project.
-fn outside(bench: Bench<'_>) -> Check {
-    let facts = &bench.call.facts;
-    if facts.shell.is_some() || bench.state.policy.stance() == Stance::Free {
+fn outside(context: JudgeContext<'_>) -> Check {
+    let facts = &context.call.facts;
+    if facts.shell.is_some() || context.state.policy.stance() == Stance::Free {
         return Ok(());
     }
     let beyond = |write: &&FileWrite| matches!(write.place, Place::Outside | Place::Whole);
@@ -329,20 +330,20 @@ fn outside(bench: Bench<'_>) -> Check {
         format!(
             "`{}` would {verb} `{}`, and only the project and temporary directories may be written: \
              use a path inside the project, or let a person name its directory under `writable` of `[sandbox]`",
-            bench.call.tool,
+            context.call.tool,
             write.path.as_deref().unwrap_or("an unknown path"),
         ),
     )
 }
 
-fn edits(bench: Bench<'_>) -> Check {
+fn edits(context: JudgeContext<'_>) -> Check {
     let Policy {
         edit_lines_max,
         files_max,
         ..
-    } = bench.state.policy;
-    let facts = &bench.call.facts;
-    let at = &bench.frame.at;
+    } = context.state.policy;
+    let facts = &context.call.facts;
+    let at = &context.frame.at;
     match (edit_lines_max, facts.edit_lines) {
         (Some(limit), Some(lines)) if lines > limit => {
             return refuse(
@@ -352,7 +353,7 @@ fn edits(bench: Bench<'_>) -> Check {
                 ),
             );
         }
-        (Some(limit), None) if bench.call.kind == CallKind::Edit => {
+        (Some(limit), None) if context.call.kind == CallKind::Edit => {
             return refuse(
                 Code::EditTooLarge,
                 format!(
@@ -365,8 +366,8 @@ fn edits(bench: Bench<'_>) -> Check {
     let Some(limit) = files_max else {
         return Ok(());
     };
-    let known = &bench.frame.used.files;
-    let new: std::collections::BTreeSet<&str> = counted_files(bench)
+    let known = &context.frame.used.files;
+    let new: std::collections::BTreeSet<&str> = counted_files(context)
         .filter(|path| !known.contains(*path))
         .collect();
     let wanted = known.len() + new.len();
@@ -375,7 +376,7 @@ fn edits(bench: Bench<'_>) -> Check {
             Code::TooManyFiles,
             format!(
                 "`{}` allows {limit} files to be written and this would be file {wanted}",
-                bench.frame.at
+                context.frame.at
             ),
         );
     }
@@ -383,15 +384,15 @@ fn edits(bench: Bench<'_>) -> Check {
 }
 
 /// Returns the paths that count as files written: all of a tool's, a shell's inside the project.
-fn counted_files(bench: Bench<'_>) -> impl Iterator<Item = &str> {
-    let by_tool = bench.call.facts.shell.is_none();
-    bench
+fn counted_files(context: JudgeContext<'_>) -> impl Iterator<Item = &str> {
+    let by_tool = context.call.facts.shell.is_none();
+    context
         .call
         .facts
         .writes
         .iter()
         .filter(move |write| {
-            by_tool || write.relative.is_some() && !shell::is_history(bench, write)
+            by_tool || write.relative.is_some() && !shell::is_history(context, write)
         })
         .filter_map(|write| write.path.as_deref())
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-use crate::message::Parcel;
+use crate::message::Envelope;
 
 /// Bytes that a buffer keeps once a message is through.
 const KEPT_BYTES: usize = 1_048_576;
@@ -88,10 +88,10 @@ fn empty(buffer: &mut Vec<u8>) {
 pub(crate) async fn write_line(
     writer: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,
-    parcel: &Parcel,
+    envelope: &Envelope,
 ) -> io::Result<()> {
     empty(buffer);
-    parcel.write(buffer);
+    envelope.write(buffer);
     buffer.push(b'\n');
     writer.write_all(buffer).await
 }
@@ -100,12 +100,12 @@ pub(crate) async fn write_line(
 pub(crate) async fn write_batch(
     writer: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,
-    parcels: &[Parcel],
+    envelopes: &[Envelope],
 ) -> io::Result<()> {
     empty(buffer);
-    for parcel in parcels {
+    for envelope in envelopes {
         buffer.push(if buffer.is_empty() { b'[' } else { b',' });
-        parcel.write(buffer);
+        envelope.write(buffer);
     }
     buffer.extend_from_slice(b"]\n");
     writer.write_all(buffer).await

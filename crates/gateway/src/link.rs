@@ -7,18 +7,18 @@
 
 use tokio::sync::mpsc;
 
-use crate::message::Parcel;
+use crate::message::Envelope;
 
-/// How many parcels wait before the sender does.
+/// How many envelopes wait before the sender does.
 pub const WAITING_MAX: usize = 64;
 
 /// One end of a connection.
 #[derive(Debug)]
 pub struct Link {
     /// To the other side.
-    pub outgoing: mpsc::Sender<Parcel>,
+    pub outgoing: mpsc::Sender<Envelope>,
     /// From the other side, in its order.
-    pub incoming: mpsc::Receiver<Parcel>,
+    pub incoming: mpsc::Receiver<Envelope>,
 }
 
 impl Link {

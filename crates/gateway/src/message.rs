@@ -98,7 +98,7 @@ pub enum Outcome {
 
 /// A message on a link, and the request it belongs to.
 #[derive(Debug, Clone)]
-pub struct Parcel {
+pub struct Envelope {
     /// The message.
     pub message: Message,
     /// The request of the other side in whose stream it travels, on transports that have such streams.
@@ -107,7 +107,7 @@ pub struct Parcel {
     pub about: Option<Id>,
 }
 
-impl From<Message> for Parcel {
+impl From<Message> for Envelope {
     fn from(message: Message) -> Self {
         Self {
             message,
@@ -199,7 +199,7 @@ impl Outcome {
     }
 }
 
-impl Parcel {
+impl Envelope {
     /// Makes the answer to a request.
     #[must_use]
     pub fn response(id: Id, outcome: Outcome) -> Self {

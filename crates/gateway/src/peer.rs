@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    message::{Id, Message, Outcome, Parcel, Request},
+    message::{Envelope, Id, Message, Outcome, Request},
     origin::Origin,
 };
 
@@ -26,7 +26,7 @@ pub(crate) struct Peer {
 #[derive(Debug)]
 struct Inner {
     /// `None`: the connection is over.
-    outgoing: Option<mpsc::Sender<Parcel>>,
+    outgoing: Option<mpsc::Sender<Envelope>>,
     next: u64,
     under_way: BTreeMap<u64, UnderWay>,
 }
@@ -53,7 +53,7 @@ pub(crate) enum Tag {
 pub(crate) struct Gone;
 
 impl Peer {
-    pub(crate) fn new(outgoing: mpsc::Sender<Parcel>) -> Arc<Self> {
+    pub(crate) fn new(outgoing: mpsc::Sender<Envelope>) -> Arc<Self> {
         Arc::new(Self {
             inner: Mutex::new(Inner {
                 outgoing: Some(outgoing),
@@ -100,15 +100,15 @@ impl Peer {
     }
 
     /// Sends a message in its turn.
-    pub(crate) async fn send(&self, parcel: Parcel) -> Result<(), Gone> {
+    pub(crate) async fn send(&self, envelope: Envelope) -> Result<(), Gone> {
         let outgoing = self.lock().outgoing.clone().ok_or(Gone)?;
-        outgoing.send(parcel).await.map_err(|_| Gone)
+        outgoing.send(envelope).await.map_err(|_| Gone)
     }
 
     /// Sends a message if there is room for it now.
-    pub(crate) fn try_send(&self, parcel: Parcel) -> bool {
+    pub(crate) fn try_send(&self, envelope: Envelope) -> bool {
         let outgoing = self.lock().outgoing.clone();
-        outgoing.is_some_and(|outgoing| outgoing.try_send(parcel).is_ok())
+        outgoing.is_some_and(|outgoing| outgoing.try_send(envelope).is_ok())
     }
 
     /// Gives an answer to the request that waits for it; `false`: none does.
@@ -193,12 +193,12 @@ impl InFlight {
             method: method.to_owned(),
             params,
         };
-        let parcel = Parcel {
+        let envelope = Envelope {
             message: Message::Request(request),
             about,
         };
         self.sent = method != "initialize";
-        self.peer.send(parcel).await
+        self.peer.send(envelope).await
     }
 
     /// Waits for its answer.
@@ -221,13 +221,13 @@ impl Drop for InFlight {
         }
         let mut params = reason.unwrap_or_default();
         params.insert("requestId".to_owned(), json!(self.number));
-        let parcel = Parcel::notification("notifications/cancelled", Some(params));
+        let envelope = Envelope::notification("notifications/cancelled", Some(params));
         // Where the line is full, it waits for its turn behind what is there.
-        if !self.peer.try_send(parcel.clone())
+        if !self.peer.try_send(envelope.clone())
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let peer = Arc::clone(&self.peer);
-            runtime.spawn(async move { peer.send(parcel).await });
+            runtime.spawn(async move { peer.send(envelope).await });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `interlock serve`: listens, takes connections within bounds, and ends in order.
 
-mod door;
 mod patience;
+mod sessions;
 
 use std::{io, net::SocketAddr, num::NonZero, sync::Arc, time::Duration};
 
@@ -19,10 +19,10 @@ use tokio::{
     time::timeout,
 };
 
-use self::{door::GatewayDoor, patience::Patient};
-pub use crate::downstream::http::{Access, Door, Limits, Resource};
+use self::{patience::Patient, sessions::GatewaySessions};
+pub use crate::downstream::http::{Access, Limits, Resource, SessionFactory};
 use crate::{
-    downstream::http::{House, router},
+    downstream::http::{ServerState, router},
     error::GatewayError,
     metrics::Metrics,
     notes::Notes,
@@ -114,11 +114,11 @@ pub fn serve_http(
         let gateway = behind.gateway(settings, notes.clone(), running)?;
         let notes = Some(notes).filter(|_| serving.verbose);
         serving.log = serving.log.take().or(notes);
-        let door = GatewayDoor {
+        let sessions = GatewaySessions {
             gateway: Arc::clone(&gateway),
             home: settings.home.clone(),
         };
-        let listening = listen(serving, Arc::new(door), behind.metrics.clone()).await?;
+        let listening = listen(serving, Arc::new(sessions), behind.metrics.clone()).await?;
         ready(listening.address()).map_err(ServeError::Untold)?;
         let stop = Notify::new();
         let serving = listening.run(stop.notified());
@@ -155,7 +155,7 @@ fn threads() -> usize {
 pub struct Listening {
     listener: TcpListener,
     address: SocketAddr,
-    house: Arc<House>,
+    house: Arc<ServerState>,
     grace: Duration,
 }
 
@@ -165,7 +165,7 @@ pub struct Listening {
 /// The address cannot be had, or would be open to everybody.
 pub async fn listen(
     settings: ServeSettings,
-    door: Arc<dyn Door>,
+    sessions: Arc<dyn SessionFactory>,
     metrics: Metrics,
 ) -> Result<Listening, ServeError> {
     let address = settings.listen;
@@ -175,8 +175,8 @@ pub async fn listen(
     let failed = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let house = House::new(
-        door,
+    let house = ServerState::new(
+        sessions,
         address,
         &settings.access,
         settings.limits,
@@ -224,7 +224,7 @@ impl Listening {
     }
 }
 
-async fn tidy(house: Arc<House>) {
+async fn tidy(house: Arc<ServerState>) {
     let mut every = tokio::time::interval(TIDY_EVERY);
     loop {
         every.tick().await;

@@ -36,7 +36,7 @@ use tokio::{
 use crate::{
     era::{Era, Introduced, with_subscription, without_subscription},
     governor_queue::GovernorQueue,
-    message::{INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Parcel, Request, Response},
+    message::{Envelope, INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Request, Response},
     origin::{Origin, Told},
     peer::{Gone, Peer, Tag},
     upstream::kept::Upstream,
@@ -120,7 +120,7 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn run(self: &Arc<Self>, mut incoming: mpsc::Receiver<Parcel>) {
+    async fn run(self: &Arc<Self>, mut incoming: mpsc::Receiver<Envelope>) {
         let mut tasks = JoinSet::new();
         let mut ending = self.gateway.ending.subscribe();
         let mut greeted = self.greeted.subscribe();
@@ -133,15 +133,15 @@ impl Session {
         tokio::pin!(gone);
         while open || !*self.greeted.borrow() || !early.is_empty() {
             let waits = !*greeted.borrow_and_update();
-            if !waits && let Some(parcel) = early.pop_front() {
-                self.receive(parcel, &mut tasks);
+            if !waits && let Some(envelope) = early.pop_front() {
+                self.receive(envelope, &mut tasks);
                 continue;
             }
             let room = early.len() < self.gateway.bounds.calls_max;
             tokio::select! {
-                parcel = incoming.recv(), if open && room => match parcel {
-                    Some(parcel) if waits && can_wait(&parcel) => early.push_back(parcel),
-                    Some(parcel) => self.receive(parcel, &mut tasks),
+                envelope = incoming.recv(), if open && room => match envelope {
+                    Some(envelope) if waits && can_wait(&envelope) => early.push_back(envelope),
+                    Some(envelope) => self.receive(envelope, &mut tasks),
                     None => {
                         open = false;
                         gone.as_mut().reset(Instant::now() + GREET_TIME);
@@ -189,8 +189,8 @@ impl Session {
         self.client.close();
     }
 
-    fn receive(self: &Arc<Self>, parcel: Parcel, tasks: &mut JoinSet<()>) {
-        match parcel.message {
+    fn receive(self: &Arc<Self>, envelope: Envelope, tasks: &mut JoinSet<()>) {
+        match envelope.message {
             Message::Request(request) => self.begin(request, tasks),
             Message::Notification(notification) => {
                 if notification.method == "notifications/cancelled" {
@@ -238,7 +238,7 @@ impl Session {
                     if let Some(outcome) = reply {
                         session
                             .client
-                            .send(Parcel::response(id, outcome))
+                            .send(Envelope::response(id, outcome))
                             .await
                             .ok();
                     }
@@ -249,7 +249,7 @@ impl Session {
                 tasks.spawn(async move {
                     session
                         .client
-                        .send(Parcel::response(id, outcome))
+                        .send(Envelope::response(id, outcome))
                         .await
                         .ok();
                 });
@@ -391,13 +391,13 @@ impl Session {
         if legacy {
             self.wait_greeted().await;
             let params = without_subscription(params.clone());
-            let parcel = Parcel::notification(method, params).about(about);
-            self.deliver(parcel, to).await;
+            let envelope = Envelope::notification(method, params).about(about);
+            self.deliver(envelope, to).await;
         }
         for id in listening {
             let params = with_subscription(params.clone(), id.to_value());
-            let parcel = Parcel::notification(method, Some(params)).about(Some(id));
-            self.deliver(parcel, to).await;
+            let envelope = Envelope::notification(method, Some(params)).about(Some(id));
+            self.deliver(envelope, to).await;
         }
     }
 
@@ -407,11 +407,11 @@ impl Session {
         greeted.wait_for(|greeted| *greeted).await.ok();
     }
 
-    async fn deliver(&self, parcel: Parcel, to: To) {
+    async fn deliver(&self, envelope: Envelope, to: To) {
         if to == To::Ready {
-            self.client.try_send(parcel);
+            self.client.try_send(envelope);
         } else {
-            self.client.send(parcel).await.ok();
+            self.client.send(envelope).await.ok();
         }
     }
 
@@ -467,8 +467,8 @@ impl Session {
 }
 
 /// Tells whether a message may be taken later than one that came before it.
-fn can_wait(parcel: &Parcel) -> bool {
-    match &parcel.message {
+fn can_wait(envelope: &Envelope) -> bool {
+    match &envelope.message {
         Message::Request(request) => request.method != "ping",
         Message::Notification(notification) => notification.method != "notifications/cancelled",
         Message::Response(_) => false,

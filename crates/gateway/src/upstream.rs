@@ -3,8 +3,8 @@
 pub mod http;
 mod inbound;
 pub(crate) mod kept;
+pub(crate) mod list_cache;
 mod shake;
-pub(crate) mod shelf;
 pub mod stdio;
 
 use std::{

@@ -14,7 +14,7 @@ use interlock_gateway::{
         Reading, Ruling, Ticket,
     },
     link::Link,
-    message::{Id, Message, Outcome, Parcel},
+    message::{Envelope, Id, Message, Outcome},
     notes::Notes,
     session::{Bounds, Gateway},
     upstream::{Connection, Dial, Dialing, Fate, Running, Server, Surroundings},
@@ -127,9 +127,9 @@ impl Govern for Open {
     }
 }
 
-fn value(parcel: &Parcel) -> Value {
+fn value(envelope: &Envelope) -> Value {
     let mut text = Vec::new();
-    parcel.write(&mut text);
+    envelope.write(&mut text);
     serde_json::from_slice(&text).unwrap()
 }
 
@@ -142,8 +142,8 @@ async fn hear(link: &mut Link) -> Value {
     )
 }
 
-async fn say(link: &Link, parcel: Parcel) {
-    link.outgoing.send(parcel).await.unwrap();
+async fn say(link: &Link, envelope: Envelope) {
+    link.outgoing.send(envelope).await.unwrap();
 }
 
 fn object(value: Value) -> Option<serde_json::Map<String, Value>> {
@@ -173,13 +173,13 @@ impl Both {
         let hello = object(json!({"protocolVersion": "2025-11-25", "capabilities": {}}));
         say(
             &client,
-            Parcel::request(Id::Text("hello".to_owned()), "initialize", hello),
+            Envelope::request(Id::Text("hello".to_owned()), "initialize", hello),
         )
         .await;
         let mut server = taken.recv().await.unwrap();
         let id = Id::from_value(&hear(&mut server).await["id"]).unwrap();
         let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}});
-        say(&server, Parcel::response(id, Outcome::result(&about))).await;
+        say(&server, Envelope::response(id, Outcome::result(&about))).await;
         hear(&mut client).await;
         let both = Self {
             client,
@@ -197,7 +197,11 @@ impl Both {
                 if let Some(call) = self.take(which) {
                     let id = Id::from_value(&call.number).unwrap();
                     let result = json!({"mark": call.mark});
-                    say(&self.server, Parcel::response(id, Outcome::result(&result))).await;
+                    say(
+                        &self.server,
+                        Envelope::response(id, Outcome::result(&result)),
+                    )
+                    .await;
                     let heard = hear(&mut self.client).await;
                     assert_eq!(
                         heard,
@@ -211,7 +215,7 @@ impl Both {
                     let params = object(json!({"requestId": call.id}));
                     say(
                         &self.client,
-                        Parcel::notification("notifications/cancelled", params),
+                        Envelope::notification("notifications/cancelled", params),
                     )
                     .await;
                     let heard = hear(&mut self.server).await;
@@ -220,7 +224,7 @@ impl Both {
                     let id = Id::from_value(&call.number).unwrap();
                     say(
                         &self.server,
-                        Parcel::response(id, Outcome::result(&json!("late"))),
+                        Envelope::response(id, Outcome::result(&json!("late"))),
                     )
                     .await;
                 }
@@ -240,7 +244,8 @@ impl Both {
         if let Some(token) = &token {
             params["_meta"] = json!({"progressToken": token});
         }
-        let request = Parcel::request(Id::from_value(&id).unwrap(), "vendor/work", object(params));
+        let request =
+            Envelope::request(Id::from_value(&id).unwrap(), "vendor/work", object(params));
         say(&self.client, request).await;
         if self.calls.iter().any(|call| call.id == id) {
             let refused = hear(&mut self.client).await;
@@ -275,7 +280,7 @@ impl Both {
         let params = json!({"progressToken": call.number, "progress": call.mark});
         say(
             &self.server,
-            Parcel::notification("notifications/progress", object(params)),
+            Envelope::notification("notifications/progress", object(params)),
         )
         .await;
         // Without a token nobody asked for it.

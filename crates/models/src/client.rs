@@ -10,7 +10,7 @@ use reqwest::{Response, header::RETRY_AFTER};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    Answer, Cancel, Clock, Heard, Kind, ModelError, Patience, Provider, Request, SystemClock,
+    Answer, Cancel, Clock, Heard, Kind, ModelError, Provider, Request, RetryPolicy, SystemClock,
     Waited,
     error::{Code, Failure},
     reading::Reading,
@@ -61,7 +61,7 @@ impl Client {
         })
     }
 
-    /// Sends `request` until a whole message has come back, as often as `patience` allows.
+    /// Sends `request` until a whole message has come back, as often as `retry` allows.
     ///
     /// What is heard on the way is told to `hear`, on this thread; a message
     /// that breaks off is thrown away. Pulling `cancel` ends a wait or a
@@ -73,7 +73,7 @@ impl Client {
         &self,
         provider: &Provider,
         request: &Request,
-        patience: &Patience,
+        retry: &RetryPolicy,
         cancel: &Cancel,
         hear: &mut dyn FnMut(Heard<'_>),
     ) -> Result<Answer, ModelError> {
@@ -84,7 +84,7 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            let wait = patience.wait(tries, failure.retry_after, self.clock.lot());
+            let wait = retry.wait(tries, failure.retry_after, self.clock.lot());
             let Some(wait) = wait.filter(|_| failure.is_passing) else {
                 return Err(ModelError { failure, tries });
             };

@@ -40,7 +40,7 @@ pub use order::{Capture, Failed, Order, Outcome};
 pub use output::KeptFiles;
 pub use program::{Exit, RecordError, StartError, Stream, Terminal};
 pub use resume::{Resumed, answer, resume_pause};
-pub use screen::{Dark, Piece, Screen};
+pub use screen::{NullScreen, Piece, Screen};
 pub use slots::Slots;
 pub use stage::{
     Answers, Channel, Desk, Heard as StageHeard, KeptAnswer, KeptResult, Model, Models, Open,

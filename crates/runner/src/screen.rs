@@ -75,9 +75,9 @@ pub enum Piece<'a> {
 
 /// A screen that nobody looks at.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Dark;
+pub struct NullScreen;
 
-impl Screen for Dark {
+impl Screen for NullScreen {
     fn show(&self, _: &str, _: Stream, _: &[u8]) {}
     fn ask(&self, _: &str, _: &str) {}
     fn warn(&self, _: &str, _: &str) {}

@@ -8,7 +8,7 @@ use crate::{
     codemie::Nodes,
     guard::Guard,
     program::{GroupRecords, Terminal},
-    screen::{Dark, Screen},
+    screen::{NullScreen, Screen},
     slots::Slots,
     stage::Stages,
 };
@@ -59,7 +59,7 @@ impl Surroundings {
             path: std::env::var_os("PATH"),
             shells: SHELLS.into_iter().map(PathBuf::from).collect(),
             terminal: None,
-            screen: Arc::new(Dark),
+            screen: Arc::new(NullScreen),
             guard: None,
             slots: Arc::default(),
             stages: None,

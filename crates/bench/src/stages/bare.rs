@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use interlock_models::{
-    Answer, Cancel, Client, Kind, Message, Options, Patience, Provider, Request, ToolResult,
+    Answer, Cancel, Client, Kind, Message, Options, Provider, Request, RetryPolicy, ToolResult,
     ToolSpec,
 };
 use interlock_testkit::provider;
@@ -29,7 +29,7 @@ pub(super) fn run(turns: usize) -> Result<Duration> {
         let answer = client.call(
             &to,
             &request,
-            &Patience::default(),
+            &RetryPolicy::default(),
             &Cancel::new(),
             &mut |_| {},
         )?;

@@ -10,7 +10,7 @@ use interlock_core::{
     node::{RECORDS, RecordsNode},
 };
 use interlock_expr::text::Form;
-use interlock_models::{Answer, Cancel, Client, Heard, ModelError, Patience, Request, Usage};
+use interlock_models::{Answer, Cancel, Client, Heard, ModelError, Request, RetryPolicy, Usage};
 use interlock_project::{Config, Models as Configured, ReadyModel};
 use interlock_runner::{Model, Models, Tries};
 
@@ -146,9 +146,8 @@ impl Models for OfPerson {
         let provider = &ready.provider;
         match tries {
             Tries::Several => {
-                let patience = Patience::default();
-                self.client
-                    .call(provider, request, &patience, cancel, heard)
+                let retry = RetryPolicy::default();
+                self.client.call(provider, request, &retry, cancel, heard)
             }
             Tries::Once => self
                 .client

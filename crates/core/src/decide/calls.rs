@@ -6,7 +6,7 @@ use crate::{
     call::{CallKind, CallResult, ToolCall},
     command::{LineEnd, LineStart},
     event::{AllowSource, CallRecord, Event},
-    judge::{self, Bench, Finding, Verdict, bench_of, granted, is_for},
+    judge::{self, Finding, JudgeContext, Verdict, context_of, granted, is_for},
     machine::Machine,
     names::FramePath,
     parts::PromptCall,
@@ -29,16 +29,16 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall, at_ms: u64)
         events.push(Event::AgentBound { agent, path });
     }
     let path = address.path;
-    let Some(bench) = bench_of(machine, run, call, &path) else {
+    let Some(context) = context_of(machine, run, call, &path) else {
         let refusal = Refusal::new(
             Code::UnknownBranch,
             "the run stands in a state its machine does not have",
         );
         return denied(call, path, events, refusal);
     };
-    match judge::judge(bench) {
-        Verdict::Allow => allowed(bench, path, events),
-        Verdict::Ask(refusal) => asked(bench, path, events, refusal, at_ms),
+    match judge::judge(context) {
+        Verdict::Allow => allowed(context, path, events),
+        Verdict::Ask(refusal) => asked(context, path, events, refusal, at_ms),
         Verdict::Deny(refusal) => denied(call, path, events, refusal),
     }
 }
@@ -70,17 +70,17 @@ fn place_of(machine: &Machine, run: &Run, call: &ToolCall) -> Result<Address, Re
 pub fn shell_finding(machine: &Machine, run: &Run, call: &ToolCall) -> Option<Finding> {
     let address =
         address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref()).ok()?;
-    judge::find(bench_of(machine, run, call, &address.path)?)
+    judge::find(context_of(machine, run, call, &address.path)?)
 }
 
-fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decision {
-    let source = if matches!(bench.call.kind, CallKind::Control(_)) {
+fn allowed(context: JudgeContext<'_>, path: FramePath, mut events: Vec<Event>) -> Decision {
+    let source = if matches!(context.call.kind, CallKind::Control(_)) {
         AllowSource::Control
-    } else if bench.granted {
-        let grant = granted(bench.run, bench.frame, &path, bench.call);
+    } else if context.granted {
+        let grant = granted(context.run, context.frame, &path, context.call);
         events.push(Event::GrantConsumed {
             path: path.clone(),
-            digest: bench.call.digest.clone(),
+            digest: context.call.digest.clone(),
             id: grant.and_then(|grant| grant.asked.as_ref()).map(Asked::id),
         });
         AllowSource::Grant
@@ -89,9 +89,9 @@ fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decisio
     };
     events.push(Event::CallAllowed {
         path: path.clone(),
-        call: record(bench.call),
+        call: record(context.call),
         source,
-        marks: judge::marks(bench),
+        marks: judge::marks(context),
     });
     Decision {
         events,
@@ -101,33 +101,31 @@ fn allowed(bench: Bench<'_>, path: FramePath, mut events: Vec<Event>) -> Decisio
 }
 
 fn asked(
-    bench: Bench<'_>,
+    context: JudgeContext<'_>,
     path: FramePath,
     mut events: Vec<Event>,
     refusal: Refusal,
     at_ms: u64,
 ) -> Decision {
     // Asked already; the client's own prompt may still let this very call run.
-    let open = bench
-        .run
-        .calls
-        .iter()
-        .any(|open| open.asked && open.id == bench.call.id && open.digest == bench.call.digest)
-        && bench.run.grants.iter().any(|grant| {
-            is_for(grant, bench.frame, &path, bench.call) && grant.granted_by.is_none()
+    let open =
+        context.run.calls.iter().any(|open| {
+            open.asked && open.id == context.call.id && open.digest == context.call.digest
+        }) && context.run.grants.iter().any(|grant| {
+            is_for(grant, context.frame, &path, context.call) && grant.granted_by.is_none()
         });
     if !open {
         events.push(Event::GrantRequested {
             path: path.clone(),
-            call: record(bench.call),
+            call: record(context.call),
             refusal: refusal.clone(),
-            marks: judge::marks(bench),
+            marks: judge::marks(context),
             at_ms: Some(at_ms),
             then: None,
-            prompt: bench.call.prompts_in.as_ref().map(|session| PromptCall {
+            prompt: context.call.prompts_in.as_ref().map(|session| PromptCall {
                 session: session.clone(),
-                agent: bench.call.agent.clone(),
-                call: bench.call.id.clone(),
+                agent: context.call.agent.clone(),
+                call: context.call.id.clone(),
             }),
         });
     }

@@ -1,16 +1,16 @@
 //! The environment rules: blocked variables do not reach a shell line.
 
 use super::{
-    Bench,
+    JudgeContext,
     shell::{Found, Rule, refuse},
 };
 use crate::{facts::ShellFacts, policy::Stance, refusal::Code};
 
-pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+pub(super) fn check(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     if stance == Stance::Free {
         return Ok(());
     }
-    let blocked = &bench.state.policy.blocked_env;
+    let blocked = &context.state.policy.blocked_env;
     let set = facts.env.set.iter().map(|set| &set.name);
     if let Some(name) = facts
         .env
@@ -20,7 +20,7 @@ pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
         .find(|name| blocked.contains(name))
     {
         return object(
-            format!("`{name}` is blocked in `{}`", bench.frame.at),
+            format!("`{name}` is blocked in `{}`", context.frame.at),
             "leave it out",
         );
     }
@@ -30,11 +30,11 @@ pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
             "name the file you want below `/proc`",
         );
     }
-    if facts.env.dump && !blocked.is_empty() && !bench.call.facts.environment_held {
+    if facts.env.dump && !blocked.is_empty() && !context.call.facts.environment_held {
         return object(
             format!(
                 "the whole environment would be shown, and `{}` blocks {}",
-                bench.frame.at,
+                context.frame.at,
                 blocked.join(", ")
             ),
             "name the variables you need",

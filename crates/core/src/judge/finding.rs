@@ -1,7 +1,7 @@
 //! What the rules of section "shell" find in a line, for people who ask.
 
 use super::{
-    Bench, edits,
+    JudgeContext, edits,
     shell::{self, Objection, Rule},
 };
 use crate::policy::Stance;
@@ -17,19 +17,28 @@ pub struct Finding {
     pub entries: Vec<Option<String>>,
 }
 
-/// Finds what the shell rules say of the call on the bench; `None`: it is no shell line.
-pub(crate) fn find(bench: Bench<'_>) -> Option<Finding> {
-    let facts = bench.call.facts.shell.as_ref()?;
-    let protected = bench.call.facts.protected.as_ref().map(|thing| Objection {
-        rule: Rule::Protected,
-        code: crate::refusal::Code::Protected,
-        what: format!("{thing} is protected"),
-        instead: "leave it alone: a person changes it".to_owned(),
-    });
+/// Finds what the shell rules say of the call on the context; `None`: it is no shell line.
+pub(crate) fn find(context: JudgeContext<'_>) -> Option<Finding> {
+    let facts = context.call.facts.shell.as_ref()?;
+    let protected = context
+        .call
+        .facts
+        .protected
+        .as_ref()
+        .map(|thing| Objection {
+            rule: Rule::Protected,
+            code: crate::refusal::Code::Protected,
+            what: format!("{thing} is protected"),
+            instead: "leave it alone: a person changes it".to_owned(),
+        });
     let objection = protected
-        .or_else(|| shell::check(bench, facts, false).err().map(|found| *found))
         .or_else(|| {
-            edits(bench).err().map(|refusal| Objection {
+            shell::check(context, facts, false)
+                .err()
+                .map(|found| *found)
+        })
+        .or_else(|| {
+            edits(context).err().map(|refusal| Objection {
                 rule: Rule::Limits,
                 code: refusal.code,
                 what: refusal.message,
@@ -39,10 +48,10 @@ pub(crate) fn find(bench: Bench<'_>) -> Option<Finding> {
     let entries = facts
         .commands
         .iter()
-        .map(|command| shell::entry_of(bench, command).map(str::to_owned))
+        .map(|command| shell::entry_of(context, command).map(str::to_owned))
         .collect();
     Some(Finding {
-        stance: bench.state.policy.stance(),
+        stance: context.state.policy.stance(),
         objection,
         entries,
     })

@@ -1,6 +1,6 @@
 //! How the kernel is to hold a line that the verdict lets run.
 
-use super::{Bench, bench_of, marks, shell};
+use super::{JudgeContext, context_of, marks, shell};
 use crate::{
     call::ToolCall,
     facts::{CommandClass, CommandSpan, NetworkDirection, ShellFacts, SimpleCommand},
@@ -43,8 +43,8 @@ pub fn hold<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall) -> Optio
     let facts = call.facts.shell.as_ref()?;
     let path = crate::address::addressed(machine, run, call.branch.as_deref(), call.agent.as_ref())
         .ok()?;
-    let bench = bench_of(machine, run, call, &path)?;
-    Some(of_bench(bench, path, facts))
+    let context = context_of(machine, run, call, &path)?;
+    Some(of_context(context, path, facts))
 }
 
 /// Tells the same of a call that is judged in the frame at `path`.
@@ -56,18 +56,18 @@ pub fn hold_at<'a>(
     path: &FramePath,
 ) -> Option<Hold<'a>> {
     let facts = call.facts.shell.as_ref()?;
-    let bench = bench_of(machine, run, call, path)?;
-    Some(of_bench(bench, path.clone(), facts))
+    let context = context_of(machine, run, call, path)?;
+    Some(of_context(context, path.clone(), facts))
 }
 
-fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hold<'a> {
-    let policy = &bench.state.policy;
+fn of_context<'a>(context: JudgeContext<'a>, path: FramePath, facts: &'a ShellFacts) -> Hold<'a> {
+    let policy = &context.state.policy;
     let listed = facts
         .commands
         .iter()
         .filter(|command| policy.covers(command))
         .collect();
-    let writes = !bench.call.facts.writes.is_empty();
+    let writes = !context.call.facts.writes.is_empty();
     Hold {
         path,
         policy,
@@ -75,10 +75,10 @@ fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hol
         listed,
         by_person: policy.stance() == Stance::Writing
             && facts.commands.iter().any(|command| {
-                changes_machine(command) && shell::entry_of_person(bench, command).is_some()
+                changes_machine(command) && shell::entry_of_person(context, command).is_some()
             }),
         reads: !writes && only_reads(facts),
-        contained: bench.call.facts.kernel_holds
+        contained: context.call.facts.kernel_holds
             && policy.stance() == Stance::NoWrite
             && facts
                 .commands
@@ -89,7 +89,7 @@ fn of_bench<'a>(bench: Bench<'a>, path: FramePath, facts: &'a ShellFacts) -> Hol
             .network
             .iter()
             .any(|reach| reach.direction == NetworkDirection::Get),
-        probes: marks::probed_spans(bench),
+        probes: marks::probed_spans(context),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Bench, counted_files, places,
+    JudgeContext, counted_files, places,
     proofs::{self, Standing},
     shell,
 };
@@ -17,35 +17,35 @@ use crate::{
     policy::wildcard_matches,
 };
 
-/// Derives what follows from `bench.call`, should it run.
-pub(crate) fn marks(bench: Bench<'_>) -> CallMarks {
-    let call = bench.call;
+/// Derives what follows from `context.call`, should it run.
+pub(crate) fn marks(context: JudgeContext<'_>) -> CallMarks {
+    let call = context.call;
     if matches!(call.kind, CallKind::Control(_)) {
         return CallMarks::default();
     }
     if call.kind == CallKind::Conversation {
         return CallMarks {
-            evidence: evidence(bench),
+            evidence: evidence(context),
             agent: call.agent.clone(),
             ..CallMarks::default()
         };
     }
     CallMarks {
         counts: true,
-        writes: writes(bench),
+        writes: writes(context),
         shell: call.kind == CallKind::Shell,
-        files: counted_files(bench).map(str::to_owned).collect(),
-        hits: hits(bench),
-        watched: watched(bench),
-        evidence: evidence(bench),
-        by_person: by_person(bench),
+        files: counted_files(context).map(str::to_owned).collect(),
+        hits: hits(context),
+        watched: watched(context),
+        evidence: evidence(context),
+        by_person: by_person(context),
         agent: call.agent.clone(),
     }
 }
 
-fn writes(bench: Bench<'_>) -> bool {
-    let facts = &bench.call.facts;
-    if bench.call.kind == CallKind::Edit
+fn writes(context: JudgeContext<'_>) -> bool {
+    let facts = &context.call.facts;
+    if context.call.kind == CallKind::Edit
         || facts
             .writes
             .iter()
@@ -61,20 +61,20 @@ fn writes(bench: Bench<'_>) -> bool {
             .commands
             .iter()
             .enumerate()
-            .any(|(index, command)| command.opaque.is_some() && !is_named(bench, index, command))
+            .any(|(index, command)| command.opaque.is_some() && !is_named(context, index, command))
 }
 
 /// Tells whether all that a line may write is over before its `step` begins.
 ///
 /// Only commands whose effect is not known: a path that is written counts wherever it stands.
-fn writes_before(bench: Bench<'_>, step: usize) -> bool {
-    let facts = &bench.call.facts;
+fn writes_before(context: JudgeContext<'_>, step: usize) -> bool {
+    let facts = &context.call.facts;
     let Some(line) = &facts.shell else {
         return false;
     };
     let over = |(index, command): (usize, &SimpleCommand)| {
         command.opaque.is_none()
-            || is_named(bench, index, command)
+            || is_named(context, index, command)
             || command.step.is_some_and(|own| own < step)
     };
     line.unreadable.is_none()
@@ -86,10 +86,10 @@ fn writes_before(bench: Bench<'_>, step: usize) -> bool {
 }
 
 /// Tells whether a list of commands or an evidence guard names `command` as it stands, and where it runs.
-fn is_named(bench: Bench<'_>, index: usize, command: &SimpleCommand) -> bool {
-    let place = place_of(bench, index);
-    shell::is_covered(bench, command)
-        || evidence_guards(bench.machine).any(|of| match of {
+fn is_named(context: JudgeContext<'_>, index: usize, command: &SimpleCommand) -> bool {
+    let place = place_of(context, index);
+    shell::is_covered(context, command)
+        || evidence_guards(context.machine).any(|of| match of {
             EvidenceOf::Command {
                 words, directory, ..
             } => {
@@ -108,29 +108,29 @@ fn is_named(bench: Bench<'_>, index: usize, command: &SimpleCommand) -> bool {
 }
 
 /// Returns where a command of the line runs, relative to the project root.
-fn place_of(bench: Bench<'_>, index: usize) -> Option<&str> {
-    bench.call.facts.directories.get(index)?.as_deref()
+fn place_of(context: JudgeContext<'_>, index: usize) -> Option<&str> {
+    context.call.facts.directories.get(index)?.as_deref()
 }
 
 /// Returns the person's entry by which alone some command of the line passes.
-fn by_person(bench: Bench<'_>) -> Option<String> {
-    let commands = &bench.call.facts.shell.as_ref()?.commands;
+fn by_person(context: JudgeContext<'_>) -> Option<String> {
+    let commands = &context.call.facts.shell.as_ref()?.commands;
     commands
         .iter()
-        .find_map(|command| shell::entry_of_person(bench, command))
+        .find_map(|command| shell::entry_of_person(context, command))
         .map(|entry| entry.text.clone())
 }
 
-fn hits(bench: Bench<'_>) -> Vec<InterruptHit> {
-    let paths = bench
+fn hits(context: JudgeContext<'_>) -> Vec<InterruptHit> {
+    let paths = context
         .call
         .facts
         .writes
         .iter()
         .filter_map(|write| write.relative.as_deref());
     interrupt_hits(
-        bench.machine,
-        bench.frame.machine.as_ref().map(|key| key.as_str()),
+        context.machine,
+        context.frame.machine.as_ref().map(|key| key.as_str()),
         paths,
     )
 }
@@ -139,11 +139,12 @@ fn hits(bench: Bench<'_>) -> Vec<InterruptHit> {
 const WATCHED_MAX: usize = 50;
 
 /// Returns the files of a shell line that would raise an interrupt, as they are now.
-fn watched(bench: Bench<'_>) -> Vec<WatchedFile> {
-    let key = bench.frame.machine.as_ref().map(|key| key.as_str());
-    let raises =
-        |relative: &str| !interrupt_hits(bench.machine, key, std::iter::once(relative)).is_empty();
-    bench
+fn watched(context: JudgeContext<'_>) -> Vec<WatchedFile> {
+    let key = context.frame.machine.as_ref().map(|key| key.as_str());
+    let raises = |relative: &str| {
+        !interrupt_hits(context.machine, key, std::iter::once(relative)).is_empty()
+    };
+    context
         .call
         .facts
         .writes
@@ -185,14 +186,14 @@ pub(crate) fn interrupt_hits<'a>(
         .collect()
 }
 
-fn evidence(bench: Bench<'_>) -> Vec<EvidenceMark> {
+fn evidence(context: JudgeContext<'_>) -> Vec<EvidenceMark> {
     let mut marks: Vec<EvidenceMark> = Vec::new();
-    for of in evidence_guards(bench.machine) {
+    for of in evidence_guards(context.machine) {
         let key = of.key();
         if marks.iter().any(|mark| mark.key == key) {
             continue;
         }
-        if let Some(proof) = proof(bench, of) {
+        if let Some(proof) = proof(context, of) {
             marks.push(EvidenceMark {
                 key,
                 proves_success: proof.success,
@@ -200,7 +201,7 @@ fn evidence(bench: Bench<'_>) -> Vec<EvidenceMark> {
                 probes: proof.probes,
                 after_writes: proof
                     .first_step
-                    .is_some_and(|step| writes_before(bench, step)),
+                    .is_some_and(|step| writes_before(context, step)),
                 failure_only: proof.failure_only,
             });
         }
@@ -224,15 +225,15 @@ struct CallProof {
 }
 
 /// Returns what an outcome of the call would prove, where it is of the kind wanted.
-fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<CallProof> {
+fn proof(context: JudgeContext<'_>, of: &EvidenceOf) -> Option<CallProof> {
     match of {
         EvidenceOf::Tool { tool, path } => {
-            let named = bench
+            let named = context
                 .call
                 .listed_names()
                 .iter()
                 .any(|name| wildcard_matches(tool, name));
-            let touched = path.as_deref().is_none_or(|path| touches(bench, path));
+            let touched = path.as_deref().is_none_or(|path| touches(context, path));
             (named && touched).then_some(CallProof {
                 success: true,
                 exit: true,
@@ -244,15 +245,20 @@ fn proof(bench: Bench<'_>, of: &EvidenceOf) -> Option<CallProof> {
         EvidenceOf::Command {
             words, directory, ..
         } => {
-            let line = bench.call.facts.shell.as_ref()?;
-            command_proof(bench, line, words, directory.as_deref().unwrap_or_default())
+            let line = context.call.facts.shell.as_ref()?;
+            command_proof(
+                context,
+                line,
+                words,
+                directory.as_deref().unwrap_or_default(),
+            )
         }
     }
 }
 
-fn touches(bench: Bench<'_>, path: &str) -> bool {
+fn touches(context: JudgeContext<'_>, path: &str) -> bool {
     let path = path.strip_prefix("./").unwrap_or(path);
-    let facts = &bench.call.facts;
+    let facts = &context.call.facts;
     let written = facts
         .writes
         .iter()
@@ -266,7 +272,7 @@ fn touches(bench: Bench<'_>, path: &str) -> bool {
 }
 
 fn command_proof(
-    bench: Bench<'_>,
+    context: JudgeContext<'_>,
     line: &ShellFacts,
     words: &[String],
     directory: &str,
@@ -275,7 +281,7 @@ fn command_proof(
     let mut all_probed = true;
     let chosen = line.unreadable.is_some() || proofs::chooses(&line.env);
     for (index, command) in line.commands.iter().enumerate() {
-        let standing = standing(words, directory, command, place_of(bench, index));
+        let standing = standing(words, directory, command, place_of(context, index));
         if standing == Standing::Other {
             continue;
         }
@@ -340,11 +346,11 @@ fn note(probes: &mut Vec<ProbeMark>, probe: &Probe) {
 }
 
 /// Returns the places of the line that are started through a probe, in its order.
-pub(super) fn probed_spans(bench: Bench<'_>) -> Vec<CommandSpan> {
-    let Some(line) = &bench.call.facts.shell else {
+pub(super) fn probed_spans(context: JudgeContext<'_>) -> Vec<CommandSpan> {
+    let Some(line) = &context.call.facts.shell else {
         return Vec::new();
     };
-    let marks = evidence(bench);
+    let marks = evidence(context);
     let named = |span: &CommandSpan| {
         let mut probes = marks.iter().flat_map(|mark| &mark.probes);
         probes.any(|probe| probe.at == span.start)

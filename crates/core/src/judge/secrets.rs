@@ -3,7 +3,7 @@
 //! The lists are names that tools, shells and services give to files with keys, passwords and
 //! tokens. A file's text is never looked at.
 
-use super::{Bench, Check, refuse};
+use super::{Check, JudgeContext, refuse};
 use crate::{
     facts::{HandsOut, PathText, ShellFacts, SimpleCommand, Word},
     policy::wildcard_matches,
@@ -118,11 +118,11 @@ const ENDS: &[&str] = &[
 ];
 
 /// Refuses a call that reads a secret, where the state says so.
-pub(super) fn check(bench: Bench<'_>) -> Check {
-    if bench.state.policy.secrets.are_allowed() {
+pub(super) fn check(context: JudgeContext<'_>) -> Check {
+    if context.state.policy.secrets.are_allowed() {
         return Ok(());
     }
-    let facts = &bench.call.facts;
+    let facts = &context.call.facts;
     let read = facts.reads.iter().find(|path| is_secret_path(path));
     let found = read
         .map(|path| format!("`{path}`"))
@@ -133,7 +133,7 @@ pub(super) fn check(bench: Bench<'_>) -> Check {
             Code::SecretRead,
             format!(
                 "{what} holds secrets, and `{}` does not let them be read: ask a person for what you need to know",
-                bench.frame.at
+                context.frame.at
             ),
         ),
     }

@@ -7,7 +7,7 @@ mod entries;
 mod limits;
 mod steering;
 
-use super::{Bench, environment};
+use super::{JudgeContext, environment};
 use crate::{
     call::{FileWrite, Place},
     facts::{Beside, CommandClass, InlineCode, NetworkDirection, ShellFacts, SimpleCommand},
@@ -94,7 +94,7 @@ impl Objection {
 pub(super) type Found = Result<(), Box<Objection>>;
 
 /// How one row is checked.
-type RowCheck = fn(Bench<'_>, &ShellFacts, Stance) -> Found;
+type RowCheck = fn(JudgeContext<'_>, &ShellFacts, Stance) -> Found;
 
 /// The rows in the order they are tried, and whether a grant excuses them.
 const ROWS: [(RowCheck, bool); 9] = [
@@ -110,11 +110,11 @@ const ROWS: [(RowCheck, bool); 9] = [
 ];
 
 /// Returns the first objection to a line, tried row by row.
-pub(super) fn check(bench: Bench<'_>, facts: &ShellFacts, granted: bool) -> Found {
-    let stance = bench.state.policy.stance();
+pub(super) fn check(context: JudgeContext<'_>, facts: &ShellFacts, granted: bool) -> Found {
+    let stance = context.state.policy.stance();
     ROWS.iter()
         .filter(|(_, excused)| !(granted && *excused))
-        .try_for_each(|(row, _)| row(bench, facts, stance))
+        .try_for_each(|(row, _)| row(context, facts, stance))
 }
 
 /// Makes an objection.
@@ -132,7 +132,7 @@ pub(super) fn refuse(
     }))
 }
 
-fn readable(_: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+fn readable(_: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     match &facts.unreadable {
         Some(why) if stance != Stance::Free => refuse(
             Rule::Unreadable,
@@ -144,16 +144,17 @@ fn readable(_: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     }
 }
 
-fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts, _: Stance) -> Found {
-    if bench.state.policy.allowed_commands.is_none() {
+fn every_command_listed(context: JudgeContext<'_>, facts: &ShellFacts, _: Stance) -> Found {
+    if context.state.policy.allowed_commands.is_none() {
         return Ok(());
     }
     let anything_listed = facts
         .commands
         .iter()
-        .any(|command| is_covered(bench, command));
+        .any(|command| is_covered(context, command));
     let stranger = facts.commands.iter().find(|command| {
-        let passes = is_covered(bench, command) || anything_listed && passes_beside(bench, command);
+        let passes =
+            is_covered(context, command) || anything_listed && passes_beside(context, command);
         !passes
     });
     let Some(command) = stranger else {
@@ -170,9 +171,9 @@ fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts, _: Stance) -> Foun
         Beside::Does(option) if anything_listed => format!(
             "beside a listed command a filter passes with options that only choose what it prints; leave `{option}` out"
         ),
-        _ => listing(bench, command),
+        _ => listing(context, command),
     };
-    let listed: Vec<&str> = bench
+    let listed: Vec<&str> = context
         .state
         .policy
         .allowed_commands
@@ -191,16 +192,16 @@ fn every_command_listed(bench: Bench<'_>, facts: &ShellFacts, _: Stance) -> Foun
         format!(
             "`{}` is not among the allowed commands of `{}`: {listed}",
             show(command),
-            bench.frame.at
+            context.frame.at
         ),
         instead,
     )
 }
 
 /// Says how a command that is not listed could be done.
-fn listing(bench: Bench<'_>, command: &SimpleCommand) -> String {
+fn listing(context: JudgeContext<'_>, command: &SimpleCommand) -> String {
     let reads = command.class == CommandClass::Reader && command.opaque.is_none();
-    if reads && bench.call.facts.writes.is_empty() && bench.state.policy.lets_pass(&["Read"]) {
+    if reads && context.call.facts.writes.is_empty() && context.state.policy.lets_pass(&["Read"]) {
         return "use the Read tool to look at files".to_owned();
     }
     format!(
@@ -209,9 +210,9 @@ fn listing(bench: Bench<'_>, command: &SimpleCommand) -> String {
     )
 }
 
-fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
-    let listed = bench.state.policy.allowed_commands.is_some();
-    let by_person = stance == Stance::Writing && by_person(bench, facts).is_some();
+fn names_set(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+    let listed = context.state.policy.allowed_commands.is_some();
+    let by_person = stance == Stance::Writing && by_person(context, facts).is_some();
     let strict = stance == Stance::NoWrite || stance == Stance::Writing && listed || by_person;
     match facts.env.set.iter().find(|set| set.changes_programs) {
         Some(set) if strict => refuse(
@@ -220,23 +221,25 @@ fn names_set(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
             format!("setting `{}` changes what programs do", set.name),
             "leave it out",
         ),
-        _ if strict && (listed || by_person) => names_of_listed(bench, facts),
+        _ if strict && (listed || by_person) => names_of_listed(context, facts),
         _ => Ok(()),
     }
 }
 
-fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
-    if let Err(objection) = covered_as_it_stands(bench, facts) {
+fn opaque(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+    if let Err(objection) = covered_as_it_stands(context, facts) {
         // A blocked variable is refused by its name, whatever option it is the value of.
-        environment::check(bench, facts, stance)?;
+        environment::check(context, facts, stance)?;
         return Err(objection);
     }
     if stance != Stance::NoWrite {
         return Ok(());
     }
-    let held = kernel_holds(bench, facts);
+    let held = kernel_holds(context, facts);
     let found = facts.commands.iter().find(|command| {
-        command.opaque.is_some() && !is_covered(bench, command) && !(held && is_contained(command))
+        command.opaque.is_some()
+            && !is_covered(context, command)
+            && !(held && is_contained(command))
     });
     let Some(command) = found else { return Ok(()) };
     let why = command.opaque.as_deref().unwrap_or_default();
@@ -246,9 +249,9 @@ fn opaque(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
         format!(
             "what `{}` does cannot be known ({why}), and `{}` may not write",
             show(command),
-            bench.frame.at
+            context.frame.at
         ),
-        instead_of_opaque(bench, facts, command),
+        instead_of_opaque(context, facts, command),
     )
 }
 
@@ -265,16 +268,20 @@ pub fn is_contained(command: &SimpleCommand) -> bool {
 /// Tells whether the kernel keeps what a line's own code may do: no write, and no network at all.
 ///
 /// Beside a listed command it leaves more.
-fn kernel_holds(bench: Bench<'_>, facts: &ShellFacts) -> bool {
-    bench.call.facts.kernel_holds
+fn kernel_holds(context: JudgeContext<'_>, facts: &ShellFacts) -> bool {
+    context.call.facts.kernel_holds
         && facts.network.is_empty()
-        && bench.state.policy.allowed_commands.is_none()
+        && context.state.policy.allowed_commands.is_none()
 }
 
 /// Says what would pass instead of a command whose effect is not known.
-fn instead_of_opaque(bench: Bench<'_>, facts: &ShellFacts, command: &SimpleCommand) -> String {
+fn instead_of_opaque(
+    context: JudgeContext<'_>,
+    facts: &ShellFacts,
+    command: &SimpleCommand,
+) -> String {
     if is_contained(command) {
-        return instead_of_contained(bench, facts, command);
+        return instead_of_contained(context, facts, command);
     }
     let is_known_program = matches!(
         command.class,
@@ -296,8 +303,12 @@ fn instead_of_opaque(bench: Bench<'_>, facts: &ShellFacts, command: &SimpleComma
 }
 
 /// Says what would pass instead of a command that the kernel would have to hold.
-fn instead_of_contained(bench: Bench<'_>, facts: &ShellFacts, command: &SimpleCommand) -> String {
-    if bench.call.facts.kernel_holds && !facts.network.is_empty() {
+fn instead_of_contained(
+    context: JudgeContext<'_>,
+    facts: &ShellFacts,
+    command: &SimpleCommand,
+) -> String {
+    if context.call.facts.kernel_holds && !facts.network.is_empty() {
         return "fetch in one call and compute in another: beside the network it is not held"
             .to_owned();
     }
@@ -307,7 +318,7 @@ fn instead_of_contained(bench: Bench<'_>, facts: &ShellFacts, command: &SimpleCo
     )
 }
 
-fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+fn privilege(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     if stance == Stance::Free {
         return Ok(());
     }
@@ -315,7 +326,7 @@ fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
         matches!(
             command.class,
             CommandClass::Privilege | CommandClass::System
-        ) && !is_covered(bench, command)
+        ) && !is_covered(context, command)
     });
     match found {
         Some(command) => refuse(
@@ -324,23 +335,23 @@ fn privilege(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
             format!("`{}` changes the machine or its privileges", show(command)),
             "a person has to run it",
         ),
-        None => alone_unconfined(bench, facts),
+        None => alone_unconfined(context, facts),
     }
 }
 
 /// Returns the first command that passes by a person's entry alone, for which the whole line runs unconfined.
-fn by_person<'a>(bench: Bench<'_>, facts: &'a ShellFacts) -> Option<&'a SimpleCommand> {
+fn by_person<'a>(context: JudgeContext<'_>, facts: &'a ShellFacts) -> Option<&'a SimpleCommand> {
     let mut commands = facts.commands.iter();
-    commands.find(|command| entry_of_person(bench, command).is_some())
+    commands.find(|command| entry_of_person(context, command).is_some())
 }
 
 /// Refuses a command of unknown effect beside one that a person lets run unconfined: it would be unconfined, too.
-fn alone_unconfined(bench: Bench<'_>, facts: &ShellFacts) -> Found {
-    let Some(person) = by_person(bench, facts) else {
+fn alone_unconfined(context: JudgeContext<'_>, facts: &ShellFacts) -> Found {
+    let Some(person) = by_person(context, facts) else {
         return Ok(());
     };
     let beside = |command: &&SimpleCommand| {
-        command.opaque.is_some() && entry_of_person(bench, command).is_none()
+        command.opaque.is_some() && entry_of_person(context, command).is_none()
     };
     match facts.commands.iter().find(beside) {
         Some(command) => refuse(
@@ -357,13 +368,13 @@ fn alone_unconfined(bench: Bench<'_>, facts: &ShellFacts) -> Found {
     }
 }
 
-fn writes(bench: Bench<'_>, _: &ShellFacts, stance: Stance) -> Found {
-    let mut writes = bench
+fn writes(context: JudgeContext<'_>, _: &ShellFacts, stance: Stance) -> Found {
+    let mut writes = context
         .call
         .facts
         .writes
         .iter()
-        .filter(|write| !covered_history(bench, write) && !covered_result(bench, write));
+        .filter(|write| !covered_history(context, write) && !covered_result(context, write));
     if stance == Stance::Free {
         // Protected things lie below these, whatever else does.
         return match writes.find(|write| write.removes && write.place == Place::Whole) {
@@ -431,19 +442,19 @@ fn instead_of_writing(stance: Stance, write: &FileWrite) -> (&'static str, &'sta
 /// Tells whether a write is the history of a version control command that is listed.
 ///
 /// What such a command writes outside its repository is judged like any other write.
-fn covered_history(bench: Bench<'_>, write: &FileWrite) -> bool {
-    history_of(bench, write).is_some_and(|command| is_covered(bench, command))
+fn covered_history(context: JudgeContext<'_>, write: &FileWrite) -> bool {
+    history_of(context, write).is_some_and(|command| is_covered(context, command))
 }
 
 /// Tells whether a write is the result of a listed program, which the kernel keeps to its places.
-fn covered_result(bench: Bench<'_>, write: &FileWrite) -> bool {
-    bench.state.policy.stance() == Stance::NoWrite
-        && result_of(bench, write).is_some_and(|command| is_covered(bench, command))
+fn covered_result(context: JudgeContext<'_>, write: &FileWrite) -> bool {
+    context.state.policy.stance() == Stance::NoWrite
+        && result_of(context, write).is_some_and(|command| is_covered(context, command))
 }
 
 /// Returns the program of unknown effect of which an option names this file for its result.
-fn result_of<'a>(bench: Bench<'a>, write: &FileWrite) -> Option<&'a SimpleCommand> {
-    let facts = bench.call.facts.shell.as_ref()?;
+fn result_of<'a>(context: JudgeContext<'a>, write: &FileWrite) -> Option<&'a SimpleCommand> {
+    let facts = context.call.facts.shell.as_ref()?;
     facts.commands.iter().find(|command| {
         matches!(
             command.class,
@@ -457,13 +468,13 @@ fn result_of<'a>(bench: Bench<'a>, write: &FileWrite) -> Option<&'a SimpleComman
 /// Tells whether a write is the history of a version control command, no file of the project.
 ///
 /// That of one which changes files and does not name them stands for those files.
-pub(super) fn is_history(bench: Bench<'_>, write: &FileWrite) -> bool {
-    !write.removes && history_of(bench, write).is_some_and(|command| !command.changes_unnamed)
+pub(super) fn is_history(context: JudgeContext<'_>, write: &FileWrite) -> bool {
+    !write.removes && history_of(context, write).is_some_and(|command| !command.changes_unnamed)
 }
 
 /// Returns the version control command that writes its own history.
-fn history_of<'a>(bench: Bench<'a>, write: &FileWrite) -> Option<&'a SimpleCommand> {
-    let facts = bench.call.facts.shell.as_ref()?;
+fn history_of<'a>(context: JudgeContext<'a>, write: &FileWrite) -> Option<&'a SimpleCommand> {
+    let facts = context.call.facts.shell.as_ref()?;
     write
         .path
         .as_deref()
@@ -473,17 +484,17 @@ fn history_of<'a>(bench: Bench<'a>, write: &FileWrite) -> Option<&'a SimpleComma
     })
 }
 
-fn network(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+fn network(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     if stance != Stance::NoWrite {
         return Ok(());
     }
-    let policy = &bench.state.policy;
+    let policy = &context.state.policy;
     let may_get = policy.lets_pass(&["WebFetch"]) || policy.lets_pass(&["WebSearch"]);
     let found = facts.network.iter().find(|reach| {
         let covered = reach
             .command
             .and_then(|index| facts.commands.get(index))
-            .is_some_and(|command| is_covered(bench, command));
+            .is_some_and(|command| is_covered(context, command));
         let passes = match reach.direction {
             NetworkDirection::Local => true,
             NetworkDirection::Get => may_get,
@@ -504,20 +515,20 @@ fn network(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
         Code::CommandNotAllowed,
         format!(
             "`{}` reaches the network, which `{}` does not allow",
-            reach.by, bench.frame.at
+            reach.by, context.frame.at
         ),
         instead,
     )
 }
 
-fn within_limits(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
-    limits::lines(bench, facts, stance)?;
-    limits::files(bench, stance)
+fn within_limits(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+    limits::lines(context, facts, stance)?;
+    limits::files(context, stance)
 }
 
 /// Says which tool measures an edit.
-fn use_tool(bench: Bench<'_>) -> String {
-    let policy = &bench.state.policy;
+fn use_tool(context: JudgeContext<'_>) -> String {
+    let policy = &context.state.policy;
     let tool = ["Edit", "Write", "MultiEdit", "NotebookEdit"]
         .into_iter()
         .find(|tool| policy.lets_pass(&[tool]));
@@ -528,8 +539,8 @@ fn use_tool(bench: Bench<'_>) -> String {
 }
 
 /// Returns the longest entry that lets `command` pass, as written.
-pub(super) fn entry_of<'a>(bench: Bench<'a>, command: &SimpleCommand) -> Option<&'a str> {
-    longest(bench, command).map(|(entry, _)| entry.text.as_str())
+pub(super) fn entry_of<'a>(context: JudgeContext<'a>, command: &SimpleCommand) -> Option<&'a str> {
+    longest(context, command).map(|(entry, _)| entry.text.as_str())
 }
 
 /// Writes a command for a message, bounded.

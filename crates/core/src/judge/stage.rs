@@ -1,6 +1,6 @@
 //! Judges a call of a model stage: grants and modes on top of the same checks.
 
-use super::{Bench, bytes, contents, iterations, standing, untouchable};
+use super::{JudgeContext, bytes, contents, iterations, standing, untouchable};
 use crate::{
     call::{CallKind, ToolCall},
     event::{AllowSource, GrantThen},
@@ -25,9 +25,9 @@ const POLICY: &str = "policy";
 const MODE: &str = "mode";
 const STAGE: &str = "stage";
 
-/// Judges `bench.call`; the first line that applies decides.
-pub(crate) fn judge_stage(bench: Bench<'_>, mode: &ModeRules) -> StageVerdict {
-    if let Err(refusal) = untouchable(bench).and_then(|()| standing(bench)) {
+/// Judges `context.call`; the first line that applies decides.
+pub(crate) fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageVerdict {
+    if let Err(refusal) = untouchable(context).and_then(|()| standing(context)) {
         let source = if refusal.code == Code::InvalidArguments {
             STAGE
         } else {
@@ -35,31 +35,31 @@ pub(crate) fn judge_stage(bench: Bench<'_>, mode: &ModeRules) -> StageVerdict {
         };
         return StageVerdict::Deny(source, refusal);
     }
-    if let Err(refusal) = iterations(bench).and_then(|()| bytes(bench)) {
+    if let Err(refusal) = iterations(context).and_then(|()| bytes(context)) {
         return StageVerdict::Deny(POLICY, refusal);
     }
-    let policy = &bench.state.policy;
-    if bench.call.is_disallowed(policy) {
+    let policy = &context.state.policy;
+    if context.call.is_disallowed(policy) {
         let message = format!(
             "`{}` is disallowed in `{}`",
-            bench.call.tool, bench.frame.at
+            context.call.tool, context.frame.at
         );
         return StageVerdict::Deny(POLICY, Refusal::new(Code::ToolDisallowed, message));
     }
     let source = match &policy.allowed_tools {
-        Some(_) if bench.call.is_listed(policy) => AllowSource::Stage,
-        Some(_) if refuses(bench) => {
-            let message = not_allowed(bench);
+        Some(_) if context.call.is_listed(policy) => AllowSource::Stage,
+        Some(_) if refuses(context) => {
+            let message = not_allowed(context);
             let refusal = Refusal::new(Code::ToolNotAllowed, message);
             return StageVerdict::Deny(POLICY, refusal);
         }
-        Some(_) => return ask(bench, Vec::new(), true),
-        None => match by_mode(bench, mode) {
+        Some(_) => return ask(context, Vec::new(), true),
+        None => match by_mode(context, mode) {
             Ok(()) => AllowSource::Mode,
             Err(verdict) => return verdict,
         },
     };
-    match contents(bench, false) {
+    match contents(context, false) {
         Ok(()) => StageVerdict::Allow(source),
         Err(refusal) => StageVerdict::Deny(POLICY, refusal),
     }
@@ -73,38 +73,38 @@ pub(crate) fn only_reads(call: &ToolCall) -> bool {
 /// Tells whether a call outside the list is refused without a question.
 ///
 /// An agent of a conversation has the tools it is given; only where its state says so, a person is asked for more.
-fn refuses(bench: Bench<'_>) -> bool {
-    let converses = match &bench.state.activity {
+fn refuses(context: JudgeContext<'_>) -> bool {
+    let converses = match &context.state.activity {
         Activity::Stage(stage) => stage.history,
         _ => false,
     };
-    converses && bench.state.policy.on_denied == OnDenied::Deny
+    converses && context.state.policy.on_denied == OnDenied::Deny
 }
 
-fn not_allowed(bench: Bench<'_>) -> String {
+fn not_allowed(context: JudgeContext<'_>) -> String {
     format!(
         "`{}` is not allowed in `{}`",
-        bench.call.tool, bench.frame.at
+        context.call.tool, context.frame.at
     )
 }
 
-fn ask(bench: Bench<'_>, keys: Vec<String>, excuses: bool) -> StageVerdict {
-    let message = not_allowed(bench);
+fn ask(context: JudgeContext<'_>, keys: Vec<String>, excuses: bool) -> StageVerdict {
+    let message = not_allowed(context);
     let then = GrantThen {
-        denied: contents(bench, excuses).err(),
-        reads: only_reads(bench.call),
+        denied: contents(context, excuses).err(),
+        reads: only_reads(context.call),
         keys,
     };
     StageVerdict::Ask(Refusal::new(Code::ToolNotAllowed, message), then)
 }
 
-fn by_mode(bench: Bench<'_>, rules: &ModeRules) -> Result<(), StageVerdict> {
+fn by_mode(context: JudgeContext<'_>, rules: &ModeRules) -> Result<(), StageVerdict> {
     let deny =
         |message: String| StageVerdict::Deny(MODE, Refusal::new(Code::ToolNotAllowed, message));
-    let tool = &bench.call.tool;
+    let tool = &context.call.tool;
     match rules.mode {
         Mode::Yolo => Ok(()),
-        Mode::Allowlist => match keys(bench.call) {
+        Mode::Allowlist => match keys(context.call) {
             Some(keys) => match keys.iter().find(|key| !is_allowed(&rules.allow, key)) {
                 None => Ok(()),
                 Some(key) => Err(deny(format!("`{key}` is on no allow list of this run"))),
@@ -113,10 +113,10 @@ fn by_mode(bench: Bench<'_>, rules: &ModeRules) -> Result<(), StageVerdict> {
                 "what `{tool}` would do has no key that an allow list could hold"
             ))),
         },
-        Mode::Ask => match keys(bench.call) {
-            Some(keys) if keys.iter().all(|key| bench.run.keys.contains(key)) => Ok(()),
-            Some(keys) => Err(ask(bench, keys, false)),
-            None => Err(ask(bench, Vec::new(), false)),
+        Mode::Ask => match keys(context.call) {
+            Some(keys) if keys.iter().all(|key| context.run.keys.contains(key)) => Ok(()),
+            Some(keys) => Err(ask(context, keys, false)),
+            None => Err(ask(context, Vec::new(), false)),
         },
     }
 }

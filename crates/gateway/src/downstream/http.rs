@@ -39,7 +39,7 @@ use crate::{govern::Caller, link::Link, metrics::Metrics, notes::Notes};
 pub(crate) use self::routes::router;
 
 /// Opens sessions, and knows the credentials of runs.
-pub trait Door: Send + Sync + 'static {
+pub trait SessionFactory: Send + Sync + 'static {
     /// Opens a session for a client.
     ///
     /// # Errors
@@ -111,8 +111,8 @@ pub struct Resource {
 }
 
 /// Everything that the requests of a server share.
-pub(crate) struct House {
-    door: Arc<dyn Door>,
+pub(crate) struct ServerState {
+    factory: Arc<dyn SessionFactory>,
     guard: Guard,
     limits: Limits,
     resource: Option<Resource>,
@@ -128,16 +128,16 @@ pub(crate) struct House {
     log: Option<Notes>,
 }
 
-impl std::fmt::Debug for House {
+impl std::fmt::Debug for ServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("House").finish_non_exhaustive()
+        f.debug_struct("ServerState").finish_non_exhaustive()
     }
 }
 
-impl House {
+impl ServerState {
     /// Makes what a server at `address` needs.
     pub(crate) fn new(
-        door: Arc<dyn Door>,
+        factory: Arc<dyn SessionFactory>,
         address: SocketAddr,
         access: &Access,
         limits: Limits,
@@ -146,7 +146,7 @@ impl House {
     ) -> Self {
         let token = access.token.as_deref();
         Self {
-            door,
+            factory,
             guard: Guard::new(address, token, &access.hosts, &access.origins),
             resource: access.resource.clone(),
             counted: Counted {
@@ -181,8 +181,8 @@ impl House {
         if let Some(run) = lock(&self.believed).run(&key, Instant::now()) {
             return Ok(Caller::Run(run));
         }
-        let door = Arc::clone(&self.door);
-        let found = tokio::task::spawn_blocking(move || door.run_of(&credential)).await;
+        let factory = Arc::clone(&self.factory);
+        let found = tokio::task::spawn_blocking(move || factory.run_of(&credential)).await;
         let mut believed = lock(&self.believed);
         match found {
             Ok(Ok(Some(run))) => {
@@ -217,7 +217,7 @@ impl House {
     }
 
     fn begin(&self, kind: Kind, caller: &Caller) -> Result<Arc<Conversation>, Refused> {
-        let link = self.door.open(caller);
+        let link = self.factory.open(caller);
         let link = link.map_err(|why| Refused::plain(StatusCode::SERVICE_UNAVAILABLE, &why))?;
         let counted = self.counted.clone();
         Ok(Conversation::begin(kind, caller.clone(), link, counted))

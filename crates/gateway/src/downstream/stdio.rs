@@ -13,7 +13,7 @@ use tokio::{
 use crate::{
     lines::{Line, read_line, write_batch, write_line},
     link::Link,
-    message::{Frame, INVALID_REQUEST, Id, Malformed, Message, Parcel, read_client},
+    message::{Envelope, Frame, INVALID_REQUEST, Id, Malformed, Message, read_client},
 };
 
 /// Refusals that wait to be written before reading stops.
@@ -22,7 +22,7 @@ const REFUSED_MAX: usize = 16;
 /// What the reader tells the writer.
 enum Told {
     /// Something was no message: this is the answer.
-    Refused(Parcel),
+    Refused(Envelope),
     /// An array was read: its answers belong together.
     Batch(Batch),
     /// A request was called off: nothing answers it any more.
@@ -32,7 +32,7 @@ enum Told {
 /// An array of messages, on its way to be answered.
 struct Batch {
     waiting: Vec<Id>,
-    ready: Vec<Parcel>,
+    ready: Vec<Envelope>,
 }
 
 /// Carries messages between a client and `link` until one of them is gone.
@@ -72,7 +72,7 @@ pub async fn serve(
 
 async fn read_all(
     reader: &mut (impl AsyncBufRead + Unpin),
-    session: &mpsc::Sender<Parcel>,
+    session: &mpsc::Sender<Envelope>,
     tell: &mpsc::Sender<Told>,
     bytes_max: usize,
 ) -> io::Result<()> {
@@ -88,14 +88,14 @@ async fn read_all(
                 id: None,
             }),
         };
-        let parcels = match frame {
-            Ok(Frame::One(parcel)) => vec![parcel],
+        let envelopes = match frame {
+            Ok(Frame::One(envelope)) => vec![envelope],
             Ok(Frame::Batch(several)) => {
-                let (batch, parcels) = taken_apart(several);
+                let (batch, envelopes) = taken_apart(several);
                 if tell.send(Told::Batch(batch)).await.is_err() {
                     return Ok(());
                 }
-                parcels
+                envelopes
             }
             Err(malformed) => {
                 if tell.send(Told::Refused(malformed.answer())).await.is_err() {
@@ -104,13 +104,13 @@ async fn read_all(
                 continue;
             }
         };
-        for parcel in parcels {
-            if let Some(id) = called_off(&parcel)
+        for envelope in envelopes {
+            if let Some(id) = called_off(&envelope)
                 && tell.send(Told::CalledOff(id)).await.is_err()
             {
                 return Ok(());
             }
-            if session.send(parcel).await.is_err() {
+            if session.send(envelope).await.is_err() {
                 return Ok(());
             }
         }
@@ -118,8 +118,8 @@ async fn read_all(
 }
 
 /// Returns the request that a message calls off.
-fn called_off(parcel: &Parcel) -> Option<Id> {
-    match &parcel.message {
+fn called_off(envelope: &Envelope) -> Option<Id> {
+    match &envelope.message {
         Message::Notification(told) if told.method == "notifications/cancelled" => {
             Id::from_value(told.params.as_ref()?.get("requestId")?)
         }
@@ -127,29 +127,29 @@ fn called_off(parcel: &Parcel) -> Option<Id> {
     }
 }
 
-fn taken_apart(several: Vec<Result<Parcel, Malformed>>) -> (Batch, Vec<Parcel>) {
+fn taken_apart(several: Vec<Result<Envelope, Malformed>>) -> (Batch, Vec<Envelope>) {
     let mut batch = Batch {
         waiting: Vec::new(),
         ready: Vec::new(),
     };
-    let mut parcels = Vec::new();
+    let mut envelopes = Vec::new();
     for one in several {
         match one {
-            Ok(parcel) => {
-                if let Message::Request(request) = &parcel.message {
+            Ok(envelope) => {
+                if let Message::Request(request) = &envelope.message {
                     batch.waiting.push(request.id.clone());
                 }
-                parcels.push(parcel);
+                envelopes.push(envelope);
             }
             Err(malformed) => batch.ready.push(malformed.answer()),
         }
     }
-    (batch, parcels)
+    (batch, envelopes)
 }
 
 async fn write_all(
     writer: &mut (impl AsyncWrite + Unpin),
-    session: &mut mpsc::Receiver<Parcel>,
+    session: &mut mpsc::Receiver<Envelope>,
     told: &mut mpsc::Receiver<Told>,
 ) -> io::Result<()> {
     let (mut buffer, mut batches) = (Vec::new(), Vec::new());
@@ -159,7 +159,7 @@ async fn write_all(
             // An array is known before its answers are.
             biased;
             what = told.recv(), if reading => match what {
-                Some(Told::Refused(parcel)) => write_line(writer, &mut buffer, &parcel).await?,
+                Some(Told::Refused(envelope)) => write_line(writer, &mut buffer, &envelope).await?,
                 Some(Told::Batch(batch)) => {
                     batches.push(batch);
                     write_answered(writer, &mut buffer, &mut batches).await?;
@@ -172,9 +172,9 @@ async fn write_all(
             }
                 None => reading = false,
             },
-            parcel = session.recv() => match parcel {
-                Some(parcel) => match claimed(&mut batches, parcel) {
-                    Some(parcel) => write_line(writer, &mut buffer, &parcel).await?,
+            envelope = session.recv() => match envelope {
+                Some(envelope) => match claimed(&mut batches, envelope) {
+                    Some(envelope) => write_line(writer, &mut buffer, &envelope).await?,
                     None => write_answered(writer, &mut buffer, &mut batches).await?,
                 },
                 None => {
@@ -192,20 +192,20 @@ async fn write_all(
 }
 
 /// Puts an answer to the array that waits for it, or gives it back.
-fn claimed(batches: &mut [Batch], parcel: Parcel) -> Option<Parcel> {
-    let Message::Response(response) = &parcel.message else {
-        return Some(parcel);
+fn claimed(batches: &mut [Batch], envelope: Envelope) -> Option<Envelope> {
+    let Message::Response(response) = &envelope.message else {
+        return Some(envelope);
     };
     let id = response.id.as_ref();
     let waits = |batch: &Batch| batch.waiting.iter().position(|waiting| Some(waiting) == id);
     for batch in batches {
         if let Some(at) = waits(batch) {
             batch.waiting.swap_remove(at);
-            batch.ready.push(parcel);
+            batch.ready.push(envelope);
             return None;
         }
     }
-    Some(parcel)
+    Some(envelope)
 }
 
 async fn write_answered(
@@ -238,8 +238,8 @@ mod tests {
     struct Between {
         typed: tokio::io::DuplexStream,
         shown: tokio::io::Lines<BufReader<tokio::io::DuplexStream>>,
-        asked: mpsc::Receiver<crate::message::Parcel>,
-        answers: mpsc::Sender<crate::message::Parcel>,
+        asked: mpsc::Receiver<crate::message::Envelope>,
+        answers: mpsc::Sender<crate::message::Envelope>,
     }
 
     impl Between {
@@ -266,10 +266,10 @@ mod tests {
 
         async fn answers(&self, id: u64) {
             let text = json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string();
-            let Ok(Frame::One(parcel)) = read_client(text.as_bytes()) else {
+            let Ok(Frame::One(envelope)) = read_client(text.as_bytes()) else {
                 return;
             };
-            self.answers.send(parcel).await.unwrap();
+            self.answers.send(envelope).await.unwrap();
         }
 
         async fn shown(&mut self) -> Value {

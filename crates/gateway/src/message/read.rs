@@ -17,7 +17,7 @@ use serde::{
 use serde_json::{Number, Value, value::RawValue};
 
 use super::{
-    INVALID_REQUEST, Id, Message, Notification, Outcome, PARSE_ERROR, Parcel, Request, Response,
+    Envelope, INVALID_REQUEST, Id, Message, Notification, Outcome, PARSE_ERROR, Request, Response,
     raw,
 };
 
@@ -28,9 +28,9 @@ const NUMBER_KEY: &str = "$serde_json::private::Number";
 #[derive(Debug)]
 pub enum Frame {
     /// One message.
-    One(Parcel),
+    One(Envelope),
     /// Several in an array, each read by itself.
-    Batch(Vec<Result<Parcel, Malformed>>),
+    Batch(Vec<Result<Envelope, Malformed>>),
 }
 
 /// A text that holds no message.
@@ -61,7 +61,7 @@ impl Malformed {
 
     /// Returns the answer to it.
     #[must_use]
-    pub fn answer(&self) -> Parcel {
+    pub fn answer(&self) -> Envelope {
         Message::Response(Response {
             id: self.id.clone(),
             outcome: Outcome::error(self.code, &self.message),
@@ -83,8 +83,8 @@ pub fn read_client(text: &[u8]) -> Result<Frame, Malformed> {
         Value::Array(several) if several.is_empty() => {
             Err(Malformed::new(INVALID_REQUEST, "the batch is empty"))
         }
-        Value::Array(several) => Ok(Frame::Batch(several.into_iter().map(parcel).collect())),
-        one => parcel(one).map(Frame::One),
+        Value::Array(several) => Ok(Frame::Batch(several.into_iter().map(envelope).collect())),
+        one => envelope(one).map(Frame::One),
     }
 }
 
@@ -105,7 +105,7 @@ fn refused(text: &[u8], error: &serde_json::Error) -> Malformed {
         .of(id.and_then(|id: Value| Id::from_value(&id)))
 }
 
-fn parcel(value: Value) -> Result<Parcel, Malformed> {
+fn envelope(value: Value) -> Result<Envelope, Malformed> {
     let Value::Object(mut object) = value else {
         return Err(Malformed::new(
             INVALID_REQUEST,
@@ -136,7 +136,7 @@ fn parcel(value: Value) -> Result<Parcel, Malformed> {
             return Err(refuse("`method`, `result` and `error` exclude each other"));
         }
     };
-    Ok(Parcel {
+    Ok(Envelope {
         message,
         about: None,
     })
@@ -162,19 +162,19 @@ fn answer(id: Option<Id>, outcome: Outcome) -> Result<Message, Malformed> {
 ///
 /// # Errors
 /// It is no message.
-pub fn read_server(text: &[u8]) -> Result<Vec<Parcel>, Malformed> {
+pub fn read_server(text: &[u8]) -> Result<Vec<Envelope>, Malformed> {
     let stray = |error: serde_json::Error| Malformed::new(PARSE_ERROR, error.to_string());
     if text.trim_ascii_start().starts_with(b"[") {
-        let several: Vec<Envelope<'_>> = serde_json::from_slice(text).map_err(stray)?;
-        return several.into_iter().map(Envelope::parcel).collect();
+        let several: Vec<RawMessage<'_>> = serde_json::from_slice(text).map_err(stray)?;
+        return several.into_iter().map(RawMessage::envelope).collect();
     }
-    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(stray)?;
-    Ok(vec![envelope.parcel()?])
+    let raw: RawMessage<'_> = serde_json::from_slice(text).map_err(stray)?;
+    Ok(vec![raw.envelope()?])
 }
 
 /// A server's message, read only as far as needed.
 #[derive(Default)]
-struct Envelope<'a> {
+struct RawMessage<'a> {
     version: bool,
     id: Option<Value>,
     method: Option<String>,
@@ -183,8 +183,8 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-impl<'a> Envelope<'a> {
-    fn parcel(self) -> Result<Parcel, Malformed> {
+impl<'a> RawMessage<'a> {
+    fn envelope(self) -> Result<Envelope, Malformed> {
         let stray = |what: &str| Malformed::new(INVALID_REQUEST, what);
         if !self.version {
             return Err(stray("no message of JSON-RPC 2.0"));
@@ -223,14 +223,14 @@ impl<'a> Envelope<'a> {
             }),
             _ => return Err(stray("neither a request nor an answer")),
         };
-        Ok(Parcel {
+        Ok(Envelope {
             message,
             about: None,
         })
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawMessage<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(EnvelopeVisitor)
     }
@@ -239,23 +239,23 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
 struct EnvelopeVisitor;
 
 impl<'de> Visitor<'de> for EnvelopeVisitor {
-    type Value = Envelope<'de>;
+    type Value = RawMessage<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON-RPC message")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut envelope = Envelope::default();
+        let mut raw = RawMessage::default();
         let mut seen = HashSet::new();
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             match key.as_ref() {
-                "jsonrpc" => envelope.version = map.next_value::<Value>()? == "2.0",
-                "id" => envelope.id = Some(map.next_value()?),
-                "method" => envelope.method = Some(map.next_value()?),
-                "params" => envelope.params = Some(map.next_value()?),
-                "result" => envelope.result = Some(map.next_value()?),
-                "error" => envelope.error = Some(map.next_value()?),
+                "jsonrpc" => raw.version = map.next_value::<Value>()? == "2.0",
+                "id" => raw.id = Some(map.next_value()?),
+                "method" => raw.method = Some(map.next_value()?),
+                "params" => raw.params = Some(map.next_value()?),
+                "result" => raw.result = Some(map.next_value()?),
+                "error" => raw.error = Some(map.next_value()?),
                 // Means nothing here, and something perhaps to whoever would get it.
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -264,7 +264,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
                 return Err(A::Error::custom(format!("`{key}` stands twice")));
             }
         }
-        Ok(envelope)
+        Ok(raw)
     }
 }
 
@@ -357,16 +357,16 @@ mod tests {
 
     use super::*;
 
-    fn one(text: &str) -> Parcel {
+    fn one(text: &str) -> Envelope {
         match read_client(text.as_bytes()) {
-            Ok(Frame::One(parcel)) => parcel,
+            Ok(Frame::One(envelope)) => envelope,
             other => panic!("{text}: {other:?}"),
         }
     }
 
-    fn written(parcel: &Parcel) -> String {
+    fn written(envelope: &Envelope) -> String {
         let mut line = Vec::new();
-        parcel.write(&mut line);
+        envelope.write(&mut line);
         String::from_utf8(line).unwrap()
     }
 
@@ -381,7 +381,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"m","data":{"x":1.50}}}"#,
         ] {
             assert_eq!(written(&one(text)), text);
-            let [read] = <[Parcel; 1]>::try_from(read_server(text.as_bytes()).unwrap()).unwrap();
+            let [read] = <[Envelope; 1]>::try_from(read_server(text.as_bytes()).unwrap()).unwrap();
             assert_eq!(written(&read), text, "from a server");
         }
     }
@@ -399,7 +399,7 @@ mod tests {
             ),
         ] {
             assert_eq!(written(&one(text)), kept);
-            let [read] = <[Parcel; 1]>::try_from(read_server(text.as_bytes()).unwrap()).unwrap();
+            let [read] = <[Envelope; 1]>::try_from(read_server(text.as_bytes()).unwrap()).unwrap();
             assert_eq!(written(&read), kept, "from a server");
         }
     }

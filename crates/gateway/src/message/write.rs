@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Id, Message, Outcome, Parcel};
+use super::{Envelope, Id, Message, Outcome};
 
-impl Parcel {
+impl Envelope {
     /// Writes the message on one line, without an end of line.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(br#"{"jsonrpc":"2.0""#);

@@ -15,7 +15,7 @@ use crate::{
     message::{INTERNAL_ERROR, Id, Outcome, Request, raw},
     now_ms,
     tools::control_tool,
-    upstream::{kept::Upstream, shelf::Kind},
+    upstream::{kept::Upstream, list_cache::Kind},
 };
 
 /// How often one call may be put to a person.
@@ -270,7 +270,7 @@ impl Session {
 fn unasked(asking: &Asking) -> Option<Outcome> {
     let upstreams = asking.side.upstreams.iter();
     let down = upstreams.filter(|upstream| {
-        upstream.live_now().is_none() && !upstream.shelf(Kind::Tools).is_whole()
+        upstream.live_now().is_none() && !upstream.list_cache(Kind::Tools).is_whole()
     });
     let down: Vec<String> = down.map(|upstream| upstream.server.label()).collect();
     (!down.is_empty()).then(|| {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     era::{Era, with_subscription},
-    message::{Outcome, Parcel, Request},
+    message::{Envelope, Outcome, Request},
     origin::{Origin, Told},
     peer::Tag,
     upstream::kept::{Live, Upstream},
@@ -129,8 +129,12 @@ impl Session {
         };
         let params = Object::from_iter([("notifications".to_owned(), Value::Object(granted))]);
         let params = with_subscription(Some(params), id.to_value());
-        let parcel = Parcel::notification("notifications/subscriptions/acknowledged", Some(params));
-        self.client.send(parcel.about(Some(id.clone()))).await.ok();
+        let envelope =
+            Envelope::notification("notifications/subscriptions/acknowledged", Some(params));
+        self.client
+            .send(envelope.about(Some(id.clone())))
+            .await
+            .ok();
         // Servers come and go; the client ends it by dropping this.
         while listening.join_next().await.is_some() {}
         std::future::pending().await

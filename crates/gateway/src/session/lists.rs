@@ -16,7 +16,7 @@ use crate::{
     tools::control_tool,
     upstream::{
         kept::Upstream,
-        shelf::{Kind, no_entries},
+        list_cache::{Kind, no_entries},
     },
 };
 
@@ -65,7 +65,7 @@ impl Session {
             Ok(_) => None,
             // Better what was there a moment ago than nothing.
             Err(_) => {
-                let known = only.shelf(kind).known().0;
+                let known = only.list_cache(kind).known().0;
                 let entries: Vec<Value> = known.values().map(|entry| (**entry).clone()).collect();
                 Some(json!({ kind.field(): entries }))
             }
@@ -98,7 +98,7 @@ impl Session {
             Some(Value::Array(definitions)) => definitions,
             _ => Vec::new(),
         };
-        only.shelf(Kind::Tools).see(&definitions);
+        only.list_cache(Kind::Tools).see(&definitions);
         let entries = definitions.into_iter().map(|definition| {
             let name = definition
                 .get("name")

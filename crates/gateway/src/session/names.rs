@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Asking, Session, Side, open::START_TIME};
 use crate::{
     tools::control_tool,
-    upstream::{kept::Upstream, shelf::Kind},
+    upstream::{kept::Upstream, list_cache::Kind},
 };
 
 /// What a shown name stands for.
@@ -61,7 +61,7 @@ pub(super) fn qualified(upstream: &Upstream, name: &str) -> String {
 impl Session {
     /// Finds what a client means by a name; servers are asked anew only where it is not plain.
     pub(super) async fn named(&self, kind: Kind, asking: &Asking, name: &str) -> Option<Named> {
-        let fresh = |named: &&Named| named.upstream.shelf(kind).fresh(&named.name).is_some();
+        let fresh = |named: &&Named| named.upstream.list_cache(kind).fresh(&named.name).is_some();
         if let Some(named) = asking.side.names_known(kind).find(name).filter(fresh) {
             return Some(named.clone());
         }
@@ -72,7 +72,7 @@ impl Session {
     pub(super) async fn names(&self, kind: Kind, asking: &Asking) -> Arc<Names> {
         let mut waits = Vec::new();
         let upstreams = asking.side.upstreams.iter();
-        for upstream in upstreams.filter(|upstream| !upstream.shelf(kind).is_whole()) {
+        for upstream in upstreams.filter(|upstream| !upstream.list_cache(kind).is_whole()) {
             let (upstream, origin) = (Arc::clone(upstream), Arc::clone(&asking.origin));
             waits.push(tokio::spawn(
                 async move { upstream.listed(kind, &origin).await },
@@ -105,7 +105,7 @@ impl Side {
         let known: Vec<_> = self
             .upstreams
             .iter()
-            .map(|upstream| upstream.shelf(kind).known())
+            .map(|upstream| upstream.list_cache(kind).known())
             .collect();
         let editions: Vec<u64> = known.iter().map(|(_, edition)| *edition).collect();
         let cache = match kind {

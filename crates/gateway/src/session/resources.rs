@@ -15,7 +15,7 @@ use crate::{
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request},
     origin::Origin,
     peer::Tag,
-    upstream::{kept::Upstream, shelf::Kind},
+    upstream::{kept::Upstream, list_cache::Kind},
 };
 
 /// Resources whose server is remembered.

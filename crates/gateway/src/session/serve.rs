@@ -14,7 +14,7 @@ use crate::{
     now_ms,
     origin::{Origin, Told},
     peer::Tag,
-    upstream::{kept::Upstream, shelf::Kind},
+    upstream::{kept::Upstream, list_cache::Kind},
 };
 
 /// What is known of a method.
@@ -281,8 +281,8 @@ impl Session {
             } else if let Some(live) = upstream.live_now()
                 && live.era == Era::Legacy
             {
-                let parcel = crate::message::Parcel::notification(&method, params.clone());
-                live.peer.send(parcel).await.ok();
+                let envelope = crate::message::Envelope::notification(&method, params.clone());
+                live.peer.send(envelope).await.ok();
             }
         }
     }
@@ -297,9 +297,9 @@ impl Session {
             token.and_then(|token| self.client.tag(&token))
         {
             params.insert("progressToken".to_owned(), token);
-            let parcel =
-                crate::message::Parcel::notification("notifications/progress", Some(params));
-            server.send(parcel).await.ok();
+            let envelope =
+                crate::message::Envelope::notification("notifications/progress", Some(params));
+            server.send(envelope).await.ok();
         }
     }
 

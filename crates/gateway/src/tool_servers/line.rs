@@ -13,7 +13,7 @@ use super::{CallError, ToolResult, taking::REFUSED};
 use crate::{
     era::LEGACY,
     govern::Caller,
-    message::{AWAY, METHOD_NOT_FOUND, Message, Outcome, Parcel, Response},
+    message::{AWAY, Envelope, METHOD_NOT_FOUND, Message, Outcome, Response},
     peer::{Peer, Tag},
     session::Gateway,
 };
@@ -53,8 +53,8 @@ impl Line {
                 "clientInfo": {"name": "interlock", "version": env!("CARGO_PKG_VERSION")},
             });
             self.ask("initialize", params.as_object().cloned()).await?;
-            let parcel = Parcel::notification("notifications/initialized", None);
-            self.peer.send(parcel).await.map_err(|_| gone())
+            let envelope = Envelope::notification("notifications/initialized", None);
+            self.peer.send(envelope).await.map_err(|_| gone())
         });
         greeted.await.copied()
     }
@@ -152,9 +152,9 @@ fn gone() -> CallError {
 }
 
 /// Takes answers; what servers ask has nobody who could answer it.
-async fn read(peer: Arc<Peer>, mut incoming: mpsc::Receiver<Parcel>) {
-    while let Some(parcel) = incoming.recv().await {
-        match parcel.message {
+async fn read(peer: Arc<Peer>, mut incoming: mpsc::Receiver<Envelope>) {
+    while let Some(envelope) = incoming.recv().await {
+        match envelope.message {
             Message::Response(Response { id, outcome }) => {
                 if let Some(id) = id {
                     peer.answered(&id, outcome);
@@ -166,7 +166,9 @@ async fn read(peer: Arc<Peer>, mut incoming: mpsc::Receiver<Parcel>) {
                 } else {
                     Outcome::error(METHOD_NOT_FOUND, "nobody is here who could be asked")
                 };
-                peer.send(Parcel::response(request.id, outcome)).await.ok();
+                peer.send(Envelope::response(request.id, outcome))
+                    .await
+                    .ok();
             }
             Message::Notification(_) => {}
         }

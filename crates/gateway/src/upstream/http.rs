@@ -35,7 +35,7 @@ use super::{Connection, Dial, Dialing, Fate, Surroundings};
 use crate::{
     link::Link,
     mcp_headers::Schemas,
-    message::{Id, Message, Notification, Outcome, Parcel, Request},
+    message::{Envelope, Id, Message, Notification, Outcome, Request},
 };
 
 /// How long a server may take to take a connection.
@@ -211,7 +211,7 @@ fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
 #[derive(Debug)]
 struct Carrier {
     server: HttpServer,
-    session: mpsc::Sender<Parcel>,
+    session: mpsc::Sender<Envelope>,
     around: Surroundings,
     state: Mutex<State>,
     /// Held while a lost session is begun anew.
@@ -249,36 +249,36 @@ impl Carrier {
     }
 
     /// Carries until the session is gone; returns why it ended.
-    async fn carry(self: Arc<Self>, mut incoming: mpsc::Receiver<Parcel>) -> String {
+    async fn carry(self: Arc<Self>, mut incoming: mpsc::Receiver<Envelope>) -> String {
         if self.server.speaks == Speaks::OneStream {
             return self.carry_one_stream(incoming, None).await;
         }
         let (told, telling) = mpsc::channel(TOLD_MAX);
         let teller = tokio::spawn(Arc::clone(&self).tell_all(telling));
-        while let Some(parcel) = incoming.recv().await {
-            match &parcel.message {
+        while let Some(envelope) = incoming.recv().await {
+            match &envelope.message {
                 Message::Request(request) if begins(&request.method) => {
                     // Until it is answered there is nothing else to say.
-                    if let Some(request) = self.begin(parcel).await {
+                    if let Some(request) = self.begin(envelope).await {
                         teller.abort();
                         return self.carry_one_stream(incoming, Some(request)).await;
                     }
                 }
-                Message::Request(_) => self.ask_beside(parcel),
+                Message::Request(_) => self.ask_beside(envelope),
                 Message::Notification(note) if note.method == "notifications/cancelled" => {
                     let is_told = self.cancel(note);
                     if is_told {
-                        told.send(parcel).await.ok();
+                        told.send(envelope).await.ok();
                     }
                 }
                 Message::Notification(note) if note.method == "notifications/initialized" => {
-                    self.tell(&parcel).await;
+                    self.tell(&envelope).await;
                     // What the server asks during the first call may come by its own stream.
                     let opens = self.listen_beside();
                     timeout(STREAM_TIME, opens).await.ok();
                 }
                 Message::Notification(_) | Message::Response(_) => {
-                    told.send(parcel).await.ok();
+                    told.send(envelope).await.ok();
                 }
             }
         }
@@ -289,10 +289,10 @@ impl Carrier {
     }
 
     /// Tells what wants no answer, in order.
-    async fn tell_all(self: Arc<Self>, mut telling: mpsc::Receiver<Parcel>) {
-        while let Some(parcel) = telling.recv().await {
-            self.tell(&parcel).await;
-            if let Message::Notification(note) = &parcel.message
+    async fn tell_all(self: Arc<Self>, mut telling: mpsc::Receiver<Envelope>) {
+        while let Some(envelope) = telling.recv().await {
+            self.tell(&envelope).await;
+            if let Message::Notification(note) = &envelope.message
                 && note.method == "notifications/cancelled"
                 && let Some(id) = cancelled(note)
             {
@@ -305,8 +305,8 @@ impl Carrier {
     }
 
     /// Asks while other messages go on.
-    fn ask_beside(self: &Arc<Self>, parcel: Parcel) {
-        let Message::Request(request) = &parcel.message else {
+    fn ask_beside(self: &Arc<Self>, envelope: Envelope) {
+        let Message::Request(request) = &envelope.message else {
             return;
         };
         let id = request.id.clone();
@@ -316,7 +316,7 @@ impl Carrier {
         // Under way before it runs, so that it cannot end before it is known.
         let mut state = self.state();
         let task = tokio::spawn(async move {
-            carrier.ask(&parcel).await;
+            carrier.ask(&envelope).await;
             carrier.state().under_way.remove(&own);
         });
         let task = task.abort_handle();
@@ -358,13 +358,13 @@ impl Carrier {
     }
 
     /// Gives a message to the session; `false`: it is gone.
-    async fn give(&self, parcel: Parcel) -> bool {
-        self.session.send(parcel).await.is_ok()
+    async fn give(&self, envelope: Envelope) -> bool {
+        self.session.send(envelope).await.is_ok()
     }
 
     /// Answers a request in the place of the server.
     async fn fail(&self, id: &Id, outcome: Outcome) {
-        self.give(Parcel::response(id.clone(), outcome)).await;
+        self.give(Envelope::response(id.clone(), outcome)).await;
     }
 
     fn is_proven(&self) -> bool {

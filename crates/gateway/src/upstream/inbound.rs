@@ -15,13 +15,13 @@ use tokio::{sync::mpsc, time::sleep};
 
 use super::{
     kept::{Live, Upstream, lock},
-    shelf::spoiled,
+    list_cache::spoiled,
 };
 use crate::{
     asks,
     era::{Era, SUBSCRIPTION_KEY, with_subscription},
     message::{
-        Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Parcel, Request, Response, raw,
+        Envelope, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response, raw,
     },
     origin::Origin,
     peer::{Peer, Tag},
@@ -38,11 +38,11 @@ impl Upstream {
     pub(super) async fn read(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
-        mut incoming: mpsc::Receiver<Parcel>,
+        mut incoming: mpsc::Receiver<Envelope>,
     ) {
-        while let Some(parcel) = incoming.recv().await {
-            let about = parcel.about;
-            match parcel.message {
+        while let Some(envelope) = incoming.recv().await {
+            let about = envelope.about;
+            match envelope.message {
                 Message::Response(Response { id, outcome }) => {
                     if let Some(live) = self.live_now() {
                         live.answered.store(true, Ordering::Release);
@@ -103,7 +103,7 @@ impl Upstream {
             return;
         }
         if let Some(kind) = spoiled(&method) {
-            self.shelf(kind).spoil();
+            self.list_cache(kind).spoil();
         }
         match tag {
             Some(Tag::Origin(origin)) if origin.listens => {
@@ -126,8 +126,8 @@ impl Upstream {
         }
         let id = origin.id();
         let params = with_subscription(params, id.to_value());
-        let parcel = Parcel::notification(&method, Some(params)).about(Some(id));
-        self.pass(&session, parcel).await;
+        let envelope = Envelope::notification(&method, Some(params)).about(Some(id));
+        self.pass(&session, envelope).await;
     }
 
     async fn to_origin(&self, origin: &Origin, method: String, params: Option<Object>) {
@@ -144,8 +144,8 @@ impl Upstream {
             return self.broadcast(&method, params, None).await;
         }
         if let Some(session) = origin.session() {
-            let parcel = Parcel::notification(&method, params).about(Some(origin.id()));
-            self.pass(&session, parcel).await;
+            let envelope = Envelope::notification(&method, params).about(Some(origin.id()));
+            self.pass(&session, envelope).await;
         }
     }
 
@@ -224,12 +224,12 @@ impl Upstream {
     }
 
     /// Gives a message to a client; one that does not read holds up nobody else's.
-    async fn pass(&self, session: &Session, parcel: Parcel) {
+    async fn pass(&self, session: &Session, envelope: Envelope) {
         if self.shared {
-            session.client.try_send(parcel);
+            session.client.try_send(envelope);
         } else {
             session.wait_greeted().await;
-            session.client.send(parcel).await.ok();
+            session.client.send(envelope).await.ok();
         }
     }
 
@@ -237,7 +237,7 @@ impl Upstream {
     async fn asks(self: &Arc<Self>, peer: &Arc<Peer>, request: Request, about: Option<Id>) {
         if request.method == "ping" {
             let pong = Outcome::result(&json!({}));
-            peer.send(Parcel::response(request.id, pong)).await.ok();
+            peer.send(Envelope::response(request.id, pong)).await.ok();
             return;
         }
         let id = request.id.clone();
@@ -247,7 +247,7 @@ impl Upstream {
             let id = request.id.clone();
             let outcome = upstream.ask_client(&peer, request, about).await;
             lock(&upstream.asked).remove(&id);
-            peer.send(Parcel::response(id, outcome)).await.ok();
+            peer.send(Envelope::response(id, outcome)).await.ok();
         });
         asked.insert(id, asking.abort_handle());
     }
@@ -338,9 +338,9 @@ async fn progress(origin: &Origin, params: Option<Object>) {
     };
     let mut params = params.unwrap_or_default();
     params.insert("progressToken".to_owned(), token);
-    let parcel = Parcel::notification("notifications/progress", Some(params));
-    let parcel = parcel.about(Some(origin.id()));
-    session.client.send(parcel).await.ok();
+    let envelope = Envelope::notification("notifications/progress", Some(params));
+    let envelope = envelope.about(Some(origin.id()));
+    session.client.send(envelope).await.ok();
 }
 
 /// Tells whether a notification is for every client, whatever is under way.

@@ -17,11 +17,11 @@ use tokio::{
     time::sleep,
 };
 
-use super::{Server, Surroundings, shake::Shaken, shelf::Shelf};
+use super::{Server, Surroundings, list_cache::ListCache, shake::Shaken};
 use crate::{
     asks,
     era::{Era, Introduced},
-    message::{INTERNAL_ERROR, Id, Outcome, Parcel},
+    message::{Envelope, INTERNAL_ERROR, Id, Outcome},
     peer::{Peer, Tag},
     session::{Session, To},
 };
@@ -43,8 +43,8 @@ pub(crate) struct Upstream {
     /// Whether several clients use it.
     pub(crate) shared: bool,
     pub(super) around: Surroundings,
-    pub(super) tools: Shelf,
-    pub(super) prompts: Shelf,
+    pub(super) tools: ListCache,
+    pub(super) prompts: ListCache,
     pub(super) listing: tokio::sync::Mutex<()>,
     standing: watch::Sender<Standing>,
     audience: Mutex<Vec<Weak<Session>>>,
@@ -173,8 +173,8 @@ impl Upstream {
             greeting,
             shared,
             around,
-            tools: Shelf::default(),
-            prompts: Shelf::default(),
+            tools: ListCache::default(),
+            prompts: ListCache::default(),
             listing: tokio::sync::Mutex::new(()),
             standing: watch::Sender::new(Standing::Starting),
             audience: Mutex::default(),
@@ -292,8 +292,8 @@ impl Upstream {
             (Era::Legacy, None) => return,
         };
         if !live.told_initialized.swap(true, Ordering::AcqRel) {
-            let parcel = Parcel::notification("notifications/initialized", params);
-            live.peer.send(parcel).await.ok();
+            let envelope = Envelope::notification("notifications/initialized", params);
+            live.peer.send(envelope).await.ok();
         }
     }
 

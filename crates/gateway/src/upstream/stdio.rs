@@ -15,7 +15,7 @@ use super::{Connection, Dial, Dialing, Fate, Surroundings};
 use crate::{
     lines::{Line, answered_number, read_line, write_line},
     link::Link,
-    message::{INTERNAL_ERROR, Id, Outcome, Parcel, read_server},
+    message::{Envelope, INTERNAL_ERROR, Id, Outcome, read_server},
 };
 
 /// What a server never gets of our environment: with it, it could act as the person.
@@ -126,24 +126,24 @@ fn ended(status: io::Result<std::process::ExitStatus>) -> String {
 
 async fn read_all(
     stdout: impl AsyncRead + Unpin,
-    session: &mpsc::Sender<Parcel>,
+    session: &mpsc::Sender<Envelope>,
     around: &Surroundings,
 ) {
     let mut reader = BufReader::with_capacity(READ_BYTES, stdout);
     let mut line = Vec::new();
     loop {
         let read = read_line(&mut reader, &mut line, around.bytes_max).await;
-        let parcels = match read {
+        let envelopes = match read {
             Ok(Line::End) | Err(_) => return,
             Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
             Ok(Line::Whole) => match read_printed(&line) {
-                Some(parcels) => parcels,
+                Some(envelopes) => envelopes,
                 None => no_message(&line, around),
             },
             Ok(Line::TooLong) => too_long(&line, around),
         };
-        for parcel in parcels {
-            if session.send(parcel).await.is_err() {
+        for envelope in envelopes {
+            if session.send(envelope).await.is_err() {
                 return;
             }
         }
@@ -151,14 +151,14 @@ async fn read_all(
 }
 
 /// Reads a line of a server; bytes that are no text become U+FFFD, so that its answer is not lost.
-fn read_printed(line: &[u8]) -> Option<Vec<Parcel>> {
+fn read_printed(line: &[u8]) -> Option<Vec<Envelope>> {
     read_server(line)
         .ok()
         .or_else(|| read_server(String::from_utf8_lossy(line).as_bytes()).ok())
 }
 
 /// Answers a request in the place of a message that is too long to be read.
-fn too_long(ends: &[u8], around: &Surroundings) -> Vec<Parcel> {
+fn too_long(ends: &[u8], around: &Surroundings) -> Vec<Envelope> {
     let what = format!(
         "a message of {} is longer than {} bytes",
         around.label, around.bytes_max
@@ -168,7 +168,7 @@ fn too_long(ends: &[u8], around: &Surroundings) -> Vec<Parcel> {
 }
 
 /// Answers a request in the place of a line that cannot be read, where it is meant as an answer.
-fn no_message(line: &[u8], around: &Surroundings) -> Vec<Parcel> {
+fn no_message(line: &[u8], around: &Surroundings) -> Vec<Envelope> {
     let text = String::from_utf8_lossy(line);
     let start: String = text.chars().take(200).collect();
     around.notes.tell(&format!(
@@ -186,21 +186,21 @@ fn no_message(line: &[u8], around: &Surroundings) -> Vec<Parcel> {
 }
 
 /// Fails the request that a text without a meaning answers; none: it names no request.
-fn failed(text: &[u8], what: &str) -> Vec<Parcel> {
+fn failed(text: &[u8], what: &str) -> Vec<Envelope> {
     let id = answered_number(text).map(Id::from);
-    let answer = |id| Parcel::response(id, Outcome::error(INTERNAL_ERROR, what));
+    let answer = |id| Envelope::response(id, Outcome::error(INTERNAL_ERROR, what));
     id.map(answer).into_iter().collect()
 }
 
 /// Writes until the session is gone.
-async fn write_all(stdin: Option<ChildStdin>, session: &mut mpsc::Receiver<Parcel>) {
+async fn write_all(stdin: Option<ChildStdin>, session: &mut mpsc::Receiver<Envelope>) {
     let mut stdin = stdin;
     let mut buffer = Vec::new();
-    while let Some(parcel) = session.recv().await {
+    while let Some(envelope) = session.recv().await {
         let Some(open) = &mut stdin else {
             continue;
         };
-        let mut written = write_line(open, &mut buffer, &parcel).await;
+        let mut written = write_line(open, &mut buffer, &envelope).await;
         if session.is_empty() {
             written = written.and(open.flush().await);
         }

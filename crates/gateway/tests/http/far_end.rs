@@ -6,8 +6,8 @@ use interlock_core::names::RunId;
 use interlock_gateway::{
     govern::Caller,
     link::Link,
-    message::{Id, Message, Notification, Outcome, Parcel, Request},
-    serve::Door,
+    message::{Envelope, Id, Message, Notification, Outcome, Request},
+    serve::SessionFactory,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -39,7 +39,7 @@ impl Script {
     }
 }
 
-impl Door for Script {
+impl SessionFactory for Script {
     fn open(&self, caller: &Caller) -> Result<Link, String> {
         let (near, far) = Link::pair();
         self.seen.send(Seen::Opened(caller.clone())).ok();
@@ -58,8 +58,8 @@ impl Door for Script {
 
 async fn play(mut link: Link, seen: mpsc::UnboundedSender<Seen>) {
     let mut waiting: Option<Id> = None;
-    while let Some(parcel) = link.incoming.recv().await {
-        let answers = match parcel.message {
+    while let Some(envelope) = link.incoming.recv().await {
+        let answers = match envelope.message {
             Message::Request(request) => {
                 let params = request.params.clone().map_or(Value::Null, Value::Object);
                 seen.send(Seen::Asked(request.method.clone(), params)).ok();
@@ -80,8 +80,8 @@ async fn play(mut link: Link, seen: mpsc::UnboundedSender<Seen>) {
                 asked.map(|id| result_of(id, &result)).into_iter().collect()
             }
         };
-        for parcel in answers {
-            if link.outgoing.send(parcel).await.is_err() {
+        for envelope in answers {
+            if link.outgoing.send(envelope).await.is_err() {
                 break;
             }
         }
@@ -89,23 +89,23 @@ async fn play(mut link: Link, seen: mpsc::UnboundedSender<Seen>) {
     seen.send(Seen::Closed).ok();
 }
 
-fn result_of(id: Id, result: &Value) -> Parcel {
-    Parcel::response(id, Outcome::result(result))
+fn result_of(id: Id, result: &Value) -> Envelope {
+    Envelope::response(id, Outcome::result(result))
 }
 
-fn progress(id: &Id, number: u64) -> Parcel {
+fn progress(id: &Id, number: u64) -> Envelope {
     let params = json!({"progressToken": "t", "progress": number});
     let params = params.as_object().cloned();
-    Parcel::notification("notifications/progress", params).about(Some(id.clone()))
+    Envelope::notification("notifications/progress", params).about(Some(id.clone()))
 }
 
-fn answer(request: &Request, waiting: &mut Option<Id>) -> Vec<Parcel> {
+fn answer(request: &Request, waiting: &mut Option<Id>) -> Vec<Envelope> {
     let id = request.id.clone();
     let params = request.params.clone().unwrap_or_default();
     let name = params.get("name").and_then(Value::as_str);
     match (request.method.as_str(), name) {
         ("initialize", _) if params.contains_key("refuse") => {
-            vec![Parcel::response(id, Outcome::error(-32_602, "refused"))]
+            vec![Envelope::response(id, Outcome::error(-32_602, "refused"))]
         }
         ("initialize", _) => {
             let version = params["protocolVersion"].clone();
@@ -131,12 +131,13 @@ fn answer(request: &Request, waiting: &mut Option<Id>) -> Vec<Parcel> {
             let about = Some(id.clone());
             *waiting = Some(id);
             let params = json!({"message": "?"}).as_object().cloned();
-            vec![Parcel::request(Id::from(77), "elicitation/create", params).about(about)]
+            vec![Envelope::request(Id::from(77), "elicitation/create", params).about(about)]
         }
         ("tools/call", Some("flood")) => {
-            let mut parcels: Vec<Parcel> = (0..5_000).map(|number| progress(&id, number)).collect();
-            parcels.push(result_of(id, &json!({"done": true})));
-            parcels
+            let mut envelopes: Vec<Envelope> =
+                (0..5_000).map(|number| progress(&id, number)).collect();
+            envelopes.push(result_of(id, &json!({"done": true})));
+            envelopes
         }
         ("tools/list", _) => {
             let marked = json!({"type": "string", "x-mcp-header": "Region"});
@@ -150,23 +151,23 @@ fn answer(request: &Request, waiting: &mut Option<Id>) -> Vec<Parcel> {
             let params = params.as_object().cloned();
             *waiting = Some(id.clone());
             let method = "notifications/subscriptions/acknowledged";
-            vec![Parcel::notification(method, params).about(Some(id))]
+            vec![Envelope::notification(method, params).about(Some(id))]
         }
         ("server/discover", _) => {
             vec![result_of(id, &json!({"supportedVersions": ["2026-07-28"]}))]
         }
         ("error/capability", _) => {
-            vec![Parcel::response(id, Outcome::error(-32_021, "cannot"))]
+            vec![Envelope::response(id, Outcome::error(-32_021, "cannot"))]
         }
         ("ping", _) => vec![result_of(id, &json!({}))],
-        _ => vec![Parcel::response(
+        _ => vec![Envelope::response(
             id,
             Outcome::error(-32_601, "no such method"),
         )],
     }
 }
 
-fn told_of(told: &Notification, waiting: &mut Option<Id>) -> Vec<Parcel> {
+fn told_of(told: &Notification, waiting: &mut Option<Id>) -> Vec<Envelope> {
     match told.method.as_str() {
         "notifications/go" => {
             let asked = waiting.take();
@@ -176,7 +177,7 @@ fn told_of(told: &Notification, waiting: &mut Option<Id>) -> Vec<Parcel> {
                 .collect()
         }
         // Something that belongs to no request.
-        "notifications/say" => vec![Parcel::notification(
+        "notifications/say" => vec![Envelope::notification(
             "notifications/message",
             told.params.clone(),
         )],

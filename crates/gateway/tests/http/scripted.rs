@@ -10,7 +10,7 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use interlock_gateway::{
     link::Link,
-    message::{Id, Message, Outcome, Parcel},
+    message::{Envelope, Id, Message, Outcome},
     notes::Notes,
     upstream::{
         Running, Surroundings,
@@ -212,19 +212,19 @@ pub(crate) fn begun(asked: &Asked, session: &'static str) -> Says {
 
 pub(crate) async fn ask(link: &Link, id: u64, method: &str, params: Value) {
     let params = params.as_object().cloned();
-    let parcel = Parcel::request(Id::from(id), method, params);
-    link.outgoing.send(parcel).await.unwrap();
+    let envelope = Envelope::request(Id::from(id), method, params);
+    link.outgoing.send(envelope).await.unwrap();
 }
 
 pub(crate) async fn tell(link: &Link, method: &str, params: Value) {
-    let parcel = Parcel::notification(method, params.as_object().cloned());
-    link.outgoing.send(parcel).await.unwrap();
+    let envelope = Envelope::notification(method, params.as_object().cloned());
+    link.outgoing.send(envelope).await.unwrap();
 }
 
 /// Returns the next message: its method, or its result or error.
 pub(crate) async fn next(link: &mut Link) -> Value {
-    let parcel = soon(link.incoming.recv()).await.expect("a message");
-    let text = match parcel.message {
+    let envelope = soon(link.incoming.recv()).await.expect("a message");
+    let text = match envelope.message {
         Message::Request(request) => return json!(request.method),
         Message::Notification(told) => return json!(told.method),
         Message::Response(answer) => match answer.outcome {

@@ -1,7 +1,7 @@
 //! How the gateway's own side of a connection to a server over HTTP behaves.
 
 use interlock_gateway::{
-    message::{Id, Outcome, Parcel},
+    message::{Envelope, Id, Outcome},
     upstream::http::{HttpServer, Speaks},
 };
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ async fn what_a_server_says_by_itself_is_heard() {
     begin(&mut link, &mut server).await;
     assert_eq!(next(&mut link).await, "notifications/one");
     assert_eq!(next(&mut link).await, "roots/list");
-    let answer = Parcel::response(Id::from(9), Outcome::result(&json!({"roots": []})));
+    let answer = Envelope::response(Id::from(9), Outcome::result(&json!({"roots": []})));
     link.outgoing.send(answer).await.unwrap();
     let answered = server
         .until(|asked| asked.body.get("result").is_some())

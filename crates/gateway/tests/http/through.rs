@@ -10,7 +10,7 @@ use interlock_gateway::{
     govern::Caller,
     link::Link,
     notes::Notes,
-    serve::Door,
+    serve::SessionFactory,
     upstream::{
         Running, Surroundings,
         http::{HttpServer, Speaks},
@@ -101,7 +101,7 @@ struct Straight {
     around: Surroundings,
 }
 
-impl Door for Straight {
+impl SessionFactory for Straight {
     fn open(&self, _caller: &Caller) -> Result<Link, String> {
         Ok(self.server.connect(&self.around).link)
     }
@@ -134,7 +134,7 @@ impl ClientHandler for Watching {
 async fn check(version: ProtocolVersion, mode: ClientLifecycleMode) {
     let (notes, _) = Notes::to_channel();
     let (running, _ended) = Running::new();
-    let door = Straight {
+    let factory = Straight {
         server: HttpServer::new(&their_server().await, [], Speaks::Any).unwrap(),
         around: Surroundings {
             label: "theirs".to_owned(),
@@ -143,7 +143,7 @@ async fn check(version: ProtocolVersion, mode: ClientLifecycleMode) {
             running,
         },
     };
-    let (address, stop, running) = serve(Rules::default(), Arc::new(door)).await;
+    let (address, stop, running) = serve(Rules::default(), Arc::new(factory)).await;
     let http = reqwest::Client::builder()
         .no_proxy()
         .tls_backend_preconfigured(no_tls());

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use interlock_gateway::{
     metrics::Metrics,
-    serve::{Access, Door, Limits, ServeSettings, listen},
+    serve::{Access, Limits, ServeSettings, SessionFactory, listen},
 };
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
 
 pub(crate) async fn serve(
     rules: Rules,
-    door: Arc<dyn Door>,
+    factory: Arc<dyn SessionFactory>,
 ) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
     let settings = ServeSettings {
         listen: rules.listen.parse().unwrap(),
@@ -66,7 +66,7 @@ pub(crate) async fn serve(
         verbose: false,
         log: None,
     };
-    let listening = listen(settings, door, Metrics::default()).await.unwrap();
+    let listening = listen(settings, factory, Metrics::default()).await.unwrap();
     let address = listening.address();
     let (stop, stopped) = oneshot::channel();
     let running = tokio::spawn(listening.run(async {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use interlock_gateway::{
     govern::Caller,
     link::Link,
-    message::{Frame, Message, Parcel, read_client, read_server},
+    message::{Envelope, Frame, Message, read_client, read_server},
     notes::Notes,
     session::{Bounds, Gateway},
     upstream::{Connection, Dial, Dialing, Fate, Running, Server, Surroundings},
@@ -151,14 +151,14 @@ impl Play {
         match (who.split_at(who.len() - 1), what) {
             (("client", ">"), text) => {
                 let text = self.filled(text);
-                let Ok(Frame::One(parcel)) = read_client(text.as_bytes()) else {
+                let Ok(Frame::One(envelope)) = read_client(text.as_bytes()) else {
                     panic!("no message: {text}");
                 };
                 self.client
                     .as_ref()
                     .unwrap()
                     .outgoing
-                    .send(parcel)
+                    .send(envelope)
                     .await
                     .unwrap();
             }
@@ -175,11 +175,11 @@ impl Play {
             }
             ((name, ">"), text) => {
                 let text = self.filled(text);
-                let parcels =
+                let envelopes =
                     read_server(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
                 let link = self.actor(name).link().await;
-                for parcel in parcels {
-                    link.outgoing.send(parcel).await.unwrap();
+                for envelope in envelopes {
+                    link.outgoing.send(envelope).await.unwrap();
                 }
             }
             ((name, "<"), text) => {
@@ -243,11 +243,11 @@ impl Play {
             name => self.actor(name).link().await,
         };
         let heard = timeout(PATIENCE, link.incoming.recv()).await;
-        let parcel = heard
+        let envelope = heard
             .unwrap_or_else(|_| panic!("{who} hears nothing"))
             .unwrap();
         let mut bytes = Vec::new();
-        parcel.write(&mut bytes);
+        envelope.write(&mut bytes);
         serde_json::from_slice(&bytes).unwrap()
     }
 
@@ -279,9 +279,9 @@ impl Play {
         }
     }
 
-    fn compare(&mut self, line: &str, text: &str, parcel: &Parcel) {
+    fn compare(&mut self, line: &str, text: &str, envelope: &Envelope) {
         let mut bytes = Vec::new();
-        parcel.write(&mut bytes);
+        envelope.write(&mut bytes);
         let heard: Value = serde_json::from_slice(&bytes).unwrap();
         let wanted: Value =
             serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -289,7 +289,7 @@ impl Play {
             self.fits(&wanted, &heard),
             "wanted: {line}\n heard: {heard}"
         );
-        if let Message::Response(response) = &parcel.message {
+        if let Message::Response(response) = &envelope.message {
             assert!(response.id.is_some(), "{heard}");
         }
     }
@@ -358,8 +358,8 @@ impl Play {
             .iter_mut()
             .filter_map(|actor| actor.link.as_mut().map(|(link, _)| link));
         for link in links.chain(&mut self.client) {
-            if let Ok(parcel) = link.incoming.try_recv() {
-                panic!("heard beside the transcript: {parcel:?}");
+            if let Ok(envelope) = link.incoming.try_recv() {
+                panic!("heard beside the transcript: {envelope:?}");
             }
         }
         let told = self.told.lock().unwrap();

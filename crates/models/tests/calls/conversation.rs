@@ -1,7 +1,7 @@
 //! A conversation with a provider of each kind, as it goes over the wire.
 
 use crate::support::{self, KINDS, Strict, at, request};
-use interlock_models::{Client, Finish, Kind, Patience};
+use interlock_models::{Client, Finish, Kind, RetryPolicy};
 use interlock_testkit::provider::{Say, Script, call, text};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn text_and_calls_arrive_whole_from_every_kind() {
             &client,
             &at(kind, &model.url()),
             &request(kind),
-            &Patience::once(),
+            &RetryPolicy::once(),
         );
         let answer = answer.unwrap();
         assert_eq!(answer.text(), "I read.", "{kind}");
@@ -77,13 +77,13 @@ fn played(
     let client = Client::new().unwrap();
     let provider = at(kind, &model.url());
     let mut request = request(kind);
-    let (answer, _) = support::call(&client, &provider, &request, &Patience::once());
+    let (answer, _) = support::call(&client, &provider, &request, &RetryPolicy::once());
     support::follow(&mut request, &answer.unwrap(), "text of a file");
     // As after a crash: rebuilt from what was stored.
     let stored = request.bytes();
     let request: interlock_models::Request = serde_json::from_slice(&stored).unwrap();
     assert_eq!(request.bytes(), stored, "{kind}");
-    let (answer, _) = support::call(&client, &provider, &request, &Patience::once());
+    let (answer, _) = support::call(&client, &provider, &request, &RetryPolicy::once());
     let answer = answer.unwrap();
     assert_eq!(
         (answer.text().as_str(), answer.finish),
@@ -172,7 +172,7 @@ fn the_key_goes_where_its_kind_wants_it_and_own_headers_beside() {
             .with_header("X-Team", "blue")
             .unwrap();
         let client = Client::new().unwrap();
-        support::call(&client, &provider, &request(kind), &Patience::once())
+        support::call(&client, &provider, &request(kind), &RetryPolicy::once())
             .0
             .unwrap();
         let asked = &model.asked()[0];
@@ -208,7 +208,7 @@ fn a_hundred_calls_at_once_share_a_client() {
                 request.messages =
                     vec![interlock_models::Message::user(format!("branch {number}"))];
                 let (answer, heard) =
-                    support::call(client, provider, &request, &Patience::default());
+                    support::call(client, provider, &request, &RetryPolicy::default());
                 assert_eq!(answer.unwrap().text(), format!("branch {number}"));
                 assert_eq!(heard.concat(), format!("branch {number}"));
             });

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use interlock_models::{
-    Cancel, Client, Code, Heard, Jitter, Key, Kind, Patience, Provider as To, Waited,
+    Cancel, Client, Code, Heard, Jitter, Key, Kind, Provider as To, RetryPolicy, Waited,
 };
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::json;
@@ -25,7 +25,7 @@ fn done() -> Reply {
 fn play(
     kind: Kind,
     replies: Vec<Reply>,
-    patience: &Patience,
+    retry: &RetryPolicy,
 ) -> (
     Result<String, interlock_models::ModelError>,
     Vec<u128>,
@@ -34,7 +34,7 @@ fn play(
     let model = Strict::start(Script::replies(replies));
     let clock = Fast::at(0);
     let client = Client::with_clock(Arc::clone(&clock) as _).unwrap();
-    let (answer, _) = support::call(&client, &at(kind, &model.url()), &request(kind), patience);
+    let (answer, _) = support::call(&client, &at(kind, &model.url()), &request(kind), retry);
     (
         answer.map(|answer| answer.text()),
         clock.waits_ms(),
@@ -46,7 +46,8 @@ fn play(
 fn passing_statuses_are_tried_four_times_with_doubling_waits() {
     for kind in KINDS {
         for status in [408, 409, 429, 500, 503, 529] {
-            let (answer, waits, requests) = play(kind, vec![refused(status)], &Patience::default());
+            let (answer, waits, requests) =
+                play(kind, vec![refused(status)], &RetryPolicy::default());
             let error = answer.unwrap_err();
             assert_eq!(error.code(), Code::ModelError, "{kind} {status}");
             assert_eq!(error.tries, 4);
@@ -61,7 +62,7 @@ fn passing_statuses_are_tried_four_times_with_doubling_waits() {
             );
         }
         let replies = vec![refused(503), refused(429), done()];
-        let (answer, waits, _) = play(kind, replies, &Patience::default());
+        let (answer, waits, _) = play(kind, replies, &RetryPolicy::default());
         assert_eq!(answer.as_deref(), Ok("done"));
         assert_eq!(waits, [500, 1_000]);
     }
@@ -72,7 +73,7 @@ fn lasting_statuses_are_tried_once() {
     for kind in KINDS {
         for status in [400, 401, 403, 404, 405, 302] {
             let (answer, _, requests) =
-                play(kind, vec![refused(status), done()], &Patience::default());
+                play(kind, vec![refused(status), done()], &RetryPolicy::default());
             let error = answer.unwrap_err();
             assert_eq!(
                 (error.code(), error.tries, requests),
@@ -89,7 +90,7 @@ fn a_redirect_is_not_followed_with_the_key() {
     let to = format!("{}/v1/messages", elsewhere.url());
     for status in [301, 302, 303, 307, 308] {
         let reply = Reply::status(status, &json!({})).with_header("location", &to);
-        let (answer, _, _) = play(Kind::Anthropic, vec![reply], &Patience::default());
+        let (answer, _, _) = play(Kind::Anthropic, vec![reply], &RetryPolicy::default());
         assert!(answer.unwrap_err().to_string().contains("redirect"));
     }
     assert!(elsewhere.asked().is_empty());
@@ -98,7 +99,7 @@ fn a_redirect_is_not_followed_with_the_key() {
 #[test]
 fn retry_after_is_waited_for_up_to_its_bound() {
     let after = |value: &str| refused(429).with_header("retry-after", value);
-    let waits = |reply: Reply| play(Kind::OpenAi, vec![reply, done()], &Patience::default()).1;
+    let waits = |reply: Reply| play(Kind::OpenAi, vec![reply, done()], &RetryPolicy::default()).1;
     assert_eq!(waits(after("7")), [7_000]);
     assert_eq!(waits(after("0.2")), [500], "less than its own wait");
     assert_eq!(waits(after("3600")), [60_000]);
@@ -118,7 +119,7 @@ fn retry_after_is_waited_for_up_to_its_bound() {
 #[test]
 fn another_policy_waits_by_its_own_table() {
     // `initial_interval: 2`, factor 2, `max_interval: 10`, five tries; `retry-after` up to the longest wait.
-    let patience = Patience {
+    let retry = RetryPolicy {
         max_attempts: 5,
         initial_interval: Duration::from_secs(2),
         backoff_factor: 2.0,
@@ -128,7 +129,7 @@ fn another_policy_waits_by_its_own_table() {
     };
     let asks = refused(429).with_header("retry-after", "30");
     let replies = vec![refused(503), refused(503), asks, refused(503), refused(503)];
-    let (answer, waits, requests) = play(Kind::Gemini, replies, &patience);
+    let (answer, waits, requests) = play(Kind::Gemini, replies, &retry);
     assert_eq!(answer.unwrap_err().tries, 5);
     assert_eq!(waits, [2_000, 4_000, 10_000, 10_000]);
     assert_eq!(requests, 5);
@@ -160,7 +161,7 @@ fn a_broken_stream_is_thrown_away_and_asked_for_again() {
                     &client,
                     &at(kind, &model.url()),
                     &request(kind),
-                    &Patience::default(),
+                    &RetryPolicy::default(),
                 );
                 let answer = answer.unwrap_or_else(|error| panic!("{kind} cut at {cut}: {error}"));
                 assert_eq!(answer.text(), "half a message", "{kind} cut at {cut}");
@@ -186,7 +187,7 @@ fn silence_ends_a_try() {
             let client = Client::with_clock(Fast::at(0)).unwrap();
             let provider = at(kind, &model.url()).with_silence(Duration::from_millis(300));
             let (answer, heard) =
-                support::call(&client, &provider, &request(kind), &Patience::default());
+                support::call(&client, &provider, &request(kind), &RetryPolicy::default());
             assert_eq!(answer.unwrap().text(), "done", "{kind}");
             assert!(
                 heard.iter().any(|one| one.contains("was silent for 0.3 s")),
@@ -205,7 +206,7 @@ fn a_try_has_a_time() {
         &client,
         &provider,
         &request(Kind::Anthropic),
-        &Patience::once(),
+        &RetryPolicy::once(),
     );
     assert!(
         answer
@@ -230,7 +231,7 @@ fn nobody_there_is_tried_again_and_named() {
         &client,
         &provider,
         &request(Kind::OpenAi),
-        &Patience::default(),
+        &RetryPolicy::default(),
     );
     let told = answer.unwrap_err().to_string();
     assert!(
@@ -260,7 +261,7 @@ fn a_key_is_in_no_message() {
                 .with_header("x-auth", "Bearer other-secret-2")
                 .unwrap();
             let (answer, heard) =
-                support::call(&client, &provider, &request(kind), &Patience::default());
+                support::call(&client, &provider, &request(kind), &RetryPolicy::default());
             let told = format!("{} {heard:?} {provider:?}", answer.unwrap_err());
             for secret in [KEY, "sk-ant-01", "s3cret-header", "other-secret"] {
                 assert!(!told.contains(secret), "{kind}: {told}");
@@ -317,7 +318,7 @@ fn a_conversation_that_is_too_long_has_its_own_code() {
         let (answer, _, requests) = play(
             kind,
             vec![Reply::status(status, &body), done()],
-            &Patience::default(),
+            &RetryPolicy::default(),
         );
         let error = answer.unwrap_err();
         assert_eq!(
@@ -328,7 +329,11 @@ fn a_conversation_that_is_too_long_has_its_own_code() {
     }
     // In the middle of a stream, too.
     let line = "data: {\"error\":{\"message\":\"This model's maximum context length is 8192 tokens.\"}}\n\n";
-    let (answer, _, _) = play(Kind::OpenAi, vec![Reply::raw(line)], &Patience::default());
+    let (answer, _, _) = play(
+        Kind::OpenAi,
+        vec![Reply::raw(line)],
+        &RetryPolicy::default(),
+    );
     assert_eq!(answer.unwrap_err().code(), Code::ContextOverflow);
 }
 
@@ -357,7 +362,11 @@ fn an_error_in_the_stream_is_tried_again_where_it_may_pass() {
         ),
     ];
     for (kind, body) in passing {
-        let (answer, waits, _) = play(kind, vec![Reply::raw(body), done()], &Patience::default());
+        let (answer, waits, _) = play(
+            kind,
+            vec![Reply::raw(body), done()],
+            &RetryPolicy::default(),
+        );
         assert_eq!(answer.as_deref(), Ok("done"), "{kind}");
         assert_eq!(waits.len(), 1);
     }
@@ -376,8 +385,11 @@ fn an_error_in_the_stream_is_tried_again_where_it_may_pass() {
         ),
     ];
     for (kind, body) in lasting {
-        let (answer, _, requests) =
-            play(kind, vec![Reply::raw(body), done()], &Patience::default());
+        let (answer, _, requests) = play(
+            kind,
+            vec![Reply::raw(body), done()],
+            &RetryPolicy::default(),
+        );
         assert_eq!((answer.unwrap_err().tries, requests), (1, 1), "{kind}");
     }
 }
@@ -386,7 +398,7 @@ fn an_error_in_the_stream_is_tried_again_where_it_may_pass() {
 fn what_is_no_stream_is_told_with_its_sentence() {
     for kind in [Kind::Anthropic, Kind::OpenAi, Kind::Gemini] {
         let reply = Reply::raw("{\"error\":{\"message\":\"this model cannot stream\"}}");
-        let (answer, _, requests) = play(kind, vec![reply, done()], &Patience::default());
+        let (answer, _, requests) = play(kind, vec![reply, done()], &RetryPolicy::default());
         let told = answer.unwrap_err().to_string();
         assert!(
             told.contains("this model cannot stream") && told.contains("not with a stream"),
@@ -396,7 +408,7 @@ fn what_is_no_stream_is_told_with_its_sentence() {
         let (answer, _, _) = play(
             kind,
             vec![Reply::raw("<html><body>log in</body></html>")],
-            &Patience::default(),
+            &RetryPolicy::default(),
         );
         let told = answer.unwrap_err().to_string();
         assert!(!told.contains("log in"), "a page is not repeated: {told}");
@@ -434,7 +446,7 @@ fn what_a_server_refuses_is_left_out_and_stays_so() {
     request.options.temperature = serde_json::Number::from_f64(0.5);
     request.options.thinking = Some(interlock_models::Thinking::High);
     for requests in [5, 6] {
-        let (answer, heard) = support::call(&client, &provider, &request, &Patience::once());
+        let (answer, heard) = support::call(&client, &provider, &request, &RetryPolicy::once());
         assert_eq!(answer.unwrap().text(), "done");
         assert_eq!(model.asked().len(), requests, "{heard:?}");
     }
@@ -459,7 +471,7 @@ fn a_model_that_knows_no_budget_is_told_how_hard_to_think() {
         &client,
         &at(Kind::Anthropic, &model.url()),
         &request,
-        &Patience::once(),
+        &RetryPolicy::once(),
     );
     assert_eq!(answer.unwrap().text(), "done");
     let asked = model.asked();
@@ -481,7 +493,7 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
                     client.call(
                         &provider,
                         &request,
-                        &Patience::default(),
+                        &RetryPolicy::default(),
                         &cancel,
                         &mut |_| {},
                     )
@@ -499,17 +511,17 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
     let model = Strict::start(Script::replies(vec![refused(503)]));
     let client = Client::new().unwrap();
     let cancel = Cancel::new();
-    let patience = Patience {
+    let retry = RetryPolicy {
         initial_interval: Duration::from_hours(1),
         max_interval: Duration::from_hours(1),
-        ..Patience::default()
+        ..RetryPolicy::default()
     };
     let pulled = cancel.clone();
     let error = client
         .call(
             &at(Kind::OpenAi, &model.url()),
             &request(Kind::OpenAi),
-            &patience,
+            &retry,
             &cancel,
             &mut |heard| {
                 if matches!(heard, Heard::Again { .. }) {
@@ -524,7 +536,7 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
     let error = client.call(
         &at(Kind::OpenAi, &model.url()),
         &request(Kind::OpenAi),
-        &patience,
+        &retry,
         &cancel,
         &mut |_| {},
     );

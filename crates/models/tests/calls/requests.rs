@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use interlock_models::{
-    Call, Client, Kind, Message, Opaque, Options, Part, Patience, Request, Thinking, ToolResult,
+    Call, Client, Kind, Message, Opaque, Options, Part, Request, RetryPolicy, Thinking, ToolResult,
     ToolSpec,
 };
 use interlock_testkit::provider::{Script, text};
@@ -138,9 +138,14 @@ fn sent(kind: Kind, request: &Request) -> interlock_testkit::provider::Asked {
         interlock_testkit::provider::Reply::say(vec![text("done")])
     }));
     let client = Client::new().unwrap();
-    support::call(&client, &at(kind, &model.url()), request, &Patience::once())
-        .0
-        .unwrap();
+    support::call(
+        &client,
+        &at(kind, &model.url()),
+        request,
+        &RetryPolicy::once(),
+    )
+    .0
+    .unwrap();
     model.asked().remove(0)
 }
 
@@ -282,7 +287,7 @@ fn a_name_that_is_not_taken_is_changed_and_comes_back() {
             &client,
             &at(kind, &model.url()),
             &request,
-            &Patience::once(),
+            &RetryPolicy::once(),
         );
         let answer = answer.unwrap();
         let called: Vec<&str> = answer.calls().map(|call| call.name.as_str()).collect();
@@ -294,7 +299,7 @@ fn a_name_that_is_not_taken_is_changed_and_comes_back() {
             &client,
             &at(kind, &model.url()),
             &request,
-            &Patience::once(),
+            &RetryPolicy::once(),
         )
         .0
         .unwrap();
@@ -362,7 +367,7 @@ fn a_conversation_that_is_not_whole_is_not_sent() {
             &client,
             &at(Kind::OpenAi, &model.url()),
             &request,
-            &Patience::once(),
+            &RetryPolicy::once(),
         );
         assert!(answer.unwrap_err().to_string().contains("is not whole"));
     }
@@ -391,7 +396,7 @@ fn bases_may_hold_the_version_or_a_path() {
             &client,
             &provider,
             &support::request(kind),
-            &Patience::once(),
+            &RetryPolicy::once(),
         )
         .0
         .unwrap();
@@ -410,7 +415,7 @@ fn connections_are_used_again() {
                 &client,
                 &provider,
                 &support::request(kind),
-                &Patience::once(),
+                &RetryPolicy::once(),
             )
             .0
             .unwrap();

@@ -9,8 +9,8 @@ use std::{
 };
 
 use interlock_models::{
-    Answer, Cancel, Client, Clock, Heard, Key, Kind, Message, ModelError, Patience, Provider,
-    Request, ToolResult, ToolSpec, Waited,
+    Answer, Cancel, Client, Clock, Heard, Key, Kind, Message, ModelError, Provider, Request,
+    RetryPolicy, ToolResult, ToolSpec, Waited,
 };
 use interlock_testkit::provider;
 use serde_json::json;
@@ -179,10 +179,10 @@ pub(crate) fn call(
     client: &Client,
     provider: &Provider,
     request: &Request,
-    patience: &Patience,
+    retry: &RetryPolicy,
 ) -> (Result<Answer, ModelError>, Vec<String>) {
     let mut heard = Vec::new();
-    let answer = client.call(provider, request, patience, &Cancel::new(), &mut |one| {
+    let answer = client.call(provider, request, retry, &Cancel::new(), &mut |one| {
         heard.push(match one {
             Heard::Text(text) => text.to_owned(),
             Heard::Thinking(text) => format!("thinking {text}"),

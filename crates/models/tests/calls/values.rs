@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use interlock_models::{
-    Call, Jitter, Key, Kind, Message, Opaque, Options, Part, Patience, Price, Provider, Request,
+    Call, Jitter, Key, Kind, Message, Opaque, Options, Part, Price, Provider, Request, RetryPolicy,
     Thinking, ToolResult, ToolSpec, Usage,
 };
 use serde_json::{Value, json};
 
-fn waits(patience: &Patience, lot: f64) -> Vec<u128> {
-    let tries = 1..=patience.max_attempts;
+fn waits(retry: &RetryPolicy, jitter: f64) -> Vec<u128> {
+    let tries = 1..=retry.max_attempts;
     tries
-        .map_while(|tried| patience.wait(tried, None, lot))
+        .map_while(|tried| retry.wait(tried, None, jitter))
         .map(|wait| wait.as_millis())
         .collect()
 }
 
 #[test]
 fn waits_grow_to_their_bound_and_never_beyond_what_can_be_said() {
-    let seconds = |initial: f64, factor: f64, most: u64, tries: u32, jitter: Jitter| Patience {
+    let seconds = |initial: f64, factor: f64, most: u64, tries: u32, jitter: Jitter| RetryPolicy {
         max_attempts: tries,
         initial_interval: Duration::from_secs_f64(initial),
         backoff_factor: factor,
@@ -27,8 +27,8 @@ fn waits_grow_to_their_bound_and_never_beyond_what_can_be_said() {
         retry_after_max: Duration::from_secs(most),
     };
     let table = [
-        (Patience::default(), 0.0, vec![500, 1_000, 2_000]),
-        (Patience::default(), 0.99999, vec![375, 750, 1_500]),
+        (RetryPolicy::default(), 0.0, vec![500, 1_000, 2_000]),
+        (RetryPolicy::default(), 0.99999, vec![375, 750, 1_500]),
         (
             seconds(2.0, 2.0, 60, 5, Jitter::None),
             0.5,
@@ -67,11 +67,11 @@ fn waits_grow_to_their_bound_and_never_beyond_what_can_be_said() {
             f64::NAN,
             vec![1_000, 1_000],
         ),
-        (Patience::once(), 0.5, vec![]),
+        (RetryPolicy::once(), 0.5, vec![]),
         (seconds(1.0, 2.0, 9, 0, Jitter::None), 0.5, vec![]),
     ];
-    for (patience, lot, expected) in table {
-        assert_eq!(waits(&patience, lot), expected, "{patience:?}");
+    for (retry, jitter, expected) in table {
+        assert_eq!(waits(&retry, jitter), expected, "{retry:?}");
     }
     let long = seconds(3_600_000.0, 10.0, 3_600_000, u32::MAX, Jitter::Second);
     assert_eq!(
@@ -80,7 +80,7 @@ fn waits_grow_to_their_bound_and_never_beyond_what_can_be_said() {
     );
     let asked = Some(Duration::from_secs(5));
     assert_eq!(
-        Patience::default().wait(1, asked, 0.5),
+        RetryPolicy::default().wait(1, asked, 0.5),
         Some(Duration::from_secs(5))
     );
 }

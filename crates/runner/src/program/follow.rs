@@ -19,7 +19,7 @@ use super::{
     group::{self, KILL_AFTER},
     pipes::{Inlet, Outlet},
     spawn,
-    terminal::Lent,
+    terminal::ForegroundGuard,
 };
 
 /// How long others of the group may go on when the program has ended, as `>(…)` does.
@@ -171,7 +171,7 @@ struct Follow<'a> {
     out: Outlet,
     err: Outlet,
     into: Inlet<'a>,
-    lent: Option<Lent<'a>>,
+    lent: Option<ForegroundGuard<'a>>,
     deadline: Option<Instant>,
     ending: Option<Ending>,
     ended: Option<Ended>,

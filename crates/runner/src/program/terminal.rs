@@ -78,13 +78,13 @@ impl Terminal {
     /// Gives the foreground to `group` until the answer is dropped.
     ///
     /// `None` where the terminal is not this session's own: there is no foreground to give.
-    pub(super) fn lend(&self, group: Pid) -> Option<Lent<'_>> {
+    pub(super) fn lend(&self, group: Pid) -> Option<ForegroundGuard<'_>> {
         let before = tcgetpgrp(&self.device).ok()?;
         let own = getpgrp();
         if before != own {
             return None;
         }
-        let lent = Lent {
+        let lent = ForegroundGuard {
             terminal: self,
             own,
             group,
@@ -97,7 +97,7 @@ impl Terminal {
 
 /// The foreground, lent to a program's group.
 #[derive(Debug)]
-pub(super) struct Lent<'a> {
+pub(super) struct ForegroundGuard<'a> {
     terminal: &'a Terminal,
     own: Pid,
     group: Pid,
@@ -105,7 +105,7 @@ pub(super) struct Lent<'a> {
     modes: Option<Termios>,
 }
 
-impl Lent<'_> {
+impl ForegroundGuard<'_> {
     fn give(&self) {
         self.set(self.group);
         // It may have asked for the terminal before it had it.
@@ -138,7 +138,7 @@ impl Lent<'_> {
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for ForegroundGuard<'_> {
     fn drop(&mut self) {
         self.take();
     }

@@ -17,7 +17,7 @@ use interlock_core::{
     run::{Phase, Run},
 };
 use interlock_expr::text::Places;
-use interlock_runner::{Dark, Embedded, Halt, Surroundings, command};
+use interlock_runner::{Embedded, Halt, NullScreen, Surroundings, command};
 use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -141,7 +141,7 @@ impl Room {
 
     fn host_at(&self, log: RunLog, places: Places) -> Embedded {
         let mut around = Surroundings::new(self.run.to_string(), places, log.directory());
-        around.screen = Arc::new(Dark);
+        around.screen = Arc::new(NullScreen);
         Embedded::take(log, around).unwrap()
     }
 

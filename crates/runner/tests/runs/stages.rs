@@ -7,7 +7,7 @@ use std::{
 
 use interlock_core::{event::Event, machine::Machine};
 use interlock_models::{
-    Answer, Cancel, Client, Heard, Key, Kind, ModelError, Patience, Provider, Request, Usage,
+    Answer, Cancel, Client, Heard, Key, Kind, ModelError, Provider, Request, RetryPolicy, Usage,
 };
 use interlock_runner::{
     Answers, Channel, Halt, Model, Models, Open, People, Said, Stages, Surroundings, Tries, Wanted,
@@ -63,7 +63,7 @@ impl Models for Scripted {
         };
         let provider = Provider::new(model.kind, Some(&url), Some(key)).unwrap();
         self.client
-            .call(&provider, request, &Patience::once(), cancel, heard)
+            .call(&provider, request, &RetryPolicy::once(), cancel, heard)
     }
 
     fn cost(&self, _: &Model, _: &Usage) -> Option<u64> {

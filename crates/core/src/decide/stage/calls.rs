@@ -6,7 +6,7 @@ use crate::{
     call::{CallResult, ToolCall},
     decide::{Answered, Reply, calls::record},
     event::{CallRecord, Event},
-    judge::{StageVerdict, bench_of, judge_stage, marks, only_reads},
+    judge::{StageVerdict, context_of, judge_stage, marks, only_reads},
     names::{CallId, Digest, FramePath},
     refusal::{Code, Refusal},
     run::{Asked, Grant},
@@ -31,12 +31,12 @@ impl Work<'_> {
             ));
         }
         let mode = self.mode();
-        let Some(bench) = bench_of(self.machine, &self.run, call, path) else {
+        let Some(context) = context_of(self.machine, &self.run, call, path) else {
             return Err(super::super::lost(path));
         };
-        let follows = marks(bench);
+        let follows = marks(context);
         let reads = only_reads(call);
-        match judge_stage(bench, &mode) {
+        match judge_stage(context, &mode) {
             StageVerdict::Allow(source) => {
                 self.emit(Event::ToolAllowed {
                     path: path.clone(),

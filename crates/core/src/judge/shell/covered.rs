@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{
     facts::{ShellFacts, SimpleCommand},
-    judge::Bench,
+    judge::JudgeContext,
     policy::CommandEntry,
     refusal::Code,
 };
 
 /// Refuses a listed command whose words make something else of it.
-pub(super) fn covered_as_it_stands(bench: Bench<'_>, facts: &ShellFacts) -> Found {
-    let Some((command, why)) = steering::first(bench, facts) else {
+pub(super) fn covered_as_it_stands(context: JudgeContext<'_>, facts: &ShellFacts) -> Found {
+    let Some((command, why)) = steering::first(context, facts) else {
         return Ok(());
     };
     let shown = show(command);
@@ -50,11 +50,11 @@ pub(super) fn covered_as_it_stands(bench: Bench<'_>, facts: &ShellFacts) -> Foun
 }
 
 /// Refuses a variable that may steer a listed command it is set for.
-pub(super) fn names_of_listed(bench: Bench<'_>, facts: &ShellFacts) -> Found {
+pub(super) fn names_of_listed(context: JudgeContext<'_>, facts: &ShellFacts) -> Found {
     let found = facts
         .commands
         .iter()
-        .find_map(|command| Some((command, steering_name(bench, facts, command)?)));
+        .find_map(|command| Some((command, steering_name(context, facts, command)?)));
     let Some((command, (entry, name))) = found else {
         return Ok(());
     };
@@ -72,13 +72,13 @@ pub(super) fn names_of_listed(bench: Bench<'_>, facts: &ShellFacts) -> Found {
 
 /// Returns the nearest entry that lists `command`, with a variable that every such entry leaves open.
 fn steering_name<'a>(
-    bench: Bench<'a>,
+    context: JudgeContext<'a>,
     facts: &'a ShellFacts,
     command: &'a SimpleCommand,
 ) -> Option<(&'a CommandEntry, &'a str)> {
-    let (nearest, _) = longest(bench, command)?;
+    let (nearest, _) = longest(context, command)?;
     let steers = |entry: &CommandEntry| steering_variables(facts, command, &entry.words);
-    let mut listing = entries(bench, command).filter(|entry| beyond(entry, command).is_some());
+    let mut listing = entries(context, command).filter(|entry| beyond(entry, command).is_some());
     if listing.any(|entry| steers(entry).is_empty()) {
         return None;
     }

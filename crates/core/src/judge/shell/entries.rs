@@ -1,6 +1,6 @@
 //! `allowed_commands`: which commands an entry lists, covers, or tolerates beside it.
 
-use super::super::Bench;
+use super::super::JudgeContext;
 use crate::{
     facts::{Beside, CommandClass, SimpleCommand, Word},
     policy::CommandEntry,
@@ -18,15 +18,15 @@ const PROGRAM_DIRECTORIES: [&str; 6] = [
 
 /// Returns the entries that a state's own list has for `command`, and the person's.
 pub(super) fn entries<'a>(
-    bench: Bench<'a>,
+    context: JudgeContext<'a>,
     command: &SimpleCommand,
 ) -> impl Iterator<Item = &'a CommandEntry> {
-    let own = bench.state.policy.allowed_commands.iter().flatten();
+    let own = context.state.policy.allowed_commands.iter().flatten();
     let of_person = matches!(
         command.class,
         CommandClass::Privilege | CommandClass::System
-    ) && bench.may_write();
-    let person = bench
+    ) && context.may_write();
+    let person = context
         .call
         .facts
         .allowed_by_person
@@ -36,8 +36,8 @@ pub(super) fn entries<'a>(
 }
 
 /// Tells whether an entry lists `command` and so covers what it runs and reaches.
-pub(in crate::judge) fn is_covered(bench: Bench<'_>, command: &SimpleCommand) -> bool {
-    entries(bench, command).any(|entry| beyond(entry, command).is_some())
+pub(in crate::judge) fn is_covered(context: JudgeContext<'_>, command: &SimpleCommand) -> bool {
+    entries(context, command).any(|entry| beyond(entry, command).is_some())
 }
 
 /// Tells whether one of `entries` lists `command`.
@@ -47,23 +47,23 @@ pub(in crate::judge) fn is_listed(entries: &[CommandEntry], command: &SimpleComm
 
 /// Returns the person's entry that alone lets `command` pass.
 pub(in crate::judge) fn entry_of_person<'a>(
-    bench: Bench<'a>,
+    context: JudgeContext<'a>,
     command: &SimpleCommand,
 ) -> Option<&'a CommandEntry> {
-    let own = bench.state.policy.allowed_commands.iter().flatten();
+    let own = context.state.policy.allowed_commands.iter().flatten();
     let mut own = own.filter(|entry| beyond(entry, command).is_some());
     if own.next().is_some() {
         return None;
     }
-    entries(bench, command).find(|entry| beyond(entry, command).is_some())
+    entries(context, command).find(|entry| beyond(entry, command).is_some())
 }
 
 /// Returns the longest entry that lists `command`, with the words after it.
 pub(in crate::judge) fn longest<'a, 'c>(
-    bench: Bench<'a>,
+    context: JudgeContext<'a>,
     command: &'c SimpleCommand,
 ) -> Option<(&'a CommandEntry, Beyond<'c>)> {
-    entries(bench, command)
+    entries(context, command)
         .filter_map(|entry| Some((entry, beyond(entry, command)?)))
         .min_by_key(|(_, beyond)| beyond.words.len())
 }
@@ -143,12 +143,12 @@ fn program_name(path: &str) -> Option<&str> {
 }
 
 /// Tells whether `command` passes beside a listed one.
-pub(in crate::judge) fn passes_beside(bench: Bench<'_>, command: &SimpleCommand) -> bool {
+pub(in crate::judge) fn passes_beside(context: JudgeContext<'_>, command: &SimpleCommand) -> bool {
     match command.beside {
         Beside::Harmless | Beside::Filter => true,
         Beside::Directory => {
             let to = command.words.get(1).and_then(Word::literal);
-            let outside = &bench.call.facts.outside_directories;
+            let outside = &context.call.facts.outside_directories;
             to.is_some_and(|to| !outside.iter().any(|known| known == to))
         }
         Beside::OddDirectory | Beside::ReadsFiles | Beside::Does(_) | Beside::Stranger => false,

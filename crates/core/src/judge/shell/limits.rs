@@ -4,14 +4,14 @@ use super::{Found, Rule, entries::is_covered, is_history, refuse, show, use_tool
 use crate::{
     call::{FileWrite, Place},
     facts::{CommandClass, InlineCode, ShellFacts, SimpleCommand, Word},
-    judge::Bench,
+    judge::JudgeContext,
     policy::Stance,
     refusal::Code,
 };
 
 /// Refuses what passes `max_edit_lines`, or might.
-pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Found {
-    let Some(limit) = bench.state.policy.edit_lines_max else {
+pub(super) fn lines(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
+    let Some(limit) = context.state.policy.edit_lines_max else {
         return Ok(());
     };
     if stance != Stance::Writing {
@@ -19,7 +19,7 @@ pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
     }
     let mut sum = 0_u64;
     // What a program makes of the project's files is no edit.
-    let edits = writes(bench).filter(|write| super::result_of(bench, write).is_none());
+    let edits = writes(context).filter(|write| super::result_of(context, write).is_none());
     for write in edits {
         let Some(lines) = write.lines else {
             return refuse(
@@ -27,9 +27,9 @@ pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
                 Code::ShellWrite,
                 format!(
                     "how much `{}` writes cannot be seen, and `{}` limits edits",
-                    write.by, bench.frame.at
+                    write.by, context.frame.at
                 ),
-                use_tool(bench),
+                use_tool(context),
             );
         };
         sum = sum.saturating_add(lines);
@@ -39,7 +39,7 @@ pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
                 Code::EditTooLarge,
                 format!(
                     "with `{}` the line writes {sum} lines and `{}` allows {limit}",
-                    write.by, bench.frame.at
+                    write.by, context.frame.at
                 ),
                 "make it smaller",
             );
@@ -48,7 +48,7 @@ pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
     let inline = |command: &&SimpleCommand| {
         command.class == CommandClass::Interpreter
             && command.inline_code != InlineCode::No
-            && !is_covered(bench, command)
+            && !is_covered(context, command)
     };
     match facts.commands.iter().find(inline) {
         Some(command) => refuse(
@@ -57,17 +57,17 @@ pub(super) fn lines(bench: Bench<'_>, facts: &ShellFacts, stance: Stance) -> Fou
             format!(
                 "what the code of `{}` writes cannot be seen, and `{}` limits edits",
                 show(command),
-                bench.frame.at
+                context.frame.at
             ),
-            use_tool(bench),
+            use_tool(context),
         ),
         None => Ok(()),
     }
 }
 
 /// Refuses writes of unknown number while `max_files_per_state` counts them.
-pub(super) fn files(bench: Bench<'_>, stance: Stance) -> Found {
-    let Some(limit) = bench.state.policy.files_max else {
+pub(super) fn files(context: JudgeContext<'_>, stance: Stance) -> Found {
+    let Some(limit) = context.state.policy.files_max else {
         return Ok(());
     };
     if stance != Stance::Writing {
@@ -75,19 +75,19 @@ pub(super) fn files(bench: Bench<'_>, stance: Stance) -> Found {
     }
     // The files of the tree may be named beside the history.
     let is_tree = |write: &FileWrite| {
-        super::history_of(bench, write).is_some_and(|command| command.changes_unnamed)
+        super::history_of(context, write).is_some_and(|command| command.changes_unnamed)
     };
     let uncounted = |write: &&FileWrite| {
         write.path.is_none() && matches!(write.place, Place::Project | Place::Unknown)
             || is_tree(write)
     };
-    match writes(bench).find(uncounted) {
+    match writes(context).find(uncounted) {
         Some(write) => refuse(
             Rule::Limits,
             Code::TooManyFiles,
             format!(
                 "how many files `{}` writes cannot be seen, and `{}` allows {limit}",
-                write.by, bench.frame.at
+                write.by, context.frame.at
             ),
             "name each file",
         ),
@@ -96,13 +96,13 @@ pub(super) fn files(bench: Bench<'_>, stance: Stance) -> Found {
 }
 
 /// Returns what counts as an edit: all writes but scratch files and version history.
-fn writes(bench: Bench<'_>) -> impl Iterator<Item = &FileWrite> {
-    bench
+fn writes(context: JudgeContext<'_>) -> impl Iterator<Item = &FileWrite> {
+    context
         .call
         .facts
         .writes
         .iter()
-        .filter(move |write| write.place != Place::Scratch && !is_history(bench, write))
+        .filter(move |write| write.place != Place::Scratch && !is_history(context, write))
 }
 
 /// Says how a command stands in a message, bounded.

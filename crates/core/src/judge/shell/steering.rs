@@ -1,7 +1,7 @@
 //! What of a listed command its entry does not cover.
 
 use super::{
-    super::Bench,
+    super::JudgeContext,
     entries::{Beyond, beyond, entries, longest, words_beyond},
 };
 use crate::facts::{EnvSet, ShellFacts, SimpleCommand, Steering, SteersPrograms, Word};
@@ -25,14 +25,14 @@ pub(super) enum Uncovered {
 
 /// Finds the first listed command that its entry does not cover as it stands.
 pub(super) fn first<'a>(
-    bench: Bench<'_>,
+    context: JudgeContext<'_>,
     facts: &'a ShellFacts,
 ) -> Option<(&'a SimpleCommand, Uncovered)> {
     facts
         .commands
         .iter()
         .enumerate()
-        .find_map(|(index, command)| Some((command, uncovered(bench, index, command)?)))
+        .find_map(|(index, command)| Some((command, uncovered(context, index, command)?)))
 }
 
 /// Tells whether `words` name `command`, and nothing behind them steers it.
@@ -40,13 +40,17 @@ pub(in crate::judge) fn names_plainly(words: &[String], command: &SimpleCommand)
     words_beyond(words, command).is_some_and(|beyond| steered(command, beyond).is_none())
 }
 
-fn uncovered(bench: Bench<'_>, index: usize, command: &SimpleCommand) -> Option<Uncovered> {
+fn uncovered(
+    context: JudgeContext<'_>,
+    index: usize,
+    command: &SimpleCommand,
+) -> Option<Uncovered> {
     command.opaque.as_ref()?;
-    let (_, nearest) = longest(bench, command)?;
-    if bench.call.facts.strayed.contains(&index) {
+    let (_, nearest) = longest(context, command)?;
+    if context.call.facts.strayed.contains(&index) {
         return Some(Uncovered::Strays);
     }
-    let covers = entries(bench, command).any(|entry| {
+    let covers = entries(context, command).any(|entry| {
         beyond(entry, command)
             .is_some_and(|beyond| entry.opens() || steered(command, beyond).is_none())
     });

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     link::Link,
     mcp_headers::Schemas,
-    message::{Id, Message, Notification, Outcome, Parcel, Request, Response, raw},
+    message::{Envelope, Id, Message, Notification, Outcome, Request, Response, raw},
     metrics::{Method, Metrics},
 };
 
@@ -80,7 +80,7 @@ pub(crate) struct Conversation {
 #[derive(Debug)]
 struct Table {
     /// `None`: it is closed.
-    outgoing: Option<mpsc::Sender<Parcel>>,
+    outgoing: Option<mpsc::Sender<Envelope>>,
     next: u64,
     requests: HashMap<Id, Route>,
     streams: BTreeMap<u64, Arc<Events>>,
@@ -194,22 +194,25 @@ impl Conversation {
     }
 
     /// Sends what wants no answer.
-    pub(crate) async fn tell(&self, parcel: Parcel) -> Result<(), Refused> {
+    pub(crate) async fn tell(&self, envelope: Envelope) -> Result<(), Refused> {
         let outgoing = self.table().outgoing.clone();
         let outgoing = outgoing.ok_or_else(gone)?;
-        outgoing.send(parcel).await.map_err(|_| gone())
+        outgoing.send(envelope).await.map_err(|_| gone())
     }
 
     /// Sends requests, and what came with them, and opens the stream of their answers.
-    pub(crate) async fn ask(self: &Arc<Self>, mut parcels: Vec<Parcel>) -> Result<Asked, Refused> {
-        let asked = self.enter(&mut parcels)?;
-        for parcel in parcels {
-            self.tell(parcel).await?;
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        mut envelopes: Vec<Envelope>,
+    ) -> Result<Asked, Refused> {
+        let asked = self.enter(&mut envelopes)?;
+        for envelope in envelopes {
+            self.tell(envelope).await?;
         }
         Ok(asked)
     }
 
-    fn enter(self: &Arc<Self>, parcels: &mut [Parcel]) -> Result<Asked, Refused> {
+    fn enter(self: &Arc<Self>, envelopes: &mut [Envelope]) -> Result<Asked, Refused> {
         let mut table = self.table();
         table.next += 1;
         let keep = if self.kind == Kind::Session {
@@ -220,9 +223,9 @@ impl Conversation {
         let events = Events::new(table.next, keep, Arc::clone(&self.counted.bytes));
         let left = Arc::new(AtomicUsize::new(0));
         let mut sent = Vec::new();
-        let refused = parcels
+        let refused = envelopes
             .iter_mut()
-            .filter_map(|parcel| match &mut parcel.message {
+            .filter_map(|envelope| match &mut envelope.message {
                 Message::Request(request) => Some(request),
                 _ => None,
             })
@@ -343,25 +346,25 @@ impl Conversation {
     }
 
     /// Puts a message of the session into its stream.
-    fn deliver(&self, parcel: Parcel) {
+    fn deliver(&self, envelope: Envelope) {
         if self.kind == Kind::OneStream {
-            self.deliver_to(&self.common, &parcel);
+            self.deliver_to(&self.common, &envelope);
             return;
         }
-        match &parcel.message {
-            Message::Response(_) => self.deliver_answer(parcel),
+        match &envelope.message {
+            Message::Response(_) => self.deliver_answer(envelope),
             Message::Notification(told) if self.kind == Kind::Stateless => {
                 if told.method == "notifications/cancelled" {
                     self.end_cancelled(told);
                 } else {
-                    self.deliver_stateless(parcel);
+                    self.deliver_stateless(envelope);
                 }
             }
             Message::Notification(_) | Message::Request(_) => {
-                let about = parcel.about.as_ref();
+                let about = envelope.about.as_ref();
                 let stream = about.and_then(|id| self.events_of(id));
                 if stream.is_some() || self.kind == Kind::Session {
-                    self.deliver_to(stream.as_ref().unwrap_or(&self.common), &parcel);
+                    self.deliver_to(stream.as_ref().unwrap_or(&self.common), &envelope);
                 }
             }
         }
@@ -373,21 +376,21 @@ impl Conversation {
         Some(Arc::clone(&route.events))
     }
 
-    fn deliver_to(&self, events: &Events, parcel: &Parcel) {
-        let weight = match &parcel.message {
+    fn deliver_to(&self, events: &Events, envelope: &Envelope) {
+        let weight = match &envelope.message {
             Message::Request(_) => Weight::Request,
             Message::Notification(_) => Weight::Notification,
             Message::Response(_) => Weight::Response,
         };
         let mut text = Vec::new();
-        parcel.write(&mut text);
+        envelope.write(&mut text);
         if !events.push(weight, Bytes::from(text)) {
             self.counted.metrics.dropped();
         }
     }
 
-    fn deliver_answer(&self, mut parcel: Parcel) {
-        let Message::Response(response) = &mut parcel.message else {
+    fn deliver_answer(&self, mut envelope: Envelope) {
+        let Message::Response(response) = &mut envelope.message else {
             return;
         };
         let Some(route) = response.id.as_ref().and_then(|id| self.take(id)) else {
@@ -407,7 +410,7 @@ impl Conversation {
         let took = route.asked.elapsed();
         self.counted.metrics.answered(route.method, failed, took);
         response.id = Some(route.id);
-        self.deliver_to(&route.events, &parcel);
+        self.deliver_to(&route.events, &envelope);
         if route.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.ended(&route.events);
         }
@@ -429,13 +432,13 @@ impl Conversation {
         }
     }
 
-    fn deliver_stateless(&self, mut parcel: Parcel) {
-        let Message::Notification(told) = &mut parcel.message else {
+    fn deliver_stateless(&self, mut envelope: Envelope) {
+        let Message::Notification(told) = &mut envelope.message else {
             return;
         };
         let named = subscription(told).and_then(|value| Id::from_value(value));
         let table = self.table();
-        let about = parcel.about.as_ref().or(named.as_ref());
+        let about = envelope.about.as_ref().or(named.as_ref());
         let Some(route) = about.and_then(|id| table.requests.get(id)) else {
             return;
         };
@@ -444,7 +447,7 @@ impl Conversation {
         }
         let events = Arc::clone(&route.events);
         drop(table);
-        self.deliver_to(&events, &parcel);
+        self.deliver_to(&events, &envelope);
     }
 
     /// Ends the stream of a request that the server gave up: a subscription.
@@ -460,10 +463,10 @@ impl Conversation {
     }
 }
 
-async fn read_link(conversation: Arc<Conversation>, mut incoming: mpsc::Receiver<Parcel>) {
+async fn read_link(conversation: Arc<Conversation>, mut incoming: mpsc::Receiver<Envelope>) {
     // Closed from this side, the session sees it and drops its end.
-    while let Some(parcel) = incoming.recv().await {
-        conversation.deliver(parcel);
+    while let Some(envelope) = incoming.recv().await {
+        conversation.deliver(envelope);
     }
     conversation.close();
 }
@@ -519,8 +522,8 @@ impl Asked {
             for id in unanswered {
                 let mut params = Object::new();
                 params.insert("requestId".to_owned(), id.to_value());
-                let parcel = Parcel::notification("notifications/cancelled", Some(params));
-                outgoing.send(parcel).await.ok();
+                let envelope = Envelope::notification("notifications/cancelled", Some(params));
+                outgoing.send(envelope).await.ok();
             }
         });
     }
@@ -569,8 +572,8 @@ impl Drop for Held {
 
 /// Returns the result of an answer that begins a session, where it is one.
 pub(crate) fn result_of(text: &[u8]) -> Option<Value> {
-    let parcels = crate::message::read_server(text).ok()?;
-    match parcels.into_iter().next()?.message {
+    let envelopes = crate::message::read_server(text).ok()?;
+    match envelopes.into_iter().next()?.message {
         Message::Response(Response {
             outcome: Outcome::Result(result),
             ..

@@ -10,7 +10,7 @@ use interlock_core::machine::Object;
 use serde_json::Value;
 
 use super::{
-    Caller, House,
+    Caller, ServerState,
     answer::{self, Answer, Begin, Manner},
     events::Event,
     lock,
@@ -53,7 +53,7 @@ pub(crate) fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
 /// Returns the request that came alone.
 pub(crate) fn request_of(frame: &Frame) -> Option<&Request> {
     match frame {
-        Frame::One(parcel) => match &parcel.message {
+        Frame::One(envelope) => match &envelope.message {
             Message::Request(request) => Some(request),
             Message::Notification(_) | Message::Response(_) => None,
         },
@@ -65,7 +65,7 @@ fn meta(request: &Request) -> Option<&Object> {
     request.params.as_ref()?.get("_meta")?.as_object()
 }
 
-impl House {
+impl ServerState {
     /// Answers a POST of a client without a session.
     pub(crate) async fn post_modern(
         &self,
@@ -73,10 +73,10 @@ impl House {
         caller: &Caller,
         frame: Frame,
     ) -> Result<Response<Body>, Refused> {
-        let Frame::One(parcel) = frame else {
+        let Frame::One(envelope) = frame else {
             return Err(Refused::invalid(None, "this revision has no batches"));
         };
-        let conversation = match &parcel.message {
+        let conversation = match &envelope.message {
             Message::Request(request) => {
                 check_meta(headers, request)?;
                 let conversation = self.shared(caller)?;
@@ -95,7 +95,7 @@ impl House {
                 check_known(headers)?;
                 // Ids are each client's own: to give up a request is to close its stream.
                 if told.method != "notifications/cancelled" {
-                    self.shared(caller)?.tell(parcel).await?;
+                    self.shared(caller)?.tell(envelope).await?;
                 }
                 return Ok(empty(StatusCode::ACCEPTED));
             }
@@ -106,9 +106,9 @@ impl House {
                 ));
             }
         };
-        let listens = matches!(&parcel.message, Message::Request(request) if request.method == "subscriptions/listen");
+        let listens = matches!(&envelope.message, Message::Request(request) if request.method == "subscriptions/listen");
         let held = conversation.hold();
-        let asked = conversation.ask(vec![parcel]).await?;
+        let asked = conversation.ask(vec![envelope]).await?;
         let begin = if listens {
             Begin::Late
         } else {
@@ -196,8 +196,8 @@ pub(super) fn status_of(events: &[Event]) -> StatusCode {
     if event.text.len() > 65_536 {
         return StatusCode::OK;
     }
-    let parcels = read_server(&event.text).unwrap_or_default();
-    let code = match parcels.first().map(|parcel| &parcel.message) {
+    let envelopes = read_server(&event.text).unwrap_or_default();
+    let code = match envelopes.first().map(|envelope| &envelope.message) {
         Some(Message::Response(answer)) => answer.outcome.error_code(),
         _ => None,
     };

@@ -9,7 +9,7 @@ use axum::{
 use bytes::Bytes;
 
 use super::{
-    Caller, House,
+    Caller, ServerState,
     answer::{self, Flow, Manner},
     body::check_accept,
     conversation::Kind,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{message::Frame, sse};
 
-impl House {
+impl ServerState {
     /// Opens the stream of a client, and tells where it posts to.
     ///
     /// `base` is what stands before `/messages`.
@@ -32,8 +32,8 @@ impl House {
         let id = self.sessions.add(Arc::clone(&conversation), None)?;
         let endpoint = format!("{base}/messages?session_id={id}");
         let first = sse::write(Some("endpoint"), None, None, endpoint.as_bytes());
-        let house = Arc::clone(self);
-        let held = conversation.hold().then(move || house.sessions.remove(&id));
+        let state = Arc::clone(self);
+        let held = conversation.hold().then(move || state.sessions.remove(&id));
         Ok(answer::stream_of(Flow {
             waiting: VecDeque::from([Bytes::from(first)]),
             reader: conversation.common.read(None),
@@ -53,13 +53,13 @@ impl House {
         let session = self.sessions.find(id.ok_or_else(unknown)?, caller);
         let conversation = &session.ok_or_else(unknown)?.conversation;
         conversation.touch();
-        let parcels = match frame {
-            Frame::One(parcel) => vec![Ok(parcel)],
-            Frame::Batch(parcels) => parcels,
+        let envelopes = match frame {
+            Frame::One(envelope) => vec![Ok(envelope)],
+            Frame::Batch(envelopes) => envelopes,
         };
-        for parcel in parcels {
-            let parcel = parcel?;
-            conversation.tell(parcel).await?;
+        for envelope in envelopes {
+            let envelope = envelope?;
+            conversation.tell(envelope).await?;
         }
         Ok(typed(StatusCode::ACCEPTED, "text/plain", "Accepted"))
     }

@@ -10,7 +10,7 @@ use axum::{
 use serde_json::Value;
 
 use crate::message::{
-    INVALID_REQUEST, Id, Malformed, Message, Outcome, Parcel, Response as Answer,
+    Envelope, INVALID_REQUEST, Id, Malformed, Message, Outcome, Response as Answer,
 };
 
 /// The JSON-RPC code of refusals that have none of their own.
@@ -26,7 +26,7 @@ pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
 #[derive(Debug)]
 pub(crate) struct Refused {
     status: StatusCode,
-    parcel: Box<Parcel>,
+    envelope: Box<Envelope>,
     header: Option<(HeaderName, HeaderValue)>,
     /// Whether the answer must say where to get a token.
     pub(crate) challenge: bool,
@@ -37,7 +37,7 @@ impl Refused {
     pub(crate) fn new(status: StatusCode, id: Option<Id>, outcome: Outcome) -> Self {
         Self {
             status,
-            parcel: Box::new(Message::Response(Answer { id, outcome }).into()),
+            envelope: Box::new(Message::Response(Answer { id, outcome }).into()),
             header: None,
             challenge: false,
         }
@@ -87,7 +87,7 @@ impl Refused {
 
     /// Writes the answer.
     pub(crate) fn answer(self) -> Response<Body> {
-        let mut response = json(self.status, &self.parcel);
+        let mut response = json(self.status, &self.envelope);
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, value);
         }
@@ -103,9 +103,9 @@ impl From<Malformed> for Refused {
 }
 
 /// Answers with one message.
-pub(crate) fn json(status: StatusCode, parcel: &Parcel) -> Response<Body> {
+pub(crate) fn json(status: StatusCode, envelope: &Envelope) -> Response<Body> {
     let mut text = Vec::new();
-    parcel.write(&mut text);
+    envelope.write(&mut text);
     typed(status, "application/json", text)
 }
 

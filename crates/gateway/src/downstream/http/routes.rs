@@ -20,7 +20,7 @@ use axum::{
 use serde_json::json;
 
 use super::{
-    Caller, House, Resource,
+    Caller, Resource, ServerState,
     body::{self, check_accept},
     modern::is_modern,
     refuse::{Refused, empty, json_value, typed},
@@ -30,7 +30,7 @@ use crate::message::{Frame, read_client};
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
 /// Makes the service of a server.
-pub(crate) fn router(house: Arc<House>) -> Router {
+pub(crate) fn router(state: Arc<ServerState>) -> Router {
     Router::new()
         .route("/mcp", any(endpoint))
         .route("/run/{token}/mcp", any(endpoint))
@@ -43,20 +43,24 @@ pub(crate) fn router(house: Arc<House>) -> Router {
         .route(METADATA, any(metadata))
         .route(&format!("{METADATA}/mcp"), any(metadata))
         .fallback(nowhere)
-        .layer(middleware::from_fn_with_state(Arc::clone(&house), around))
-        .with_state(house)
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), around))
+        .with_state(state)
 }
 
 type Token = Option<Path<String>>;
 
 /// What is done before and after every request.
-async fn around(State(house): State<Arc<House>>, request: Request, next: Next) -> Response<Body> {
+async fn around(
+    State(state): State<Arc<ServerState>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
     let began = Instant::now();
     let (parts, body) = request.into_parts();
     let method = parts.method.clone();
     let path = shown_path(parts.uri.path());
-    let page = house.guard.page(&parts.headers).cloned();
-    let mut response = match house.guard.check_place(&parts.uri, &parts.headers) {
+    let page = state.guard.page(&parts.headers).cloned();
+    let mut response = match state.guard.check_place(&parts.uri, &parts.headers) {
         Err(refused) => refused.answer(),
         Ok(()) if method == Method::OPTIONS => empty(StatusCode::NO_CONTENT),
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
@@ -65,8 +69,8 @@ async fn around(State(house): State<Arc<House>>, request: Request, next: Next) -
         let_read(response.headers_mut(), page);
     }
     let status = response.status().as_u16();
-    house.counted.metrics.responded(status);
-    if let Some(log) = &house.log {
+    state.counted.metrics.responded(status);
+    if let Some(log) = &state.log {
         let took = began.elapsed().as_millis();
         log.tell(&format!("{method} {path} {status} {took} ms"));
     }
@@ -99,7 +103,7 @@ fn let_read(headers: &mut HeaderMap, page: HeaderValue) {
     }
 }
 
-impl House {
+impl ServerState {
     /// Writes a refusal, and how to get in where that is what is missing.
     fn refusal(&self, refused: Refused) -> Response<Body> {
         let challenge = refused.challenge;
@@ -139,102 +143,106 @@ impl Resource {
 }
 
 async fn endpoint(
-    State(house): State<Arc<House>>,
+    State(state): State<Arc<ServerState>>,
     token: Token,
     request: Request,
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let answered = async {
-        let caller = caller(&house, &parts, token.as_ref()).await?;
+        let caller = caller(&state, &parts, token.as_ref()).await?;
         match parts.method {
-            Method::POST => post(&house, &parts, &caller, body).await,
-            Method::GET => house.get_session(&parts.headers, &caller),
-            Method::DELETE => house.delete_session(&parts.headers, &caller),
+            Method::POST => post(&state, &parts, &caller, body).await,
+            Method::GET => state.get_session(&parts.headers, &caller),
+            Method::DELETE => state.delete_session(&parts.headers, &caller),
             _ => Err(Refused::method("GET, POST, DELETE")),
         }
     };
     answered
         .await
-        .unwrap_or_else(|refused| house.refusal(refused))
+        .unwrap_or_else(|refused| state.refusal(refused))
 }
 
 async fn caller(
-    house: &Arc<House>,
+    state: &Arc<ServerState>,
     parts: &Parts,
     token: Option<&Path<String>>,
 ) -> Result<Caller, Refused> {
     let token = token.map(|Path(token)| token.as_str());
-    house.let_in(&parts.headers, token).await
+    state.let_in(&parts.headers, token).await
 }
 
 async fn post(
-    house: &Arc<House>,
+    state: &Arc<ServerState>,
     parts: &Parts,
     caller: &Caller,
     body: Body,
 ) -> Result<Response<Body>, Refused> {
     check_accept(&parts.headers, &["application/json", "text/event-stream"])?;
-    let frame = house.read(parts, body).await?;
+    let frame = state.read(parts, body).await?;
     if is_modern(&parts.headers, &frame) {
-        house.post_modern(&parts.headers, caller, frame).await
+        state.post_modern(&parts.headers, caller, frame).await
     } else {
-        house.post_session(&parts.headers, caller, frame).await
+        state.post_session(&parts.headers, caller, frame).await
     }
 }
 
-async fn stream(State(house): State<Arc<House>>, token: Token, request: Request) -> Response<Body> {
+async fn stream(
+    State(state): State<Arc<ServerState>>,
+    token: Token,
+    request: Request,
+) -> Response<Body> {
     let (parts, _) = request.into_parts();
     let answered = async {
-        let caller = caller(&house, &parts, token.as_ref()).await?;
+        let caller = caller(&state, &parts, token.as_ref()).await?;
         if parts.method != Method::GET {
             return Err(Refused::method("GET"));
         }
         let base = token.map_or_else(String::new, |Path(token)| format!("/run/{token}"));
-        house.get_stream(&parts.headers, &caller, &base)
+        state.get_stream(&parts.headers, &caller, &base)
     };
     answered
         .await
-        .unwrap_or_else(|refused| house.refusal(refused))
+        .unwrap_or_else(|refused| state.refusal(refused))
 }
 
 async fn messages(
-    State(house): State<Arc<House>>,
+    State(state): State<Arc<ServerState>>,
     token: Token,
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let answered = async {
-        let caller = caller(&house, &parts, token.as_ref()).await?;
+        let caller = caller(&state, &parts, token.as_ref()).await?;
         if parts.method != Method::POST {
             return Err(Refused::method("POST"));
         }
-        let frame = house.read(&parts, body).await?;
+        let frame = state.read(&parts, body).await?;
         let query = query.unwrap_or_default();
         let id = query
             .split('&')
             .find_map(|pair| pair.strip_prefix("session_id="));
-        house.post_stream(id, &caller, frame).await
+        state.post_stream(id, &caller, frame).await
     };
     answered
         .await
-        .unwrap_or_else(|refused| house.refusal(refused))
+        .unwrap_or_else(|refused| state.refusal(refused))
 }
 
 async fn health() -> Response<Body> {
     json_value(StatusCode::OK, &json!({"status": "ok"}))
 }
 
-async fn measure(State(house): State<Arc<House>>, headers: HeaderMap) -> Response<Body> {
-    if !house.guard.may_measure(&headers) {
-        return house.refusal(Refused::unauthorized("the server's token is needed"));
+async fn measure(State(state): State<Arc<ServerState>>, headers: HeaderMap) -> Response<Body> {
+    if !state.guard.may_measure(&headers) {
+        return state.refusal(Refused::unauthorized("the server's token is needed"));
     }
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    typed(StatusCode::OK, kind, house.measure())
+    typed(StatusCode::OK, kind, state.measure())
 }
 
-async fn metadata(State(house): State<Arc<House>>) -> Response<Body> {
-    let Some(resource) = &house.resource else {
+async fn metadata(State(state): State<Arc<ServerState>>) -> Response<Body> {
+    let Some(resource) = &state.resource else {
         return nowhere().await;
     };
     let mut response = json_value(

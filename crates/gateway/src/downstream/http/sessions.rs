@@ -13,7 +13,7 @@ use axum::{
 use serde_json::Value;
 
 use super::{
-    Caller, House,
+    Caller, ServerState,
     answer::{self, Answer, Begin, Manner},
     body::check_accept,
     conversation::{Conversation, Kind, result_of},
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     mcp_headers::{LAST_EVENT, SESSION, VERSION, single},
-    message::{Frame, Id, Malformed, Message, Parcel},
+    message::{Envelope, Frame, Id, Malformed, Message},
 };
 
 /// The revisions with sessions, newest first.
@@ -151,7 +151,7 @@ impl Session {
     }
 }
 
-impl House {
+impl ServerState {
     /// Answers a POST of a client with a session, or of one that begins it.
     pub(crate) async fn post_session(
         &self,
@@ -160,41 +160,41 @@ impl House {
         frame: Frame,
     ) -> Result<Response<Body>, Refused> {
         let begins = request_of(&frame).is_some_and(|request| request.method == "initialize");
-        if begins && let Frame::One(parcel) = frame {
-            return self.initialize(caller, parcel).await;
+        if begins && let Frame::One(envelope) = frame {
+            return self.initialize(caller, envelope).await;
         }
         let session = self.session(headers, caller)?;
         check_version(headers)?;
         session.conversation.touch();
         let is_batch = matches!(frame, Frame::Batch(_));
-        let (parcels, malformed) = taken_apart(&session, frame)?;
-        let is_request = |parcel: &Parcel| matches!(parcel.message, Message::Request(_));
-        if !parcels.iter().any(is_request) {
+        let (envelopes, malformed) = taken_apart(&session, frame)?;
+        let is_request = |envelope: &Envelope| matches!(envelope.message, Message::Request(_));
+        if !envelopes.iter().any(is_request) {
             if let Some(malformed) = malformed.into_iter().next() {
                 return Err(malformed.into());
             }
-            for parcel in parcels {
-                let given_up = given_up(&parcel);
-                session.conversation.tell(parcel).await?;
+            for envelope in envelopes {
+                let given_up = given_up(&envelope);
+                session.conversation.tell(envelope).await?;
                 if let Some(id) = given_up {
                     session.conversation.given_up(&id);
                 }
             }
             return Ok(empty(StatusCode::ACCEPTED));
         }
-        self.ask_session(&session, parcels, malformed, is_batch)
+        self.ask_session(&session, envelopes, malformed, is_batch)
             .await
     }
 
     async fn ask_session(
         &self,
         session: &Arc<Session>,
-        parcels: Vec<Parcel>,
+        envelopes: Vec<Envelope>,
         malformed: Vec<Malformed>,
         is_batch: bool,
     ) -> Result<Response<Body>, Refused> {
         let held = session.conversation.hold();
-        let mut asked = session.conversation.ask(parcels).await?;
+        let mut asked = session.conversation.ask(envelopes).await?;
         for bad in malformed {
             let mut text = Vec::new();
             bad.answer().write(&mut text);
@@ -215,11 +215,15 @@ impl House {
         }
     }
 
-    async fn initialize(&self, caller: &Caller, parcel: Parcel) -> Result<Response<Body>, Refused> {
+    async fn initialize(
+        &self,
+        caller: &Caller,
+        envelope: Envelope,
+    ) -> Result<Response<Body>, Refused> {
         let conversation = self.open(Kind::Session, caller)?;
         let opened = Opened(&conversation);
         let held = conversation.hold();
-        let mut asked = conversation.ask(vec![parcel]).await?;
+        let mut asked = conversation.ask(vec![envelope]).await?;
         let (mut response, version) = match answer::wait(&asked, Begin::Late).await {
             Answer::Whole(events) => {
                 asked.answered();
@@ -321,28 +325,31 @@ impl Drop for Opened<'_> {
 }
 
 /// Takes a batch apart, where the session has batches.
-fn taken_apart(session: &Session, frame: Frame) -> Result<(Vec<Parcel>, Vec<Malformed>), Refused> {
+fn taken_apart(
+    session: &Session,
+    frame: Frame,
+) -> Result<(Vec<Envelope>, Vec<Malformed>), Refused> {
     let several = match frame {
-        Frame::One(parcel) => return Ok((vec![parcel], Vec::new())),
+        Frame::One(envelope) => return Ok((vec![envelope], Vec::new())),
         Frame::Batch(several) => several,
     };
     if !session.has_batches() {
         let what = format!("only revision {BATCHES} has batches: send one message at a time");
         return Err(Refused::invalid(None, &what));
     }
-    let mut parcels = Vec::new();
+    let mut envelopes = Vec::new();
     let mut malformed = Vec::new();
     for one in several {
         match one {
-            Ok(parcel) => parcels.push(parcel),
+            Ok(envelope) => envelopes.push(envelope),
             Err(bad) => malformed.push(bad),
         }
     }
-    let begins = |parcel: &Parcel| matches!(&parcel.message, Message::Request(request) if request.method == "initialize");
-    if parcels.iter().any(begins) {
+    let begins = |envelope: &Envelope| matches!(&envelope.message, Message::Request(request) if request.method == "initialize");
+    if envelopes.iter().any(begins) {
         return Err(Refused::invalid(None, "`initialize` comes alone"));
     }
-    Ok((parcels, malformed))
+    Ok((envelopes, malformed))
 }
 
 fn unknown_session() -> Refused {
@@ -376,8 +383,8 @@ fn version_of(events: &[Event]) -> Option<String> {
 }
 
 /// Returns the request that a client's notification gives up.
-fn given_up(parcel: &Parcel) -> Option<Id> {
-    match &parcel.message {
+fn given_up(envelope: &Envelope) -> Option<Id> {
+    match &envelope.message {
         Message::Notification(told) if told.method == "notifications/cancelled" => {
             Id::from_value(told.params.as_ref()?.get("requestId")?)
         }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     mcp_headers::SESSION,
-    message::{Id, Message, Outcome, Parcel, Request, Response as Answer, raw, read_server},
+    message::{Envelope, Id, Message, Outcome, Request, Response as Answer, raw, read_server},
 };
 
 /// How often a stream that broke off is opened anew for one answer.
@@ -36,15 +36,15 @@ enum Went {
     /// The server does not know the session any more.
     Forgotten,
     /// The server wants other headers.
-    Mismatched(Parcel),
+    Mismatched(Envelope),
     /// The server knows nothing of this transport, it seems.
-    Unheard(Parcel),
+    Unheard(Envelope),
 }
 
 impl Carrier {
     /// Sends a request that begins a connection; returns it where the server may speak the transport before.
-    pub(super) async fn begin(self: &Arc<Self>, parcel: Parcel) -> Option<Parcel> {
-        let Message::Request(request) = &parcel.message else {
+    pub(super) async fn begin(self: &Arc<Self>, envelope: Envelope) -> Option<Envelope> {
+        let Message::Request(request) = &envelope.message else {
             return None;
         };
         let is_initialize = request.method == "initialize";
@@ -52,7 +52,10 @@ impl Carrier {
             self.state().initialize = Some(request.clone());
         }
         let asked = async {
-            match self.ask_once(&parcel, request, &Standing::default()).await {
+            match self
+                .ask_once(&envelope, request, &Standing::default())
+                .await
+            {
                 Ok(Went::Answered | Went::Forgotten) => None,
                 Ok(Went::Mismatched(answer)) => {
                     self.give(answer).await;
@@ -74,23 +77,23 @@ impl Carrier {
             old = asked => old,
             () = self.session.closed() => None,
         };
-        old.map(|()| parcel)
+        old.map(|()| envelope)
     }
 
     /// Sends a request and gives its answer, or why there is none, to the session.
-    pub(super) async fn ask(&self, parcel: &Parcel) {
-        let Message::Request(request) = &parcel.message else {
+    pub(super) async fn ask(&self, envelope: &Envelope) {
+        let Message::Request(request) = &envelope.message else {
             return;
         };
-        if let Err(failure) = self.ask_again(parcel, request).await {
+        if let Err(failure) = self.ask_again(envelope, request).await {
             self.fail(&request.id, failure.outcome(&self.around.label))
                 .await;
         }
     }
 
-    async fn ask_again(&self, parcel: &Parcel, request: &Request) -> Result<(), Failure> {
+    async fn ask_again(&self, envelope: &Envelope, request: &Request) -> Result<(), Failure> {
         let standing = self.standing();
-        match self.ask_once(parcel, request, &standing).await? {
+        match self.ask_once(envelope, request, &standing).await? {
             Went::Answered => return Ok(()),
             Went::Forgotten => self.renew(standing.age).await?,
             Went::Mismatched(answer) => {
@@ -104,7 +107,7 @@ impl Carrier {
                 return Ok(());
             }
         }
-        match self.ask_once(parcel, request, &self.standing()).await? {
+        match self.ask_once(envelope, request, &self.standing()).await? {
             Went::Answered => Ok(()),
             Went::Mismatched(answer) | Went::Unheard(answer) => {
                 self.give(answer).await;
@@ -116,11 +119,11 @@ impl Carrier {
 
     async fn ask_once(
         &self,
-        parcel: &Parcel,
+        envelope: &Envelope,
         request: &Request,
         standing: &Standing,
     ) -> Result<Went, Failure> {
-        let response = self.post(parcel, standing).await?;
+        let response = self.post(envelope, standing).await?;
         let status = response.status();
         if !status.is_success() {
             return self.not_done(response, request, standing).await;
@@ -134,8 +137,8 @@ impl Carrier {
             Written::Document => {
                 self.proven.store(true, Ordering::Relaxed);
                 let bytes = document(response, bytes_max).await?;
-                let parcels = read_server(&bytes).map_err(unreadable)?;
-                if self.take(parcels, request, session_id.as_deref()).await {
+                let envelopes = read_server(&bytes).map_err(unreadable)?;
+                if self.take(envelopes, request, session_id.as_deref()).await {
                     Ok(Went::Answered)
                 } else {
                     Err(Failure::Broken("answered something else".to_owned()))
@@ -171,8 +174,8 @@ impl Carrier {
                     Ok(Some(event)) if event.data.is_empty() => {}
                     Ok(Some(event)) => {
                         resumed = 0;
-                        let parcels = read_server(event.data.as_bytes()).map_err(unreadable)?;
-                        if self.take(parcels, request, session_id.take()).await {
+                        let envelopes = read_server(event.data.as_bytes()).map_err(unreadable)?;
+                        if self.take(envelopes, request, session_id.take()).await {
                             events.read_out().await;
                             return Ok(Went::Answered);
                         }
@@ -218,21 +221,21 @@ impl Carrier {
     /// Gives messages to the session; `true`: the answer was among them.
     async fn take(
         &self,
-        parcels: Vec<Parcel>,
+        envelopes: Vec<Envelope>,
         request: &Request,
         session_id: Option<&str>,
     ) -> bool {
         let mut answered = false;
-        for mut parcel in parcels {
-            parcel.about = Some(request.id.clone());
-            if let Message::Response(answer) = &mut parcel.message {
+        for mut envelope in envelopes {
+            envelope.about = Some(request.id.clone());
+            if let Message::Response(answer) = &mut envelope.message {
                 if answer.id.as_ref() != Some(&request.id) {
                     continue;
                 }
                 answered = true;
                 self.remember(request, answer, session_id);
             }
-            if !self.give(parcel).await {
+            if !self.give(envelope).await {
                 return true;
             }
         }
@@ -327,7 +330,7 @@ impl Carrier {
             }
             said if unheard && !self.is_proven() && !code.is_some_and(is_modern_code) => {
                 let other =
-                    || Parcel::response(request.id.clone(), failure.outcome(&self.around.label));
+                    || Envelope::response(request.id.clone(), failure.outcome(&self.around.label));
                 Ok(Went::Unheard(said.map_or_else(other, |(answer, _)| answer)))
             }
             Some((answer, _)) => {
@@ -367,8 +370,8 @@ impl Carrier {
         method: &str,
         params: Option<interlock_core::machine::Object>,
     ) -> Option<Value> {
-        let parcel = Parcel::request(id, method, params);
-        let response = self.post(&parcel, &self.standing()).await.ok()?;
+        let envelope = Envelope::request(id, method, params);
+        let response = self.post(&envelope, &self.standing()).await.ok()?;
         if !response.status().is_success() {
             return None;
         }
@@ -390,14 +393,16 @@ impl Carrier {
 /// Reads an answer up to its first result.
 async fn first_result(response: Answered, bytes_max: usize) -> Option<Value> {
     let result_of = |bytes: &[u8]| {
-        let parcels = read_server(bytes).ok()?;
-        parcels.into_iter().find_map(|parcel| match parcel.message {
-            Message::Response(Answer {
-                outcome: Outcome::Result(result),
-                ..
-            }) => serde_json::from_str::<Value>(result.get()).ok(),
-            _ => None,
-        })
+        let envelopes = read_server(bytes).ok()?;
+        envelopes
+            .into_iter()
+            .find_map(|envelope| match envelope.message {
+                Message::Response(Answer {
+                    outcome: Outcome::Result(result),
+                    ..
+                }) => serde_json::from_str::<Value>(result.get()).ok(),
+                _ => None,
+            })
     };
     if written(&response) == Written::Document {
         return result_of(&document(response, bytes_max).await.ok()?);
@@ -413,9 +418,9 @@ async fn first_result(response: Answered, bytes_max: usize) -> Option<Value> {
 }
 
 /// Reads a server's own error, for the request that it belongs to.
-fn own_error(text: &[u8], id: &Id) -> Option<(Parcel, Option<i64>)> {
-    let mut parcel = read_server(text).ok()?.into_iter().next()?;
-    let Message::Response(answer) = &mut parcel.message else {
+fn own_error(text: &[u8], id: &Id) -> Option<(Envelope, Option<i64>)> {
+    let mut envelope = read_server(text).ok()?.into_iter().next()?;
+    let Message::Response(answer) = &mut envelope.message else {
         return None;
     };
     if !matches!(answer.outcome, Outcome::Error(_)) {
@@ -424,7 +429,7 @@ fn own_error(text: &[u8], id: &Id) -> Option<(Parcel, Option<i64>)> {
     // Some do not say to which request it belongs; there is only one.
     answer.id = Some(id.clone());
     let code = answer.outcome.error_code();
-    Some((parcel, code))
+    Some((envelope, code))
 }
 
 /// Tells whether only a server of 2026-07-28 has the code.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     mcp_headers::{self, LAST_EVENT, SESSION, VERSION},
-    message::{Message, Parcel, Request},
+    message::{Envelope, Message, Request},
 };
 
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -50,11 +50,11 @@ impl Carrier {
     /// Sends a message; the answer may have any status.
     pub(super) async fn post(
         &self,
-        parcel: &Parcel,
+        envelope: &Envelope,
         standing: &Standing,
     ) -> Result<Answered, Failure> {
         let mut headers = HeaderMap::new();
-        let modern = match &parcel.message {
+        let modern = match &envelope.message {
             Message::Request(request) => modern_version(request).map(|version| (request, version)),
             Message::Notification(_) | Message::Response(_) => None,
         };
@@ -67,11 +67,11 @@ impl Carrier {
             headers = mcp_headers::of_request(request, marked);
             drop(state);
             headers.extend(HeaderValue::from_str(version).ok().map(|v| (VERSION, v)));
-        } else if !is_initialize(parcel) {
+        } else if !is_initialize(envelope) {
             standing.write(&mut headers);
         }
         let mut body = Vec::new();
-        parcel.write(&mut body);
+        envelope.write(&mut body);
         headers.insert(CONTENT_TYPE, JSON);
         let body = Bytes::from(body);
         if let Some(near) = &self.server.near {
@@ -110,9 +110,9 @@ impl Carrier {
     }
 
     /// Sends what wants no answer; what fails is only noted.
-    pub(super) async fn tell(&self, parcel: &Parcel) {
+    pub(super) async fn tell(&self, envelope: &Envelope) {
         let standing = self.standing();
-        let failed = match self.post(parcel, &standing).await {
+        let failed = match self.post(envelope, &standing).await {
             Ok(response) if response.status().is_success() => return read_out(response).await,
             // The next request begins the session anew.
             Ok(response) if response.status() == StatusCode::NOT_FOUND => return,
@@ -159,6 +159,6 @@ impl Standing {
     }
 }
 
-fn is_initialize(parcel: &Parcel) -> bool {
-    matches!(&parcel.message, Message::Request(request) if request.method == "initialize")
+fn is_initialize(envelope: &Envelope) -> bool {
+    matches!(&envelope.message, Message::Request(request) if request.method == "initialize")
 }

@@ -76,7 +76,7 @@ impl Carrier {
             if event.data.is_empty() || !matches!(event.kind.as_str(), "" | "message") {
                 continue;
             }
-            let Ok(parcels) = read_server(event.data.as_bytes()) else {
+            let Ok(envelopes) = read_server(event.data.as_bytes()) else {
                 let label = &self.around.label;
                 let notes = &self.around.notes;
                 notes.tell(&format!(
@@ -84,8 +84,8 @@ impl Carrier {
                 ));
                 continue;
             };
-            for parcel in parcels {
-                if !self.give(parcel).await {
+            for envelope in envelopes {
+                if !self.give(envelope).await {
                     return false;
                 }
             }

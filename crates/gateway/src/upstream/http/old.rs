@@ -14,7 +14,7 @@ use super::{
     reached::Answered,
     speech::{Events, Failure, Written, read_out, refused, written},
 };
-use crate::message::{Id, Message, Parcel};
+use crate::message::{Envelope, Id, Message};
 
 /// How long a server may take to say where messages are posted to.
 const ENDPOINT_TIME: Duration = Duration::from_secs(10);
@@ -61,8 +61,8 @@ impl Carrier {
     /// Carries messages by one stream; returns why it ended.
     pub(super) async fn carry_one_stream(
         self: Arc<Self>,
-        mut incoming: mpsc::Receiver<Parcel>,
-        first: Option<Parcel>,
+        mut incoming: mpsc::Receiver<Envelope>,
+        first: Option<Envelope>,
     ) -> String {
         let opened = tokio::select! {
             opened = self.open() => opened,
@@ -76,23 +76,23 @@ impl Carrier {
         let sending = async {
             let mut first = first;
             loop {
-                let parcel = match first.take() {
-                    Some(parcel) => parcel,
+                let envelope = match first.take() {
+                    Some(envelope) => envelope,
                     None => match incoming.recv().await {
-                        Some(parcel) => parcel,
+                        Some(envelope) => envelope,
                         None => return,
                     },
                 };
-                if matches!(parcel.message, Message::Request(_)) {
+                if matches!(envelope.message, Message::Request(_)) {
                     let carrier = Arc::clone(&self);
                     let url = url.clone();
                     let place = Arc::clone(&places).acquire_owned().await.ok();
                     tokio::spawn(async move {
-                        carrier.post_beside(&url, &parcel).await;
+                        carrier.post_beside(&url, &envelope).await;
                         drop(place);
                     });
                 } else {
-                    self.post_beside(&url, &parcel).await;
+                    self.post_beside(&url, &envelope).await;
                 }
             }
         };
@@ -103,9 +103,9 @@ impl Carrier {
     }
 
     /// Posts a message; a request that cannot be posted is answered here.
-    async fn post_beside(&self, url: &Url, parcel: &Parcel) {
+    async fn post_beside(&self, url: &Url, envelope: &Envelope) {
         let mut body = Vec::new();
-        parcel.write(&mut body);
+        envelope.write(&mut body);
         let server = &self.server;
         let sent = server
             .client
@@ -126,7 +126,7 @@ impl Carrier {
             Ok(response) => refused(&Answered::Far(response)),
             Err(error) => Failure::on_the_way(error),
         };
-        if let Some(id) = asked(parcel) {
+        if let Some(id) = asked(envelope) {
             self.fail(id, failure.outcome(&self.around.label)).await;
         }
     }
@@ -134,12 +134,12 @@ impl Carrier {
     /// Answers what is asked of a server that cannot be reached, once, and ends.
     async fn answer_all(
         &self,
-        mut incoming: mpsc::Receiver<Parcel>,
-        first: Option<Parcel>,
+        mut incoming: mpsc::Receiver<Envelope>,
+        first: Option<Envelope>,
         failure: &Failure,
     ) -> String {
         let asking = match first {
-            Some(parcel) => Some(parcel),
+            Some(envelope) => Some(envelope),
             None => incoming.recv().await,
         };
         if let Some(id) = asking.as_ref().and_then(asked) {
@@ -152,8 +152,8 @@ impl Carrier {
     }
 }
 
-fn asked(parcel: &Parcel) -> Option<&Id> {
-    match &parcel.message {
+fn asked(envelope: &Envelope) -> Option<&Id> {
+    match &envelope.message {
         Message::Request(request) => Some(&request.id),
         Message::Notification(_) | Message::Response(_) => None,
     }

@@ -4,7 +4,7 @@ use interlock_core::machine::Object;
 use serde_json::Value;
 
 use super::{Carrier, speech::Failure};
-use crate::message::{Id, Parcel};
+use crate::message::{Envelope, Id};
 
 impl Carrier {
     /// Begins the session of an `age` anew, unless that happened meanwhile.
@@ -25,7 +25,7 @@ impl Carrier {
             .ask_for(id("begin"), "initialize", initialize.params)
             .await
             .ok_or_else(lost)?;
-        self.tell(&Parcel::notification("notifications/initialized", None))
+        self.tell(&Envelope::notification("notifications/initialized", None))
             .await;
         for (number, setting) in settings.into_iter().enumerate() {
             let id = id(&number.to_string());
@@ -43,7 +43,7 @@ impl Carrier {
             let changes = offered.and_then(|offered| offered.get("listChanged"));
             if changes == Some(&Value::Bool(true)) {
                 let method = format!("notifications/{what}/list_changed");
-                self.give(Parcel::notification(&method, None::<Object>))
+                self.give(Envelope::notification(&method, None::<Object>))
                     .await;
             }
         }

@@ -45,7 +45,7 @@ pub(crate) type Entries = indexmap::IndexMap<String, Arc<Value>>;
 
 /// What is known of a list.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
+pub(crate) struct ListCache {
     inner: Mutex<Inner>,
 }
 
@@ -60,7 +60,7 @@ struct Inner {
     edition: u64,
 }
 
-impl Shelf {
+impl ListCache {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,7 +121,7 @@ impl Shelf {
 }
 
 impl Upstream {
-    pub(crate) const fn shelf(&self, kind: Kind) -> &Shelf {
+    pub(crate) const fn list_cache(&self, kind: Kind) -> &ListCache {
         match kind {
             Kind::Tools => &self.tools,
             Kind::Prompts => &self.prompts,
@@ -130,17 +130,17 @@ impl Upstream {
 
     /// Returns what the server lists, asked anew where something changed; else what was last known.
     pub(crate) async fn listed(&self, kind: Kind, origin: &Arc<Origin>) -> Arc<Entries> {
-        if !self.shelf(kind).is_whole() {
+        if !self.list_cache(kind).is_whole() {
             // Two at once would ask twice.
             let _turn = self.listing.lock().await;
-            if !self.shelf(kind).is_whole()
+            if !self.list_cache(kind).is_whole()
                 && let Ok(live) = self.live().await
                 && live.can(kind.field())
             {
                 self.ask_all(kind, &live, origin).await.ok();
             }
         }
-        self.shelf(kind).known().0
+        self.list_cache(kind).known().0
     }
 
     /// Returns the definition of an entry; `None`: the server lists none of that name.
@@ -150,7 +150,7 @@ impl Upstream {
         name: &str,
         origin: &Arc<Origin>,
     ) -> Option<Arc<Value>> {
-        if let Some(definition) = self.shelf(kind).fresh(name) {
+        if let Some(definition) = self.list_cache(kind).fresh(name) {
             return Some(definition);
         }
         self.listed(kind, origin).await.get(name).cloned()
@@ -193,8 +193,8 @@ impl Upstream {
                 _ => break,
             }
         }
-        self.shelf(kind).replace(entries);
-        Ok(self.shelf(kind).known().0)
+        self.list_cache(kind).replace(entries);
+        Ok(self.list_cache(kind).known().0)
     }
 }
 

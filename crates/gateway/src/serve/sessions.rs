@@ -5,22 +5,22 @@ use std::{fmt, sync::Arc};
 use interlock_core::names::RunId;
 use interlock_store::Home;
 
-use super::Door;
+use super::SessionFactory;
 use crate::{govern::Caller, link::Link, session::Gateway};
 
 /// Opens sessions of a gateway.
-pub(super) struct GatewayDoor {
+pub(super) struct GatewaySessions {
     pub(super) gateway: Arc<Gateway>,
     pub(super) home: Home,
 }
 
-impl fmt::Debug for GatewayDoor {
+impl fmt::Debug for GatewaySessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GatewayDoor")
+        f.write_str("GatewaySessions")
     }
 }
 
-impl Door for GatewayDoor {
+impl SessionFactory for GatewaySessions {
     fn open(&self, caller: &Caller) -> Result<Link, String> {
         let opened = self.gateway.open(caller.clone());
         opened.map_err(|error| error.to_string())

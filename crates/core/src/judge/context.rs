@@ -1,6 +1,6 @@
 //! What a call is judged by, and the yes that it may use up.
 
-use super::Bench;
+use super::JudgeContext;
 use crate::{
     call::{CallKind, ToolCall},
     machine::Machine,
@@ -9,18 +9,18 @@ use crate::{
 };
 
 /// Lays out what a call in the frame at `path` is judged by; `None`: the run has no such place.
-pub(crate) fn bench_of<'a>(
+pub(crate) fn context_of<'a>(
     machine: &'a Machine,
     run: &'a Run,
     call: &'a ToolCall,
     path: &FramePath,
-) -> Option<Bench<'a>> {
+) -> Option<JudgeContext<'a>> {
     let frame = run.frame(path)?;
     let state = machine
         .called(frame.machine.as_ref())?
         .states
         .get(&frame.at)?;
-    Some(Bench {
+    Some(JudgeContext {
         machine,
         run,
         frame,

@@ -15,7 +15,7 @@ pub enum Jitter {
 
 /// How often a call is tried, and how long is waited in between.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// Tries in all, the first one too; 0 counts as 1.
     pub max_attempts: u32,
     /// The wait before the second try.
@@ -30,7 +30,7 @@ pub struct Patience {
     pub retry_after_max: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     /// Four tries in all, 0.5 s doubling to 30 s, `retry-after` up to 60 s.
     fn default() -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl RetryPolicy {
     /// Tries once.
     #[must_use]
     pub fn once() -> Self {
@@ -56,9 +56,9 @@ impl Patience {
 
     /// Returns the wait after try number `tried`, from 1; `None`: there is no further try.
     ///
-    /// `lot` is a number from 0 up to 1; `retry_after` is what the provider asked for.
+    /// `jitter` is a number from 0 up to 1; `retry_after` is what the provider asked for.
     #[must_use]
-    pub fn wait(&self, tried: u32, retry_after: Option<Duration>, lot: f64) -> Option<Duration> {
+    pub fn wait(&self, tried: u32, retry_after: Option<Duration>, jitter: f64) -> Option<Duration> {
         if tried >= self.max_attempts {
             return None;
         }
@@ -68,11 +68,11 @@ impl Patience {
         let most = self.max_interval.as_secs_f64();
         // A factor that is no number, or a product beyond all numbers, is the longest wait.
         let seconds = if seconds < most { seconds } else { most };
-        let lot = lot.clamp(0.0, 1.0);
+        let jitter = jitter.clamp(0.0, 1.0);
         let seconds = match self.jitter {
             Jitter::None => seconds,
-            Jitter::Quarter => seconds * (1.0 - lot / 4.0),
-            Jitter::Second => seconds + lot,
+            Jitter::Quarter => seconds * (1.0 - jitter / 4.0),
+            Jitter::Second => seconds + jitter,
         };
         let own = Duration::try_from_secs_f64(seconds).unwrap_or(self.max_interval);
         let asked = retry_after.map_or(Duration::ZERO, |asked| asked.min(self.retry_after_max));
