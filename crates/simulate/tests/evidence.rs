@@ -85,6 +85,8 @@ fn a_check_is_known_in_other_words_than_the_entry_has() {
         ("make test", "make -j$(nproc) test", true),
         ("make test", "make test -j$(nproc)", true),
         ("make test", "make test -j$N", false),
+        // An option of the entry takes no value from behind it.
+        ("make -j", "make -j 4", false),
         // The entry itself names the directory.
         ("make -C sub check", "make -C sub check", true),
         // A name that says it chooses tests, whatever it does.

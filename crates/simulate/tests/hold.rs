@@ -263,4 +263,7 @@ fn beside_what_a_person_lets_run_unconfined_nothing_unknown_runs() {
         assert_eq!(judged("writes", line), wanted, "{line}");
     }
     assert_ne!(judged("reads", "reboot"), "");
+    // Where nothing is held anyway, nothing is lost by it.
+    let paged = "SYSTEMD_PAGER=./own.sh sudo systemctl restart db; ./own.sh";
+    assert_eq!(judged("free", paged), "");
 }

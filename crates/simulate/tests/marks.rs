@@ -87,6 +87,18 @@ fn a_call_is_marked_with_all_that_follows_from_it() {
                     "probes": [{"at": 12, "exit": true}], "after_writes": true},
             ]}),
         ),
+        // Without the option that names it, it is the check where it leads to the same place, and elsewhere another.
+        (
+            bash("make -C . check -s"),
+            json!({"counts": true, "writes": false, "shell": true, "evidence": [
+                {"key": "command:make check", "proves_success": true, "proves_exit": true,
+                    "probes": [{"at": 0, "exit": true}], "after_writes": true},
+            ]}),
+        ),
+        (
+            bash("make -C sub check"),
+            json!({"counts": true, "writes": true, "shell": true}),
+        ),
         (
             bash("sudo systemctl restart db"),
             json!({"counts": true, "writes": false, "shell": true,

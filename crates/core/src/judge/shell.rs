@@ -221,7 +221,7 @@ fn names_set(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> F
             format!("setting `{}` changes what programs do", set.name),
             "leave it out",
         ),
-        _ if strict && (listed || by_person) => names_of_listed(context, facts),
+        _ if listed || by_person => names_of_listed(context, facts),
         _ => Ok(()),
     }
 }
