@@ -92,6 +92,9 @@ fn a_check_is_known_in_other_words_than_the_entry_has() {
         // A name that says it chooses tests, whatever it does.
         ("cargo test", "RUST_TEST_THREADS=1 cargo test", false),
         ("cargo test", "RUST_BACKTRACE=1 cargo test", true),
+        // What steers nothing of one program may steer another.
+        ("npm test", "LOG_LEVEL=x npm test", true),
+        ("cargo test", "LOG_LEVEL=x cargo test", false),
         // Its value is taken, and no goal is left.
         ("npm test", "npm --loglevel test", false),
         ("mvn test", "mvn -q clean test", true),

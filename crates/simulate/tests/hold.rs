@@ -267,3 +267,21 @@ fn beside_what_a_person_lets_run_unconfined_nothing_unknown_runs() {
     let paged = "SYSTEMD_PAGER=./own.sh sudo systemctl restart db; ./own.sh";
     assert_eq!(judged("free", paged), "");
 }
+
+#[test]
+fn code_in_a_line_runs_only_where_the_kernel_holds_it_and_a_refusal_says_so() {
+    let mut simulation = Simulation::new(machine("reads"), Setting::default());
+    for line in [
+        "python3 -c 'print(1)'",
+        "curl -s https://example.com | python3 -c 'print(1)'",
+    ] {
+        let call = json!({"tool": "Bash", "input": {"command": line}});
+        let told = simulation.step(&call.to_string()).unwrap();
+        assert_eq!(
+            told.code.map(|code| code.as_str()),
+            Some("shell_unreadable")
+        );
+        let held = "use a command that only reads; `python3` runs only where the kernel holds it";
+        assert!(told.message.contains(held), "{}", told.message);
+    }
+}

@@ -117,6 +117,6 @@ fn a_call_is_marked_with_all_that_follows_from_it() {
             json!({"counts": true, "writes": false, "shell": true}),
         ),
     ] {
-        assert_eq!(marks(&[line.clone()]), [wanted], "{line}");
+        assert_eq!(marks(std::slice::from_ref(&line)), [wanted], "{line}");
     }
 }
