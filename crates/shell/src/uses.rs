@@ -9,54 +9,38 @@ mod selects;
 mod steers;
 mod variables;
 
-use interlock_core::facts::{Relocated, ShellFacts, SimpleCommand, Word, WordUse};
+use interlock_core::facts::{EnvUse, Relocated, ShellFacts, SimpleCommand, WordUse};
 
 pub(crate) use variables::{chooses_tests, steers as steers_programs};
 
 /// Tells of every command of a line what its words are for.
 pub(crate) fn tell(facts: &mut ShellFacts) {
-    let told: Vec<SimpleCommand> = facts
-        .commands
-        .iter()
-        .map(|command| of_command(facts, command))
-        .collect();
-    facts.commands = told;
-}
-
-fn of_command(facts: &ShellFacts, command: &SimpleCommand) -> SimpleCommand {
-    let directory = command.directory.as_deref();
-    let name = command.words.first().and_then(Word::literal);
-    SimpleCommand {
-        uses: uses(facts, command),
-        relocated: relocated(facts, command),
-        of_environment: name
-            .and_then(|name| selects::in_environment(name, directory))
-            .map(str::to_owned),
-        beside: beside::read(command),
-        inline_code: code::read(command),
-        hands_out: hands_out::read(command),
-        changes_unnamed: history::changes_unnamed(command),
-        ..command.clone()
+    for command in &mut facts.commands {
+        command.uses = uses(&facts.env, command);
+        command.relocated = relocated(&facts.env, command);
+        command.of_environment = of_environment(command).map(str::to_owned);
+        command.beside = beside::read(command);
+        command.inline_code = code::read(command);
+        command.hands_out = hands_out::read(command);
+        command.changes_unnamed = history::changes_unnamed(command);
     }
 }
 
-fn uses(facts: &ShellFacts, command: &SimpleCommand) -> Vec<WordUse> {
-    let steers = steers::read(facts, command);
-    let selects = selects::read(command);
-    steers
-        .into_iter()
-        .zip(selects)
-        .map(|(steer, selects)| WordUse {
-            steers: steer.steers,
-            is_goal: steer.is_goal,
-            opens: steer.opens,
-            selects,
-        })
-        .collect()
+fn of_environment(command: &SimpleCommand) -> Option<&str> {
+    let name = command.words.first()?.literal()?;
+    selects::in_environment(name, command.directory.as_deref())
+}
+
+fn uses(env: &EnvUse, command: &SimpleCommand) -> Vec<WordUse> {
+    let mut uses = steers::read(env, command);
+    for (known, selects) in uses.iter_mut().zip(selects::read(command)) {
+        known.selects = selects;
+    }
+    uses
 }
 
 /// Reads a command as it stands without the options that choose its directory.
-fn relocated(facts: &ShellFacts, command: &SimpleCommand) -> Option<Relocated> {
+fn relocated(env: &EnvUse, command: &SimpleCommand) -> Option<Relocated> {
     let moves = moves::read(&command.words)?;
     let kept = |at: &usize| command.words.get(*at).cloned();
     let left = SimpleCommand {
@@ -71,7 +55,7 @@ fn relocated(facts: &ShellFacts, command: &SimpleCommand) -> Option<Relocated> {
         ..command.clone()
     };
     Some(Relocated {
-        uses: uses(facts, &left),
+        uses: uses(env, &left),
         words: moves.words,
         directories: moves.directories,
     })

@@ -3,6 +3,7 @@
 
 use interlock_clients::{ClientId, tool};
 use interlock_core::{
+    call::ToolCall,
     command::{Ask, Command},
     decide, evolve, hold, hold_at, judge_written,
     machine::Machine,
@@ -10,10 +11,10 @@ use interlock_core::{
     policy::Stance,
     run::Run,
 };
-use interlock_facts::{GivenDisk, Proposal, Shape, Surroundings, facts};
+use interlock_facts::{GivenDisk, Proposal, Surroundings, facts};
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{Setting, Simulation};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const WORKFLOW: &str = r"
 id: w
@@ -56,13 +57,19 @@ fn started(machine: &Machine) -> Run {
     decision.events.iter().fold(run, evolve)
 }
 
-fn shell(place: &Surroundings) -> Shape {
-    Shape::Shell {
-        dialect: place.shell,
-        line: "command",
-        directory: None,
-        environment: None,
-    }
+/// Makes a call of a tool of Claude Code, with its facts.
+fn called(name: &str, input: &Value, place: &Surroundings) -> ToolCall {
+    let proposal = Proposal {
+        id: CallId::new("c"),
+        tool: name,
+        common: None,
+        shape: tool(ClientId::ClaudeCode, name).shape,
+        input,
+        doubled: None,
+        agent: None,
+        branch: None,
+    };
+    facts(proposal, place, &GivenDisk::empty())
 }
 
 /// Says how `line` is held in `state`: the words of what is so, in a fixed order.
@@ -77,18 +84,7 @@ fn held(state: &str, line: &str) -> String {
         environment_held: true,
         ..Surroundings::of_project("/project".to_owned())
     };
-    let input = json!({ "command": line });
-    let proposal = Proposal {
-        id: CallId::new("c"),
-        tool: "Bash",
-        common: None,
-        shape: shell(&place),
-        input: &input,
-        doubled: None,
-        agent: None,
-        branch: None,
-    };
-    let call = facts(proposal, &place, &GivenDisk::empty());
+    let call = called("Bash", &json!({ "command": line }), &place);
     let told = |hold: interlock_core::Hold<'_>| {
         let line = call.facts.shell.as_ref().unwrap();
         let flags = [
@@ -191,19 +187,9 @@ fn what_a_workflow_itself_writes_is_judged_and_nobody_is_asked() {
     let machine = machine("reads");
     let run = started(&machine);
     let root = FramePath::root();
-    let told = |name: &str, input: serde_json::Value| {
+    let told = |name: &str, input: Value| {
         let place = Surroundings::of_project("/project".to_owned());
-        let proposal = Proposal {
-            id: CallId::new("c"),
-            tool: name,
-            common: None,
-            shape: tool(ClientId::ClaudeCode, name).shape,
-            input: &input,
-            doubled: None,
-            agent: None,
-            branch: None,
-        };
-        let call = facts(proposal, &place, &GivenDisk::empty());
+        let call = called(name, &input, &place);
         let judged = judge_written(&machine, &run, &call, &root);
         judged.map_err(|refusal| refusal.code.as_str())
     };

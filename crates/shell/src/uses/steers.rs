@@ -6,7 +6,7 @@
 
 mod rows;
 
-use interlock_core::facts::{CommandClass, ShellFacts, SimpleCommand, Steering, Word};
+use interlock_core::facts::{CommandClass, EnvUse, SimpleCommand, Steering, Word, WordUse};
 
 use super::{base, has};
 use rows::{ABOUT_ITSELF, Behind, Operands, Row, UNKNOWN, find};
@@ -20,26 +20,16 @@ const COUNTS: &str = "-j -l -O --jobs --parallel --threads --load-average";
 /// Options of a place or a file, as entries have them.
 const PLACES: &str = "-C -f -I -p -b -d --directory --file --project-dir";
 
-/// What one word is to entries that do not have it, and to those that do.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Steer {
-    pub(super) steers: Steering,
-    pub(super) is_goal: bool,
-    pub(super) opens: bool,
-}
-
-impl Steer {
-    const fn new(steers: Steering) -> Self {
-        Self {
-            steers,
-            is_goal: false,
-            opens: false,
-        }
+/// Makes the use of a word that is no goal and opens nothing.
+fn steering(steers: Steering) -> WordUse {
+    WordUse {
+        steers,
+        ..WordUse::default()
     }
 }
 
 /// Tells of each word of a command, its name first, whether it steers the program.
-pub(super) fn read(facts: &ShellFacts, command: &SimpleCommand) -> Vec<Steer> {
+pub(super) fn read(env: &EnvUse, command: &SimpleCommand) -> Vec<WordUse> {
     let name = command.words.first().and_then(|name| name.literal());
     let is_known = matches!(
         command.class,
@@ -47,14 +37,14 @@ pub(super) fn read(facts: &ShellFacts, command: &SimpleCommand) -> Vec<Steer> {
     ) || name.is_some_and(|name| FETCHING.contains(&name));
     if is_known {
         // Only its words can have made its effect unknown.
-        return vec![Steer::new(Steering::Odd); command.words.len()];
+        return vec![steering(Steering::Odd); command.words.len()];
     }
-    Reading::new(facts, command).all()
+    Reading::new(env, command).all()
 }
 
 /// Where the reading of a command's words stands.
 struct Reading<'a> {
-    facts: &'a ShellFacts,
+    env: &'a EnvUse,
     command: &'a SimpleCommand,
     row: &'static Row,
     program: &'a str,
@@ -73,11 +63,11 @@ enum Given {
 }
 
 impl<'a> Reading<'a> {
-    fn new(facts: &'a ShellFacts, command: &'a SimpleCommand) -> Self {
+    fn new(env: &'a EnvUse, command: &'a SimpleCommand) -> Self {
         let name = command.words.first().and_then(Word::literal);
         let program = base(name.unwrap_or_default());
         Self {
-            facts,
+            env,
             command,
             row: find(program, None).unwrap_or(&UNKNOWN),
             program,
@@ -86,9 +76,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn all(mut self) -> Vec<Steer> {
+    fn all(mut self) -> Vec<WordUse> {
         let count = self.command.words.len();
-        let mut found = vec![Steer::new(Steering::Plain); count];
+        let mut found = vec![steering(Steering::Plain); count];
         let mut words = self.command.words.iter().enumerate().skip(1).peekable();
         while let Some((at, word)) = words.next() {
             let next = words.peek().map(|(_, next)| *next);
@@ -107,13 +97,13 @@ impl<'a> Reading<'a> {
     }
 
     /// Takes one word; tells whether the next one is its value.
-    fn word(&mut self, at: usize, word: &'a Word, next: Option<&Word>) -> (Steer, bool) {
+    fn word(&mut self, at: usize, word: &'a Word, next: Option<&Word>) -> (WordUse, bool) {
         let text = match word {
             Word::Literal(text) => text.as_str(),
             Word::Dynamic(source) => {
                 let is_loose = self.command.loose.contains(&at);
-                if is_loose && is_of_line(self.facts, self.command, source) {
-                    return (Steer::new(Steering::MaySteer), false);
+                if is_loose && is_of_line(self.env, self.command, source) {
+                    return (steering(Steering::MaySteer), false);
                 }
                 return (self.dynamic(source), false);
             }
@@ -123,19 +113,19 @@ impl<'a> Reading<'a> {
                 Behind::Operands => self.only_operands = true,
                 Behind::By(row) => self.row = row,
             }
-            return (Steer::new(Steering::Plain), false);
+            return (steering(Steering::Plain), false);
         }
         if self.only_operands || text == "-" || !text.starts_with('-') {
             return (self.operand(text), false);
         }
         match given(self.row, text, next) {
-            Given::Harmless(takes_next) => (Steer::new(Steering::Plain), takes_next),
-            Given::Unknown => (Steer::new(self.refusal()), false),
+            Given::Harmless(takes_next) => (steering(Steering::Plain), takes_next),
+            Given::Unknown => (steering(self.refusal()), false),
         }
     }
 
     /// Takes a word of which only the beginning is known.
-    fn dynamic(&mut self, source: &'a str) -> Steer {
+    fn dynamic(&mut self, source: &'a str) -> WordUse {
         let bare = source.trim_start_matches('"');
         let end = bare
             .find(['$', '`', '*', '?', '[', '{', '"', '\\'])
@@ -147,13 +137,13 @@ impl<'a> Reading<'a> {
         // The name of the option has to stand there, and its value may be anything.
         let is_named = start.contains('=') || !start.starts_with("--") && !self.row.one_dash;
         let stands_for = format!("{start}/");
-        Steer::new(match given(self.row, &stands_for, None) {
+        steering(match given(self.row, &stands_for, None) {
             Given::Harmless(false) if is_named => Steering::Plain,
             _ => Steering::MaySteer,
         })
     }
 
-    fn operand(&mut self, text: &'a str) -> Steer {
+    fn operand(&mut self, text: &'a str) -> WordUse {
         let name = base(text);
         if self.row.launches
             && let Some(row) = find(name, None)
@@ -161,19 +151,20 @@ impl<'a> Reading<'a> {
             self.row = row;
             self.program = name;
             self.has_operand = false;
-            return Steer::new(Steering::Plain);
+            return steering(Steering::Plain);
         }
         if !std::mem::replace(&mut self.has_operand, true)
             && let Some(row) = find(self.program, Some(text))
         {
             self.row = row;
-            return Steer::new(Steering::Plain);
+            return steering(Steering::Plain);
         }
         let opens = self.row.operands == Operands::Script;
-        let steer = Steer {
+        let steer = WordUse {
             steers: self.of_operand(text),
             is_goal: !text.contains('='),
             opens,
+            ..WordUse::default()
         };
         if opens {
             self.row = &UNKNOWN;
@@ -335,7 +326,7 @@ const APPENDING: [&str; 6] = ["xargs", "parallel", "find", "fd", "fdfind", "entr
 /// Tells whether the line itself makes the text of a word, and may make it an option.
 ///
 /// A variable that the line does not set is the person's.
-fn is_of_line(facts: &ShellFacts, command: &SimpleCommand, source: &str) -> bool {
+fn is_of_line(env: &EnvUse, command: &SimpleCommand, source: &str) -> bool {
     if command
         .via
         .iter()
@@ -355,6 +346,6 @@ fn is_of_line(facts: &ShellFacts, command: &SimpleCommand, source: &str) -> bool
             .unwrap_or(name.len());
         let name = name.split_at_checked(end).map_or("", |(name, _)| name);
         let is_name = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
-        !is_name || facts.env.set.iter().any(|set| set.name == name)
+        !is_name || env.set.iter().any(|set| set.name == name)
     })
 }
