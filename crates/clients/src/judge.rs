@@ -207,7 +207,7 @@ fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
 
 /// Objects to a name that is read as a tool's and is none of its names.
 fn imitation(call: &ToolCall) -> Option<String> {
-    let known = interlock_core::tools::imitated(&call.tool)?;
+    let known = interlock_tool_names::imitated(&call.tool)?;
     Some(format!("its name only looks like `{known}`"))
 }
 

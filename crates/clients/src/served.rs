@@ -8,11 +8,11 @@
 use interlock_core::{
     call::ToolCall,
     names::{CallId, RunId},
-    tools::served_names,
 };
 use interlock_facts::{FileUse, Proposal, RealDisk, Surroundings, TextUse, served_facts};
 use interlock_project::{Config, ToolConfig};
 use interlock_store::{GatewayCard, Note, NotedTool, ServedTool};
+use interlock_tool_names::served_names;
 use serde_json::Value;
 
 use crate::{

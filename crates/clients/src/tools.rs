@@ -16,8 +16,9 @@ mod rows;
 
 use std::borrow::Cow;
 
-use interlock_core::{call::ControlTool, tools::all_names};
+use interlock_core::call::ControlTool;
 use interlock_facts::Shape;
+use interlock_tool_names::all_names;
 use serde_json::Value;
 
 use crate::{client::ClientId, served::gateway_prefix};

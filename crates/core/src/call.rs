@@ -1,5 +1,6 @@
 //! A proposed tool call, as the engine sees it.
 
+use interlock_tool_names::SHELL;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -90,7 +91,7 @@ impl ToolCall {
                 .iter()
                 .any(|name| name.to_ascii_lowercase().starts_with("mcp"));
         policy.disallows(&self.names())
-            || is_shell && policy.disallows(&["Bash"])
+            || is_shell && policy.disallows(&[SHELL])
             || parts.iter().any(|part| policy.disallows(&[part.as_str()]))
     }
 }

@@ -25,7 +25,6 @@ pub mod policy;
 pub mod refusal;
 pub mod run;
 pub mod stage;
-pub mod tools;
 pub mod visible;
 
 mod address;

@@ -36,7 +36,7 @@ pub use ask::{Answers, Known};
 pub use transform::transform;
 
 /// [`ToolWork`]: a tool runs with written arguments.
-pub const TOOL: &str = "codemie_tool";
+pub const TOOL: &str = "tool_call";
 /// [`TransformNode`]: an object is made of another.
 pub const TRANSFORM: &str = "transform";
 /// [`TreeNode`]: the documents of datasources are listed.

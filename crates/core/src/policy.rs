@@ -1,7 +1,7 @@
 //! The policy of a state: which tool calls it allows.
 
-use crate::tools::all_names;
 use indexmap::IndexMap;
+use interlock_tool_names::{SHELL, WRITERS, all_names};
 use serde::{Deserialize, Serialize};
 
 /// What tool calls a state allows. Every field left out restricts nothing.
@@ -147,9 +147,6 @@ pub enum Stance {
     Writing,
 }
 
-/// The common names of the tools that write files.
-pub const WRITING_TOOLS: [&str; 5] = ["Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"];
-
 impl Policy {
     /// Tells whether a tool known by `names` passes the two tool lists.
     #[must_use]
@@ -184,7 +181,7 @@ impl Policy {
     pub fn may_write(&self) -> bool {
         self.stance() == Stance::Free
             || self.shell_writes
-            || WRITING_TOOLS.iter().any(|tool| self.lets_pass(&[tool]))
+            || WRITERS.iter().any(|tool| self.lets_pass(&[tool]))
     }
 
     /// Returns how far the state lets a shell line go.
@@ -198,8 +195,8 @@ impl Policy {
         if !restricts && !limits_writes {
             return Stance::Free;
         }
-        let writes = WRITING_TOOLS.iter().any(|tool| self.lets_pass(&[tool]));
-        if self.lets_pass(&["Bash"]) && !writes && !self.shell_writes {
+        let writes = WRITERS.iter().any(|tool| self.lets_pass(&[tool]));
+        if self.lets_pass(&[SHELL]) && !writes && !self.shell_writes {
             Stance::NoWrite
         } else {
             Stance::Writing

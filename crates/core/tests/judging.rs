@@ -94,6 +94,14 @@ fn what_holds_protected_things_is_not_removed_by_any_tool() {
         let found = judged(policy, CallKind::Edit, "Delete", &whole(removes));
         assert_eq!(found, wanted, "{policy} {removes}");
     }
+    // Where there are rules, a shell line is told by the rule about whole places what it may not do.
+    for (policy, wanted) in [
+        (&json!({}), "protected"),
+        (&json!({"allowed_tools": ["Bash"]}), "outside_project"),
+    ] {
+        let found = judged(policy, CallKind::Shell, "Bash", &whole(true));
+        assert_eq!(found, wanted, "{policy}");
+    }
 }
 
 #[test]

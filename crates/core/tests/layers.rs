@@ -20,7 +20,6 @@ const LAYERS: &[&str] = &[
     "visible",
     "glob",
     "facts",
-    "tools",
     "policy",
     "guard",
     "parts",
@@ -181,4 +180,69 @@ fn a_use_is_seen_however_it_is_written() {
                 #[cfg(test)]\nmod tests { use crate::decide::decide; }\n";
     let seen: Vec<String> = used(text).into_iter().collect();
     assert_eq!(seen, ["call", "judge", "names", "run"]);
+}
+
+/// The texts in quotes of a file's code, comments and tests left out.
+fn texts(text: &str) -> Vec<&str> {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    code.flat_map(|line| line.split('"').skip(1).step_by(2))
+        .collect()
+}
+
+/// Whether `name` stands in `text` as a word of its own.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let behind = text.get(at + name.len()..).unwrap_or_default();
+        !before.ends_with(is_part) && !behind.starts_with(is_part)
+    })
+}
+
+#[test]
+fn no_format_is_named() {
+    for (file, text) in files() {
+        let text = text.to_lowercase();
+        for format in ["codemie", "flowstate", "statewright", "pipeline"] {
+            assert!(!text.contains(format), "{file} names the format `{format}`");
+        }
+    }
+}
+
+#[test]
+fn no_tool_of_a_client_is_named() {
+    // What is one small word is a word of the language, too.
+    let is_a_name =
+        |name: &&str| name.starts_with(|c: char| c.is_ascii_uppercase()) || name.contains('_');
+    let tools: Vec<&str> = interlock_tool_names::known().filter(is_a_name).collect();
+    for (file, text) in files() {
+        for text in texts(&text) {
+            for tool in &tools {
+                assert!(!names(text, tool), "{file} names the tool `{tool}`: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_program_is_named() {
+    let programs = [
+        "bash", "cargo", "curl", "docker", "git", "npm", "npx", "pip", "pnpm", "pytest", "python",
+        "sed", "sudo", "tox", "uv", "yarn",
+    ];
+    for (file, text) in files() {
+        // Files that hold secrets have the names of the programs that keep them.
+        if file == "judge/secrets.rs" {
+            continue;
+        }
+        for text in texts(&text) {
+            for program in programs {
+                let named = names(text, program) && !text.contains(&format!(".{program}"));
+                assert!(!named, "{file} names the program `{program}`: {text}");
+            }
+        }
+    }
 }

@@ -7,9 +7,9 @@ use interlock_core::{
     call::{CallFacts, CallKind, FileWrite, ToolCall},
     names::{AgentId, CallId},
     policy::CommandEntry,
-    tools::all_names,
 };
 use interlock_shell::Dialect;
+use interlock_tool_names::all_names;
 use serde_json::Value;
 
 use crate::{

@@ -3,8 +3,9 @@
 //! Interlock asks by forms, too. A person has to see which of the two asks, so a server's form that
 //! speaks of Interlock, its token or its approvals is refused.
 
-use interlock_core::{machine::Object, tools::looks};
+use interlock_core::machine::Object;
 use interlock_project::Asks;
+use interlock_tool_names::looks;
 use serde_json::{Value, json};
 
 use crate::{

@@ -316,7 +316,7 @@ impl Collector {
     fn doubt_what_is_asked(&mut self) {
         for ask in self.facts.asks.clone() {
             if let ShellAsk::Options { command, .. } = &ask {
-                self.contained(*command, &ask.doubt());
+                self.contained(*command, &crate::doubt(&ask));
             }
         }
     }

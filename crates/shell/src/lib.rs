@@ -28,7 +28,7 @@ mod value;
 mod walk;
 mod witness;
 
-use interlock_core::facts::ShellFacts;
+use interlock_core::facts::{ShellAsk, ShellFacts};
 
 pub use names::changes_programs;
 
@@ -46,6 +46,19 @@ pub enum Dialect {
     Unknown,
     /// A shell whose language is not read at all (PowerShell, fish, nu).
     Foreign,
+}
+
+/// Says why a command is opaque, where nothing but this question makes it so.
+#[must_use]
+pub fn doubt(ask: &ShellAsk) -> String {
+    match ask {
+        ShellAsk::Repository { .. } => {
+            "git in another repository, whose configuration can run programs".to_owned()
+        }
+        ShellAsk::Options { pattern, .. } => {
+            format!("`{pattern}` may be an option; put `--` before the file names")
+        }
+    }
 }
 
 /// What is known about the place a line would run in.

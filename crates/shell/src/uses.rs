@@ -9,7 +9,9 @@ mod selects;
 mod steers;
 mod variables;
 
-use interlock_core::facts::{EnvUse, Relocated, ShellFacts, SimpleCommand, WordUse};
+use interlock_core::facts::{EnvUse, Relocated, ShellFacts, SimpleCommand, Word, WordUse};
+
+use crate::paths::program_name;
 
 pub(crate) use variables::{chooses_tests, steers as steers_programs};
 
@@ -18,12 +20,21 @@ pub(crate) fn tell(facts: &mut ShellFacts) {
     for command in &mut facts.commands {
         command.uses = uses(&facts.env, command);
         command.relocated = relocated(&facts.env, command);
+        command.system_program = system_program(command.words.first());
+        command.system_wrapper = system_program(command.wrapped.first());
         command.of_environment = of_environment(command).map(str::to_owned);
         command.beside = beside::read(command);
         command.inline_code = code::read(command);
         command.hands_out = hands_out::read(command);
         command.changes_unnamed = history::changes_unnamed(command);
     }
+}
+
+/// Returns the name of a program that is written as a path into a directory of the system.
+fn system_program(word: Option<&Word>) -> Option<String> {
+    let path = word?.literal()?;
+    let name = path.contains('/').then(|| program_name(path)).flatten();
+    name.map(str::to_owned)
 }
 
 fn of_environment(command: &SimpleCommand) -> Option<&str> {

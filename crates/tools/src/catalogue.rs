@@ -5,9 +5,10 @@ mod pipeline;
 
 use std::sync::LazyLock;
 
-use interlock_core::{call::ToolCall, names::CallId, tools::all_names};
+use interlock_core::{call::ToolCall, names::CallId};
 use interlock_facts::{Disk, EditFields, Proposal, Shape, Surroundings, facts};
 use interlock_shell::Dialect;
+use interlock_tool_names::all_names;
 use serde_json::Value;
 
 use crate::{Arguments, Around, Code, Fault, ToolEnd, place::outside};

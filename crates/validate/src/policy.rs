@@ -3,9 +3,9 @@
 use interlock_core::{
     names::StateName,
     policy::{Policy, Stance},
-    tools::{all_names, known as known_tools},
 };
 use interlock_expr::nearest::nearest;
+use interlock_tool_names::{all_names, known as known_tools};
 
 use crate::{Check, FindingCode, Place, tools};
 

@@ -2,8 +2,9 @@
 
 use interlock_core::{
     names::StateName,
-    policy::{Policy, Stance, WRITING_TOOLS},
+    policy::{Policy, Stance},
 };
+use interlock_tool_names::WRITERS;
 
 use crate::{
     Check, FindingCode, Place,
@@ -43,7 +44,7 @@ impl Level {
 }
 
 fn writes(policy: &Policy) -> bool {
-    WRITING_TOOLS.iter().any(|tool| policy.lets_pass(&[tool]))
+    WRITERS.iter().any(|tool| policy.lets_pass(&[tool]))
 }
 
 fn runs(policy: &Policy) -> bool {

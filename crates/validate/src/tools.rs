@@ -1,6 +1,7 @@
 //! Whether a client may have a tool.
 
-use interlock_core::{policy::wildcard_matches, tools::known};
+use interlock_core::policy::wildcard_matches;
+use interlock_tool_names::known;
 
 /// Tells whether a client may have a tool that `pattern` names.
 ///

@@ -11,7 +11,6 @@ use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
     machine::{Activity, Machine, Object},
     names::{CallId, Digest, RunId},
-    tools::served_names,
 };
 use interlock_gateway::{
     Settings, StartedFor, ToolPrefix,
@@ -20,6 +19,7 @@ use interlock_gateway::{
 use interlock_models::ToolSpec;
 use interlock_project::{Config, Servers as Configured, configuration_directory};
 use interlock_runner::{Screen, Served, ServedEnd, Servers, Stream};
+use interlock_tool_names::served_names;
 use interlock_tools::{Arguments, Cancel, Tool};
 use serde_json::{Value, json};
 

@@ -1,6 +1,7 @@
 //! The tools that Gemini CLI offers its model.
 
-use interlock_core::{policy::Policy, tools::all_names};
+use interlock_core::policy::Policy;
+use interlock_tool_names::all_names;
 
 use crate::tools::CONTROL_WORDS;
 

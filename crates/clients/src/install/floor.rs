@@ -10,9 +10,9 @@ use std::path::Path;
 
 use interlock_core::{
     machine::{Activity, Machine, State},
-    policy::{OnDenied, Policy, Stance, WRITING_TOOLS},
-    tools::NAMES,
+    policy::{OnDenied, Policy, Stance},
 };
+use interlock_tool_names::{NAMES, WRITERS};
 use serde_json::{Value, json};
 
 pub(super) use rules::{Language, Rules, take};
@@ -87,7 +87,7 @@ fn may_allow(policy: &Policy, tool: &str) -> bool {
 }
 
 fn reads_only(policy: &Policy) -> bool {
-    if WRITING_TOOLS.iter().any(|tool| may_allow(policy, tool)) {
+    if WRITERS.iter().any(|tool| may_allow(policy, tool)) {
         return false;
     }
     if !may_allow(policy, "Bash") {

@@ -1,10 +1,8 @@
 //! What a client has, for those who write rules and those who read them.
 
-use interlock_core::{
-    policy::wildcard_matches,
-    tools::{all_names, is_known},
-};
+use interlock_core::policy::wildcard_matches;
 use interlock_facts::Shape;
+use interlock_tool_names::{all_names, is_known};
 
 use super::{rows::Row, table};
 use crate::client::ClientId;

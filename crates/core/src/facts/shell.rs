@@ -67,21 +67,6 @@ pub enum ShellAsk {
     },
 }
 
-impl ShellAsk {
-    /// Says why the command is opaque, where nothing but this question makes it so.
-    #[must_use]
-    pub fn doubt(&self) -> String {
-        match self {
-            Self::Repository { .. } => {
-                "git in another repository, whose configuration can run programs".to_owned()
-            }
-            Self::Options { pattern, .. } => {
-                format!("`{pattern}` may be an option; put `--` before the file names")
-            }
-        }
-    }
-}
-
 /// One simple command of a line: a program with its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimpleCommand {
@@ -93,6 +78,12 @@ pub struct SimpleCommand {
     /// The same words with the wrappers' own words before them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrapped: Vec<Word>,
+    /// The name of its program, where that is a path into a directory of system programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_program: Option<String>,
+    /// The same of the outermost wrapper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_wrapper: Option<String>,
     /// The directory it runs in, absolute; `None` when not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,

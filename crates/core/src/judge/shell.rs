@@ -7,6 +7,8 @@ mod entries;
 mod limits;
 mod steering;
 
+use interlock_tool_names::{FETCHERS, READER, WRITERS};
+
 use super::{JudgeContext, environment};
 use crate::{
     call::{FileWrite, Place},
@@ -201,8 +203,8 @@ fn every_command_listed(context: JudgeContext<'_>, facts: &ShellFacts, _: Stance
 /// Says how a command that is not listed could be done.
 fn listing(context: JudgeContext<'_>, command: &SimpleCommand) -> String {
     let reads = command.class == CommandClass::Reader && command.opaque.is_none();
-    if reads && context.call.facts.writes.is_empty() && context.state.policy.lets_pass(&["Read"]) {
-        return "use the Read tool to look at files".to_owned();
+    if reads && context.call.facts.writes.is_empty() && context.state.policy.lets_pass(&[READER]) {
+        return format!("use the {READER} tool to look at files");
     }
     format!(
         "a person can list `{}` under `allowed_commands`",
@@ -489,7 +491,7 @@ fn network(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Fou
         return Ok(());
     }
     let policy = &context.state.policy;
-    let may_get = policy.lets_pass(&["WebFetch"]) || policy.lets_pass(&["WebSearch"]);
+    let may_get = FETCHERS.iter().any(|tool| policy.lets_pass(&[tool]));
     let found = facts.network.iter().find(|reach| {
         let covered = reach
             .command
@@ -504,7 +506,7 @@ fn network(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Fou
     });
     let Some(reach) = found else { return Ok(()) };
     let instead = match reach.direction {
-        NetworkDirection::Get => "it passes where WebFetch or WebSearch is allowed",
+        NetworkDirection::Get => &format!("it passes where {} is allowed", FETCHERS.join(" or ")),
         _ if may_get => {
             "fetch with GET and print to the terminal, or let a person list the command"
         }
@@ -529,9 +531,7 @@ fn within_limits(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) 
 /// Says which tool measures an edit.
 fn use_tool(context: JudgeContext<'_>) -> String {
     let policy = &context.state.policy;
-    let tool = ["Edit", "Write", "MultiEdit", "NotebookEdit"]
-        .into_iter()
-        .find(|tool| policy.lets_pass(&[tool]));
+    let tool = WRITERS.into_iter().find(|tool| policy.lets_pass(&[tool]));
     match tool {
         Some(tool) => format!("use the {tool} tool"),
         None => "use a tool that edits files".to_owned(),

@@ -1,5 +1,7 @@
 //! Judges a call of a model stage: grants and modes on top of the same checks.
 
+use interlock_tool_names::SHELL;
+
 use super::{JudgeContext, bytes, contents, iterations, standing, untouchable};
 use crate::{
     call::{CallKind, ToolCall},
@@ -161,7 +163,11 @@ fn command_key(command: &SimpleCommand) -> Option<String> {
         .map_or(Some(""), |word| word.literal())
         .filter(|word| !word.starts_with('-'))
         .unwrap_or_default();
-    Some(format!("Bash:{program} {subcommand}").trim_end().to_owned())
+    Some(
+        format!("{SHELL}:{program} {subcommand}")
+            .trim_end()
+            .to_owned(),
+    )
 }
 
 fn is_allowed(entries: &[String], key: &str) -> bool {

@@ -49,7 +49,7 @@ fn work_is_kept_whole() {
         ..ToolWork::default()
     };
     let made: Work = work(TOOL, &tool).unwrap();
-    assert_eq!(made.kind, "codemie_tool");
+    assert_eq!(made.kind, "tool_call");
     let Form::Plain(input) = made.input else {
         unreachable!("it has no holes");
     };

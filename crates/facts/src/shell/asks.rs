@@ -31,14 +31,16 @@ fn answer_asks(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn D
                     command.project_words = 0;
                     changed = true;
                     if command.opaque.is_none() {
-                        command.opaque = Some(ask.doubt());
+                        command.opaque = Some(interlock_shell::doubt(ask));
                         command.contained = true;
                     }
                 }
             }
             ShellAsk::Options { directory, .. } => {
                 // Only where nothing else makes it opaque.
-                if command.opaque == Some(ask.doubt()) && !has_option_names(directory, disk) {
+                if command.opaque == Some(interlock_shell::doubt(ask))
+                    && !has_option_names(directory, disk)
+                {
                     command.opaque = None;
                     command.contained = false;
                     changed = true;

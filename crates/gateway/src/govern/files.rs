@@ -6,10 +6,10 @@ use interlock_clients::{HookSetting, file_use, surroundings};
 use interlock_core::{
     call::ToolCall,
     names::{AgentId, CallId},
-    tools::served_names,
 };
 use interlock_facts::{FileUse, Proposal, RealDisk, Shape, Surroundings, served_facts};
 use interlock_project::{Config, Servers, ToolConfig, Transport};
+use interlock_tool_names::served_names;
 use serde_json::Value;
 
 use super::{ListedTool, Reading, ReadingOf};

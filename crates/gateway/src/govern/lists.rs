@@ -5,8 +5,8 @@ use interlock_core::{
     names::{FramePath, StateName},
     policy::{OnDenied, Policy},
     run::Run,
-    tools::served_names,
 };
+use interlock_tool_names::served_names;
 
 use super::ListedTool;
 

@@ -6,8 +6,9 @@ use std::{
 };
 
 use interlock_clients::{HookSetting, policy_machine, start_policy};
-use interlock_core::{machine::Machine, names::RunId, policy::OnDenied, tools::served_names};
+use interlock_core::{machine::Machine, names::RunId, policy::OnDenied};
 use interlock_store::{ClientProcess, SessionKey};
+use interlock_tool_names::served_names;
 
 use super::{
     CLIENT, ListedTool,

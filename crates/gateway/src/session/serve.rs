@@ -88,7 +88,7 @@ fn known(method: &str) -> Method {
 /// Returns the method that `method` is spelled nearly as; a server that is lenient would take it for that one.
 fn imitated(method: &str) -> Option<&'static str> {
     let letters = |text: &str| -> String {
-        let seen = interlock_core::tools::looks(text);
+        let seen = interlock_tool_names::looks(text);
         seen.chars().filter(char::is_ascii_alphanumeric).collect()
     };
     let spelled = letters(method);

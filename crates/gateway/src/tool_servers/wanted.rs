@@ -108,7 +108,7 @@ impl WantedServer {
     /// Makes a name of a server out of any text: letters, digits, `-`, and single `_` within.
     #[must_use]
     pub fn name_of(text: &str) -> String {
-        interlock_core::tools::server_name(text)
+        interlock_tool_names::server_name(text)
     }
 
     /// Makes the server.

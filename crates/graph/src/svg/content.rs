@@ -1,6 +1,7 @@
 //! What is written in a box, and how large that makes it.
 
-use interlock_core::{machine::Outcome, policy::WRITING_TOOLS};
+use interlock_core::machine::Outcome;
+use interlock_tool_names::WRITERS;
 
 use super::{
     sheet::{Area, Sheet},
@@ -271,5 +272,5 @@ impl Content {
 
 /// Tells whether a tool can change things.
 pub(super) fn changes(tool: &str) -> bool {
-    WRITING_TOOLS.contains(&tool) || matches!(tool, "Bash" | "any tool" | "*")
+    WRITERS.contains(&tool) || matches!(tool, "Bash" | "any tool" | "*")
 }

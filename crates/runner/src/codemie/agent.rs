@@ -12,8 +12,8 @@ use interlock_core::{
     names::CallId,
     node::Given,
     place::stage_of,
-    tools::server_name,
 };
+use interlock_tool_names::server_name;
 use interlock_tools::{Arguments, Cancel, Secrets};
 
 use super::{

@@ -72,7 +72,7 @@ fn node(kind: &str, input: Value, next: Option<&str>) -> Value {
 
 fn tool(name: &str, arguments: Value) -> Value {
     let work = json!({"tool": name, "arguments": arguments});
-    into(node("codemie_tool", work, None), "out")
+    into(node("tool_call", work, None), "out")
 }
 
 fn room(context: Value, states: Value) -> Room {
@@ -148,8 +148,8 @@ fn a_tool_gets_arguments_of_the_context_and_gives_its_output() {
     let room = room(
         json!({"folder": "out"}),
         json!({
-            "a": into(node("codemie_tool", write, Some("b")), "wrote"),
-            "b": into(node("codemie_tool", read, None), "out"),
+            "a": into(node("tool_call", write, Some("b")), "wrote"),
+            "b": into(node("tool_call", read, None), "out"),
         }),
     );
     drive(&room);
@@ -265,7 +265,7 @@ fn values_of_an_integration_reach_the_tool_and_nobody_else() {
     let mut work = json!({"tool": "http_request", "integration": "api", "arguments": {
         "url": address, "headers": {"Authorization": "Bearer {{ TOKEN }}"},
     }});
-    let state = into(node("codemie_tool", work.clone(), None), "out");
+    let state = into(node("tool_call", work.clone(), None), "out");
     let first = room(json!({}), json!({"a": state}));
     drive(&first);
     assert!(got.recv().unwrap().contains("Bearer very-secret-value"));
@@ -273,7 +273,7 @@ fn values_of_an_integration_reach_the_tool_and_nobody_else() {
     let log = format!("{:?}", first.events());
     assert!(!log.contains("very-secret-value"), "{log}");
     work["integration"] = json!("gone");
-    let second = room(json!({}), json!({"a": node("codemie_tool", work, None)}));
+    let second = room(json!({}), json!({"a": node("tool_call", work, None)}));
     drive(&second);
     assert!(failures(&second)[0].1.contains("[integrations.gone]"));
 }
@@ -344,7 +344,7 @@ fn looked_back(work: Value) -> Room {
     let constant =
         |value: Value| json!({"mappings": [{"field": "file", "rule": {"constant": value}}]});
     let broken = json!({"tool": "read_file", "arguments": {"path": "gone.txt"}});
-    let mut failing = node("codemie_tool", broken, None);
+    let mut failing = node("tool_call", broken, None);
     failing["on"]["error"] = json!({"transitions": [to(Some("other"))]});
     let mut first = node("transform", constant(json!("a.rs")), Some("part-two"));
     first["on"]["done"] = json!({"transitions": [to(Some("part-two"))]});

@@ -1,6 +1,6 @@
 //! What a person types at the prompt, in short.
 
-use interlock_core::tools::all_names;
+use interlock_tool_names::all_names;
 use serde_json::{Value, json};
 
 /// Turns a short form into the line it stands for.

@@ -6,16 +6,6 @@ use crate::{
     policy::CommandEntry,
 };
 
-/// Where programs of the system lie: their last part is their name.
-const PROGRAM_DIRECTORIES: [&str; 6] = [
-    "/bin/",
-    "/sbin/",
-    "/usr/bin/",
-    "/usr/sbin/",
-    "/usr/local/bin/",
-    "/opt/homebrew/bin/",
-];
-
 /// Returns the entries that a state's own list has for `command`, and the person's.
 pub(super) fn entries<'a>(
     context: JudgeContext<'a>,
@@ -87,7 +77,8 @@ pub(in crate::judge) fn beyond<'a>(
         let (name, rest) = command.words.split_first()?;
         let rest = rest.get(command.project_words..)?;
         (command.project_words > 0).then_some(())?;
-        let tail = tail_after(&entry.words, name, rest)?;
+        let program = Program::new(name, command.system_program.as_deref())?;
+        let tail = tail_after(&entry.words, program, rest)?;
         Some(Beyond {
             words: tail,
             from: command.words.len().saturating_sub(tail.len()),
@@ -102,10 +93,11 @@ pub(in crate::judge) fn words_beyond<'a>(
     wanted: &[String],
     command: &'a SimpleCommand,
 ) -> Option<Beyond<'a>> {
-    let rest = rest_after(wanted, &command.words).or_else(|| {
+    let own = command.system_program.as_deref();
+    let rest = rest_after(wanted, &command.words, own).or_else(|| {
         let wrapper = command.wrapped.len().saturating_sub(command.words.len());
         (wanted.len() > wrapper && wrapper > 0)
-            .then(|| rest_after(wanted, &command.wrapped))
+            .then(|| rest_after(wanted, &command.wrapped, command.system_wrapper.as_deref()))
             .flatten()
     })?;
     Some(Beyond {
@@ -114,17 +106,38 @@ pub(in crate::judge) fn words_beyond<'a>(
     })
 }
 
-/// Returns what follows `wanted` in `words`; the program's directory may be left out.
-fn rest_after<'a>(wanted: &[String], words: &'a [Word]) -> Option<&'a [Word]> {
-    let (first, rest) = words.split_first()?;
-    tail_after(wanted, first, rest)
+/// The program of a command: as written, and its name where that is a path to one of the system.
+#[derive(Clone, Copy)]
+struct Program<'a> {
+    written: &'a str,
+    name: Option<&'a str>,
 }
 
-/// Returns the same of a program's name and the words taken to stand behind it.
-fn tail_after<'a>(wanted: &[String], first: &Word, rest: &'a [Word]) -> Option<&'a [Word]> {
-    let (program, operands) = wanted.split_first()?;
-    let name = first.literal()?;
-    if name != program && program_name(name) != Some(program.as_str()) {
+impl<'a> Program<'a> {
+    fn new(word: &'a Word, name: Option<&'a str>) -> Option<Self> {
+        let written = word.literal()?;
+        Some(Self { written, name })
+    }
+
+    fn is(self, wanted: &str) -> bool {
+        self.written == wanted || self.name == Some(wanted)
+    }
+}
+
+/// Returns what follows `wanted` in `words`; the program's directory may be left out.
+fn rest_after<'a>(
+    wanted: &[String],
+    words: &'a [Word],
+    name: Option<&'a str>,
+) -> Option<&'a [Word]> {
+    let (first, rest) = words.split_first()?;
+    tail_after(wanted, Program::new(first, name)?, rest)
+}
+
+/// Returns the same of a program and the words taken to stand behind it.
+fn tail_after<'a>(wanted: &[String], program: Program<'_>, rest: &'a [Word]) -> Option<&'a [Word]> {
+    let (first, operands) = wanted.split_first()?;
+    if !program.is(first) {
         return None;
     }
     let (head, tail) = rest.split_at_checked(operands.len())?;
@@ -132,14 +145,6 @@ fn tail_after<'a>(wanted: &[String], first: &Word, rest: &'a [Word]) -> Option<&
         .zip(operands)
         .all(|(word, wanted)| word.literal() == Some(wanted.as_str()))
         .then_some(tail)
-}
-
-/// Returns the last part of a path into a directory of system programs.
-fn program_name(path: &str) -> Option<&str> {
-    PROGRAM_DIRECTORIES
-        .iter()
-        .find_map(|directory| path.strip_prefix(directory))
-        .filter(|name| !name.contains('/'))
 }
 
 /// Tells whether `command` passes beside a listed one.

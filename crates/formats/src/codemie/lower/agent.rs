@@ -3,9 +3,9 @@
 use interlock_core::{
     machine::{Activity, Ending, ModelOptions, ModelStage, State as Lowered},
     policy::Policy,
-    tools::server_name,
 };
 use interlock_expr::text::{Piece, Text};
+use interlock_tool_names::server_name;
 use serde_json::{Number, Value};
 
 use super::{texts, timing::milliseconds};

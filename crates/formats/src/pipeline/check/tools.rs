@@ -1,9 +1,7 @@
 //! Tools that no stage can be given, and siblings that may both write.
 
-use interlock_core::{
-    names::StateName,
-    policy::{WRITING_TOOLS, wildcard_matches},
-};
+use interlock_core::{names::StateName, policy::wildcard_matches};
+use interlock_tool_names::WRITERS;
 use interlock_validate::{Location, Place};
 
 use super::{Check, flow::Flow};
@@ -87,7 +85,5 @@ impl Check<'_> {
 }
 
 fn may_write(stage: &Stage) -> bool {
-    WRITING_TOOLS
-        .iter()
-        .any(|tool| stage.policy.lets_pass(&[tool]))
+    WRITERS.iter().any(|tool| stage.policy.lets_pass(&[tool]))
 }

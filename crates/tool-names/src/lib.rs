@@ -1,8 +1,18 @@
-//! The names that known clients give to the same tool.
+//! What coding agents call their tools, and which of those names mean the same tool.
 //!
-//! A rule written with one name of a tool means it under every other.
+//! A rule written with one name of a tool means it under every other. The first name of each is
+//! the common one, which rules and messages use.
 
 mod others;
+
+/// The shell.
+pub const SHELL: &str = "Bash";
+/// The tool that reads a file.
+pub const READER: &str = "Read";
+/// The tools that write files.
+pub const WRITERS: [&str; 5] = ["Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"];
+/// The tools that read from the network.
+pub const FETCHERS: [&str; 2] = ["WebFetch", "WebSearch"];
 
 /// Tools by all their names, the common one first.
 pub const NAMES: [&[&str]; 18] = [

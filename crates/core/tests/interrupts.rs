@@ -1,0 +1,85 @@
+//! Matches of interrupts that wait for their turn, and how many may.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+#[path = "support/started.rs"]
+mod started;
+
+use interlock_core::{
+    call::{CallFacts, CallKind, CallResult, FileWrite, Place, ToolCall},
+    command::{Ask, Command},
+    decide, evolve,
+    machine::Machine,
+    names::{CallId, Digest},
+    run::Run,
+};
+use serde_json::json;
+use started::started;
+
+/// Writes a file and tells that this ended.
+fn wrote(machine: &Machine, mut run: Run, id: &str, path: &str) -> Run {
+    let write = FileWrite {
+        path: Some(format!("/p/{path}")),
+        relative: Some(path.to_owned()),
+        place: Place::Project,
+        by: "the tool".to_owned(),
+        removes: false,
+        recursive: false,
+        lines: Some(1),
+        before: None,
+    };
+    let call = ToolCall {
+        id: CallId::new(id),
+        tool: "writer".to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        foreign: false,
+        kind: CallKind::Edit,
+        digest: Digest::new(id),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        prompts_in: None,
+        facts: CallFacts {
+            writes: vec![write],
+            ..CallFacts::default()
+        },
+    };
+    let ended = CallResult {
+        id: Some(CallId::new(id)),
+        ok: true,
+        exit: None,
+        bytes: 0,
+        wrote: Vec::new(),
+        commands: Vec::new(),
+    };
+    for ask in [Ask::Propose(Box::new(call)), Ask::Record(ended)] {
+        let decision = decide(machine, &run, &Command { at_ms: 1, ask });
+        run = decision.events.iter().fold(run, evolve);
+    }
+    run
+}
+
+#[test]
+fn no_more_matches_wait_than_the_limit_says() {
+    let interrupt = |file: &str| json!({"file_pattern": file, "target": file});
+    let away = json!({"on": {"OK": {"branched": false, "transitions": [{"target": "return"}]}}});
+    let mut limits = json!(interlock_core::machine::Limits::default());
+    limits.as_object_mut().unwrap()["queue_max"] = json!(1);
+    let machine: Machine = serde_json::from_value(json!({
+        "id": "m", "initial": "work", "limits": limits,
+        "interrupts": {"one": interrupt("one"), "two": interrupt("two"), "three": interrupt("three")},
+        "states": {"work": {"on": {}}, "one": away, "two": away, "three": away},
+    }))
+    .unwrap();
+    let run = wrote(&machine, started(&machine), "1", "one");
+    assert_eq!(run.root.at.as_str(), "one");
+    let run = wrote(&machine, run, "2", "two");
+    let run = wrote(&machine, run, "3", "three");
+    let waiting: Vec<&str> = run
+        .root
+        .queue
+        .iter()
+        .map(|hit| hit.interrupt.as_str())
+        .collect();
+    assert_eq!(waiting, ["two"]);
+}
