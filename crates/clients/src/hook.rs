@@ -273,7 +273,15 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
         input.event,
         Event::SessionStart | Event::Prompt | Event::BeforeTool(_) | Event::Running(_)
     );
-    let found = session::guarding(setting, input, &key, &root, begins)?;
+    let look = || session::guarding(setting, input, &key, &root, begins);
+    let found = match look()? {
+        Some(found) => Some(found),
+        None => match held::refuse_if_gone(setting, &key) {
+            Ok(()) => None,
+            // Another hook of the session may have begun its run since: a binding is there before its mark.
+            Err(why) => Some(look()?.ok_or(why)?),
+        },
+    };
     let followed = found.as_ref().is_some_and(|found| found.followed);
     let bound = found.map(|found| found.binding);
     // The project stays that of the session's first call.
@@ -285,14 +293,8 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
     let begins = begins && input.event != Event::SessionStart;
     let binding = match (bound, &policy) {
         (Some(binding), _) => binding,
-        (None, Some(policy)) if begins => {
-            held::refuse_if_gone(setting, &key)?;
-            policy::start(setting, &root, &key, policy, None)?
-        }
-        (None, _) => {
-            held::refuse_if_gone(setting, &key)?;
-            return unguarded(setting, input, &key, &root);
-        }
+        (None, Some(policy)) if begins => policy::start(setting, &root, &key, policy, None)?,
+        (None, _) => return unguarded(setting, input, &key, &root),
     };
     match input.event {
         Event::SessionEnd => {

@@ -19,7 +19,7 @@
 //! Every further line is a message: `client> …` and `server> …` (or the server's name) are said by them,
 //! `client< …` and `server< …` must be the next they hear. A text `$x` stands for anything the first time and for the
 //! same ever after. `open VERSION` plays the first words of the legacy era; `server gone` ends a connection, `server back` waits for the next. `governed …` is what
-//! who governs was told meanwhile, in order.
+//! who governs was told meanwhile, in order. `minutes N` lets that time pass.
 
 #![expect(
     clippy::unwrap_used,

@@ -246,3 +246,26 @@ pub(crate) async fn finish(mut response: Response) {
 async fn rest(response: &mut Response) {
     while let Ok(Some(_)) = response.chunk().await {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_itself_is_reached_past_a_proxy() {
+        for (url, here) in [
+            ("http://localhost:11434/api", true),
+            ("http://127.0.0.1/", true),
+            ("http://127.9.9.9/", true),
+            ("http://[::1]:8080/", true),
+            ("http://localhost.example.com/", false),
+            ("http://mylocalhost/", false),
+            ("http://127.0.0.1.example.com/", false),
+            ("http://10.0.0.1/", false),
+            ("http://[2001:db8::1]/", false),
+        ] {
+            let parsed = Url::parse(url);
+            assert_eq!(parsed.is_ok_and(|url| is_loopback(&url)), here, "{url}");
+        }
+    }
+}

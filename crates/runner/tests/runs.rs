@@ -11,6 +11,8 @@
 mod cancel;
 #[path = "runs/crash.rs"]
 mod crash;
+#[path = "support/direct.rs"]
+mod direct;
 #[path = "runs/flow.rs"]
 mod flow;
 #[path = "runs/many.rs"]

@@ -234,6 +234,7 @@ fn beside_what_a_person_lets_run_unconfined_nothing_unknown_runs() {
             "shell_unreadable",
         ),
         ("export PATH=./bin:$PATH; reboot", "shell_unreadable"),
+        ("OWN=./own.sh sudo systemctl restart db", "shell_unreadable"),
         (
             "LD_PRELOAD=./x.so sudo systemctl restart db",
             "shell_unreadable",

@@ -91,6 +91,10 @@ fn calls_are_judged_in_order_and_a_payload_leads_on() {
     assert_eq!(line["status"], "awaiting_approval", "{line}");
     let line = play.say(json!({"reject": {"by": "ana", "note": "not yet"}}));
     assert_eq!(line["calls"][0]["code"], "grant_denied", "{line}");
+    assert_eq!(
+        line["calls"][0]["message"], "denied: a person said no: not yet",
+        "{line}"
+    );
     assert_eq!(line["calls"][1]["verdict"], "allow", "{line}");
     assert_eq!(
         line["state"],

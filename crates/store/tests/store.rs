@@ -36,6 +36,8 @@ mod runs;
 mod tampering;
 #[path = "store/tickets.rs"]
 mod tickets;
+#[path = "store/tool_pins.rs"]
+mod tool_pins;
 #[path = "store/world.rs"]
 mod world;
 #[path = "store/writers.rs"]

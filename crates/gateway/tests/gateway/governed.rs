@@ -769,3 +769,14 @@ fn a_write_whose_size_nobody_says_is_over_every_limit() {
     assert_eq!(code, "edit_too_large", "{text}");
     assert_eq!(world.run(&run).root.used.calls, 0);
 }
+
+#[test]
+fn after_the_end_of_its_run_a_session_is_free() {
+    let world = World::with("{id: w, initial: a, states: {a: {on: {GO: b}}, b: {type: final}}}");
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let settings = json!({"path": ".interlock/config.toml", "content": ""});
+    assert_eq!(session.denied("fs", "write_file", &settings).0, "protected");
+    transition(&world, &run, "GO");
+    session.passes("fs", "write_file", &settings);
+}

@@ -141,6 +141,12 @@ impl Play {
         if let Some(version) = line.strip_prefix("open ") {
             return self.open(version).await;
         }
+        if let Some(minutes) = line.strip_prefix("minutes ") {
+            tokio::time::pause();
+            let minutes: u64 = minutes.parse().unwrap();
+            tokio::time::advance(Duration::from_secs(60 * minutes)).await;
+            return tokio::time::resume();
+        }
         if line == "client gone" {
             self.client.as_mut().unwrap().outgoing = mpsc::channel(1).0;
             return;

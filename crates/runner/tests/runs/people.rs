@@ -1,9 +1,12 @@
 //! A person at a terminal.
 
-use interlock_runner::{Halt, answer};
+use interlock_core::command::Ask;
+use interlock_runner::{Halt, Order, answer, command, drive};
+use interlock_store::{Durability, Home};
 use interlock_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
+use crate::direct::{Direct, begin};
 use crate::flow::{Room, bash, into, machine, or_else, text, to, work};
 
 fn ask(input: Value) -> Value {
@@ -158,4 +161,28 @@ fn an_interactive_agent_waits_for_a_terminal_and_owns_it() {
     terminal.press("bye\n").unwrap();
     assert!(terminal.end().unwrap().success());
     assert_eq!(room.code(), Some(5));
+}
+
+#[test]
+fn a_paused_run_asks_nobody() {
+    let room = tempfile::tempdir().unwrap();
+    let mut asking = bash("true", None);
+    asking["approval_before"] = json!({"message": [], "no": "cancels"});
+    let machine = machine("a", json!({ "a": asking }));
+    let log = begin(room.path(), &machine, Durability::Process).unwrap();
+    let run = log.run().clone();
+    let mut host = Direct::new(log, |_: &Order| String::new());
+    let by = || "ana".to_owned();
+    let pause = Ask::Pause {
+        reason: None,
+        by: by(),
+    };
+    command(&machine, &mut host, &pause).unwrap();
+    let before = host.asked;
+    assert_eq!(drive(&machine, &mut host).unwrap(), Halt::Standing);
+    assert_eq!(host.asked, before);
+    command(&machine, &mut host, &Ask::Resume { by: by() }).unwrap();
+    assert_eq!(drive(&machine, &mut host).unwrap(), Halt::Standing);
+    assert_eq!(host.asked, before + 1);
+    assert!(Home::at(room.path().join("state")).open_run(&run).is_ok());
 }

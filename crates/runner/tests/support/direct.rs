@@ -12,6 +12,7 @@ use interlock_core::{
     event::Event,
     machine::{Machine, Object},
     names::RunId,
+    pending::Pending,
     run::Run,
 };
 use interlock_expr::text::{Files, Places};
@@ -31,6 +32,8 @@ pub(crate) struct Direct<F> {
     pub(crate) begun: usize,
     /// The order in place of which the host fails, from 1.
     pub(crate) stop_at: Option<usize>,
+    /// How often a person was asked.
+    pub(crate) asked: usize,
 }
 
 impl<F: FnMut(&Order) -> String> Direct<F> {
@@ -43,6 +46,7 @@ impl<F: FnMut(&Order) -> String> Direct<F> {
             most: 0,
             begun: 0,
             stop_at: None,
+            asked: 0,
         }
     }
 }
@@ -130,6 +134,11 @@ impl<F: FnMut(&Order) -> String> Host for Direct<F> {
     }
 
     fn stop(&mut self, _: &str) {}
+
+    fn ask(&mut self, _: &Pending) -> bool {
+        self.asked += 1;
+        false
+    }
 
     fn read(&mut self, _: &[String]) -> Files {
         Files::new()
